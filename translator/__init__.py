@@ -1,0 +1,25 @@
+"""English→Persian neural machine translation, end to end: corpus, subwords, Transformer, search, scores.
+
+`Translator` turns text into text with a trained run:
+
+    from translator import Translator
+    translator = Translator.load("runs/sample")
+    print(translator.translate("The door is open."))
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from translator.inference import Translator
+
+__version__ = "0.1.0"
+__all__ = ["Translator", "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import torch and the rest of the house only when `Translator` is asked for, so that `--help` stays quick."""
+    if name == "Translator":
+        from translator.inference import Translator
+
+        return Translator
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

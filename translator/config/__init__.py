@@ -1,0 +1,41 @@
+"""Configuration: the sections, and how a YAML file with overrides becomes one validated, frozen `Config`."""
+
+from translator.config.loader import load_config, parse_config, resolved_yaml
+from translator.config.sections import (
+    Config,
+    EvaluationConfig,
+    MetricName,
+    ModelConfig,
+    RunConfig,
+    SearchConfig,
+    TrainingConfig,
+)
+from translator.config.text_sections import (
+    BatchingConfig,
+    CorpusConfig,
+    FilterConfig,
+    NormalizationConfig,
+    SourceConfig,
+    SplitConfig,
+    SubwordConfig,
+)
+
+__all__ = [
+    "BatchingConfig",
+    "Config",
+    "CorpusConfig",
+    "EvaluationConfig",
+    "FilterConfig",
+    "MetricName",
+    "ModelConfig",
+    "NormalizationConfig",
+    "RunConfig",
+    "SearchConfig",
+    "SourceConfig",
+    "SplitConfig",
+    "SubwordConfig",
+    "TrainingConfig",
+    "load_config",
+    "parse_config",
+    "resolved_yaml",
+]

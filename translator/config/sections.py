@@ -1,0 +1,176 @@
+"""The settings of a recipe: one frozen model per YAML section, each key with its meaning, unit and allowed values.
+
+A room of the house receives only its own section.
+"""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from translator.config.section import Fraction, PositiveInt, Section
+from translator.config.text_sections import BatchingConfig, CorpusConfig, SourceConfig, SubwordConfig
+
+
+class RunConfig(Section):
+    """Where a run lives, what it starts from and what it runs on."""
+
+    directory: str = Field(min_length=1)
+    """Run folder; everything a run writes is inside it. Relative to the current folder."""
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = 1
+    """Seed of initialisation, dropout and batch order."""
+    device: Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:\d+)?)$")] = "auto"
+    """`auto` (a GPU if there is one), `cpu`, `cuda` or `cuda:N`."""
+    threads: Annotated[int, Field(ge=0)] = 0
+    """CPU threads for computing; 0 takes all cores."""
+
+
+class ModelConfig(Section):
+    """The encoder-decoder Transformer (Vaswani et al. 2017)."""
+
+    d_model: PositiveInt = 512
+    """Width of the residual stream."""
+    heads: PositiveInt = 8
+    """Attention heads; must divide `d_model`."""
+    encoder_layers: PositiveInt = 6
+    """Encoder blocks."""
+    decoder_layers: PositiveInt = 6
+    """Decoder blocks."""
+    feed_forward: PositiveInt = 2048
+    """Inner width of the feed-forward sublayer."""
+    dropout: Fraction = 0.1
+    """After each sublayer and after the embedding (Vaswani et al. 2017 §5.4)."""
+    attention_dropout: Fraction = 0.0
+    """On the attention weights."""
+    feed_forward_dropout: Fraction = 0.0
+    """After the activation of the feed-forward sublayer."""
+    norm: Literal["pre", "post"] = "pre"
+    """LayerNorm before each sublayer (with one more at the end of each stack) or after the residual sum."""
+    activation: Literal["relu", "gelu", "swiglu"] = "relu"
+    """Activation of the feed-forward sublayer."""
+    positions: Literal["sinusoidal", "learned"] = "sinusoidal"
+    """How positions are told apart."""
+    max_positions: PositiveInt = 1024
+    """Longest sequence, in tokens."""
+    tied_embeddings: Literal["none", "target", "all"] = "target"
+    """Weights that are one: none; target embedding and output head; both embeddings and the head (joint subwords)."""
+
+    @model_validator(mode="after")
+    def _heads_divide(self) -> Self:
+        if self.d_model % self.heads:
+            raise ValueError(f"`heads` ({self.heads}) must divide `d_model` ({self.d_model})")
+        if self.positions == "sinusoidal" and self.d_model % 2:
+            raise ValueError(f"sinusoidal positions need an even `d_model`, not {self.d_model}")
+        return self
+
+
+class TrainingConfig(Section):
+    """Optimisation, validation and checkpoints."""
+
+    max_steps: PositiveInt = 100_000
+    """Updates of the weights."""
+    max_minutes: Annotated[float, Field(gt=0)] | None = None
+    """Stop after so many minutes of training, all sittings of the run together."""
+    accumulation_steps: PositiveInt = 1
+    """Batches whose gradients are added up for one update."""
+    learning_rate: Annotated[float, Field(gt=0)] = 7e-4
+    """Peak learning rate, reached at the end of the warm-up."""
+    schedule: Literal["inverse_sqrt", "cosine", "constant"] = "inverse_sqrt"
+    """What follows the warm-up; `cosine` falls to a hundredth of the peak at `max_steps`."""
+    warmup_steps: Annotated[int, Field(ge=0)] = 4000
+    """Updates of linear warm-up."""
+    beta1: Fraction = 0.9
+    """Adam's first moment."""
+    beta2: Fraction = 0.98
+    """Adam's second moment."""
+    weight_decay: Annotated[float, Field(ge=0)] = 0.0
+    """Decoupled weight decay of AdamW, on matrices only."""
+    label_smoothing: Fraction = 0.1
+    """Share of each label's probability that is spread over the vocabulary."""
+    gradient_clip: Annotated[float, Field(gt=0)] | None = 1.0
+    """Largest L2 norm of the whole gradient."""
+    precision: Literal["auto", "float32", "bf16"] = "auto"
+    """`bf16` computes under autocast with float32 weights; `auto` does so on a GPU that has it."""
+    matmul_precision: Literal["highest", "high", "medium"] = "medium"
+    """`torch.set_float32_matmul_precision`: how much float32 matrix products may round inside."""
+    log_every: PositiveInt = 50
+    """Steps between two rows in TensorBoard."""
+    validate_every: PositiveInt = 1000
+    """Steps between two validations."""
+    validation_sentences: PositiveInt = 500
+    """Sentences translated and scored at each validation (the loss takes them all)."""
+    sample_translations: Annotated[int, Field(ge=0)] = 5
+    """Of these, how many are shown in TensorBoard."""
+    checkpoint_every: PositiveInt = 1000
+    """Steps between two checkpoints; a validation always makes one."""
+    keep_checkpoints: PositiveInt = 3
+    """Newest checkpoints kept; the best is kept besides."""
+    best_metric: Literal["loss", "bleu", "chrf"] = "chrf"
+    """Validation score that names the best checkpoint."""
+    early_stopping: PositiveInt | None = None
+    """Stop after so many validations in a row without a better `best_metric`."""
+
+
+class SearchConfig(Section):
+    """How a sequence is picked from the model's probabilities."""
+
+    method: Literal["greedy", "beam"] = "beam"
+    """Algorithm."""
+    beam_size: PositiveInt = 5
+    """Hypotheses kept per sentence by beam search."""
+    length_penalty: Annotated[float, Field(ge=0)] = 1.0
+    """Alpha of Wu et al. 2016 §7: scores are divided by ((5 + length) / 6) ** alpha."""
+    max_length_ratio: Annotated[float, Field(gt=0)] = 2.0
+    """Longest output, as a multiple of the source's tokens, ten tokens added."""
+    batch_size: PositiveInt = 64
+    """Sentences searched together."""
+
+
+MetricName = Literal["bleu", "bleu_intl", "chrf", "chrf++"]
+
+
+class EvaluationConfig(Section):
+    """Scoring on held-out text."""
+
+    test_sets: Annotated[tuple[SourceConfig, ...], Field(strict=False)] = ()
+    """More test sets than the corpus's own test split; their text is kept out of the training split."""
+    metrics: Annotated[tuple[MetricName, ...], Field(strict=False, min_length=1)] = (
+        "bleu",
+        "bleu_intl",
+        "chrf",
+        "chrf++",
+    )
+    """Scores to compute; BLEU 13a on raw text always comes first."""
+
+
+class Config(Section):
+    """A whole recipe."""
+
+    run: RunConfig
+    """Folder, seed, device."""
+    corpus: CorpusConfig
+    """Text."""
+    subword: SubwordConfig = SubwordConfig()
+    """Vocabularies."""
+    batching: BatchingConfig = BatchingConfig()
+    """Batches."""
+    model: ModelConfig = ModelConfig()
+    """Network."""
+    training: TrainingConfig = TrainingConfig()
+    """Optimisation."""
+    search: SearchConfig = SearchConfig()
+    """Translating."""
+    evaluation: EvaluationConfig = EvaluationConfig()
+    """Scoring."""
+
+    @model_validator(mode="after")
+    def _rooms_agree(self) -> Self:
+        problems = []
+        if self.model.tied_embeddings == "all" and not self.subword.joint:
+            problems.append("model.tied_embeddings: `all` needs `subword.joint: true`")
+        if self.batching.max_length > self.model.max_positions:
+            problems.append("batching.max_length must not exceed model.max_positions")
+        if self.batching.tokens_per_batch < self.batching.max_length:
+            problems.append("batching.tokens_per_batch must be at least batching.max_length")
+        if problems:
+            raise ValueError("; ".join(problems))
+        return self

@@ -1,0 +1,155 @@
+"""The sections about text: where it comes from, how it is cleaned, split, cut into subwords and batched."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from translator.config.section import Name, PositiveInt, Section
+
+
+class SourceConfig(Section):
+    """One parallel corpus, read in place: a zip, a two-column TSV, or two files; any of them may be gzipped."""
+
+    name: Name
+    """Short name, used for file names, test sets and reports."""
+    path: str | None = None
+    """A zip archive or a two-column TSV (English, tab, Persian; `.gz` allowed)."""
+    source_path: str | None = None
+    """English file (plain or `.gz`), with `target_path`, instead of `path`."""
+    target_path: str | None = None
+    """Persian file (plain or `.gz`)."""
+    source_member: str | None = None
+    """Name of the English member of a zip; recognised when left out."""
+    target_member: str | None = None
+    """Name of the Persian member of a zip; recognised when left out."""
+    max_pairs: PositiveInt | None = None
+    """Read only the first N pairs."""
+    use: Literal["auto", "train", "validation", "test"] = "auto"
+    """`auto` splits this source as `corpus.split` says; otherwise all of it goes into the named split."""
+    obtain: str | None = None
+    """What to tell a person when the file is missing: where to get it and where to put it."""
+
+    @model_validator(mode="after")
+    def _one_layout(self) -> Self:
+        if (self.source_path is None) != (self.target_path is None):
+            raise ValueError("`source_path` and `target_path` go together")
+        if (self.path is None) == (self.source_path is None):
+            raise ValueError("give either `path` or both `source_path` and `target_path`")
+        if (self.source_member is None) != (self.target_member is None):
+            raise ValueError("`source_member` and `target_member` go together")
+        if self.source_member is not None and self.path is None:
+            raise ValueError("`source_member` and `target_member` name members of a zip given as `path`")
+        return self
+
+
+class NormalizationConfig(Section):
+    """Which rules of the normalizer are applied, to the corpus and at inference alike."""
+
+    arabic_letters: bool = True
+    """Arabic yeh and kaf become the Persian letters (Persian side)."""
+    presentation_forms: bool = True
+    """Ligatures and shaped letters become plain letters (Persian side)."""
+    tatweel: bool = True
+    """The stretching stroke U+0640 is removed (Persian side)."""
+    zero_width: bool = True
+    """Invisible characters other than ZWNJ are removed, and ZWNJ is kept only between letters."""
+    spaces: bool = True
+    """Every kind of white space becomes one plain space, and none stays at the ends."""
+    punctuation_spacing: bool = True
+    """No space before closing or after opening punctuation: text that a tokenizer took apart is joined again."""
+    digits: Literal["keep", "persian", "ascii"] = "persian"
+    """Digits of the Persian side; digits glued to Latin letters stay as they are."""
+    vowel_marks: Literal["keep", "strip"] = "strip"
+    """Short-vowel marks of the Persian side."""
+
+
+class FilterConfig(Section):
+    """Which pairs are dropped; `null` (or `false`) switches a filter off. Measured on normalized text."""
+
+    max_words: PositiveInt | None = 100
+    """Longest side, in words."""
+    max_characters: PositiveInt | None = 1000
+    """Longest side, in characters."""
+    max_length_ratio: Annotated[float, Field(gt=1.0)] | None = 4.0
+    """Longer side over shorter side, in characters, once the longer has 20 or more."""
+    min_source_script: Annotated[float, Field(ge=0.0, le=1.0)] | None = 0.5
+    """Smallest share of Latin letters among the letters of the English side."""
+    min_target_script: Annotated[float, Field(ge=0.0, le=1.0)] | None = 0.5
+    """Smallest share of Arabic-script letters among the letters of the Persian side."""
+    duplicates: bool = True
+    """Drop a pair that was seen before (compared without case, punctuation and ZWNJ)."""
+
+
+class SplitConfig(Section):
+    """How each source with `use: auto` is divided. No pair, and no side of a pair, stands in two splits."""
+
+    method: Literal["block", "hash"] = "block"
+    """`block`: runs of neighbouring lines are held out; `hash`: single pairs, chosen by a seeded hash of the source."""
+    validation: Annotated[int, Field(ge=0)] = 1000
+    """Pairs held out of each source for validation."""
+    test: Annotated[int, Field(ge=0)] = 1000
+    """Pairs held out of each source for testing."""
+    block_size: PositiveInt | None = None
+    """Pairs in a block; blocks are drawn by seed until a split is full. `null`: one run at the end of the source."""
+    seed: Annotated[int, Field(ge=0)] = 1
+    """Seed of the split; kept apart from `run.seed` so that runs share their test set."""
+
+
+class CorpusConfig(Section):
+    """From raw text to clean, split text."""
+
+    sources: Annotated[tuple[SourceConfig, ...], Field(min_length=1, strict=False)]
+    """The parallel corpora."""
+    normalization: NormalizationConfig = NormalizationConfig()
+    """Rules of the normalizer."""
+    filters: FilterConfig = FilterConfig()
+    """Rules that drop pairs."""
+    split: SplitConfig = SplitConfig()
+    """Training, validation and test parts."""
+    prepared_directory: str = "data/prepared"
+    """Where prepared data are kept, under a fingerprint of all that made them."""
+
+    @model_validator(mode="after")
+    def _distinct_names(self) -> Self:
+        names = [source.name for source in self.sources]
+        for name in sorted({name for name in names if names.count(name) > 1}):
+            uses = [source.use for source in self.sources if source.name == name]
+            if "auto" in uses or len(set(uses)) < len(uses):
+                raise ValueError(f"two sources are called `{name}`; one name may stand once for each split at most")
+        return self
+
+
+class SubwordConfig(Section):
+    """SentencePiece models."""
+
+    model_type: Literal["unigram", "bpe", "char"] = "unigram"
+    """Kind of model."""
+    vocabulary_size: Annotated[int, Field(ge=8, le=256_000)] = 8000
+    """Pieces, special tokens included; of each side, or of both together when joint. An upper limit for `char`."""
+    joint: bool = False
+    """One model for both languages instead of one each."""
+    character_coverage: Annotated[float, Field(gt=0.9, le=1.0)] = 0.9999
+    """Share of all characters that must be in the vocabulary."""
+    byte_fallback: bool = False
+    """Spell unknown characters as bytes (256 pieces of the vocabulary), so that no input is ever unknown."""
+    max_training_sentences: PositiveInt = 1_000_000
+    """Sentences that the model is trained on, spread evenly over the corpus."""
+
+    @model_validator(mode="after")
+    def _byte_fallback_fits(self) -> Self:
+        if self.byte_fallback and self.model_type == "char":
+            raise ValueError("`byte_fallback` does not go with `model_type: char`")
+        if self.byte_fallback and self.vocabulary_size <= 260:
+            raise ValueError("`byte_fallback` takes 256 pieces; raise `vocabulary_size` above 260")
+        return self
+
+
+class BatchingConfig(Section):
+    """From sentences to batches."""
+
+    tokens_per_batch: PositiveInt = 4096
+    """Positions of a batch, on its larger side, padding included."""
+    max_length: Annotated[int, Field(ge=2)] = 256
+    """Longest side of a training pair, in tokens with SOS or EOS; longer pairs are left out, counted and reported."""
+    max_sentences: PositiveInt | None = None
+    """Rows of a batch at most."""

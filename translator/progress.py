@@ -1,0 +1,29 @@
+"""One progress bar for every long stage, on standard error, so that results on standard output stay clean."""
+
+import sys
+from collections.abc import Iterable
+from typing import TypeVar
+
+from tqdm import tqdm
+
+Item = TypeVar("Item")
+
+
+def progress_bar(
+    items: Iterable[Item] | None = None, *, description: str, total: int | None = None, unit: str = "it"
+) -> "tqdm[Item]":
+    """Return a tqdm bar over `items`, or one to be moved by hand when `items` is None.
+
+    When standard error is not a terminal the bar is redrawn at most every 10 seconds, so that a log stays readable.
+    """
+    bar: tqdm[Item] = tqdm(
+        items,
+        desc=description,
+        total=total,
+        unit=unit,
+        unit_scale=True,
+        dynamic_ncols=True,
+        file=sys.stderr,
+        mininterval=0.2 if sys.stderr.isatty() else 10.0,
+    )
+    return bar

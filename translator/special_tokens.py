@@ -1,0 +1,15 @@
+"""The four special tokens and their ids, the same in every vocabulary, file and tensor of the product."""
+
+from typing import Final
+
+PAD: Final = 0
+"""Fills a batch up to its longest row; never attended to and never scored."""
+UNK: Final = 1
+"""A piece that the subword model does not know."""
+SOS: Final = 2
+"""Start of sentence: the first token of every decoder input."""
+EOS: Final = 3
+"""End of sentence: the last token of every source row and of every label row."""
+
+SPECIAL_TOKENS: Final[tuple[tuple[str, int], ...]] = (("<pad>", PAD), ("<unk>", UNK), ("<s>", SOS), ("</s>", EOS))
+"""Spelling and id of each, in the order of their ids."""

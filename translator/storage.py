@@ -1,0 +1,139 @@
+"""Writing to disk so that nothing is ever half there: write beside, flush, rename.
+
+Also the one place where the operating system's complaints (disk full, no permission) become messages for a person.
+"""
+
+import contextlib
+import errno
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from translator.errors import StorageError
+
+_EXPLANATIONS = {
+    errno.ENOSPC: "the disk is full; free some space there and run the same command again",
+    errno.EDQUOT: "the disk quota is used up; free some space there and run the same command again",
+    errno.EACCES: "permission denied; choose a folder that you may use, or change its permissions",
+    errno.EPERM: "the operation is not permitted; choose a folder that you may use, or change its permissions",
+    errno.EROFS: "the file system is read-only; choose a folder on a writable one",
+    errno.ENOTDIR: "a part of this path is a file, not a folder; choose another path",
+    errno.EISDIR: "this is a folder, and a file was expected; choose another path",
+    errno.ENAMETOOLONG: "the name is too long for this file system; choose a shorter one",
+    errno.EIO: "the disk reported an input/output error; check the disk",
+}
+
+
+def explain_os_error(error: OSError, path: Path | str, action: str) -> StorageError:
+    """Return the `StorageError` that tells a person what `error` means for `action` ("write", "read") on `path`."""
+    reason = _EXPLANATIONS.get(error.errno or 0, error.strerror or str(error))
+    return StorageError(f"cannot {action} {path}: {reason}")
+
+
+@contextlib.contextmanager
+def storage_errors(path: Path | str, action: str = "write") -> Iterator[None]:
+    """Turn an `OSError` raised inside into a `StorageError` that names `path` and what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise explain_os_error(error, path, action) from error
+
+
+def _flush_folder(folder: Path) -> None:
+    """Make a rename inside `folder` durable; a file system without folder handles is left to its own order."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def flush_file(path: Path) -> None:
+    """Force the bytes of `path` to the disk."""
+    with path.open("rb+") as handle:
+        os.fsync(handle.fileno())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Replace `path` by `content` in one step: a reader sees the old bytes or the new ones, never a mixture.
+
+    Raises:
+        StorageError: the disk is full or the folder cannot be written.
+    """
+    with storage_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        beside_path = Path(name)
+        try:
+            with os.fdopen(handle, "wb") as beside:
+                beside.write(content)
+                beside.flush()
+                os.fsync(beside.fileno())
+            beside_path.chmod(0o644)  # mkstemp gives 0600; others may read a run folder too
+            beside_path.replace(path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                beside_path.unlink()
+            raise
+        _flush_folder(path.parent)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Replace `path` by `text` in UTF-8, as `write_bytes` does."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Replace `path` by `value` as indented JSON with readable Persian, as `write_bytes` does."""
+    write_text(path, json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+
+
+@contextlib.contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """Yield an empty folder beside `path` that becomes `path` when the block ends well, and vanishes when it does not.
+
+    An existing folder at `path` is replaced. Every file is flushed before the rename, so `path` is whole or not there.
+    Left-overs of a process that was killed are removed by the next call for the same path.
+
+    Raises:
+        StorageError: the disk is full or the folder cannot be written.
+    """
+    beside = path.parent / f".{path.name}.partial"
+    with storage_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(beside, ignore_errors=True)
+        beside.mkdir()
+        try:
+            yield beside
+            for file in sorted(beside.rglob("*")):
+                if file.is_file() and not file.is_symlink():
+                    flush_file(file)
+            _flush_folder(beside)
+            if path.exists():
+                old = path.parent / f".{path.name}.old"
+                shutil.rmtree(old, ignore_errors=True)
+                path.rename(old)
+                beside.rename(path)
+                shutil.rmtree(old, ignore_errors=True)
+            else:
+                beside.rename(path)
+            _flush_folder(path.parent)
+        except BaseException:
+            shutil.rmtree(beside, ignore_errors=True)
+            raise
+
+
+def replace_link(link: Path, target: str) -> None:
+    """Point the symbolic link `link` at `target` (relative to the link's folder) in one step."""
+    with storage_errors(link):
+        beside = link.parent / f".{link.name}.partial"
+        with contextlib.suppress(FileNotFoundError):
+            beside.unlink()
+        beside.symlink_to(target)
+        beside.replace(link)
+        _flush_folder(link.parent)
