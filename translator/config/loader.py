@@ -1,6 +1,8 @@
 """From a YAML file and `--set` overrides to a validated `Config`, with all mistakes reported together."""
 
 import difflib
+import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
@@ -46,6 +48,7 @@ def parse_config(text: str, name: str, overrides: Sequence[str] = ()) -> Config:
     except ValidationError as error:
         problems += [_explain(dict(detail), document) for detail in error.errors(include_url=False)]
     if problems or config is None:
+        problems.sort(key=_line_number)
         count = "1 mistake" if len(problems) == 1 else f"{len(problems)} mistakes"
         raise ConfigError(f"{name} has {count}:\n" + "\n".join(f"  {problem}" for problem in problems))
     return config
@@ -54,6 +57,12 @@ def parse_config(text: str, name: str, overrides: Sequence[str] = ()) -> Config:
 def resolved_yaml(config: Config) -> str:
     """Return `config` as YAML with every key spelled out; parsing it gives an equal `Config`."""
     return yaml.safe_dump(config.model_dump(mode="json"), allow_unicode=True, sort_keys=False, width=120)
+
+
+def _line_number(problem: str) -> int:
+    """Return the line that a message begins with; overrides come after the whole file."""
+    number = re.match(r"line (\d+)", problem)
+    return int(number[1]) if number else sys.maxsize
 
 
 def known_keys(model: type[BaseModel], prefix: str = "") -> list[str]:

@@ -1,0 +1,90 @@
+# One target for everything a person does; `make help` lists them.
+#
+#   make train CONFIG=configs/mizan.yaml SET="training.max_steps=2000 run.seed=2"
+
+PYTHON ?= python3
+VENV   ?= .venv
+CONFIG ?= configs/sample.yaml
+RUN    ?= runs/sample
+SET    ?=
+SEARCH ?=
+BEAM   ?=
+CHECKPOINT ?=
+TEXT   ?=
+PORT   ?= 6006
+
+BIN  := $(VENV)/bin
+SETS := $(foreach override,$(SET),--set '$(override)')
+SEARCH_FLAGS := $(if $(SEARCH),--search $(SEARCH)) $(if $(BEAM),--beam $(BEAM)) $(if $(CHECKPOINT),--checkpoint '$(CHECKPOINT)')
+
+.DEFAULT_GOAL := help
+.PHONY: help install install-dev prepare train evaluate translate tensorboard sample test check format lint types bench clean
+
+help:  ## show this list
+	@echo 'make TARGET [NAME=value ...]'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## ?/  \1|/' | column -t -s '|'
+	@echo 'CONFIG=$(CONFIG)  RUN=$(RUN)  SET="key.path=value ..."  SEARCH=greedy|beam  BEAM=5  TEXT="..."  PORT=$(PORT)'
+
+# A stamp each, so that what is installed is installed once and again only when its list changes.
+# The probe stops an old or missing Python before pip can fail in a riddle.
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo 'translator needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ...' >&2; exit 2; }
+	@$(PYTHON) -c 'import ensurepip, venv' || \
+	  { echo 'this Python lacks its venv module; on Debian or Ubuntu: apt install python3-venv' >&2; exit 2; }
+	$(PYTHON) -m venv '$(VENV)'
+
+$(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
+	'$(BIN)/python' -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@touch '$@'
+
+$(VENV)/.installed-dev: pyproject.toml constraints.txt | $(BIN)/python
+	'$(BIN)/python' -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch '$@' '$(VENV)/.installed'
+
+install: $(VENV)/.installed  ## make .venv with translator in it
+
+install-dev: $(VENV)/.installed-dev  ## the same, with the tools that the checks need
+
+prepare: install  ## clean and split the corpus of CONFIG, train its subword models, store its tokens
+	@'$(BIN)/translator' prepare --config '$(CONFIG)' $(SETS)
+
+train: install  ## train the recipe CONFIG (default: the embedded sample), then evaluate it
+	@'$(BIN)/translator' train --config '$(CONFIG)' $(SETS)
+
+evaluate: install  ## score RUN on its test sets; SEARCH=greedy|beam BEAM=5 CHECKPOINT=best
+	@'$(BIN)/translator' evaluate --run '$(RUN)' $(SEARCH_FLAGS)
+
+translate: install  ## translate TEXT, or standard input line by line, with RUN
+	@'$(BIN)/translator' translate --run '$(RUN)' $(SEARCH_FLAGS) $(if $(TEXT),-- "$$TRANSLATE_TEXT")
+# `value` keeps a dollar sign in the text a dollar sign.
+translate: export TRANSLATE_TEXT = $(value TEXT)
+
+tensorboard: install  ## watch the runs in a browser, at PORT
+	'$(BIN)/tensorboard' --logdir runs --port $(PORT)
+
+sample: install  ## write the embedded sample corpus anew
+	'$(BIN)/python' scripts/make_sample_corpus.py
+
+test: install-dev  ## run the tests
+	'$(BIN)/python' -m pytest
+
+format: install-dev  ## put every file into the house style
+	'$(BIN)/ruff' format .
+	'$(BIN)/ruff' check --fix .
+
+lint: install-dev
+	'$(BIN)/ruff' format --check .
+	'$(BIN)/ruff' check .
+
+types: install-dev
+	'$(BIN)/mypy'
+
+check: lint types test  ## everything that must hold before a change lands
+
+bench: install  ## measure speed (see docs/results.md); takes some minutes
+	'$(BIN)/python' -m bench
+
+clean:  ## remove what was built: environment, caches, prepared data; runs and corpora stay
+	rm -rf '$(VENV)' data/prepared build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,175 @@
+"""The folder of one run: where each thing lies in it, and whether it belongs to the configuration at hand."""
+
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from translator.config import Config, load_config, resolved_yaml
+from translator.errors import ConfigError, RunError
+from translator.storage import new_folder, storage_errors, write_json, write_text
+
+CHANGEABLE = frozenset(
+    {
+        "run.directory",
+        "run.device",
+        "run.threads",
+        "corpus.prepared_directory",
+        "training.max_steps",
+        "training.max_minutes",
+        "training.log_every",
+        "training.validate_every",
+        "training.validation_sentences",
+        "training.sample_translations",
+        "training.checkpoint_every",
+        "training.keep_checkpoints",
+        "training.early_stopping",
+        "search",
+        "evaluation.metrics",
+    }
+)
+"""Settings (or whole sections) that may change between two sittings of one run: they do not alter a training step."""
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """Names of the things inside a run folder."""
+
+    path: Path
+
+    @property
+    def config_file(self) -> Path:
+        """The resolved configuration."""
+        return self.path / "config.yaml"
+
+    @property
+    def info_file(self) -> Path:
+        """Versions, git commit, hardware and the state of the run."""
+        return self.path / "run.json"
+
+    @property
+    def subword_folder(self) -> Path:
+        """The subword models, copied in."""
+        return self.path / "subword"
+
+    @property
+    def checkpoints_folder(self) -> Path:
+        """One folder per checkpoint, and the links `best` and `last`."""
+        return self.path / "checkpoints"
+
+    @property
+    def tensorboard_folder(self) -> Path:
+        """Event files."""
+        return self.path / "tensorboard"
+
+    @property
+    def evaluation_folder(self) -> Path:
+        """Scores and hypotheses."""
+        return self.path / "evaluation"
+
+    @property
+    def log_file(self) -> Path:
+        """Everything the run said."""
+        return self.path / "log.txt"
+
+    @classmethod
+    def open(cls, path: Path | str) -> "RunFolder":
+        """Return the run folder at `path`.
+
+        Raises:
+            RunError: there is no run there.
+        """
+        folder = cls(Path(path))
+        if not folder.config_file.is_file():
+            parent = folder.path.parent
+            runs = sorted(str(file.parent) for file in parent.glob("*/config.yaml")) if parent.is_dir() else []
+            hint = f"runs there: {', '.join(runs)}" if runs else "train one first: make train"
+            raise RunError(f"no run at {folder.path} (it has no config.yaml); {hint}")
+        return folder
+
+    def config(self) -> Config:
+        """Return the configuration of the run.
+
+        Raises:
+            RunError: config.yaml is damaged, or was written by a version with other keys.
+        """
+        try:
+            return load_config(self.config_file)
+        except ConfigError as error:
+            raise RunError(f"the configuration saved in the run is not usable; {error}") from error
+
+    def create_or_check(self, config: Config, info: dict[str, Any]) -> bool:
+        """Write `config` and `info` into a new folder, or check that the folder was made with the same settings.
+
+        Returns:
+            True if the run was there already. Settings in `CHANGEABLE` may differ; the folder then keeps the new ones.
+
+        Raises:
+            RunError: the folder belongs to a run with other settings; the message lists each with old and new value.
+            StorageError: the folder cannot be written.
+        """
+        existed = self.config_file.is_file()
+        if existed:
+            old = self.config()
+            changes = changed_settings(old, config)
+            refused = [line for key, line in changes.items() if not _may_change(key)]
+            if refused:
+                rows = "\n".join(f"  {line}" for line in refused)
+                raise RunError(
+                    f"{self.path} holds a run with other settings (old → new):\n{rows}\n"
+                    "Give the new run its own folder (run.directory=runs/OTHER), restore the old settings, "
+                    f"or delete {self.path} if it is not needed."
+                )
+        elif self.path.is_dir() and any(self.path.iterdir()):
+            raise RunError(f"{self.path} is not empty and holds no run; choose another folder with run.directory=...")
+        with storage_errors(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+        write_json(self.info_file, info)
+        write_text(self.config_file, resolved_yaml(config))
+        return existed
+
+    def keep_subword(self, folder: Path) -> None:
+        """Copy the subword models from `folder` into the run, once."""
+        if not self.subword_folder.is_dir():
+            with new_folder(self.subword_folder) as beside:
+                for model in sorted(folder.glob("*.model")):
+                    shutil.copyfile(model, beside / model.name)
+
+    def info(self) -> dict[str, Any]:
+        """Return the content of run.json; empty if it is not there or not readable."""
+        try:
+            value = json.loads(self.info_file.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return value if isinstance(value, dict) else {}
+
+
+def changed_settings(old: Config, new: Config) -> dict[str, str]:
+    """Return, for each key path whose value differs, a line `key: old → new`."""
+    before, after = _flatten(old.model_dump(mode="json")), _flatten(new.model_dump(mode="json"))
+    keys = [*before, *(key for key in after if key not in before)]
+    return {
+        key: f"{key}: {_show(before.get(key))} → {_show(after.get(key))}"
+        for key in keys
+        if before.get(key) != after.get(key)
+    }
+
+
+def _show(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _may_change(key: str) -> bool:
+    return key in CHANGEABLE or key.partition(".")[0] in CHANGEABLE
+
+
+def _flatten(value: Any, prefix: str = "") -> dict[str, Any]:
+    """Return nested sections and lists as one level of dotted keys."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else None
+    if items is None or not value:
+        return {prefix: value}
+    flat: dict[str, Any] = {}
+    for key, child in items:
+        flat |= _flatten(child, f"{prefix}.{key}" if prefix else str(key))
+    return flat

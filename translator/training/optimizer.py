@@ -1,0 +1,45 @@
+"""AdamW (Kingma and Ba 2015; Loshchilov and Hutter 2019) over the weights of a model, and its state as tensors."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from translator.config import TrainingConfig
+
+EPSILON = 1e-9
+"""Adam's epsilon, as in Vaswani et al. 2017 §5.3."""
+
+
+def build_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.AdamW:
+    """Return AdamW for `model`: weight decay on matrices, none on biases and norms; the fused kernel."""
+    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    groups = [
+        {"params": [p for p in parameters if p.dim() >= 2], "weight_decay": config.weight_decay},
+        {"params": [p for p in parameters if p.dim() < 2], "weight_decay": 0.0},
+    ]
+    betas = (config.beta1, config.beta2)
+    return torch.optim.AdamW(groups, lr=config.learning_rate, betas=betas, eps=EPSILON, fused=True)
+
+
+def set_learning_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
+    """Use `rate` for the next update."""
+    for group in optimizer.param_groups:
+        group["lr"] = rate
+
+
+def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """Return the moments of every weight, named `optimizer.NUMBER.KIND`, as safetensors can hold them."""
+    state: dict[int, dict[str, Any]] = optimizer.state_dict()["state"]
+    return {f"optimizer.{number}.{kind}": value for number, entry in state.items() for kind, value in entry.items()}
+
+
+def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
+    """Put back what `optimizer_tensors` returned; the learning rate and the other settings stay as they are now."""
+    state: dict[int, dict[str, Tensor]] = {}
+    for name, tensor in tensors.items():
+        prefix, _, rest = name.partition(".")
+        if prefix == "optimizer":
+            number, _, kind = rest.partition(".")
+            state.setdefault(int(number), {})[kind] = tensor
+    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
