@@ -44,6 +44,8 @@ class CheckpointState:
     target_vocabulary: int
     subword: dict[str, str]
     """SHA-256 of each subword model by file name."""
+    data: str = ""
+    """Fingerprint of the prepared data."""
     normalizer_version: int = NORMALIZER_VERSION
     position: dict[str, int] = field(default_factory=dict)
     """Where the data go on."""
@@ -51,8 +53,6 @@ class CheckpointState:
     """Best score, patience, tokens and seconds so far."""
     random: dict[str, Any] = field(default_factory=dict)
     """Generators of Python and NumPy; those of torch are tensors."""
-    optimizer: dict[str, Any] = field(default_factory=dict)
-    """Numbers of the optimizer that are not tensors."""
 
 
 class LoadedCheckpoint(NamedTuple):

@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,32 +90,44 @@ class RunFolder:
             raise RunError(f"no run at {folder.path} (it has no config.yaml); {hint}")
         return folder
 
-    def config(self) -> Config:
-        """Return the configuration of the run.
+    def config(self, overrides: Sequence[str] = ()) -> Config:
+        """Return the configuration of the run, with `key.path=value` overrides of settings that may change.
 
         Raises:
             RunError: config.yaml is damaged, or was written by a version with other keys.
+            ConfigError: an override is wrong, or would change what the run was trained with.
         """
         try:
-            return load_config(self.config_file)
+            config = load_config(self.config_file)
         except ConfigError as error:
             raise RunError(f"the configuration saved in the run is not usable; {error}") from error
+        if not overrides:
+            return config
+        changed = load_config(self.config_file, overrides)
+        refused = [line for key, line in changed_settings(config, changed).items() if not _may_change(key)]
+        if refused:
+            rows = "\n".join(f"  {line}" for line in refused)
+            raise ConfigError(f"a trained run cannot take these settings (saved → given):\n{rows}")
+        return changed
 
-    def create_or_check(self, config: Config, info: dict[str, Any]) -> bool:
-        """Write `config` and `info` into a new folder, or check that the folder was made with the same settings.
+    def check(self, config: Config) -> None:
+        """Make sure that a run with the settings `config` can be put here, or go on here.
 
-        Returns:
-            True if the run was there already. Settings in `CHANGEABLE` may differ; the folder then keeps the new ones.
+        Settings in `CHANGEABLE` may differ from those of the run that is there; before its first checkpoint all may.
 
         Raises:
-            RunError: the folder belongs to a run with other settings; the message lists each with old and new value.
+            RunError: the folder holds a run with other settings (the message lists each with old and new value), or
+                things that are no run at all.
             StorageError: the folder cannot be written.
         """
-        existed = self.config_file.is_file()
-        if existed:
-            old = self.config()
-            changes = changed_settings(old, config)
-            refused = [line for key, line in changes.items() if not _may_change(key)]
+        with storage_errors(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self.path):  # better now than after the preparation
+                pass
+            if not self.config_file.is_file() and any(self.path.iterdir()):
+                raise RunError(f"{self.path} is not empty and holds no run; choose another folder (run.directory=...)")
+        if self.config_file.is_file() and any(self.checkpoints_folder.glob("step-*")):
+            refused = [line for key, line in changed_settings(self.config(), config).items() if not _may_change(key)]
             if refused:
                 rows = "\n".join(f"  {line}" for line in refused)
                 raise RunError(
@@ -121,13 +135,15 @@ class RunFolder:
                     "Give the new run its own folder (run.directory=runs/OTHER), restore the old settings, "
                     f"or delete {self.path} if it is not needed."
                 )
-        elif self.path.is_dir() and any(self.path.iterdir()):
-            raise RunError(f"{self.path} is not empty and holds no run; choose another folder with run.directory=...")
-        with storage_errors(self.path):
-            self.path.mkdir(parents=True, exist_ok=True)
+
+    def write(self, config: Config, info: dict[str, Any]) -> None:
+        """Save the resolved configuration and what else the run depends on.
+
+        Raises:
+            StorageError: the folder cannot be written.
+        """
         write_json(self.info_file, info)
         write_text(self.config_file, resolved_yaml(config))
-        return existed
 
     def keep_subword(self, folder: Path) -> None:
         """Copy the subword models from `folder` into the run, once."""
@@ -161,7 +177,8 @@ def _show(value: Any) -> str:
 
 
 def _may_change(key: str) -> bool:
-    return key in CHANGEABLE or key.partition(".")[0] in CHANGEABLE
+    parts = key.split(".")
+    return any(".".join(parts[:count]) in CHANGEABLE for count in range(1, len(parts) + 1))
 
 
 def _flatten(value: Any, prefix: str = "") -> dict[str, Any]:

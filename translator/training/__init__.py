@@ -1,0 +1,1 @@
+"""Training: teacher forcing, the loss, the optimizer, validation, monitoring and checkpoints of a run."""
