@@ -59,13 +59,15 @@ def parse_document(text: str, name: str) -> Document:
         ConfigError: the text is not YAML, or its top level is not a mapping.
     """
     document = Document(name)
-    loader = _Loader(text)
+    loader: _Loader | None = None
     try:
+        loader = _Loader(text)
         root = loader.get_single_node()
         if root is None:
             return document
         if not isinstance(root, yaml.MappingNode):
-            raise ConfigError(f"{name}: expected `section: ...` at the top, found {root.tag.rpartition(':')[2]}")
+            kind = root.tag.rpartition(":")[2]
+            raise ConfigError(f"{name}: expected sections (`run:`, `corpus:`, ...) at the top, found a {kind}")
         _record(root, (), document)
         values = loader.construct_document(root)
     except yaml.MarkedYAMLError as error:
@@ -75,7 +77,8 @@ def parse_document(text: str, name: str) -> Document:
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ConfigError(f"{name}: not valid YAML: {error}") from error
     finally:
-        loader.dispose()
+        if loader is not None:
+            loader.dispose()
     document.values = values
     return document
 
@@ -116,7 +119,7 @@ def apply_override(document: Document, override: str) -> None:
         return
     try:
         value = parse_scalar(value_text)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError):
         document.problems.append(f"{where}: the value is not valid YAML; quote it if it is text")
         return
     parts: list[str | int] = [int(p) if p.isdigit() else p for p in key_path.strip().split(".")]
