@@ -1,7 +1,7 @@
 """The command line: every verb is one function elsewhere; here are only arguments, what is printed, and exit codes.
 
-Exit codes: 0 done; 1 a bug, with its traceback; 2 the user's mistake, with one message; 130 and 143 stopped by SIGINT and
-SIGTERM after saving.
+Exit codes: 0 done; 1 a bug, with its traceback; 2 the user's mistake, with one message; 130 and 143 stopped by SIGINT
+and SIGTERM after saving.
 """
 
 import argparse

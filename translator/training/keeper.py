@@ -95,6 +95,6 @@ class Keeper:
 def not_finite(step: int) -> RunError:
     """Return the error for a run whose loss, gradient or weights have become infinite or NaN."""
     return RunError(
-        f"the loss, the gradient or a weight is not finite any more near step {step}; the last checkpoint is as it was. "
+        f"the loss, the gradient or a weight is no longer finite near step {step}; the last checkpoint is unharmed. "
         "Lower training.learning_rate or raise training.warmup_steps, and train into a new folder (run.directory=...)"
     )

@@ -1,0 +1,83 @@
+"""The house's rule on imports: a room imports only from rooms below it, or from itself."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1] / "translator"
+LAYERS = [
+    "special_tokens",
+    "errors",
+    "storage",
+    "progress",
+    "log",
+    "signals",
+    "config",
+    "provenance",
+    "run_folder",
+    "corpus",
+    "subword",
+    "data",
+    "device",
+    "masks",
+    "model",
+    "checkpoint",
+    "search",
+    "segment",
+    "inference",
+    "streaming",
+    "evaluation",
+    "training",
+    "cli",
+]
+"""Rooms from the ground up."""
+NO_TORCH = {"special_tokens", "errors", "storage", "progress", "log", "signals", "config", "run_folder", "corpus"}
+
+
+def room(file: Path) -> str:
+    return file.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def imports(file: Path) -> list[str]:
+    """Return the dotted names of all modules that `file` imports, also inside functions."""
+    names: list[str] = []
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}: relative import"
+            names.append(node.module or "")
+    return names
+
+
+MODULES = sorted(file for file in ROOT.rglob("*.py") if room(file) not in ("__init__", "__main__"))
+
+
+def test_every_room_has_its_place() -> None:
+    assert {room(file) for file in MODULES} == set(LAYERS)
+
+
+@pytest.mark.parametrize("file", MODULES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_imports_go_downwards(file: Path) -> None:
+    own = LAYERS.index(room(file))
+    for name in imports(file):
+        if name.startswith("translator."):
+            assert LAYERS.index(name.split(".")[1]) <= own, f"{file.relative_to(ROOT)} imports {name}"
+
+
+@pytest.mark.parametrize("file", MODULES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_heavy_libraries_stay_in_their_rooms(file: Path) -> None:
+    names = imports(file)
+    relative = str(file.relative_to(ROOT))
+    if room(file) in NO_TORCH:
+        assert not any(name.split(".")[0] == "torch" for name in names)
+    if relative != "training/monitor.py":
+        assert not any("tensorboard" in name for name in names)
+    assert not any(name.split(".")[0] in ("pickle", "dill", "marshal", "shelve") for name in names)
+
+
+@pytest.mark.parametrize("file", MODULES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_files_stay_small_enough_to_read(file: Path) -> None:
+    assert len(file.read_text(encoding="utf-8").splitlines()) <= 300
+    assert file.stem not in ("utils", "util", "helpers", "common", "misc")

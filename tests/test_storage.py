@@ -1,0 +1,106 @@
+"""Nothing on disk is ever half there."""
+
+import errno
+import json
+from pathlib import Path
+
+import pytest
+
+from translator.errors import StorageError
+from translator.storage import new_folder, replace_link, storage_errors, write_json, write_text
+
+
+class CrashError(Exception):
+    """Stands for a process that dies in the middle."""
+
+
+def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "file.txt"
+    write_text(path, "old")
+    write_text(path, "نو")
+    assert path.read_text(encoding="utf-8") == "نو"
+    assert [entry.name for entry in path.parent.iterdir()] == ["file.txt"]
+
+
+def test_json_keeps_persian_readable(tmp_path: Path) -> None:
+    write_json(tmp_path / "x.json", {"متن": [1, None]})
+    text = (tmp_path / "x.json").read_text(encoding="utf-8")
+    assert "متن" in text
+    assert json.loads(text) == {"متن": [1, None]}
+
+
+def test_a_failed_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "file.txt"
+    write_text(path, "old")
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(StorageError, match=r"cannot write .*file\.txt: the disk is full; free some space"):
+        write_text(path, "new")
+    assert path.read_text() == "old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file.txt"]
+
+
+def test_a_folder_appears_whole(tmp_path: Path) -> None:
+    target = tmp_path / "deep" / "folder"
+    with new_folder(target) as beside:
+        (beside / "a").write_text("1")
+        assert not target.exists()
+    assert (target / "a").read_text() == "1"
+
+
+def test_a_folder_does_not_appear_when_its_making_fails(tmp_path: Path) -> None:
+    target = tmp_path / "folder"
+    with pytest.raises(CrashError), new_folder(target) as beside:
+        (beside / "a").write_text("1")
+        raise CrashError
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_replacement_keeps_the_old_folder(tmp_path: Path) -> None:
+    target = tmp_path / "folder"
+    with new_folder(target) as beside:
+        (beside / "a").write_text("old")
+    with pytest.raises(CrashError), new_folder(target) as beside:
+        (beside / "a").write_text("new")
+        raise CrashError
+    assert (target / "a").read_text() == "old"
+    with new_folder(target) as beside:
+        (beside / "b").write_text("new")
+    assert [entry.name for entry in target.iterdir()] == ["b"]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["folder"]
+
+
+def test_left_overs_of_a_killed_process_do_no_harm(tmp_path: Path) -> None:
+    left_over = tmp_path / ".folder.partial"
+    left_over.mkdir()
+    (left_over / "rubbish").write_text("x")
+    with new_folder(tmp_path / "folder") as beside:
+        (beside / "a").write_text("1")
+    assert [entry.name for entry in (tmp_path / "folder").iterdir()] == ["a"]
+    assert not left_over.exists()
+
+
+def test_a_link_moves_in_one_step(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        replace_link(tmp_path / "best", name)
+        assert (tmp_path / "best").resolve() == (tmp_path / name).resolve()
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["best", "one", "two"]
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (errno.ENOSPC, "the disk is full"),
+        (errno.EACCES, "permission denied"),
+        (errno.EROFS, "read-only"),
+        (errno.ENOTDIR, "a part of this path is a file"),
+        (errno.EMFILE, "Too many open files"),
+    ],
+)
+def test_the_systems_complaints_become_advice(number: int, words: str) -> None:
+    with pytest.raises(StorageError, match=words), storage_errors("some/file", "read"):
+        raise OSError(number, "Too many open files")

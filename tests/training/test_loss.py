@@ -1,0 +1,71 @@
+"""The loss and its hand-written gradient, against torch's own."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from translator.special_tokens import PAD
+from translator.training.loss import label_smoothed_loss
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    rows=st.integers(1, 5),
+    length=st.integers(1, 6),
+    vocabulary=st.integers(2, 30),
+    smoothing=st.sampled_from([0.0, 0.1, 0.5]),
+    seed=st.integers(0, 10_000),
+)
+def test_value_and_gradient_equal_cross_entropy(
+    rows: int, length: int, vocabulary: int, smoothing: float, seed: int
+) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    logits = 5 * torch.randn(rows, length, vocabulary, generator=generator, dtype=torch.float32)
+    labels = torch.randint(0, vocabulary, (rows, length), generator=generator)
+    ours, theirs = logits.clone().requires_grad_(), logits.clone().requires_grad_()
+    loss = label_smoothed_loss(ours, labels, smoothing)
+    (loss.smoothed / 7).backward()  # type: ignore[no-untyped-call]
+    oracle = F.cross_entropy(
+        theirs.flatten(0, 1), labels.flatten(), ignore_index=PAD, reduction="sum", label_smoothing=smoothing
+    )
+    (oracle / 7).backward()
+    torch.testing.assert_close(loss.smoothed, oracle, rtol=1e-5, atol=1e-4)
+    torch.testing.assert_close(ours.grad, theirs.grad, rtol=1e-5, atol=1e-6)
+    plain = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=PAD, reduction="sum")
+    torch.testing.assert_close(loss.negative_log_likelihood, plain, rtol=1e-5, atol=1e-4)
+
+
+def test_the_gradient_is_right_by_finite_differences() -> None:
+    logits = torch.randn(3, 5, dtype=torch.float64, requires_grad=True)
+    labels = torch.tensor([1, PAD, 4])
+
+    def smoothed(values: torch.Tensor) -> torch.Tensor:
+        return label_smoothed_loss(values, labels, 0.1).smoothed
+
+    # The loss is computed in float32, hence the coarse steps.
+    assert torch.autograd.gradcheck(smoothed, (logits,), eps=1e-2, atol=1e-2, rtol=1e-2)
+
+
+def test_padding_neither_costs_nor_teaches() -> None:
+    logits = torch.randn(2, 3, 7, requires_grad=True)
+    labels = torch.tensor([[4, 5, PAD], [PAD, PAD, PAD]])
+    loss = label_smoothed_loss(logits, labels, 0.1)
+    loss.smoothed.backward()  # type: ignore[no-untyped-call]
+    assert logits.grad is not None
+    assert logits.grad[labels == PAD].abs().max() == 0
+    assert logits.grad[labels != PAD].abs().min() > 0
+    changed = logits.detach().clone()
+    changed[labels == PAD] += 100
+    torch.testing.assert_close(label_smoothed_loss(changed, labels, 0.1).smoothed, loss.smoothed.detach())
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precision_logits_are_summed_in_float32(dtype: torch.dtype) -> None:
+    logits = torch.randn(4, 1000, dtype=dtype, requires_grad=True)
+    loss = label_smoothed_loss(logits, torch.tensor([5, 6, 7, 8]), 0.1)
+    assert loss.smoothed.dtype == torch.float32
+    loss.smoothed.backward()  # type: ignore[no-untyped-call]
+    assert logits.grad is not None
+    assert logits.grad.dtype == dtype

@@ -1,0 +1,55 @@
+"""The learning rate at every step."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from translator.config import TrainingConfig
+from translator.training.schedule import COSINE_FLOOR, learning_rate
+
+
+def config(schedule: str, warmup: int = 100, steps: int = 1000) -> TrainingConfig:
+    return TrainingConfig.model_validate(
+        {"schedule": schedule, "warmup_steps": warmup, "max_steps": steps, "learning_rate": 1e-3}
+    )
+
+
+@pytest.mark.parametrize("schedule", ["inverse_sqrt", "cosine", "constant"])
+def test_warm_up_is_linear_and_ends_at_the_peak(schedule: str) -> None:
+    settings = config(schedule)
+    assert learning_rate(1, settings) == pytest.approx(1e-5)
+    assert learning_rate(50, settings) == pytest.approx(5e-4)
+    assert learning_rate(100, settings) == pytest.approx(1e-3)
+
+
+def test_inverse_square_root() -> None:
+    settings = config("inverse_sqrt")
+    assert learning_rate(400, settings) == pytest.approx(5e-4)
+    assert learning_rate(900, settings) == pytest.approx(1e-3 / 3)
+
+
+def test_cosine_falls_to_its_floor() -> None:
+    settings = config("cosine")
+    assert learning_rate(550, settings) == pytest.approx(1e-3 * (1 + COSINE_FLOOR) / 2)
+    assert learning_rate(1000, settings) == pytest.approx(1e-3 * COSINE_FLOOR)
+    assert learning_rate(5000, settings) == pytest.approx(1e-3 * COSINE_FLOOR)
+
+
+def test_constant_stays() -> None:
+    assert learning_rate(777, config("constant")) == pytest.approx(1e-3)
+
+
+@given(
+    st.sampled_from(["inverse_sqrt", "cosine", "constant"]),
+    st.integers(0, 50),
+    st.integers(1, 300),
+    st.integers(1, 500),
+)
+def test_the_rate_is_positive_and_never_above_the_peak(schedule: str, warmup: int, steps: int, step: int) -> None:
+    rate = learning_rate(step, config(schedule, warmup, steps))
+    assert 0 < rate <= 1e-3 * (1 + 1e-12)
+    assert math.isfinite(rate)
+    if step > warmup:
+        assert learning_rate(step + 1, config(schedule, warmup, steps)) <= rate

@@ -1,0 +1,211 @@
+"""A run that is stopped and goes on ends in the same bits as one that was not."""
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from translator.checkpoint import find_checkpoint, load_checkpoint, steps_saved
+from translator.config import Config
+from translator.data import DataHandler
+from translator.errors import CheckpointError, Interrupted, RunError
+from translator.run_folder import RunFolder
+from translator.signals import StopRequest, stop_on_signals
+from translator.training.run import TrainingOutcome, train_run
+from translator.training.step import take_step
+from translator.training.trainer import Trainer
+from translator.training.validation import Validator
+
+
+def run(config: Config) -> TrainingOutcome:
+    return train_run(config, StopRequest())
+
+
+def final(config: Config) -> dict[str, torch.Tensor]:
+    return load_checkpoint(find_checkpoint(RunFolder(Path(config.run.directory)).checkpoints_folder, "last")).model
+
+
+def assert_same_bits(ours: dict[str, torch.Tensor], expected: dict[str, torch.Tensor]) -> None:
+    assert ours.keys() == expected.keys()
+    for key, tensor in expected.items():
+        assert torch.equal(ours[key], tensor), key
+
+
+def stop_at_step(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
+    """Send SIGTERM to ourselves in the middle of one training step."""
+
+    def step_with_a_signal(*arguments: Any) -> object:
+        if arguments[3] == step:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return take_step(*arguments)
+
+    monkeypatch.setattr("translator.training.trainer.take_step", step_with_a_signal)
+
+
+@pytest.mark.parametrize("step", [1, 5, 6, 11])
+def test_resumed_equals_uninterrupted(tiny: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, step: int) -> None:
+    whole = tiny(f"run.directory={tmp_path}/whole", "training.accumulation_steps=2")
+    run(whole)
+    halved = tiny(f"run.directory={tmp_path}/halved", "training.accumulation_steps=2")
+    with monkeypatch.context() as patch:
+        stop_at_step(patch, step)
+        with pytest.raises(Interrupted), stop_on_signals() as stop:
+            train_run(halved, stop)
+    folder = RunFolder(Path(halved.run.directory)).checkpoints_folder
+    assert steps_saved(folder)[-1] == step, "the stop saved the step it interrupted"
+    outcome = run(halved)
+    assert outcome.progress.sittings == 2
+    assert_same_bits(final(halved), final(whole))
+
+
+def test_a_stop_during_validation_saves_and_the_validation_is_made_up(
+    tiny: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    whole = tiny(f"run.directory={tmp_path}/whole")
+    expected = run(whole).progress
+    halved = tiny(f"run.directory={tmp_path}/halved")
+    original = Validator._loss
+
+    def loss_with_a_signal(self: Validator, model: Any) -> float:
+        os.kill(os.getpid(), signal.SIGINT)
+        return original(self, model)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Validator, "_loss", loss_with_a_signal)
+        with pytest.raises(Interrupted), stop_on_signals() as stop:
+            train_run(halved, stop)
+    state = load_checkpoint(find_checkpoint(RunFolder(tmp_path / "halved").checkpoints_folder, "last")).state
+    assert (state.step, state.progress["validated_step"]) == (6, 0)
+    progress = run(halved).progress
+    assert_same_bits(final(halved), final(whole))
+    assert progress.best_step == expected.best_step
+    assert progress.best_score == expected.best_score
+
+
+def test_same_seed_same_bits_and_another_seed_other_bits(tiny: Any, tmp_path: Path) -> None:
+    configs = [
+        tiny(f"run.directory={tmp_path}/{name}", f"run.seed={seed}") for name, seed in (("a", 3), ("b", 3), ("c", 4))
+    ]
+    for config in configs:
+        run(config)
+    assert_same_bits(final(configs[0]), final(configs[1]))
+    assert any(not torch.equal(final(configs[0])[key], value) for key, value in final(configs[2]).items())
+
+
+def test_a_finished_run_says_so_and_goes_on_when_asked_for_more(tiny: Any) -> None:
+    first = run(tiny())
+    assert not first.was_finished
+    assert "training.max_steps=12 is reached" in first.reason
+    again = run(tiny())
+    assert again.was_finished
+    assert again.scores == first.scores
+    longer = run(tiny("training.max_steps=15"))
+    assert not longer.was_finished
+    assert longer.progress.step == 15
+
+
+def test_the_run_folder_explains_itself(tiny: Any, tmp_path: Path) -> None:
+    outcome = run(tiny("training.keep_checkpoints=2"))
+    folder = outcome.run
+    assert folder.config() == tiny("training.keep_checkpoints=2")
+    info = folder.info()
+    assert info["versions"]["torch"] == torch.__version__
+    assert {"git", "hardware", "command"} <= info.keys()
+    assert sorted(path.name for path in folder.subword_folder.iterdir()) == ["source.model", "target.model"]
+    steps = steps_saved(folder.checkpoints_folder)
+    assert len(steps) <= 3
+    assert steps[-1] == 12
+    assert (folder.checkpoints_folder / "last").resolve().name == "step-000012"
+    best = outcome.progress.best_step
+    assert (folder.checkpoints_folder / "best").resolve().name == f"step-{best:06d}"
+    assert list(folder.tensorboard_folder.glob("events*"))
+    assert (folder.evaluation_folder / "scores.json").is_file()
+    log = folder.log_file.read_text(encoding="utf-8")
+    assert "step 6: validation loss" in log
+
+
+def test_other_settings_are_refused_with_old_and_new_value(tiny: Any) -> None:
+    run(tiny())
+    with pytest.raises(RunError, match=r"holds a run with other settings") as caught:
+        run(tiny("model.d_model=32", "training.learning_rate=0.5", "training.log_every=2"))
+    message = str(caught.value)
+    assert "model.d_model: 16 → 32" in message
+    assert "training.learning_rate: 0.0007 → 0.5" in message
+    assert "log_every" not in message
+    assert "run.directory=" in message
+
+
+def test_a_changed_corpus_is_noticed(tiny: Any, tmp_path: Path) -> None:
+    run(tiny())
+    with (tmp_path / "toy.tsv").open("a", encoding="utf-8") as corpus:
+        corpus.write("zebra\tzebra\n")
+    with pytest.raises(RunError, match="the corpus or its preparation has changed"):
+        run(tiny("training.max_steps=20"))
+
+
+def test_a_truncated_checkpoint_is_one_clear_message(tiny: Any) -> None:
+    outcome = run(tiny())
+    model = outcome.run.checkpoints_folder / "step-000012" / "model.safetensors"
+    model.write_bytes(model.read_bytes()[:-100])
+    with pytest.raises(CheckpointError, match=r"damaged checkpoint: .*model\.safetensors is not what was written"):
+        run(tiny("training.max_steps=20"))
+
+
+def test_early_stopping_ends_the_run(tiny: Any) -> None:
+    overrides = ["training.max_steps=500", "training.validate_every=1", "training.early_stopping=3"]
+    outcome = run(tiny(*overrides, "training.learning_rate=1e-12", "training.best_metric=chrf"))
+    assert "training.early_stopping=3" in outcome.reason
+    assert outcome.progress.step < 100
+
+
+def test_a_time_limit_ends_the_run(tiny: Any) -> None:
+    outcome = run(tiny("training.max_steps=100000", "training.max_minutes=0.01"))
+    assert "training.max_minutes=0.01" in outcome.reason
+    assert outcome.progress.step >= 1
+
+
+def test_a_loss_that_is_not_finite_stops_the_run_and_harms_no_checkpoint(
+    tiny: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tiny("training.log_every=1")
+
+    def poisoned(model: Any, *arguments: Any) -> object:
+        if arguments[2] == 9:
+            with torch.no_grad():
+                next(model.parameters()).fill_(float("nan"))
+        return take_step(model, *arguments)
+
+    monkeypatch.setattr("translator.training.trainer.take_step", poisoned)
+    with pytest.raises(RunError, match=r"no longer finite near step 9.*Lower training\.learning_rate"):
+        run(config)
+    saved = final(config)
+    assert all(torch.isfinite(tensor).all() for tensor in saved.values())
+
+
+def test_accumulated_batches_give_the_gradient_of_their_union(tiny: Any, tmp_path: Path) -> None:
+    """One step over three uneven batches equals one step over all their pairs at once."""
+    settings = ["model.dropout=0.0", "training.gradient_clip=null", "training.warmup_steps=0"]
+    config = tiny(*settings, "batching.tokens_per_batch=64")
+    data = DataHandler(config)
+    folder = RunFolder(tmp_path / "x")
+
+    def updated(rows: list[Any]) -> dict[str, torch.Tensor]:
+        trainer = Trainer(config, folder, data, StopRequest())
+        take_step(trainer.model, rows, trainer._optimizer, 1, config.training, trainer._arithmetic)
+        return {key: value.detach().clone() for key, value in trainer.model.state_dict().items()}
+
+    from translator.data import DataPosition, collate
+    from translator.special_tokens import EOS, PAD, SOS
+
+    batches = [batch for batch, _ in zip((b for b, _ in data.train_batches(DataPosition())), range(3), strict=False)]
+    special = (PAD, SOS, EOS)
+    sources = [[t for t in row.tolist() if t not in special] for batch in batches for row in batch.source]
+    targets = [[t for t in row.tolist() if t not in special] for batch in batches for row in batch.labels]
+    union = collate(sources, targets, range(len(sources)))
+    assert len({batch.target_tokens for batch in batches}) > 1, "uneven batches, or a mean of means would pass"
+    for key, value in updated(batches).items():
+        # Adam's first step moves each weight by the sign of its gradient, so nearly vanishing gradients may differ.
+        assert (value - updated([union])[key]).abs().gt(1e-6).float().mean() < 0.01, key
