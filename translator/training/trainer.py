@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from translator.config import Config
+from translator.corpus.normalize import Normalizer
 from translator.data import Batch, DataHandler, DataPosition
 from translator.device import Arithmetic, choose_device, use_threads
 from translator.errors import Interrupted
@@ -53,9 +54,8 @@ class Trainer:
         self.model = model.to(self._device)
         self._optimizer = build_optimizer(self.model, config.training)
         self._keeper = Keeper(config, run, data, self.model, self._optimizer)
-        self._translator = Translator(
-            self.model, subword, data.normalizer, GREEDY, config.model.max_positions, self._device
-        )
+        normalizer = Normalizer(config.corpus.normalization)
+        self._translator = Translator(self.model, subword, normalizer, GREEDY, config.batching.max_length, self._device)
         self._validator = Validator(data, self._translator, config.training, self._arithmetic, stop.check)
         self.progress = TrainingProgress()
         self._position = DataPosition()

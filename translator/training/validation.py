@@ -10,19 +10,10 @@ import torch
 from translator.config import SearchConfig, TrainingConfig
 from translator.data import DataHandler
 from translator.device import Arithmetic
-from translator.evaluation.metrics import compute_scores
+from translator.evaluation import TranslatedPair, compute_scores
 from translator.inference import Translator
 from translator.model import Transformer
 from translator.training.loss import label_smoothed_loss
-
-
-@dataclass(frozen=True)
-class Sample:
-    """One validation pair with the model's translation."""
-
-    source: str
-    reference: str
-    hypothesis: str
 
 
 @dataclass(frozen=True)
@@ -31,7 +22,7 @@ class Validation:
 
     scores: dict[str, float]
     """`loss`, `perplexity`, and, where pairs were translated, `bleu` and `chrf`."""
-    samples: list[Sample]
+    samples: list[TranslatedPair]
 
 
 class Validator:
@@ -84,7 +75,7 @@ class Validator:
                     scores[score.metric] = score.score
                 every = max(1, len(sources) // max(1, self._config.sample_translations))
                 shown = range(0, len(sources), every)[: self._config.sample_translations]
-                samples = [Sample(sources[i], references[i], hypotheses[i]) for i in shown]
+                samples = [TranslatedPair(sources[i], references[i], hypotheses[i]) for i in shown]
             return Validation(scores, samples)
         finally:
             model.train()

@@ -1,0 +1,84 @@
+"""What all weights start from."""
+
+import math
+
+import pytest
+import torch
+
+from translator.config import ModelConfig
+from translator.model import Transformer
+from translator.special_tokens import EOS, PAD, SOS
+
+CONFIG = ModelConfig(d_model=128, heads=4, encoder_layers=2, decoder_layers=3, feed_forward=256)
+
+
+def model_of(**changes: object) -> Transformer:
+    torch.manual_seed(1)
+    return Transformer(CONFIG.model_copy(update=changes), 500, 500)
+
+
+def test_embeddings_have_deviation_one_over_root_d_and_a_zero_row_for_pad() -> None:
+    model = model_of(tied_embeddings="none", positions="learned")
+    assert model.own_head is not None
+    for weight in (model.source_embedding.tokens.weight, model.target_embedding.tokens.weight, model.own_head.weight):
+        assert weight.std().item() == pytest.approx(128**-0.5, rel=0.02)
+    assert (model.source_embedding.tokens.weight[PAD] == 0).all()
+    assert (model.target_embedding.tokens.weight[PAD] == 0).all()
+    assert model.source_embedding.positions.table.std().item() == pytest.approx(128**-0.5, rel=0.02)
+
+
+def test_fused_projections_start_as_their_parts_would() -> None:
+    layer = model_of(activation="swiglu").decoder.layers[0]
+    bound = math.sqrt(6 / (128 + 128))
+    for weight in (
+        layer.self_attention.query_key_value.weight,
+        layer.cross_attention.query.weight,
+        layer.cross_attention.key_value.weight,
+    ):
+        assert weight.abs().max().item() == pytest.approx(bound, rel=0.01)
+    assert layer.feed_forward.inner.weight.abs().max().item() == pytest.approx(math.sqrt(6 / 384), rel=0.01)
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_sublayer_outputs_are_scaled_by_depth(norm: str) -> None:
+    model = model_of(norm=norm)
+    for stack, sublayers in ((model.encoder, 4), (model.decoder, 9)):
+        for layer in stack.layers:
+            bound = math.sqrt(6 / 256) / math.sqrt(sublayers)
+            assert layer.self_attention.output.weight.abs().max().item() == pytest.approx(bound, rel=0.01)
+            bound = math.sqrt(6 / 384) / math.sqrt(sublayers)
+            assert layer.feed_forward.outer.weight.abs().max().item() == pytest.approx(bound, rel=0.01)
+
+
+def test_biases_are_zero_and_norms_are_the_identity() -> None:
+    for name, weight in model_of().named_parameters():
+        if name.endswith("bias"):
+            assert (weight == 0).all(), name
+        elif "norm" in name:
+            assert (weight == 1).all(), name
+
+
+def test_the_seed_decides() -> None:
+    first, second = model_of(), model_of()
+    for (name, ours), (_, theirs) in zip(first.named_parameters(), second.named_parameters(), strict=True):
+        assert torch.equal(ours, theirs), name
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_the_first_loss_is_little_more_than_log_v(norm: str) -> None:
+    model = model_of(norm=norm, tied_embeddings="none").eval()
+    source, labels = torch.randint(4, 500, (8, 12)), torch.randint(4, 500, (8, 12))
+    target_input = torch.cat((torch.full((8, 1), SOS), labels[:, :-1]), 1)
+    loss = torch.nn.functional.cross_entropy(model(source, target_input).flatten(0, 1), labels.flatten())
+    assert math.log(500) - 0.1 < loss.item() < math.log(500) + 1.2
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_the_gradient_reaches_the_bottom_of_twelve_layers(norm: str) -> None:
+    model = model_of(norm=norm, encoder_layers=6, decoder_layers=6, dropout=0.0)
+    source = torch.randint(4, 500, (8, 12))
+    source[:, -1] = EOS
+    model(source, source).logsumexp(-1).sum().backward()
+    for stack in (model.encoder, model.decoder):
+        norms = [layer.feed_forward.inner.weight.grad.norm().item() for layer in stack.layers]
+        assert max(norms) / min(norms) < 10, norms

@@ -1,0 +1,259 @@
+"""The whole network, against torch's own and against itself."""
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from translator.config import ModelConfig
+from translator.errors import InputError
+from translator.model import Transformer
+from translator.model.attention import CrossAttention, SelfAttention
+from translator.special_tokens import EOS, PAD, SOS
+
+SMALL = ModelConfig(d_model=32, heads=4, encoder_layers=2, decoder_layers=3, feed_forward=48, max_positions=40)
+VOCABULARY = 30
+
+
+def model_of(**changes: object) -> Transformer:
+    """A small model whose weights, biases and norms are all away from their first values."""
+    torch.manual_seed(1)
+    model = Transformer(SMALL.model_copy(update=changes), VOCABULARY, VOCABULARY)
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.add_(0.1 * torch.randn_like(weight))
+    return model.eval()
+
+
+def batch(seed: int = 1, rows: int = 5) -> tuple[Tensor, Tensor]:
+    """Source (rows, 9) and target input (rows, 7), filled with PAD to the right."""
+    generator = torch.Generator().manual_seed(seed)
+    source = torch.randint(4, VOCABULARY, (rows, 9), generator=generator)
+    target = torch.randint(4, VOCABULARY, (rows, 7), generator=generator)
+    target[:, 0] = SOS
+    for row in range(rows):
+        length = 9 - row
+        source[row, length - 1] = EOS
+        source[row, length:] = PAD
+        target[row, 7 - row :] = PAD
+    return source, target
+
+
+def copy_attention(ours: SelfAttention | CrossAttention, theirs: nn.MultiheadAttention) -> None:
+    if isinstance(ours, SelfAttention):
+        theirs.in_proj_weight.copy_(ours.query_key_value.weight)
+        theirs.in_proj_bias.copy_(ours.query_key_value.bias)
+    else:
+        theirs.in_proj_weight.copy_(torch.cat((ours.query.weight, ours.key_value.weight)))
+        theirs.in_proj_bias.copy_(torch.cat((ours.query.bias, ours.key_value.bias)))
+    theirs.out_proj.load_state_dict(ours.output.state_dict())
+
+
+@torch.no_grad()
+def torch_transformer(ours: Transformer, config: ModelConfig) -> nn.Transformer:
+    """`nn.Transformer` with the weights of `ours`."""
+    theirs = nn.Transformer(
+        config.d_model,
+        config.heads,
+        config.encoder_layers,
+        config.decoder_layers,
+        config.feed_forward,
+        dropout=0.0,
+        activation=config.activation,
+        norm_first=config.norm == "pre",
+        batch_first=True,
+    ).eval()
+    for own, other in zip(ours.encoder.layers, theirs.encoder.layers, strict=True):
+        copy_attention(own.self_attention, other.self_attn)
+        other.norm1.load_state_dict(own.self_attention_residual.norm.state_dict())
+        other.norm2.load_state_dict(own.feed_forward_residual.norm.state_dict())
+    for own, other in zip(ours.decoder.layers, theirs.decoder.layers, strict=True):
+        copy_attention(own.self_attention, other.self_attn)
+        copy_attention(own.cross_attention, other.multihead_attn)
+        other.norm1.load_state_dict(own.self_attention_residual.norm.state_dict())
+        other.norm2.load_state_dict(own.cross_attention_residual.norm.state_dict())
+        other.norm3.load_state_dict(own.feed_forward_residual.norm.state_dict())
+    for own_stack, other_stack in ((ours.encoder, theirs.encoder), (ours.decoder, theirs.decoder)):
+        for own, other in zip(own_stack.layers, other_stack.layers, strict=True):
+            other.linear1.load_state_dict(own.feed_forward.inner.state_dict())
+            other.linear2.load_state_dict(own.feed_forward.outer.state_dict())
+        if config.norm == "pre":
+            other_stack.norm.load_state_dict(own_stack.norm.state_dict())
+        else:  # the original paper has no norm after a post-norm stack
+            other_stack.norm = None
+    return theirs
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_equals_torch_with_the_same_weights(norm: str, activation: str) -> None:
+    ours = model_of(norm=norm, activation=activation)
+    theirs = torch_transformer(ours, SMALL.model_copy(update={"norm": norm, "activation": activation}))
+    source, target = batch()
+    with torch.no_grad():
+        states = theirs(
+            ours.source_embedding(source),
+            ours.target_embedding(target),
+            tgt_mask=nn.Transformer.generate_square_subsequent_mask(7),
+            src_key_padding_mask=torch.zeros(5, 9).masked_fill(source == PAD, -torch.inf),
+            tgt_key_padding_mask=torch.zeros(5, 7).masked_fill(target == PAD, -torch.inf),
+            memory_key_padding_mask=torch.zeros(5, 9).masked_fill(source == PAD, -torch.inf),
+        )
+        expected, logits = ours.project(states), ours(source, target)
+    real = target != PAD
+    torch.testing.assert_close(logits[real], expected[real], rtol=1e-5, atol=1e-5)
+    assert logits.std() > 0.1
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("activation", ["relu", "swiglu"])
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
+def test_cached_steps_equal_the_whole_pass(norm: str, activation: str, positions: str) -> None:
+    model = model_of(norm=norm, activation=activation, positions=positions)
+    source, _ = batch()
+    target = torch.randint(4, VOCABULARY, (5, 40))  # longer than the first capacity of the cache
+    target[:, 0] = SOS
+    expected = model(source, target)
+    cache = model.start(source)
+    for t in range(40):
+        torch.testing.assert_close(model.step(target[:, t], cache), expected[:, t], rtol=1e-4, atol=1e-5)
+    with pytest.raises(InputError, match="41 tokens is longer than the 40 positions"):
+        model.step(target[:, 0], cache)
+
+
+def test_selected_rows_go_on_where_they_were() -> None:
+    model = model_of()
+    source, _ = batch()
+    target = torch.randint(4, VOCABULARY, (5, 2, 6))  # two hypotheses for each of five sentences
+    cache = model.start(source, width=2)
+    for t in range(3):
+        model.step(target[:, :, t].flatten(), cache)
+    # Sentences 1 and 3 leave; sentence 0 goes on twice from its second hypothesis, sentence 4 swaps its two.
+    rows = torch.tensor([1, 1, 4, 5, 9, 8])
+    cache.select(rows)
+    kept = target.flatten(0, 1)[rows]
+    kept[:, 3:] = torch.randint(4, VOCABULARY, (6, 3))
+    expected = model(source[[0, 2, 4]].repeat_interleave(2, 0), kept)
+    for t in range(3, 6):
+        torch.testing.assert_close(model.step(kept[:, t], cache), expected[:, t], rtol=1e-4, atol=1e-5)
+
+
+def test_nothing_looks_ahead() -> None:
+    model = model_of()
+    source, target = batch()
+    changed = target.clone()
+    changed[0, 4:] = torch.tensor([11, 12, 13])
+    before, after = model(source, target), model(source, changed)
+    assert torch.equal(before[0, :4], after[0, :4])
+    assert not torch.allclose(before[0, 4:], after[0, 4:])
+
+
+def test_every_earlier_token_and_every_source_token_matters() -> None:
+    model = model_of()
+    source, target = batch(rows=1)
+    logits = model(source, target)
+    for t in range(7):
+        changed = target.clone()
+        changed[0, t] = 29
+        assert not torch.allclose(model(source, changed)[0, 6], logits[0, 6]), t
+    for s in range(9):
+        changed = source.clone()
+        changed[0, s] = 29
+        assert not torch.allclose(model(changed, target)[0, 0], logits[0, 0]), s
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_padding_and_batch_mates_change_nothing(norm: str) -> None:
+    model = model_of(norm=norm)
+    source, target = batch()
+    together = model(source, target)
+    for row in range(5):
+        lengths = int((source[row] != PAD).sum()), int((target[row] != PAD).sum())
+        alone = model(source[row : row + 1, : lengths[0]], target[row : row + 1, : lengths[1]])
+        torch.testing.assert_close(alone[0], together[row, : lengths[1]], rtol=1e-5, atol=1e-5)
+        wider = model(nn.functional.pad(source[row : row + 1], (0, 9)), nn.functional.pad(target[row : row + 1], (0, 5)))
+        torch.testing.assert_close(wider[0, : lengths[1]], alone[0], rtol=1e-5, atol=1e-5)
+
+
+def test_rows_of_padding_alone_do_no_harm_in_either_direction() -> None:
+    model = model_of(attention_dropout=0.1).train()
+    source, target = batch()
+    source[1], target[2] = PAD, PAD
+    logits = model(source, target)
+    logits.square().sum().backward()
+    assert logits.isfinite().all()
+    for name, weight in model.named_parameters():
+        assert weight.grad is not None and weight.grad.isfinite().all(), name
+
+
+def test_attention_on_request_equals_the_fast_path_and_changes_no_result() -> None:
+    model = model_of()
+    source, target = batch()
+    weights = model.attention(source, target)
+    assert [tuple(w.shape) for w in weights.encoder] == [(5, 4, 9, 9)] * 2
+    assert [tuple(w.shape) for w in weights.decoder] == [(5, 4, 7, 7)] * 3
+    assert [tuple(w.shape) for w in weights.cross] == [(5, 4, 7, 9)] * 3
+    masks = model.masks(source, target)
+    for layers, mask in ((weights.encoder, masks.encoder), (weights.decoder, masks.decoder), (weights.cross, masks.cross)):
+        for layer in layers:
+            assert (layer[~mask.expand_as(layer)] == 0).all()
+            torch.testing.assert_close(layer.sum(-1), torch.ones_like(layer.sum(-1)))
+    memory = model.encode(source, masks.encoder)
+    memory_again = model.encode(source, masks.encoder, weights)
+    torch.testing.assert_close(memory, memory_again, rtol=1e-5, atol=1e-5)
+    fast = model.decode(target, memory, masks.decoder, masks.cross)
+    slow = model.decode(target, memory, masks.decoder, masks.cross, weights)
+    torch.testing.assert_close(fast, slow, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("tied", "matrices"), [("none", 3), ("target", 2), ("all", 1)])
+def test_a_tied_weight_is_held_once(tied: str, matrices: int) -> None:
+    model = model_of(tied_embeddings=tied)
+    assert sum(weight.shape == (VOCABULARY, 32) for weight in model.state_dict().values()) == matrices
+    storages = [weight.data_ptr() for weight in model.state_dict().values()]
+    assert len(set(storages)) == len(storages)
+    assert (model.head_weight is model.target_embedding.tokens.weight) == (tied != "none")
+    assert (model.source_embedding is model.target_embedding) == (tied == "all")
+    source, target = batch()
+    model(source, target).logsumexp(-1).sum().backward()
+    assert all(weight.grad is not None for weight in model.parameters())
+
+
+def test_vocabularies_may_differ() -> None:
+    model = Transformer(SMALL, 20, 50)
+    assert model(torch.tensor([[19, EOS]]), torch.tensor([[SOS, 49]])).shape == (1, 2, 50)
+    with pytest.raises(IndexError):
+        model(torch.tensor([[20, EOS]]), torch.tensor([[SOS, 49]]))
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_an_over_long_side_is_explained(side: str) -> None:
+    model = model_of()
+    short, long = torch.full((1, 3), 5), torch.full((1, 41), 5)
+    with pytest.raises(InputError, match="41 tokens is longer than the 40 positions"):
+        model(long if side == "source" else short, long if side == "target" else short)
+
+
+def test_searching_with_dropout_on_is_a_bug() -> None:
+    with pytest.raises(AssertionError, match="call eval"):
+        model_of().train().start(torch.tensor([[5, EOS]]))
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_twelve_layers_learn_to_copy(norm: str) -> None:
+    torch.manual_seed(1)
+    config = SMALL.model_copy(
+        update={"d_model": 64, "encoder_layers": 6, "decoder_layers": 6, "feed_forward": 128, "norm": norm, "dropout": 0.0}
+    )
+    model = Transformer(config, 12, 12)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3, betas=(0.9, 0.98), weight_decay=0.0)
+    loss = torch.tensor(0.0)
+    for step in range(1, 121):
+        optimizer.param_groups[0]["lr"] = 2e-3 * min(1.0, step / 40)
+        source = torch.randint(4, 12, (32, 5))
+        target_input = torch.cat((torch.full((32, 1), SOS), source[:, :-1]), dim=1)
+        loss = nn.functional.cross_entropy(model(source, target_input).flatten(0, 1), source.flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+    assert loss.item() < 0.7  # guessing gives log 8 = 2.1

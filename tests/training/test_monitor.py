@@ -1,0 +1,138 @@
+"""What TensorBoard will read from the event files of a run."""
+
+import io
+import math
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator  # type: ignore[import-untyped]
+from tensorboard.plugin_util import markdown_to_safe_html  # type: ignore[import-untyped]
+from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData  # type: ignore[import-untyped]
+
+from translator.errors import StorageError
+from translator.evaluation import TranslatedPair
+from translator.inference import AttentionMap
+from translator.training.monitor import Monitor
+
+
+def read(folder: Path) -> EventAccumulator:
+    events = EventAccumulator(str(folder), size_guidance={"scalars": 0, "images": 0, "tensors": 0})
+    events.Reload()
+    return events
+
+
+def points(folder: Path, tag: str) -> list[tuple[int, float]]:
+    return [(event.step, event.value) for event in read(folder).Scalars(tag)]
+
+
+def test_scalars_are_grouped(tmp_path: Path) -> None:
+    with Monitor(tmp_path, first_step=1) as monitor:
+        monitor.scalars("train", {"loss": 2.5, "gradient_norm": 0.5}, 10)
+        monitor.scalars("validation", {"loss": 3.0, "perplexity": math.exp(3.0), "bleu": 0.0}, 10)
+    assert set(read(tmp_path).Tags()["scalars"]) == {
+        "train/loss",
+        "train/gradient_norm",
+        "validation/loss",
+        "validation/perplexity",
+        "validation/bleu",
+    }
+    assert points(tmp_path, "train/loss") == [(10, 2.5)]
+
+
+def test_a_resumed_run_has_no_overlapping_points(tmp_path: Path) -> None:
+    with Monitor(tmp_path, first_step=1) as monitor:
+        for step in range(1, 8):
+            monitor.scalars("train", {"loss": 100.0 + step}, step)
+    with Monitor(tmp_path, first_step=5) as monitor:  # the last checkpoint was that of step 4
+        for step in range(5, 10):
+            monitor.scalars("train", {"loss": 200.0 + step}, step)
+    expected = [(step, 100.0 + step) for step in range(1, 5)] + [(step, 200.0 + step) for step in range(5, 10)]
+    assert points(tmp_path, "train/loss") == expected
+
+
+def test_translations_are_a_safe_table(tmp_path: Path) -> None:
+    pairs = [TranslatedPair("A | <script>x</script>", "سلام. |", "سلام *دنیا*"), TranslatedPair("B\nC", "ب", "")]
+    with Monitor(tmp_path, first_step=1) as monitor:
+        monitor.translations(pairs, 4)
+        monitor.translations([], 5)
+    (event,) = read(tmp_path).Tensors("validation/translations/text_summary")
+    assert event.step == 4
+    page = markdown_to_safe_html(event.tensor_proto.string_val[0].decode("utf-8"))
+    assert page.count("<tr>") == 3
+    assert page.count("<td>") == 6
+    assert "<script" not in page
+    assert "<em>" not in page
+    assert "\u2067سلام. &#124;\u2069" in page
+
+
+class Looking:
+    """Stands in for a translator."""
+
+    def attention(self, text: str) -> AttentionMap:
+        assert text == "I go."
+        return AttentionMap(["▁I", "▁go", "</s>"], ["▁می\u200cروم", "</s>"], np.full((2, 3), 1 / 3, dtype=np.float32))
+
+
+def test_attention_is_an_image(tmp_path: Path) -> None:
+    translator: Any = Looking()
+    with Monitor(tmp_path, first_step=1) as monitor:
+        monitor.attention(translator, "I go.", 7)
+    (event,) = read(tmp_path).Images("validation/attention")
+    assert event.step == 7
+    image = Image.open(io.BytesIO(event.encoded_image_string))
+    assert image.size == (event.width, event.height)
+    assert image.width > 100
+
+
+CONFIG = {
+    "run": {"seed": 3, "device": "cpu"},
+    "training": {"learning_rate": 1e-3, "early_stopping": None},
+    "corpus": {"sources": [{"name": "mizan"}], "filters": {"duplicates": True}},
+    "evaluation": {"test_sets": []},
+}
+
+
+def test_hparams_lie_in_the_same_folder(tmp_path: Path) -> None:
+    with Monitor(tmp_path, first_step=1) as monitor:
+        monitor.scalars("validation", {"loss": 3.0, "chrf": 41.0}, 20)
+        monitor.hparams(CONFIG, {"loss": 3.0, "chrf": 41.0})
+    assert [path.is_file() for path in tmp_path.iterdir()] == [True], "one event file, no second run"
+    assert points(tmp_path, "validation/chrf") == [(20, 41.0)]
+    content = read(tmp_path).summary_metadata
+    starts = HParamsPluginData.FromString(content["_hparams_/session_start_info"].plugin_data.content)
+    values = starts.session_start_info.hparams
+    assert values["run.seed"].number_value == 3
+    assert values["training.learning_rate"].number_value == 1e-3
+    assert values["training.early_stopping"].string_value == "null"
+    assert values["corpus.sources.0.name"].string_value == "mizan"
+    assert values["corpus.filters.duplicates"].string_value == "true"
+    assert values["evaluation.test_sets"].string_value == "[]"
+    experiment = HParamsPluginData.FromString(content["_hparams_/experiment"].plugin_data.content).experiment
+    assert [info.name.tag for info in experiment.metric_infos] == ["validation/loss", "validation/chrf"]
+
+
+def test_a_full_disk_is_said_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Monitor(tmp_path, first_step=1) as monitor:
+
+        def full(*_: object) -> None:
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(monitor._writer, "add_scalar", full)
+        with pytest.raises(StorageError, match=r"cannot write .*: the disk is full"):
+            monitor.scalars("train", {"loss": 1.0}, 1)
+
+
+def test_a_folder_that_cannot_be_made_is_said_in_words(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(StorageError, match=r"cannot write .*file/tensorboard"):
+        Monitor(tmp_path / "file" / "tensorboard", first_step=1)
+
+
+def test_importing_the_monitor_does_not_load_tensorboard() -> None:
+    program = "import sys, translator.training.monitor; sys.exit('tensorboard' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

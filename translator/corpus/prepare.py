@@ -1,0 +1,177 @@
+"""From raw corpora to cleaned, split, leak-free text under a fingerprint of all that made it."""
+
+import hashlib
+import itertools
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from translator.config import CorpusConfig, SourceConfig
+from translator.corpus.candidates import Candidates, collect_candidates, collect_keys
+from translator.corpus.filters import PairFilter
+from translator.corpus.normalize import NORMALIZER_VERSION, Normalizer
+from translator.corpus.overlap import join_keys
+from translator.corpus.report import RULES, CorpusReport, SourceReport, TestSetReport
+from translator.corpus.selection import Fates, count_fates, select_pairs
+from translator.corpus.sources import source_files
+from translator.corpus.split import SPLITS, TRAIN, Split
+from translator.errors import CorpusError
+from translator.storage import new_folder, storage_errors, write_json
+
+PREPARE_VERSION: Final = 1
+"""Raised whenever the same settings would give other text."""
+
+Side = Literal["en", "fa"]
+_REPORT: Final = "report.json"
+
+
+@dataclass(frozen=True)
+class PreparedCorpus:
+    """Cleaned and split text on disk: normalized in the training split, raw in the others."""
+
+    directory: Path
+    fingerprint: str
+    """64 hexadecimal digits of SHA-256 over the corpus files, the settings and the versions of the rules."""
+    report: CorpusReport
+
+    def names(self, split: Split) -> list[str]:
+        """Return the names of the sources with pairs in `split`, in the order of the configuration."""
+        names = dict.fromkeys(source.name for source in self.report.sources)
+        return [name for name in names if self.count(split, name)]
+
+    def lines(self, split: Split, name: str, side: Side) -> Iterator[str]:
+        """Yield the texts of one side of source `name` in `split`, in order; both sides have the same number."""
+        if self.count(split, name):
+            path = self.directory / split / f"{name}.{side}"
+            with storage_errors(path, "read"), path.open(encoding="utf-8", newline="\n") as stream:
+                for line in stream:
+                    yield line.removesuffix("\n")
+
+    def count(self, split: Split, name: str) -> int:
+        """Return the number of pairs of source `name` in `split`."""
+        return self.report.kept(split, name)
+
+
+def prepare_corpus(config: CorpusConfig, test_sets: Sequence[SourceConfig] = ()) -> PreparedCorpus:
+    """Clean and split the sources, or take what an earlier call with the same files and settings made.
+
+    No pair of the training split shares its folded source or target with validation, test or `test_sets`, and no pair
+    of the validation split with test or `test_sets`.
+
+    Args:
+        test_sets: further test sets, which are only kept out of the other splits.
+
+    Raises:
+        CorpusError: a source cannot be read, or too little is left of it.
+        StorageError: the prepared data cannot be written.
+    """
+    fingerprint = corpus_fingerprint(config, test_sets)
+    directory = Path(config.prepared_directory) / f"corpus-{fingerprint[:16]}"
+    report = _finished_report(directory, fingerprint)
+    if report is None:
+        with new_folder(directory) as folder:
+            report = _build(config, test_sets, folder, fingerprint)
+            write_json(folder / _REPORT, report.to_json())
+    return PreparedCorpus(directory, fingerprint, report)
+
+
+def corpus_fingerprint(config: CorpusConfig, test_sets: Sequence[SourceConfig] = ()) -> str:
+    """Return SHA-256 in hexadecimal over the bytes of the corpus files (not their paths), all settings and versions.
+
+    Raises:
+        CorpusError: a file is missing.
+    """
+
+    def description(source: SourceConfig) -> dict[str, Any]:
+        files = []
+        for file in source_files(source):
+            with storage_errors(file, "read"), file.open("rb") as stream:
+                files.append(hashlib.file_digest(stream, "sha256").hexdigest())
+        where = {"path", "source_path", "target_path", "obtain"}
+        return {**source.model_dump(mode="json", exclude=where), "files": files}
+
+    settings = {
+        "sources": [description(source) for source in config.sources],
+        "test_sets": [description(source) for source in test_sets],
+        **config.model_dump(mode="json", include={"normalization", "filters", "split"}),
+        "versions": [NORMALIZER_VERSION, PREPARE_VERSION],
+    }
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode("utf-8")).hexdigest()
+
+
+def _finished_report(directory: Path, fingerprint: str) -> CorpusReport | None:
+    path = directory / _REPORT
+    if not path.exists():
+        return None
+    with storage_errors(path, "read"):
+        report = CorpusReport.from_json(json.loads(path.read_text(encoding="utf-8")))
+    return report if report.fingerprint == fingerprint else None
+
+
+def _build(config: CorpusConfig, test_sets: Sequence[SourceConfig], folder: Path, fingerprint: str) -> CorpusReport:
+    normalizer = Normalizer(config.normalization)
+    pair_filter = PairFilter(config.filters)
+    spool = folder / "candidates"
+    candidates: list[Candidates] = []
+    for index, source in enumerate(config.sources):
+        place = spool / str(index)
+        place.mkdir(parents=True)
+        candidates.append(collect_candidates(source, normalizer, pair_filter, place))
+    test_keys = [collect_keys(source, normalizer) for source in test_sets]
+    fates = select_pairs([(item.source, item.keys) for item in candidates], config, join_keys(test_keys))
+    reports = tuple(_source_report(item, item_fates) for item, item_fates in zip(candidates, fates, strict=True))
+    _refuse_empty(reports)
+    for item, item_fates in zip(candidates, fates, strict=True):
+        _write_splits(item, item_fates, folder)
+    shutil.rmtree(spool)
+    return CorpusReport(
+        fingerprint=fingerprint,
+        normalizer_version=NORMALIZER_VERSION,
+        prepare_version=PREPARE_VERSION,
+        sources=reports,
+        test_sets=tuple(
+            TestSetReport(source.name, len(keys.source)) for source, keys in zip(test_sets, test_keys, strict=True)
+        ),
+    )
+
+
+def _source_report(item: Candidates, fates: Fates) -> SourceReport:
+    dropped, kept = count_fates(fates)
+    counts = {rule: item.dropped[rule] + dropped.get(rule, 0) for rule in RULES}
+    return SourceReport(name=item.source.name, use=item.source.use, read=item.read, dropped=counts, kept=kept)
+
+
+def _refuse_empty(reports: Sequence[SourceReport]) -> None:
+    for report in reports:
+        if not any(report.kept.values()):
+            counts = ", ".join(f"{rule} {count:,}" for rule, count in report.dropped.items() if count)
+            swapped = report.dropped["source_script"] + report.dropped["target_script"] > report.read / 2
+            advice = "; are the English and the Persian side swapped?" if swapped else ""
+            raise CorpusError(
+                f"corpus source `{report.name}`: all {report.read:,} pairs were dropped ({counts}){advice} "
+                "Check the text, or loosen corpus.filters"
+            )
+    if not any(report.kept["train"] for report in reports):
+        counts = "; ".join(
+            f"{report.name}: "
+            + ", ".join(f"{what} {count:,}" for what, count in {**report.dropped, **report.kept}.items() if count)
+            for report in reports
+        )
+        raise CorpusError(
+            f"no pair is left for training ({counts}); hold out fewer pairs (corpus.split.validation, "
+            "corpus.split.test), or add a source that does not share its sentences with those held out"
+        )
+
+
+def _write_splits(item: Candidates, fates: Fates, folder: Path) -> None:
+    """Write the pairs of each split: normalized for training, raw for the others."""
+    for code, split in enumerate(SPLITS):
+        chosen = (fates == code).tolist()
+        if any(chosen):
+            (folder / split).mkdir(exist_ok=True)
+            for side, path in zip(("en", "fa"), item.normalized if code == TRAIN else item.raw, strict=True):
+                with path.open("rb") as lines, (folder / split / f"{item.source.name}.{side}").open("wb") as output:
+                    output.writelines(itertools.compress(lines, chosen))

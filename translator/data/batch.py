@@ -1,0 +1,79 @@
+"""The frozen `Batch`, and how rows of ids become one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+from translator.special_tokens import EOS, PAD, SOS
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Pairs of one training or validation step; B pairs, S and T the longest of each side with its special token."""
+
+    source: Tensor
+    """(B, S) int64: sentence, EOS, PAD…"""
+    target_input: Tensor
+    """(B, T) int64: SOS, sentence, PAD…"""
+    labels: Tensor
+    """(B, T) int64: sentence, EOS, PAD…"""
+    indices: Tensor
+    """(B,) int64: number of each pair in its split."""
+    source_tokens: int
+    """Positions of `source` that are not PAD; a plain number, so that asking never waits for a device."""
+    target_tokens: int
+    """Positions of `labels` that are not PAD."""
+
+    @property
+    def size(self) -> int:
+        """Number of pairs."""
+        return int(self.source.shape[0])
+
+    @property
+    def padding_share(self) -> float:
+        """Share of the positions of source and target together that are PAD."""
+        return 1.0 - (self.source_tokens + self.target_tokens) / (self.source.numel() + self.labels.numel())
+
+    def to(self, device: torch.device | str, non_blocking: bool = False) -> "Batch":
+        """Return the batch with its tensors on `device`."""
+        return Batch(
+            self.source.to(device, non_blocking=non_blocking),
+            self.target_input.to(device, non_blocking=non_blocking),
+            self.labels.to(device, non_blocking=non_blocking),
+            self.indices.to(device, non_blocking=non_blocking),
+            self.source_tokens,
+            self.target_tokens,
+        )
+
+
+def collate(sources: Sequence[ArrayLike], targets: Sequence[ArrayLike], indices: ArrayLike) -> Batch:
+    """Return the batch of rows of ids without special tokens; `indices` (B,) are the pairs' numbers in their split."""
+    assert len(sources) == len(targets) > 0
+    source, source_tokens = _pad(sources, EOS, in_front=False)
+    target_input, _ = _pad(targets, SOS, in_front=True)
+    labels, target_tokens = _pad(targets, EOS, in_front=False)
+    numbers = torch.from_numpy(np.array(indices, dtype=np.int64))
+    assert numbers.shape == (len(sources),)
+    return Batch(source, target_input, labels, numbers, source_tokens, target_tokens)
+
+
+def collate_source(sources: Sequence[ArrayLike]) -> Tensor:
+    """Return (B, S) int64, sentence, EOS, PAD…, from rows of ids without special tokens."""
+    return _pad(sources, EOS, in_front=False)[0]
+
+
+def _pad(rows: Sequence[ArrayLike], special: int, *, in_front: bool) -> tuple[Tensor, int]:
+    """Return rows with `special` before or after each, filled up with PAD, and the number of tokens."""
+    arrays = [np.asarray(row, dtype=np.int64) for row in rows]
+    width = max((len(array) for array in arrays), default=0) + 1
+    padded: NDArray[np.int64] = np.full((len(arrays), width), PAD, dtype=np.int64)
+    for line, array in zip(padded, arrays, strict=True):
+        length = len(array)
+        start = 1 if in_front else 0
+        line[start : start + length] = array
+        line[0 if in_front else length] = special
+    return torch.from_numpy(padded), sum(map(len, arrays)) + len(arrays)

@@ -1,0 +1,74 @@
+"""From prepared text to token stores, kept under a fingerprint of all that made them."""
+
+import hashlib
+import itertools
+import json
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Final, Literal
+
+from translator.config import NormalizationConfig
+from translator.corpus.normalize import NORMALIZER_VERSION, Normalizer
+from translator.corpus.prepare import PreparedCorpus
+from translator.data.token_store import TokenStore
+from translator.progress import progress_bar
+from translator.storage import new_folder
+from translator.subword import SubwordModel, SubwordPair
+
+STORED_SPLITS: Final = ("train", "validation")
+"""The splits whose ids are needed; the test split is translated from its text."""
+StoredSplit = Literal["train", "validation"]
+
+_FORMAT: Final = 1
+_LINES_AT_ONCE: Final = 16_384
+
+
+def prepare_tokens(
+    corpus: PreparedCorpus, subword: SubwordPair, normalization: NormalizationConfig, prepared_directory: Path
+) -> tuple[Path, str]:
+    """Encode the training and validation text, or find what was encoded before from the same text and models.
+
+    Training text is normalized already; validation text is kept as read, and is normalized here.
+
+    Returns:
+        The folder `<prepared_directory>/tokens-<fingerprint>` with `<split>/<source name>.en` and `.fa` stores, and
+        the fingerprint (16 hex digits).
+
+    Raises:
+        StorageError: the folder cannot be written.
+    """
+    made_from = {
+        "format": _FORMAT,
+        "corpus": corpus.fingerprint,
+        "subword": subword.sha256,
+        "normalization": normalization.model_dump(mode="json"),
+        "normalizer": NORMALIZER_VERSION,
+    }
+    fingerprint = hashlib.sha256(json.dumps(made_from, sort_keys=True).encode()).hexdigest()[:16]
+    folder = prepared_directory / f"tokens-{fingerprint}"
+    if not folder.exists():
+        normalizer = Normalizer(normalization)
+        sides: tuple[tuple[Literal["en", "fa"], SubwordModel, Callable[[str], str]], ...]
+        sides = (("en", subword.source, normalizer.source), ("fa", subword.target, normalizer.target))
+        with new_folder(folder) as beside:
+            for split in STORED_SPLITS:
+                for name in corpus.names(split):
+                    for side, model, normalize in sides:
+                        lines: Iterable[str] = progress_bar(
+                            corpus.lines(split, name, side),
+                            description=f"Encoding {split} {name}.{side}",
+                            total=corpus.count(split, name),
+                            unit=" lines",
+                        )
+                        if split == "validation":
+                            lines = map(normalize, lines)
+                        prefix = beside / split / f"{name}.{side}"
+                        TokenStore.write(prefix, _encoded(lines, model), model.vocabulary_size)
+    return folder, fingerprint
+
+
+def _encoded(lines: Iterable[str], model: SubwordModel) -> Iterator[list[int]]:
+    """Yield the ids of each line, encoding many at a time."""
+    lines = iter(lines)
+    while chunk := list(itertools.islice(lines, _LINES_AT_ONCE)):
+        yield from model.encode(chunk)

@@ -1,0 +1,68 @@
+"""Attention masks made from token ids: boolean, and True means "may attend", here and everywhere in the product.
+
+Masks broadcast over heads and, where they can, over queries:
+
+    encoder   (B, 1, 1, S)   any source position may look at the real tokens of its own sentence
+    decoder   (B, 1, T, T)   target position t may look at the real tokens at positions 0..t
+    cross     (B, 1, 1, S)   any target position may look at the real tokens of its source
+
+A query that may attend to nothing (a row of PAD alone) gets zeros from attention, never NaN.
+
+B batch, S source length, T target length
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from translator.special_tokens import PAD
+
+
+class Masks(NamedTuple):
+    """The three masks of one batch, True = may attend."""
+
+    encoder: Tensor
+    """(B, 1, 1, S) bool, for self-attention in the encoder."""
+    decoder: Tensor
+    """(B, 1, T, T) bool, for self-attention in the decoder."""
+    cross: Tensor
+    """(B, 1, 1, S) bool, for attention from the decoder to the encoder's output."""
+
+
+class MaskGenerator:
+    """Makes the masks of Vaswani et al. 2017 §3.2.3 from token ids.
+
+    Args:
+        pad: id that fills a batch and is never attended to.
+    """
+
+    def __init__(self, pad: int = PAD) -> None:
+        self.pad = pad
+
+    def __call__(self, source: Tensor, target_input: Tensor) -> Masks:
+        """Return all masks of a batch.
+
+        Args:
+            source: (B, S) int64 ids.
+            target_input: (B, T) int64 ids, SOS first.
+        """
+        encoder = self.encoder(source)
+        return Masks(encoder, self.decoder(target_input), encoder)
+
+    def encoder(self, source: Tensor) -> Tensor:
+        """Return the (B, 1, 1, S) padding mask of `source` (B, S), True at real tokens."""
+        return (source != self.pad)[:, None, None, :]
+
+    def cross(self, source: Tensor) -> Tensor:
+        """Return the (B, 1, 1, S) mask for queries from the target: the source's padding mask."""
+        return self.encoder(source)
+
+    def decoder(self, target_input: Tensor) -> Tensor:
+        """Return the (B, 1, T, T) mask of `target_input` (B, T): not after the query, and not PAD."""
+        return self.causal(target_input.size(1), target_input.device) & self.encoder(target_input)
+
+    @staticmethod
+    def causal(length: int, device: torch.device | None = None) -> Tensor:
+        """Return the (1, 1, T, T) look-ahead mask for T = `length`: row t is True at columns 0..t."""
+        return torch.ones(1, 1, length, length, dtype=torch.bool, device=device).tril()

@@ -1,0 +1,175 @@
+"""Multi-head attention (Vaswani et al. 2017 §3.2), over a sequence itself or over the encoder's output.
+
+The linear layers are position-wise and work on tensors of any leading shape; only `attend` mixes positions.
+
+B batch, T query length, S key length, D model width, H heads, K head width
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from translator.model.cache import CrossCache, SelfCache
+
+
+def split_heads(projected: Tensor, heads: int) -> Tensor:
+    """Turn (B, T, H * K) into a view (B, H, T, K); head h has columns h * K to (h + 1) * K."""
+    rows, length, width = projected.shape
+    return projected.view(rows, length, heads, width // heads).transpose(1, 2)
+
+
+def merge_heads(context: Tensor) -> Tensor:
+    """Turn (B, H, T, K) back into (B, T, H * K): positions first, then the heads side by side."""
+    return context.transpose(1, 2).flatten(2)
+
+
+def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor:
+    """Return softmax(Q Kᵀ / √K) over the allowed keys, exactly zero elsewhere (Vaswani et al. 2017 §3.2.1).
+
+    Args:
+        query: (B, H, T, K).
+        key: (B, H, S, K).
+        mask: bool, broadcastable to (B, H, T, S), True = may attend; a row without any True gives zeros.
+
+    Returns:
+        (B, H, T, S) weights, in float32 at least.
+    """
+    scores = torch.matmul(query * query.size(-1) ** -0.5, key.transpose(-2, -1))  # (B, H, T, S)
+    scores = scores.float() if scores.dtype in (torch.bfloat16, torch.float16) else scores
+    if mask is None:
+        return scores.softmax(dim=-1)
+    # A finite filling: beside an allowed score it vanishes in the softmax all the same, and a row that has no allowed
+    # score comes out uniform instead of NaN, in both directions of the pass. The second filling sets it to zero.
+    blocked = ~mask
+    scores = scores.masked_fill(blocked, torch.finfo(scores.dtype).min)
+    return scores.softmax(dim=-1).masked_fill(blocked, 0.0)
+
+
+def attend(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    dropout: float = 0.0,
+    weights: list[Tensor] | None = None,
+) -> Tensor:
+    """Return for each query the mean of the values weighted by `attention_weights`.
+
+    Args:
+        query: (B, H, T, K).
+        key: (B, H, S, K).
+        value: (B, H, S, K).
+        mask: bool, broadcastable to (B, H, T, S), True = may attend; a row without any True gives zeros.
+        dropout: probability that a weight is dropped.
+        weights: when given, the (B, H, T, S) weights before dropout are appended to it; this takes the slower path.
+
+    Returns:
+        (B, H, T, K).
+    """
+    if weights is None:
+        return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
+    probabilities = attention_weights(query, key, mask)  # (B, H, T, S)
+    weights.append(probabilities)
+    return torch.matmul(F.dropout(probabilities, dropout).to(value.dtype), value)
+
+
+class SelfAttention(nn.Module):
+    """Attention of a sequence to itself; queries, keys and values come from one fused projection.
+
+    Args:
+        d_model: D, the width of the sequence.
+        heads: H; must divide D.
+        dropout: on the attention weights.
+    """
+
+    def __init__(self, d_model: int, heads: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.heads = heads
+        self.dropout = dropout
+        self.query_key_value = nn.Linear(d_model, 3 * d_model)
+        self.output = nn.Linear(d_model, d_model)
+
+    def forward(self, x: Tensor, mask: Tensor | None, weights: list[Tensor] | None = None) -> Tensor:
+        """Attend from every position of `x` to the allowed positions of `x`.
+
+        Args:
+            x: (B, T, D).
+            mask: bool, broadcastable to (B, H, T, T), True = may attend; None allows everything.
+            weights: a list that the (B, H, T, T) weights are appended to, on request.
+
+        Returns:
+            (B, T, D).
+        """
+        query, key, value = self._project(x)  # (B, H, T, K) each
+        dropout = self.dropout if self.training else 0.0
+        y: Tensor = self.output(merge_heads(attend(query, key, value, mask, dropout, weights)))
+        return y
+
+    def step(self, x: Tensor, cache: SelfCache) -> Tensor:
+        """Attend from the newest position `x` (B, 1, D) to itself and all positions in `cache`, which takes it in."""
+        query, key, value = self._project(x)  # (B, H, 1, K) each
+        keys, values = cache.append(key, value)  # (B, H, positions so far, K) each
+        y: Tensor = self.output(merge_heads(attend(query, keys, values, None)))
+        return y
+
+    def _project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        query, key, value = self.query_key_value(x).chunk(3, dim=-1)  # (B, T, D) each
+        return split_heads(query, self.heads), split_heads(key, self.heads), split_heads(value, self.heads)
+
+
+class CrossAttention(nn.Module):
+    """Attention from the target to the encoder's output: queries from the one, keys and values from the other.
+
+    Args:
+        d_model: D, the width of both.
+        heads: H; must divide D.
+        dropout: on the attention weights.
+    """
+
+    def __init__(self, d_model: int, heads: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.heads = heads
+        self.dropout = dropout
+        self.query = nn.Linear(d_model, d_model)
+        self.key_value = nn.Linear(d_model, 2 * d_model)
+        self.output = nn.Linear(d_model, d_model)
+
+    def forward(self, x: Tensor, memory: Tensor, mask: Tensor | None, weights: list[Tensor] | None = None) -> Tensor:
+        """Attend from every position of `x` to the allowed positions of `memory`.
+
+        Args:
+            x: (B, T, D).
+            memory: (B, S, D), the encoder's output.
+            mask: bool, broadcastable to (B, H, T, S), True = may attend; None allows everything.
+            weights: a list that the (B, H, T, S) weights are appended to, on request.
+
+        Returns:
+            (B, T, D).
+        """
+        query = split_heads(self.query(x), self.heads)  # (B, H, T, K)
+        source = self.project_memory(memory)
+        dropout = self.dropout if self.training else 0.0
+        y: Tensor = self.output(merge_heads(attend(query, source.keys, source.values, mask, dropout, weights)))
+        return y
+
+    def project_memory(self, memory: Tensor) -> CrossCache:
+        """Return the keys and values of `memory` (B, S, D)."""
+        key, value = self.key_value(memory).chunk(2, dim=-1)  # (B, S, D) each
+        return CrossCache(split_heads(key, self.heads), split_heads(value, self.heads))
+
+    def step(self, x: Tensor, cache: CrossCache, mask: Tensor) -> Tensor:
+        """Attend from the newest position of every row to its sentence, whose keys and values are in `cache`.
+
+        Args:
+            x: (R, 1, D) with R = B * W: W rows in a run for each of the B sentences in `cache`.
+            cache: keys and values of the B sentences.
+            mask: (B, 1, 1, S) bool, True = may attend.
+
+        Returns:
+            (R, 1, D).
+        """
+        # The rows of one sentence share its keys: they are taken as W queries of it, and nothing is copied W times.
+        query = self.query(x).view(cache.keys.size(0), -1, x.size(-1))  # (B, W, D)
+        context = attend(split_heads(query, self.heads), cache.keys, cache.values, mask)  # (B, H, W, K)
+        y: Tensor = self.output(merge_heads(context).reshape(x.shape))
+        return y

@@ -1,0 +1,116 @@
+"""The decoder (Vaswani et al. 2017 §3.1): self-attention, attention to the encoder's output, and feed-forward.
+
+B batch, S source length, T target length, D model width, H heads
+R rows of a search: W in a run for each of B sentences
+"""
+
+from dataclasses import dataclass, field
+
+from torch import Tensor, nn
+
+from translator.config import ModelConfig
+from translator.model.attention import CrossAttention, SelfAttention
+from translator.model.cache import DecoderCache, LayerCache, SelfCache
+from translator.model.feed_forward import FeedForward
+from translator.model.residual import Residual, final_norm
+
+
+@dataclass
+class AttentionWeights:
+    """Where a model looked: one tensor a layer, in the order of the layers."""
+
+    encoder: list[Tensor] = field(default_factory=list)
+    """(B, H, S, S) each: from source positions to source positions."""
+    decoder: list[Tensor] = field(default_factory=list)
+    """(B, H, T, T) each: from target positions to target positions."""
+    cross: list[Tensor] = field(default_factory=list)
+    """(B, H, T, S) each: from target positions to source positions."""
+
+
+class DecoderLayer(nn.Module):
+    """Self-attention, cross-attention, feed-forward."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.self_attention = SelfAttention(config.d_model, config.heads, config.attention_dropout)
+        self.cross_attention = CrossAttention(config.d_model, config.heads, config.attention_dropout)
+        self.feed_forward = FeedForward(
+            config.d_model, config.feed_forward, config.activation, config.feed_forward_dropout
+        )
+        self.self_attention_residual = Residual(config.d_model, config.dropout, config.norm)
+        self.cross_attention_residual = Residual(config.d_model, config.dropout, config.norm)
+        self.feed_forward_residual = Residual(config.d_model, config.dropout, config.norm)
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        decoder_mask: Tensor | None,
+        cross_mask: Tensor | None,
+        weights: AttentionWeights | None = None,
+    ) -> Tensor:
+        """Return (B, T, D) for `x` (B, T, D); see `DecoderStack.forward` for the rest."""
+        own, cross = (None, None) if weights is None else (weights.decoder, weights.cross)
+        x = self.self_attention_residual(x, lambda y: self.self_attention(y, decoder_mask, own))
+        x = self.cross_attention_residual(x, lambda y: self.cross_attention(y, memory, cross_mask, cross))
+        y: Tensor = self.feed_forward_residual(x, self.feed_forward)
+        return y
+
+    def step(self, x: Tensor, cache: LayerCache, cross_mask: Tensor) -> Tensor:
+        """Return (R, 1, D) for the newest position `x` (R, 1, D), which `cache` takes in."""
+        x = self.self_attention_residual(x, lambda y: self.self_attention.step(y, cache.own))
+        x = self.cross_attention_residual(x, lambda y: self.cross_attention.step(y, cache.cross, cross_mask))
+        y: Tensor = self.feed_forward_residual(x, self.feed_forward)
+        return y
+
+
+class DecoderStack(nn.Module):
+    """All layers of the decoder, on vectors: embedding and the output head are somebody else's work."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
+        self.norm = final_norm(config.d_model, config.norm)
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        decoder_mask: Tensor | None,
+        cross_mask: Tensor | None,
+        weights: AttentionWeights | None = None,
+    ) -> Tensor:
+        """Return the states that the output head reads.
+
+        Args:
+            x: (B, T, D) embedded target input.
+            memory: (B, S, D), the encoder's output.
+            decoder_mask: bool, broadcastable to (B, H, T, T), True = may attend; None allows everything, also what lies
+                ahead.
+            cross_mask: bool, broadcastable to (B, H, T, S), True = may attend; None allows everything.
+            weights: each layer's attention weights are appended to its lists, on request.
+
+        Returns:
+            (B, T, D).
+        """
+        for layer in self.layers:
+            x = layer(x, memory, decoder_mask, cross_mask, weights)
+        y: Tensor = self.norm(x)
+        return y
+
+    def start(self, memory: Tensor, cross_mask: Tensor, width: int) -> DecoderCache:
+        """Return an empty cache for `width` rows a sentence on `memory` (B, S, D) under `cross_mask` (B, 1, 1, S)."""
+        caches = []
+        for layer in self.layers:
+            assert isinstance(layer, DecoderLayer)
+            caches.append(LayerCache(SelfCache(), layer.cross_attention.project_memory(memory)))
+        return DecoderCache(caches, cross_mask, width)
+
+    def step(self, x: Tensor, cache: DecoderCache) -> Tensor:
+        """Return the states (R, 1, D) of the newest position `x` (R, 1, D), which `cache` takes in."""
+        for layer, layer_cache in zip(self.layers, cache.layers, strict=True):
+            assert isinstance(layer, DecoderLayer)
+            x = layer.step(x, layer_cache, cache.cross_mask)
+        cache.length += 1
+        y: Tensor = self.norm(x)
+        return y

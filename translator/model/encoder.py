@@ -1,0 +1,55 @@
+"""The encoder (Vaswani et al. 2017 §3.1): a stack of self-attention and feed-forward sublayers.
+
+B batch, S source length, D model width, H heads
+"""
+
+from torch import Tensor, nn
+
+from translator.config import ModelConfig
+from translator.model.attention import SelfAttention
+from translator.model.feed_forward import FeedForward
+from translator.model.residual import Residual, final_norm
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then feed-forward."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.self_attention = SelfAttention(config.d_model, config.heads, config.attention_dropout)
+        self.feed_forward = FeedForward(
+            config.d_model, config.feed_forward, config.activation, config.feed_forward_dropout
+        )
+        self.self_attention_residual = Residual(config.d_model, config.dropout, config.norm)
+        self.feed_forward_residual = Residual(config.d_model, config.dropout, config.norm)
+
+    def forward(self, x: Tensor, mask: Tensor | None, weights: list[Tensor] | None = None) -> Tensor:
+        """Return (B, S, D) for `x` (B, S, D); see `EncoderStack.forward` for the rest."""
+        x = self.self_attention_residual(x, lambda y: self.self_attention(y, mask, weights))
+        y: Tensor = self.feed_forward_residual(x, self.feed_forward)
+        return y
+
+
+class EncoderStack(nn.Module):
+    """All layers of the encoder, on vectors: embedding is somebody else's work."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
+        self.norm = final_norm(config.d_model, config.norm)
+
+    def forward(self, x: Tensor, mask: Tensor | None, weights: list[Tensor] | None = None) -> Tensor:
+        """Return the memory that the decoder attends to.
+
+        Args:
+            x: (B, S, D) embedded source.
+            mask: bool, broadcastable to (B, H, S, S), True = may attend; None allows everything.
+            weights: a list that each layer's (B, H, S, S) attention weights are appended to, on request.
+
+        Returns:
+            (B, S, D).
+        """
+        for layer in self.layers:
+            x = layer(x, mask, weights)
+        y: Tensor = self.norm(x)
+        return y
