@@ -171,7 +171,7 @@ class Translator:
             source = collate_source([source_ids]).to(self._device)  # (1, S)
             target_input = torch.tensor([[SOS, *target_ids[:-1]]], device=self._device)  # (1, T)
             cross = self._model.attention(source, target_input).cross[-1]  # (1, H, T, S)
-        weights = cross[0].amax(dim=0).float().cpu().numpy()
+        weights = cross[0].mean(dim=0).float().cpu().numpy()
         source_pieces = self._subword.source.pieces_of([*source_ids, EOS])
         return AttentionMap(source_pieces, self._subword.target.pieces_of(target_ids), weights)
 

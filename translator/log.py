@@ -37,9 +37,12 @@ def log_to_file(path: Path) -> Iterator[None]:
         path.parent.mkdir(parents=True, exist_ok=True)
         handler = logging.FileHandler(path, encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    level = LOGGER.level
+    LOGGER.setLevel(logging.INFO)
     LOGGER.addHandler(handler)
     try:
         yield
     finally:
         LOGGER.removeHandler(handler)
+        LOGGER.setLevel(level)
         handler.close()

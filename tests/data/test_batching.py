@@ -69,6 +69,7 @@ def test_large_text_gives_full_batches_with_hardly_any_padding() -> None:
     source, target = lengths_like_text(200_000)
     batches = plan(source, target, 4096)
     filled = [len(batch) * max(source[batch].max(), target[batch].max()) / 4096 for batch in batches]
+    assert max(filled) <= 1
     assert padding(batches, source, target) < 0.015
     assert float(np.mean(filled)) > 0.85
 

@@ -112,8 +112,8 @@ def _join_quotes(text: str) -> str:
     for index in range(1, len(parts), 2):
         before, quoted, after = parts[index - 1 : index + 2]
         free = (not before or before[-1] in " ([«“") and (not after or not after[0].isalnum())
-        if free and len(quoted) > 2 and quoted[0] == quoted[-1] == " ":
-            parts[index] = quoted[1:-1]
+        if free and quoted[:1] == quoted[-1:] == " " and not quoted.isspace():
+            parts[index] = quoted.strip(" ")
     return _QUOTE.join(parts)
 
 

@@ -45,7 +45,7 @@ def attention_figure(
     assert (rows, columns) == (len(target_pieces), len(source_pieces)), (
         "one row per target piece, one column per source"
     )
-    cell = min(CELL_INCHES, LARGEST_INCHES / max(rows, columns))
+    cell = CELL_INCHES
     # Not pyplot: it would keep every figure of a long training in its global list.
     figure = Figure(figsize=(cell * columns + 3.0, cell * rows + 2.2), dpi=DOTS_PER_INCH, layout="constrained")
     canvas = FigureCanvasAgg(figure)

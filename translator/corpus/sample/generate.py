@@ -59,7 +59,7 @@ class Corpus:
 def bucket(key: str) -> str:
     """The split that owns a word combination; crc32 is the same on every machine, unlike hash()."""
     share = zlib.crc32(key.encode("utf-8")) % 100
-    if share < 0:
+    if share < TEST_SHARE:
         return "test"
     return "validation" if share < TEST_SHARE + VALIDATION_SHARE else "train"
 

@@ -61,6 +61,8 @@ class Grammar:
             verb, frame = self.verbs.pick(tense, ban, need)
             if suits and not suits(verb, frame):
                 continue
+            if negative and "negative" in frame.bans:
+                continue
             if subject is not None and frame.subject:
                 # Frames with their own kind of subject need to choose it themselves.
                 named = tuple(name for name in frame.subject if name != "pronoun")

@@ -17,7 +17,7 @@ def yes_no(g: Grammar) -> Sentence:
         subject, vp, frame = g.action("", ban="modal", style_tense="modal")
         setting = Setting()
     else:
-        subject, vp, frame = g.action(tense, subject=g.asked())
+        subject, vp, frame = g.action(tense, subject=g.asked(), suits=lambda v, f: "question" not in f.bans)
         setting = g.setting(frame, tense, vp)
         setting = Setting(setting.time)
     done = clause(subject, vp, tense, question=True, setting=setting)
