@@ -130,7 +130,10 @@ class SubwordModel:
         except RuntimeError as error:
             if reader.failure is not None:  # SentencePiece turns whatever its reader raises into a RuntimeError
                 raise reader.failure from None
-            raise _explain(str(error), config, path.stem, reader.count) from error
+            mistake = _explain(str(error), config, path.stem, reader.count)
+            if mistake is None:
+                raise
+            raise mistake from error
         write_bytes(path, content.getvalue())
         return cls(content.getvalue(), str(path))
 
@@ -260,8 +263,8 @@ class _Reader:
             raise
 
 
-def _explain(message: str, config: SubwordConfig, name: str, sentences: int) -> SubwordError:
-    """Return the error for what SentencePiece says when training fails."""
+def _explain(message: str, config: SubwordConfig, name: str, sentences: int) -> SubwordError | None:
+    """Return the user's mistake behind what SentencePiece says when training fails; None if it is not a known one."""
     size = f"subword.vocabulary_size: {config.vocabulary_size}"
     if too_large := re.search(r"set it to a value <= (\d+)", message):
         return SubwordError(
@@ -275,7 +278,7 @@ def _explain(message: str, config: SubwordConfig, name: str, sentences: int) -> 
         )
     if "sentences_.empty()" in message:
         return SubwordError(f"there is no text to train the {name} subword model on; look at the corpus report")
-    return SubwordError(f"SentencePiece could not train the {name} model: {message}")
+    return None
 
 
 def _read_model(path: Path) -> bytes:

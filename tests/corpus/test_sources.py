@@ -160,8 +160,7 @@ def test_empty_corpus(tmp_path: Path) -> None:
 def test_gzip_that_was_cut_off(tmp_path: Path, keep: int) -> None:
     packed = gzip.compress(ENGLISH * 50)[:keep]
     message = complaint(two_files(tmp_path, packed, gzip.compress(PERSIAN * 50), ".gz"))
-    assert "text.en.gz" in message
-    assert "damaged or was cut off" in message or "hold no lines" in message
+    assert "text.en.gz is damaged or was cut off" in message
 
 
 def test_gzip_with_a_wrong_byte(tmp_path: Path) -> None:

@@ -109,7 +109,14 @@ def test_digits_glued_to_latin_letters_stay(text: str, converted: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "composed"),
-    [("ا\u0653ب", "آب"), ("ه\u0654", "ۀ"), ("ه\u0654\u0654", "ۀ"), ("ی\u0654", "ئ"), ("ا\u0655", "إ"), ("ب\u0654", "ب\u0654")],
+    [
+        ("ا\u0653ب", "آب"),
+        ("ه\u0654", "ۀ"),
+        ("ه\u0654\u0654", "ۀ"),
+        ("ی\u0654", "ئ"),
+        ("ا\u0655", "إ"),
+        ("ب\u0654", "ب\u0654"),
+    ],
 )
 def test_hamza_is_composed(text: str, composed: str) -> None:
     assert compose_hamza(text) == composed

@@ -2,6 +2,7 @@
 
 import json
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,19 @@ def test_every_test_set_is_translated_and_scored(tiny: Any, tmp_path: Path) -> N
     assert summary.count("translated: ") == len(found.samples) == 10 + 9
     for sample in found.samples[:10]:
         assert sample.source in lines(folder / "toy.source.txt")
+
+
+def test_a_perfect_translation_of_the_raw_references_is_perfect(
+    tiny: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def know(self: Translator, texts: Sequence[str], **_: object) -> list[str]:
+        return [f"{text} كتاب ." for text in texts]
+
+    monkeypatch.setattr(Translator, "translate_lines", know)
+    scores = evaluate_run(untrained_run(with_test_set(tiny, tmp_path))).scores
+    raw = {(score.test_set, score.metric): score.score for score in scores if score.normalization == "raw"}
+    assert raw["extra", "chrf"] == raw["extra", "chrf++"] == pytest.approx(100)
+    assert raw["toy", "chrf"] < 90
 
 
 def test_the_same_evaluation_gives_the_same_and_another_is_kept_beside(tiny: Any) -> None:

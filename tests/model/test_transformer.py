@@ -62,6 +62,7 @@ def torch_transformer(ours: Transformer, config: ModelConfig) -> nn.Transformer:
         norm_first=config.norm == "pre",
         batch_first=True,
     ).eval()
+    theirs.encoder.enable_nested_tensor = False
     for own, other in zip(ours.encoder.layers, theirs.encoder.layers, strict=True):
         copy_attention(own.self_attention, other.self_attn)
         other.norm1.load_state_dict(own.self_attention_residual.norm.state_dict())
@@ -83,6 +84,7 @@ def torch_transformer(ours: Transformer, config: ModelConfig) -> nn.Transformer:
     return theirs
 
 
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor")
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_equals_torch_with_the_same_weights(norm: str, activation: str) -> None:
@@ -153,11 +155,11 @@ def test_every_earlier_token_and_every_source_token_matters() -> None:
     logits = model(source, target)
     for t in range(7):
         changed = target.clone()
-        changed[0, t] = 29
+        changed[0, t] = 4 + (changed[0, t] - 3) % 26
         assert not torch.allclose(model(source, changed)[0, 6], logits[0, 6]), t
     for s in range(9):
         changed = source.clone()
-        changed[0, s] = 29
+        changed[0, s] = 4 + (changed[0, s] - 3) % 26
         assert not torch.allclose(model(changed, target)[0, 0], logits[0, 0]), s
 
 

@@ -80,7 +80,7 @@ def draw(source: list[str], target: list[str]) -> npt.NDArray[np.uint8]:
         "▁مُحَمَّد",
         "😀",
         "漢",
-        "$x^2",
+        "$x^$",
         "_{",
         "\x00",
         "<0xE2>",

@@ -44,52 +44,64 @@ def _broken_archives(path: Path) -> Iterator[None]:
             raise CorpusError(f"{path} is damaged or was cut off ({error}); get the file again") from error
 
 
+def _lines(stream: BinaryIO, path: Path) -> Iterator[bytes]:
+    with _broken_archives(path):  # in here, so that of two files the right one is blamed
+        yield from stream
+
+
 @contextlib.contextmanager
-def open_file(path: Path) -> Iterator[BinaryIO]:
-    """Yield the bytes of a plain or gzip file; gzip is known by its first bytes, so any name will do.
+def open_file(path: Path) -> Iterator[Iterator[bytes]]:
+    """Yield the lines of a plain or gzip file as bytes; gzip is known by its first bytes, so any name will do.
 
     Raises:
         CorpusError: the file is a zip, or gzip data that are damaged or cut off (also while they are being read).
         StorageError: the file may not be read.
     """
     start = _starts_with(path)
+    gzipped = path.suffix.lower() == ".gz"
     if start in _ZIP_MAGICS:
         raise CorpusError(f"{path} is a zip archive; give it as `path`, not as `source_path` or `target_path`")
-    with _broken_archives(path):
-        if start.startswith(_GZIP_MAGIC) or path.suffix.lower() == ".gz":
-            with gzip.open(path, "rb") as unpacked, io.BufferedReader(cast(io.RawIOBase, unpacked), _BUFFER) as stream:
-                yield stream
-        else:
-            with path.open("rb", buffering=_BUFFER) as stream:
-                yield stream
+    if gzipped and not start:
+        raise CorpusError(f"{path} is damaged or was cut off (it has no bytes); get the file again")
+    with contextlib.ExitStack() as stack:
+        with _broken_archives(path):
+            if gzipped or start.startswith(_GZIP_MAGIC):
+                unpacked = stack.enter_context(gzip.open(path, "rb"))
+                stream: BinaryIO = stack.enter_context(io.BufferedReader(cast(io.RawIOBase, unpacked), _BUFFER))
+            else:
+                stream = stack.enter_context(path.open("rb", buffering=_BUFFER))
+        yield _lines(stream, path)
 
 
 @contextlib.contextmanager
-def open_members(path: Path, source_member: str | None, target_member: str | None) -> Iterator[dict[str, BinaryIO]]:
-    """Yield the English and the Persian member of a zip, in this order: what to call them, and their bytes.
+def open_members(
+    path: Path, source_member: str | None, target_member: str | None
+) -> Iterator[dict[str, Iterator[bytes]]]:
+    """Yield the English and the Persian member of a zip, in this order: what to call them, and their lines as bytes.
 
     Raises:
         CorpusError: the archive is damaged, a member is encrypted, or the members cannot be told.
         StorageError: the file may not be read.
     """
-    with _broken_archives(path), contextlib.ExitStack() as stack:
-        archive = stack.enter_context(zipfile.ZipFile(path))
-        members = [member for member in archive.infolist() if not member.is_dir()]
-        names = [member.filename for member in members]
-        chosen = choose_members(path, names, source_member, target_member)
-        streams: dict[str, BinaryIO] = {}
-        for name in chosen:
-            if archive.getinfo(name).flag_bits & 0x1:
-                raise CorpusError(f"{path}: the member `{name}` is encrypted; unpack it and pack it without a password")
-            try:
-                unpacked = stack.enter_context(archive.open(name))
-            except NotImplementedError as error:
-                raise CorpusError(
-                    f"{path}: `{name}` cannot be unpacked ({error}); pack it again with deflate"
-                ) from error
-            buffered = stack.enter_context(io.BufferedReader(cast(io.RawIOBase, unpacked), _BUFFER))
-            streams[f"{path}, member {name}"] = buffered
-        yield streams
+    with contextlib.ExitStack() as stack:
+        members: dict[str, Iterator[bytes]] = {}
+        with _broken_archives(path):
+            archive = stack.enter_context(zipfile.ZipFile(path))
+            names = [member.filename for member in archive.infolist() if not member.is_dir()]
+            for name in choose_members(path, names, source_member, target_member):
+                if archive.getinfo(name).flag_bits & 0x1:
+                    raise CorpusError(
+                        f"{path}: the member `{name}` is encrypted; unpack it and pack it without a password"
+                    )
+                try:
+                    unpacked = stack.enter_context(archive.open(name))
+                except NotImplementedError as error:
+                    raise CorpusError(
+                        f"{path}: `{name}` cannot be unpacked ({error}); pack it again with deflate"
+                    ) from error
+                stream = stack.enter_context(io.BufferedReader(cast(io.RawIOBase, unpacked), _BUFFER))
+                members[f"{path}, member {name}"] = _lines(stream, path)
+        yield members
 
 
 def choose_members(

@@ -4,7 +4,7 @@ import contextlib
 import itertools
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import BinaryIO, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from translator.config import SourceConfig
 from translator.corpus.layouts import is_zip, open_file, open_members
@@ -82,7 +82,7 @@ def _read_all(source: SourceConfig, files: list[Path]) -> Generator[Pair, None, 
             yield from _pairs_of_table(stack.enter_context(open_file(files[0])), files[0])
 
 
-def _pairs_of_two(source: SourceConfig, streams: dict[str, BinaryIO]) -> Iterator[Pair]:
+def _pairs_of_two(source: SourceConfig, streams: dict[str, Iterator[bytes]]) -> Iterator[Pair]:
     labels = list(streams)
     english, persian = (_decoded_lines(stream, label) for label, stream in streams.items())
     for line, (source_text, target_text) in enumerate(itertools.zip_longest(english, persian), start=1):
@@ -98,7 +98,7 @@ def _pairs_of_two(source: SourceConfig, streams: dict[str, BinaryIO]) -> Iterato
         yield Pair(line, source_text, target_text)
 
 
-def _pairs_of_table(stream: BinaryIO, file: Path) -> Iterator[Pair]:
+def _pairs_of_table(stream: Iterator[bytes], file: Path) -> Iterator[Pair]:
     for line, text in enumerate(_decoded_lines(stream, str(file)), start=1):
         columns = text.split("\t")
         if len(columns) != 2:
@@ -110,9 +110,9 @@ def _pairs_of_table(stream: BinaryIO, file: Path) -> Iterator[Pair]:
         yield Pair(line, columns[0], columns[1])
 
 
-def _decoded_lines(stream: BinaryIO, label: str) -> Iterator[str]:
+def _decoded_lines(stream: Iterator[bytes], label: str) -> Iterator[str]:
     offset = 0
-    for number, raw in enumerate(stream, start=1):  # a binary stream ends its lines at "\n" alone
+    for number, raw in enumerate(stream, start=1):  # lines of bytes end at "\n" alone
         line = raw[:-2] if raw.endswith(b"\r\n") else raw.removesuffix(b"\n")
         skipped = 0
         if number == 1 and line.startswith(_BOM):

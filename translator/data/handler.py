@@ -109,7 +109,7 @@ class DataHandler:
         return collate(sources, targets, numbers)
 
     def _judge(self) -> None:
-        """Warn about over-long pairs, and refuse a training split without a usable pair."""
+        """Warn about over-long pairs, and refuse a training split of nothing else (the corpus refuses an empty one)."""
         limit = self._batching.max_length
         for split, store in self._stores.items():
             left_out = len(store) - len(self._usable[split])
@@ -125,9 +125,4 @@ class DataHandler:
                 f"{left_out:,} of {len(store):,} {split} pairs ({left_out / len(store):.2%}) are longer than "
                 f"batching.max_length: {limit} tokens (the longest has {longest}) and are left out"
                 + (" of the loss" if split == "validation" else "")
-            )
-        if not len(self._stores["train"]):
-            raise CorpusError(
-                f"the training split of {self.corpus.directory} has no pairs; look at its report.json and at "
-                f"corpus.filters and corpus.split"
             )

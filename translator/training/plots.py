@@ -45,13 +45,13 @@ def attention_figure(
     assert (rows, columns) == (len(target_pieces), len(source_pieces)), (
         "one row per target piece, one column per source"
     )
-    cell = CELL_INCHES
+    cell = min(CELL_INCHES, LARGEST_INCHES / max(rows, columns))
     # Not pyplot: it would keep every figure of a long training in its global list.
     figure = Figure(figsize=(cell * columns + 3.0, cell * rows + 2.2), dpi=DOTS_PER_INCH, layout="constrained")
     canvas = FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     image = axes.imshow(weights, vmin=0.0, vmax=1.0, cmap="viridis", aspect="equal")
-    font = {"fontfamily": FONT, "fontsize": min(11.0, 0.62 * cell * 72), "parse_math": False}
+    font = {"fontfamily": FONT, "fontsize": min(11.0, 0.62 * cell * 72), "parse_math": True}
     axes.set_xticks(range(columns), shown_pieces(source_pieces), rotation=90, **font)
     axes.set_yticks(range(rows), shown_pieces(target_pieces, right_to_left=True), **font)
     axes.tick_params(length=0)
