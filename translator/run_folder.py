@@ -163,7 +163,7 @@ class RunFolder:
 
 def changed_settings(old: Config, new: Config) -> dict[str, str]:
     """Return, for each key path whose value differs, a line `key: old → new`."""
-    before, after = _flatten(old.model_dump(mode="json")), _flatten(new.model_dump(mode="json"))
+    before, after = flatten(old.model_dump(mode="json")), flatten(new.model_dump(mode="json"))
     keys = [*before, *(key for key in after if key not in before)]
     return {
         key: f"{key}: {_show(before.get(key))} → {_show(after.get(key))}"
@@ -181,12 +181,12 @@ def _may_change(key: str) -> bool:
     return any(".".join(parts[:count]) in CHANGEABLE for count in range(1, len(parts) + 1))
 
 
-def _flatten(value: Any, prefix: str = "") -> dict[str, Any]:
-    """Return nested sections and lists as one level of dotted keys."""
+def flatten(value: Any, prefix: str = "") -> dict[str, Any]:
+    """Return nested sections and lists as one level of dotted keys; an empty one stays as it is."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else None
     if items is None or not value:
         return {prefix: value}
     flat: dict[str, Any] = {}
     for key, child in items:
-        flat |= _flatten(child, f"{prefix}.{key}" if prefix else str(key))
+        flat |= flatten(child, f"{prefix}.{key}" if prefix else str(key))
     return flat

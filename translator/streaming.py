@@ -32,6 +32,7 @@ def translate_stream(translator: Translator, source: BinaryIO, output: TextIO) -
     number, ended = 0, False
     while not ended:
         lines: list[str] = []
+        first = number + 1
         problem: InputError | None = None
         entry = waiting.get()
         while True:
@@ -47,7 +48,7 @@ def translate_stream(translator: Translator, source: BinaryIO, output: TextIO) -
             if len(lines) == LINES_AT_ONCE or waiting.empty():
                 break
             entry = waiting.get()
-        for translation in translator.translate_lines(lines):
+        for translation in translator.translate_lines(lines, first_line=first):
             output.write(translation + "\n")
         output.flush()
         if problem is not None:

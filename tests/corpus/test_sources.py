@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from translator.config import SourceConfig
 from translator.corpus.sources import Pair, read_pairs, source_files
-from translator.errors import CorpusError, StorageError
+from translator.errors import CorpusError, StorageError, TranslatorError
 
 DATA = Path("../shared/data")
 PAIRS = [Pair(1, "One.", "یک."), Pair(2, "Two.", "دو."), Pair(3, "Three.", "سه.")]
@@ -207,9 +207,41 @@ def test_zip_packed_in_an_unknown_way(tmp_path: Path) -> None:
     for signature, offset in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):
         content[content.index(signature) + offset] = 9
     path.write_bytes(bytes(content))
-    assert "`en.txt` cannot be unpacked" in complaint(source)
-    assert "deflate" in complaint(source)
+    message = complaint(source)
+    assert f"{path} cannot be unpacked (That compression method is not supported)" in message
+    assert "deflate" in message
 
+
+def test_damaged_bzip2_member(tmp_path: Path) -> None:
+    path = tmp_path / "text.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_BZIP2) as archive:
+        archive.writestr("en.txt", ENGLISH)
+        archive.writestr("fa.txt", PERSIAN)
+    content = bytearray(path.read_bytes())
+    content[content.index(b"BZh") + 4] ^= 0xFF
+    path.write_bytes(bytes(content))
+    assert f"{path} is damaged (Invalid data stream)" in complaint(SourceConfig(name="text", path=str(path)))
+
+
+@pytest.mark.parametrize("packed", ["text.zip", "text.tsv.gz", "text.tsv"])
+def test_no_wrong_byte_is_a_bug(tmp_path: Path, packed: str) -> None:
+    """Whatever single byte is wrong, the corpus is read or the person is told; nothing else escapes."""
+    path = tmp_path / packed
+    table = "".join(f"{pair.source}\t{pair.target}\n" for pair in PAIRS).encode()
+    if packed == "text.zip":
+        source = zip_file(path, {"en.txt": ENGLISH, "fa.txt": PERSIAN})
+    else:
+        source = one_file(path, gzip.compress(table) if packed.endswith(".gz") else table)
+    content = path.read_bytes()
+    told = 0
+    for position in range(len(content)):
+        path.write_bytes(content[:position] + bytes([content[position] ^ 0xA5]) + content[position + 1 :])
+        try:
+            list(read_pairs(source))
+        except TranslatorError as error:
+            told += 1
+            assert packed in str(error)
+    assert told
 
 def test_zip_given_as_one_side(tmp_path: Path) -> None:
     archive = zip_file(tmp_path / "text.zip", {"en.txt": ENGLISH, "fa.txt": PERSIAN})

@@ -171,6 +171,11 @@ class Config(Section):
             problems.append("batching.max_length must not exceed model.max_positions")
         if self.batching.tokens_per_batch < self.batching.max_length:
             problems.append("batching.tokens_per_batch must be at least batching.max_length")
+        taken = [source.name for source in self.corpus.sources]
+        for number, test_set in enumerate(self.evaluation.test_sets):
+            if test_set.name in taken:
+                problems.append(f"evaluation.test_sets.{number}.name: `{test_set.name}` is taken; choose another name")
+            taken.append(test_set.name)
         if problems:
             raise ValueError("; ".join(problems))
         return self

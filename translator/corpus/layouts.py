@@ -42,6 +42,12 @@ def _broken_archives(path: Path) -> Iterator[None]:
             yield
         except _BROKEN as error:  # before `storage_errors`, because BadGzipFile is an OSError too
             raise CorpusError(f"{path} is damaged or was cut off ({error}); get the file again") from error
+        except NotImplementedError as error:  # a packing method or a version that only other programs know
+            raise CorpusError(f"{path} cannot be unpacked ({error}); pack it again with deflate") from error
+        except OSError as error:
+            if error.errno is not None:
+                raise
+            raise CorpusError(f"{path} is damaged ({error}); get the file again") from error  # as bz2 has it
 
 
 def _lines(stream: BinaryIO, path: Path) -> Iterator[bytes]:
@@ -93,12 +99,7 @@ def open_members(
                     raise CorpusError(
                         f"{path}: the member `{name}` is encrypted; unpack it and pack it without a password"
                     )
-                try:
-                    unpacked = stack.enter_context(archive.open(name))
-                except NotImplementedError as error:
-                    raise CorpusError(
-                        f"{path}: `{name}` cannot be unpacked ({error}); pack it again with deflate"
-                    ) from error
+                unpacked = stack.enter_context(archive.open(name))
                 stream = stack.enter_context(io.BufferedReader(cast(io.RawIOBase, unpacked), _BUFFER))
                 members[f"{path}, member {name}"] = _lines(stream, path)
         yield members

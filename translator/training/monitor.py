@@ -9,6 +9,7 @@ from typing import Any, Self
 from translator.evaluation import TranslatedPair
 from translator.evaluation.markdown import persian, plain, table
 from translator.inference import Translator
+from translator.run_folder import flatten
 from translator.storage import storage_errors
 from translator.training.plots import attention_figure
 
@@ -63,7 +64,7 @@ class Monitor:
         with storage_errors(self._folder):
             self._writer.add_image("validation/attention", image, step, dataformats="HWC")
 
-    def hparams(self, config: Mapping[str, Any], metrics: Mapping[str, float]) -> None:
+    def hparams(self, config: dict[str, Any], metrics: Mapping[str, float]) -> None:
         """Show the settings of the run beside its last validation.
 
         Args:
@@ -75,22 +76,10 @@ class Monitor:
         # Written here by hand: `SummaryWriter.add_hparams` would put them into a second run beside this one.
         named = {f"validation/{name}": value for name, value in metrics.items()}
         file_writer: Any = self._writer.file_writer
+        settings = {
+            key: value if isinstance(value, bool | int | float | str) else str(value)
+            for key, value in flatten(config).items()
+        }
         with storage_errors(self._folder):
-            for summary in hparams(_flat(config), named):  # type: ignore[no-untyped-call]
+            for summary in hparams(settings, named):  # type: ignore[no-untyped-call]
                 file_writer.add_summary(summary)
-
-
-def _flat(value: Any, path: str = "") -> dict[str, float | str]:
-    """Return nested sections and lists as one level of dotted keys; what is neither number nor text is written as JSON.
-
-    Truth values too: TensorBoard's writer would make them the numbers 0 and 1.
-    """
-    if isinstance(value, Mapping | list) and value:
-        items = value.items() if isinstance(value, Mapping) else enumerate(value)
-        flat: dict[str, float | str] = {}
-        for name, child in items:
-            flat |= _flat(child, f"{path}.{name}" if path else str(name))
-        return flat
-    if isinstance(value, int | float | str) and not isinstance(value, bool):
-        return {path: value}
-    return {path: json.dumps(value)}

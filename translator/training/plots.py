@@ -51,7 +51,7 @@ def attention_figure(
     canvas = FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     image = axes.imshow(weights, vmin=0.0, vmax=1.0, cmap="viridis", aspect="equal")
-    font = {"fontfamily": FONT, "fontsize": min(11.0, 0.62 * cell * 72), "parse_math": True}
+    font = {"fontfamily": FONT, "fontsize": min(11.0, 0.62 * cell * 72), "parse_math": False}
     axes.set_xticks(range(columns), shown_pieces(source_pieces), rotation=90, **font)
     axes.set_yticks(range(rows), shown_pieces(target_pieces, right_to_left=True), **font)
     axes.tick_params(length=0)

@@ -27,7 +27,7 @@ from translator.training.progress import TrainingProgress
 from translator.training.randomness import seed_everything
 from translator.training.schedule import learning_rate
 from translator.training.step import StepResult, take_step
-from translator.training.validation import GREEDY, Validator
+from translator.training.validation import Validator
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -54,8 +54,10 @@ class Trainer:
         self.model = model.to(self._device)
         self._optimizer = build_optimizer(self.model, config.training)
         self._keeper = Keeper(config, run, data, self.model, self._optimizer)
+        # Greedy: validation compares checkpoints, and beam search would cost five times as much.
+        greedy = config.search.model_copy(update={"method": "greedy"})
         normalizer = Normalizer(config.corpus.normalization)
-        self._translator = Translator(self.model, subword, normalizer, GREEDY, config.batching.max_length, self._device)
+        self._translator = Translator(self.model, subword, normalizer, greedy, config.batching.max_length, self._device)
         self._validator = Validator(data, self._translator, config.training, self._arithmetic, stop.check)
         self.progress = TrainingProgress()
         self._position = DataPosition()

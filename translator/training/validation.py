@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from translator.config import SearchConfig, TrainingConfig
+from translator.config import TrainingConfig
 from translator.data import DataHandler
 from translator.device import Arithmetic
 from translator.evaluation import TranslatedPair, compute_scores
@@ -93,7 +93,3 @@ class Validator:
             total += loss.negative_log_likelihood.item()
             tokens += batch.target_tokens
         return total / tokens if tokens else math.nan
-
-
-GREEDY = SearchConfig(method="greedy")
-"""Validation searches greedily: it compares checkpoints, and beam search would cost five times as much."""
