@@ -45,7 +45,9 @@ class KnownModel:
     def step(self, tokens: Tensor, cache: KnownState) -> Tensor:
         assert len(tokens) == len(cache.rows)
         self.steps += 1
-        cache.rows = [(name, (*prefix, token)) for (name, prefix), token in zip(cache.rows, tokens.tolist(), strict=True)]
+        cache.rows = [
+            (name, (*prefix, token)) for (name, prefix), token in zip(cache.rows, tokens.tolist(), strict=True)
+        ]
         return torch.stack([self.logits(name, prefix) for name, prefix in cache.rows])
 
     def logits(self, name: int, prefix: tuple[int, ...]) -> Tensor:
@@ -57,7 +59,8 @@ class KnownModel:
     def score(self, name: int, tokens: tuple[int, ...], finished: bool) -> float:
         """The sum of log-probabilities of `tokens`, and of EOS after them."""
         wanted = (*tokens, EOS) if finished else tokens
-        prefix, total = (SOS,), 0.0
+        prefix: tuple[int, ...] = (SOS,)
+        total = 0.0
         for token in wanted:
             total += self.logits(name, prefix).log_softmax(-1)[token].item()
             prefix = (*prefix, token)

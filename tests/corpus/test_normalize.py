@@ -104,6 +104,7 @@ def test_zwnj_inside_a_word_stays(first: str, second: str) -> None:
     assert ALL_RULES.target(f" {word} .") == f"{word}."
 
 
+@settings(deadline=None)
 @given(PERSIAN_RICH)
 def test_without_rules_nothing_changes(text: str) -> None:
     assert NO_RULES.source(text) == NO_RULES.target(text) == text
@@ -146,8 +147,7 @@ def test_folding_twice_changes_nothing_more(text: str) -> None:
 @given(PERSIAN_RICH)
 def test_fold_of_normalized_text_is_fold_of_raw_text(text: str) -> None:
     for normal in (ALL_RULES.source(text), ALL_RULES.target(text)):
-        if any(character.isalnum() for character in fold(text)):
-            assert fold(normal) == fold(text)
+        assert fold(normal + "x") == fold(text + "x")  # a letter, so that there is something to compare
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the real corpora are not in ../shared/data")

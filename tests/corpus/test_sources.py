@@ -7,7 +7,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from translator.config import SourceConfig
@@ -90,6 +90,7 @@ def test_only_newlines_end_a_line(tmp_path: Path) -> None:
 LINES = st.lists(st.text(st.characters(exclude_characters="\n\t", exclude_categories=["Cs"])), min_size=1, max_size=5)
 
 
+@settings(deadline=None)
 @given(LINES, st.data())
 def test_any_text_survives(english: list[str], data: st.DataObject) -> None:
     english = [text.removesuffix("\r") for text in english]
@@ -242,6 +243,7 @@ def test_no_wrong_byte_is_a_bug(tmp_path: Path, packed: str) -> None:
             told += 1
             assert packed in str(error)
     assert told
+
 
 def test_zip_given_as_one_side(tmp_path: Path) -> None:
     archive = zip_file(tmp_path / "text.zip", {"en.txt": ENGLISH, "fa.txt": PERSIAN})

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from translator.config import SourceConfig, SplitConfig
@@ -22,6 +22,7 @@ def test_block_takes_the_end_in_order() -> None:
     assert codes.tolist() == [TRAIN] * 5 + [VALIDATION] * 2 + [TEST] * 3
 
 
+@settings(deadline=None)
 @given(
     st.sampled_from(["block", "hash"]),
     st.one_of(st.none(), st.integers(1, 20)),

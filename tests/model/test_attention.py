@@ -51,10 +51,10 @@ def test_both_paths_agree_forward_and_backward(masked: bool) -> None:
     mask = mask_with_an_empty_row() if masked else None
     results = []
     for weights in (None, list[Tensor]()):
-        tensors = heads_of(5, 7, 7, grad=True)
-        context = attend(*tensors, mask, weights=weights)
-        context.square().sum().backward()
-        results.append([context.detach(), *(tensor.grad for tensor in tensors)])
+        query, key, value = heads_of(5, 7, 7, grad=True)
+        context = attend(query, key, value, mask, weights=weights)
+        torch.autograd.backward(context.square().sum())
+        results.append([context.detach(), query.grad, key.grad, value.grad])
     for fast, explicit in zip(*results, strict=True):
         assert fast is not None and explicit is not None
         torch.testing.assert_close(fast, explicit, rtol=1e-5, atol=1e-6)
@@ -64,14 +64,13 @@ def test_both_paths_agree_forward_and_backward(masked: bool) -> None:
 @pytest.mark.parametrize("dropout", [0.0, 0.3])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_a_query_with_nothing_to_attend_to_gets_zeros(asked: bool, dropout: float, dtype: torch.dtype) -> None:
-    tensors = [tensor.detach().to(dtype).requires_grad_() for tensor in heads_of(5, 7, 7)]
-    context = attend(*tensors, mask_with_an_empty_row(), dropout, [] if asked else None)
-    context.float().square().sum().backward()
+    query, key, value = (tensor.to(dtype).requires_grad_() for tensor in heads_of(5, 7, 7))
+    context = attend(query, key, value, mask_with_an_empty_row(), dropout, [] if asked else None)
+    torch.autograd.backward(context.float().square().sum())
     assert (context[0, :, 3] == 0).all() and (context[1] == 0).all()
-    for tensor in (context, *(tensor.grad for tensor in tensors)):
+    for tensor in (context, *(tensor.grad for tensor in (query, key, value))):
         assert tensor is not None and tensor.isfinite().all()
-    query_gradient = tensors[0].grad
-    assert query_gradient is not None and (query_gradient[1] == 0).all()
+    assert query.grad is not None and (query.grad[1] == 0).all()
     assert context[0, :, 0].abs().sum() > 0
 
 

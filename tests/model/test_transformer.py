@@ -62,25 +62,29 @@ def torch_transformer(ours: Transformer, config: ModelConfig) -> nn.Transformer:
         norm_first=config.norm == "pre",
         batch_first=True,
     ).eval()
-    theirs.encoder.enable_nested_tensor = False
+    theirs.encoder.use_nested_tensor = False
     for own, other in zip(ours.encoder.layers, theirs.encoder.layers, strict=True):
+        assert isinstance(other, nn.TransformerEncoderLayer)
         copy_attention(own.self_attention, other.self_attn)
         other.norm1.load_state_dict(own.self_attention_residual.norm.state_dict())
         other.norm2.load_state_dict(own.feed_forward_residual.norm.state_dict())
-    for own, other in zip(ours.decoder.layers, theirs.decoder.layers, strict=True):
-        copy_attention(own.self_attention, other.self_attn)
-        copy_attention(own.cross_attention, other.multihead_attn)
-        other.norm1.load_state_dict(own.self_attention_residual.norm.state_dict())
-        other.norm2.load_state_dict(own.cross_attention_residual.norm.state_dict())
-        other.norm3.load_state_dict(own.feed_forward_residual.norm.state_dict())
-    for own_stack, other_stack in ((ours.encoder, theirs.encoder), (ours.decoder, theirs.decoder)):
-        for own, other in zip(own_stack.layers, other_stack.layers, strict=True):
-            other.linear1.load_state_dict(own.feed_forward.inner.state_dict())
-            other.linear2.load_state_dict(own.feed_forward.outer.state_dict())
-        if config.norm == "pre":
-            other_stack.norm.load_state_dict(own_stack.norm.state_dict())
-        else:  # the original paper has no norm after a post-norm stack
-            other_stack.norm = None
+        other.linear1.load_state_dict(own.feed_forward.inner.state_dict())
+        other.linear2.load_state_dict(own.feed_forward.outer.state_dict())
+    for mine, another in zip(ours.decoder.layers, theirs.decoder.layers, strict=True):
+        assert isinstance(another, nn.TransformerDecoderLayer)
+        copy_attention(mine.self_attention, another.self_attn)
+        copy_attention(mine.cross_attention, another.multihead_attn)
+        another.norm1.load_state_dict(mine.self_attention_residual.norm.state_dict())
+        another.norm2.load_state_dict(mine.cross_attention_residual.norm.state_dict())
+        another.norm3.load_state_dict(mine.feed_forward_residual.norm.state_dict())
+        another.linear1.load_state_dict(mine.feed_forward.inner.state_dict())
+        another.linear2.load_state_dict(mine.feed_forward.outer.state_dict())
+    if config.norm == "pre":
+        assert theirs.encoder.norm is not None and theirs.decoder.norm is not None
+        theirs.encoder.norm.load_state_dict(ours.encoder.norm.state_dict())
+        theirs.decoder.norm.load_state_dict(ours.decoder.norm.state_dict())
+    else:  # the original paper has no norm after a post-norm stack
+        theirs.encoder.norm = theirs.decoder.norm = None
     return theirs
 
 
@@ -172,7 +176,9 @@ def test_padding_and_batch_mates_change_nothing(norm: str) -> None:
         lengths = int((source[row] != PAD).sum()), int((target[row] != PAD).sum())
         alone = model(source[row : row + 1, : lengths[0]], target[row : row + 1, : lengths[1]])
         torch.testing.assert_close(alone[0], together[row, : lengths[1]], rtol=1e-5, atol=1e-5)
-        wider = model(nn.functional.pad(source[row : row + 1], (0, 9)), nn.functional.pad(target[row : row + 1], (0, 5)))
+        wider = model(
+            nn.functional.pad(source[row : row + 1], (0, 9)), nn.functional.pad(target[row : row + 1], (0, 5))
+        )
         torch.testing.assert_close(wider[0, : lengths[1]], alone[0], rtol=1e-5, atol=1e-5)
 
 
@@ -181,7 +187,7 @@ def test_rows_of_padding_alone_do_no_harm_in_either_direction() -> None:
     source, target = batch()
     source[1], target[2] = PAD, PAD
     logits = model(source, target)
-    logits.square().sum().backward()
+    torch.autograd.backward(logits.square().sum())
     assert logits.isfinite().all()
     for name, weight in model.named_parameters():
         assert weight.grad is not None and weight.grad.isfinite().all(), name
@@ -195,7 +201,11 @@ def test_attention_on_request_equals_the_fast_path_and_changes_no_result() -> No
     assert [tuple(w.shape) for w in weights.decoder] == [(5, 4, 7, 7)] * 3
     assert [tuple(w.shape) for w in weights.cross] == [(5, 4, 7, 9)] * 3
     masks = model.masks(source, target)
-    for layers, mask in ((weights.encoder, masks.encoder), (weights.decoder, masks.decoder), (weights.cross, masks.cross)):
+    for layers, mask in (
+        (weights.encoder, masks.encoder),
+        (weights.decoder, masks.decoder),
+        (weights.cross, masks.cross),
+    ):
         for layer in layers:
             assert (layer[~mask.expand_as(layer)] == 0).all()
             torch.testing.assert_close(layer.sum(-1), torch.ones_like(layer.sum(-1)))
@@ -216,7 +226,7 @@ def test_a_tied_weight_is_held_once(tied: str, matrices: int) -> None:
     assert (model.head_weight is model.target_embedding.tokens.weight) == (tied != "none")
     assert (model.source_embedding is model.target_embedding) == (tied == "all")
     source, target = batch()
-    model(source, target).logsumexp(-1).sum().backward()
+    torch.autograd.backward(model(source, target).logsumexp(-1).sum())
     assert all(weight.grad is not None for weight in model.parameters())
 
 
@@ -253,7 +263,7 @@ def test_twelve_layers_start_to_learn(norm: str) -> None:
         target_input = torch.cat((torch.full((16, 1), SOS), source[:, :-1]), dim=1)
         loss = nn.functional.cross_entropy(model(source, target_input).flatten(0, 1), source.flatten())
         optimizer.zero_grad()
-        loss.backward()
+        torch.autograd.backward(loss)
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         losses.append(loss.item())

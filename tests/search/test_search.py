@@ -18,7 +18,13 @@ def model() -> Transformer:
     """Random weights, strong enough that sentences differ, with EOS made likelier so that rows end here and there."""
     torch.manual_seed(5)
     config = ModelConfig(
-        d_model=32, heads=4, encoder_layers=2, decoder_layers=2, feed_forward=64, tied_embeddings="none", max_positions=48
+        d_model=32,
+        heads=4,
+        encoder_layers=2,
+        decoder_layers=2,
+        feed_forward=64,
+        tied_embeddings="none",
+        max_positions=48,
     )
     model = Transformer(config, VOCABULARY, VOCABULARY)
     assert model.own_head is not None
@@ -97,7 +103,8 @@ def test_the_cache_changes_nothing(model: Transformer) -> None:
 
         def step(self, tokens: Tensor, cache: Prefixes) -> Tensor:
             cache.target = torch.cat((cache.target, tokens.unsqueeze(1)), 1)
-            return model(cache.source, cache.target)[:, -1]
+            logits: Tensor = model(cache.source, cache.target)
+            return logits[:, -1]
 
     source = source_batch()
     for config in METHODS:

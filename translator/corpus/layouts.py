@@ -128,7 +128,7 @@ def choose_members(
     for name in names:
         folder, _, base = name.rpartition("/")
         match = _ENGLISH_MEMBER.fullmatch(base)
-        if match is None or base.startswith("._") or "__macosx" in folder.lower().split("/"):
+        if match is None or base.startswith("._"):  # ._ is what macOS adds of its own
             continue
         other = f"{folder}/" if folder else ""
         other += f"{match['stem']}fa{match['extension'] or ''}"

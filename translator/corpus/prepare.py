@@ -106,8 +106,11 @@ def _finished_report(directory: Path, fingerprint: str) -> CorpusReport | None:
     path = directory / _REPORT
     if not path.exists():
         return None
-    with storage_errors(path, "read"):
-        report = CorpusReport.from_json(json.loads(path.read_text(encoding="utf-8")))
+    try:
+        with storage_errors(path, "read"):
+            report = CorpusReport.from_json(json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, TypeError, KeyError):  # somebody has changed the file: make it anew
+        return None
     return report if report.fingerprint == fingerprint else None
 
 

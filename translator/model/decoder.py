@@ -4,6 +4,7 @@ B batch, S source length, T target length, D model width, H heads
 R rows of a search: W in a run for each of B sentences
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from torch import Tensor, nn
@@ -69,7 +70,8 @@ class DecoderStack(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
+        layers = (DecoderLayer(config) for _ in range(config.decoder_layers))
+        self.layers: Sequence[DecoderLayer] = nn.ModuleList(layers)  # type: ignore[assignment]  # it has no item type
         self.norm = final_norm(config.d_model, config.norm)
 
     def forward(
@@ -100,16 +102,12 @@ class DecoderStack(nn.Module):
 
     def start(self, memory: Tensor, cross_mask: Tensor, width: int) -> DecoderCache:
         """Return an empty cache for `width` rows a sentence on `memory` (B, S, D) under `cross_mask` (B, 1, 1, S)."""
-        caches = []
-        for layer in self.layers:
-            assert isinstance(layer, DecoderLayer)
-            caches.append(LayerCache(SelfCache(), layer.cross_attention.project_memory(memory)))
+        caches = [LayerCache(SelfCache(), layer.cross_attention.project_memory(memory)) for layer in self.layers]
         return DecoderCache(caches, cross_mask, width)
 
     def step(self, x: Tensor, cache: DecoderCache) -> Tensor:
         """Return the states (R, 1, D) of the newest position `x` (R, 1, D), which `cache` takes in."""
         for layer, layer_cache in zip(self.layers, cache.layers, strict=True):
-            assert isinstance(layer, DecoderLayer)
             x = layer.step(x, layer_cache, cache.cross_mask)
         cache.length += 1
         y: Tensor = self.norm(x)

@@ -3,6 +3,8 @@
 B batch, S source length, D model width, H heads
 """
 
+from collections.abc import Sequence
+
 from torch import Tensor, nn
 
 from translator.config import ModelConfig
@@ -35,7 +37,8 @@ class EncoderStack(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
+        layers = (EncoderLayer(config) for _ in range(config.encoder_layers))
+        self.layers: Sequence[EncoderLayer] = nn.ModuleList(layers)  # type: ignore[assignment]  # it has no item type
         self.norm = final_norm(config.d_model, config.norm)
 
     def forward(self, x: Tensor, mask: Tensor | None, weights: list[Tensor] | None = None) -> Tensor:

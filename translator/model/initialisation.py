@@ -47,7 +47,7 @@ def init_weights(model: nn.Module, head: nn.Linear | None = None) -> None:
         nn.init.normal_(head.weight, std=head.in_features**-0.5)
     for module in model.modules():
         if isinstance(module, EncoderStack | DecoderStack):
-            gain = 1.0
+            gain = 1.0 / math.sqrt(max(1, SUBLAYERS_PER_LAYER[type(module)] * len(module.layers)))
             for part in module.modules():
                 _init_sublayer(part, gain)
         elif isinstance(module, nn.Embedding):

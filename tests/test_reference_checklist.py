@@ -1,0 +1,163 @@
+"""Reference system R4: the specification of a decoder, one test for each line of its checklist and each gotcha."""
+
+import pytest
+import torch
+from small_model import small_batch, small_model
+from torch import Tensor, nn
+
+from translator.config import ModelConfig, SearchConfig
+from translator.data.batch import collate
+from translator.search import search
+from translator.special_tokens import EOS, PAD, SOS
+from translator.training.loss import label_smoothed_loss
+
+
+def test_targets_are_shifted_right_with_sos() -> None:
+    batch = collate([[5, 6]], [[20, 21, 22]], [0])
+    assert batch.target_input.tolist() == [[SOS, 20, 21, 22]]
+    assert batch.labels.tolist() == [[20, 21, 22, EOS]]
+
+
+def test_training_is_teacher_forced() -> None:
+    """One pass gives what asking for each next token after the true prefix gives."""
+    model = small_model().eval()
+    source, target_input, _ = small_batch()
+    logits = model(source, target_input)
+    for t in range(1, 6):
+        torch.testing.assert_close(model(source[:1], target_input[:1, :t])[0, -1], logits[0, t - 1])
+
+
+def test_inference_is_autoregressive() -> None:
+    """Each token of a greedy translation is the likeliest one after the tokens before it."""
+    model = small_model(tied_embeddings="none").eval()
+    (found,) = search(model, small_batch()[0][:1], SearchConfig(method="greedy"))
+    produced = [*found.tokens, *([EOS] if found.finished else [])]
+    for t, token in enumerate(produced):
+        logits = model(small_batch()[0][:1], torch.tensor([[SOS, *produced[:t]]]))[0, -1]
+        logits[[PAD, SOS]] = -torch.inf
+        assert int(logits.argmax()) == token
+
+
+def test_self_attention_is_causal() -> None:
+    source, target_input, _ = small_batch()
+    for weights in small_model().eval().attention(source, target_input).decoder:
+        assert (weights.triu(1) == 0).all()
+
+
+def test_cross_attention_takes_keys_and_values_from_the_encoder_and_queries_from_the_decoder() -> None:
+    model = small_model().eval()
+    source, target_input, _ = small_batch()
+    masks = model.masks(source, target_input)
+    memory = model.encode(source, masks.encoder).detach().requires_grad_()
+    seen: dict[str, Tensor] = {}
+    layer = model.decoder.layers[0].cross_attention
+    layer.query.register_forward_hook(lambda _, inputs, __: seen.update(query=inputs[0]))
+    layer.key_value.register_forward_hook(lambda _, inputs, __: seen.update(key_value=inputs[0]))
+    states = model.decode(target_input, memory, masks.decoder, masks.cross)
+    assert seen["key_value"] is memory
+    assert seen["query"].shape == (2, 5, 32)
+    torch.autograd.backward(states.sum())
+    assert memory.grad is not None and memory.grad[0].abs().sum() > 0
+    assert (memory.grad[1, 3:] == 0).all()  # nothing reads the padding
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_residual_and_layer_norm_around_each_sublayer(norm: str) -> None:
+    layer = small_model(norm=norm).eval().decoder.layers[0]
+    x, memory = torch.randn(2, 5, 32), torch.randn(2, 6, 32)
+
+    def framed(norm_layer: nn.Module, x: Tensor, sublayer: object) -> Tensor:
+        assert callable(sublayer)
+        y = x + sublayer(norm_layer(x)) if norm == "pre" else norm_layer(x + sublayer(x))
+        assert isinstance(y, Tensor)
+        return y
+
+    y = framed(layer.self_attention_residual.norm, x, lambda y: layer.self_attention(y, None))
+    y = framed(layer.cross_attention_residual.norm, y, lambda y: layer.cross_attention(y, memory, None))
+    y = framed(layer.feed_forward_residual.norm, y, layer.feed_forward)
+    torch.testing.assert_close(layer(x, memory, None, None), y)
+
+
+def test_the_head_speaks_the_target_vocabulary() -> None:
+    source, target_input, _ = small_batch()
+    assert small_model()(source, target_input).shape == (2, 5, 27)
+
+
+def test_cross_entropy_on_true_tokens_alone() -> None:
+    source, target_input, labels = small_batch()
+    logits = small_model().eval()(source, target_input)
+    expected = sum(-logits[b, t].log_softmax(-1)[labels[b, t]] for b in range(2) for t in range((5, 3)[b]))
+    torch.testing.assert_close(label_smoothed_loss(logits, labels, 0.0).smoothed, expected)
+    scrambled = logits.detach().clone()
+    scrambled[1, 3:] = 99.0 * torch.randn(2, 27)
+    torch.testing.assert_close(label_smoothed_loss(scrambled, labels, 0.0).smoothed, expected)
+
+
+def test_the_feed_forward_width_is_about_four_times_the_model_width() -> None:
+    defaults = ModelConfig()
+    assert defaults.feed_forward == 4 * defaults.d_model
+    layer = small_model().decoder.layers[0]
+    assert layer.feed_forward.inner.weight.shape == (4 * 32, 32)
+
+
+@pytest.mark.parametrize("kind", ["attention_dropout", "feed_forward_dropout", "dropout"])
+def test_dropout_in_attention_and_in_feed_forward(kind: str) -> None:
+    rates = {"attention_dropout": 0.0, "feed_forward_dropout": 0.0, "dropout": 0.0}
+    source, target_input, _ = small_batch()
+    still = small_model(**rates).train()
+    assert torch.equal(still(source, target_input), still(source, target_input))
+    moving = small_model(**{**rates, kind: 0.3}).train()
+    assert not torch.equal(moving(source, target_input), moving(source, target_input))
+
+
+def test_shapes_b_s_t_v() -> None:
+    model = small_model().eval()
+    source, target_input, _ = small_batch()  # B = 2, S = 6, T = 5
+    masks = model.masks(source, target_input)
+    assert masks.encoder.shape == (2, 1, 1, 6)
+    assert masks.decoder.shape == (2, 1, 5, 5)
+    assert masks.cross.shape == (2, 1, 1, 6)
+    memory = model.encode(source, masks.encoder)
+    assert memory.shape == (2, 6, 32)
+    states = model.decode(target_input, memory, masks.decoder, masks.cross)
+    assert states.shape == (2, 5, 32)
+    assert model.project(states).shape == (2, 5, 27)
+
+
+def test_gotcha_a_missing_mask_leaks_the_answer() -> None:
+    """With the mask the future is out of sight; without it, it is not: so it is the mask that hides it."""
+    model = small_model().eval()
+    source, target_input, _ = small_batch()
+    changed = target_input.clone()
+    changed[0, 4] = 26
+    masks = model.masks(source, target_input)
+    memory = model.encode(source, masks.encoder)
+    open_mask = torch.ones_like(masks.decoder)
+    hidden = [model.decode(t, memory, masks.decoder, masks.cross)[0, :4] for t in (target_input, changed)]
+    leaking = [model.decode(t, memory, open_mask, masks.cross)[0, :4] for t in (target_input, changed)]
+    torch.testing.assert_close(hidden[0], hidden[1])
+    assert not torch.allclose(leaking[0], leaking[1])
+
+
+def test_gotcha_a_missing_shift_makes_the_task_copying() -> None:
+    source, target_input, labels = small_batch()
+    assert not torch.equal(target_input, labels)
+    assert torch.equal(target_input[0, 1:], labels[0, :-1])
+    model = small_model(dropout=0.0)
+    # The logits of position t do not know label t: changing it changes only what comes later.
+    changed = target_input.clone()
+    changed[0, 3] = 26  # this is label 2
+    assert torch.equal(model(source, changed)[0, :3], model(source, target_input)[0, :3])
+
+
+@pytest.mark.parametrize("tied", ["none", "target"])
+def test_gotcha_embedding_and_head_have_the_same_vocabulary(tied: str) -> None:
+    model = small_model(tied_embeddings=tied)
+    assert model.head_weight.shape == model.target_embedding.tokens.weight.shape == (27, 32)
+    assert model.source_embedding.tokens.weight.shape == (21, 32)
+
+
+def test_gotcha_no_dropout_in_evaluation() -> None:
+    model = small_model(dropout=0.5, attention_dropout=0.5, feed_forward_dropout=0.5).eval()
+    source, target_input, _ = small_batch()
+    assert torch.equal(model(source, target_input), model(source, target_input))

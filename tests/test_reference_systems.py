@@ -1,0 +1,267 @@
+"""Reference decoder systems, built from our own modules and held to what they must show.
+
+R1, R2, R3 and R5 are here; R4, a checklist, is in test_reference_checklist.py.
+"""
+
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+import torch
+from small_model import SMALL, small_batch, small_model
+from torch import Tensor, nn
+
+from translator.config import Config, ModelConfig, SearchConfig, parse_config
+from translator.data import DataHandler
+from translator.data.batching import DataPosition
+from translator.masks import MaskGenerator
+from translator.model import AttentionWeights, Transformer
+from translator.model.decoder import DecoderStack
+from translator.model.embedding import Embedding, PositionEncoding
+from translator.model.encoder import EncoderStack
+from translator.model.initialisation import init_weights
+from translator.search import search
+from translator.special_tokens import EOS, PAD, SOS
+from translator.training.loss import label_smoothed_loss
+
+
+def stack_of(config: ModelConfig) -> DecoderStack:
+    torch.manual_seed(1)
+    stack = DecoderStack(config)
+    init_weights(stack)
+    return stack
+
+
+@pytest.fixture(scope="module")
+def r1() -> DecoderStack:
+    """Eight blocks, d_model 512, 8 heads, FFN 2048, ReLU, post-norm."""
+    return stack_of(
+        ModelConfig(d_model=512, heads=8, decoder_layers=8, feed_forward=2048, activation="relu", norm="post")
+    )
+
+
+@pytest.fixture(scope="module")
+def r2() -> DecoderStack:
+    """Five layers, d_model 512, 8 heads, FFN 2048, dropout 0.1."""
+    config = ModelConfig(d_model=512, heads=8, decoder_layers=5, feed_forward=2048, dropout=0.1, norm="post")
+    return stack_of(config).eval()
+
+
+class TestR1:
+    """An 8-block decoder stack over three positions, post-norm, with a look-ahead mask and a random encoder output."""
+
+    @torch.no_grad()
+    def run(self, stack: DecoderStack, x: Tensor, memory: Tensor) -> Tensor:
+        positions = PositionEncoding(512, 5000, "sinusoidal")
+        return stack(positions(x), memory, MaskGenerator.causal(x.size(1)), None)  # type: ignore[no-any-return]
+
+    def test_shape(self, r1: DecoderStack) -> None:
+        out = self.run(r1.eval(), torch.randn(1, 3, 512), torch.randn(1, 3, 512))
+        assert out.shape == (1, 3, 512)
+        assert len(r1.layers) == 8
+
+    def test_later_tokens_change_nothing_before_them(self, r1: DecoderStack) -> None:
+        x, memory = torch.randn(1, 3, 512), torch.randn(1, 3, 512)
+        before = self.run(r1.eval(), x, memory)
+        for t in (1, 2):
+            changed = x.clone()
+            changed[:, t:] = torch.randn(1, 3 - t, 512)
+            after = self.run(r1, changed, memory)
+            assert torch.equal(after[:, :t], before[:, :t])
+            assert not torch.allclose(after[:, t:], before[:, t:])
+
+    def test_five_thousand_positions(self) -> None:
+        assert PositionEncoding(512, 5000, "sinusoidal")(torch.zeros(1, 5000, 512)).shape == (1, 5000, 512)
+
+    def test_defects_are_absent(self, r1: DecoderStack) -> None:
+        layer = r1.layers[0]
+        # Self- and cross-attention have an output projection each, and one fused Linear serves all heads.
+        assert layer.self_attention.output is not layer.cross_attention.output
+        assert layer.self_attention.output.weight.data_ptr() != layer.cross_attention.output.weight.data_ptr()
+        assert sum(isinstance(part, nn.Linear) for part in layer.self_attention.modules()) == 2
+        # Dropout is there.
+        x, memory = torch.randn(1, 3, 512), torch.randn(1, 3, 512)
+        assert not torch.equal(self.run(r1.train(), x, memory), self.run(r1, x, memory))
+        # A padding mask is obeyed: the last memory position is hidden, so it may hold anything.
+        mask = torch.tensor([[[[True, True, False]]]])
+        r1.eval()
+        hidden = memory.clone()
+        hidden[:, 2] = 99.0
+        torch.testing.assert_close(r1(x, memory, None, mask), r1(x, hidden, None, mask))
+
+
+class TestR2:
+    """Five decoder layers, batch 30, length 200, fused projections."""
+
+    @torch.no_grad()
+    def test_shape(self, r2: DecoderStack) -> None:
+        out = r2(torch.randn(30, 200, 512), torch.randn(30, 200, 512), MaskGenerator.causal(200), None)
+        assert out.shape == (30, 200, 512)
+        assert out.isfinite().all()
+
+    @pytest.mark.parametrize("length", [1, 7, 64])
+    @torch.no_grad()
+    def test_any_length(self, r2: DecoderStack, length: int) -> None:
+        out = r2(torch.randn(2, length, 512), torch.randn(2, 5, 512), MaskGenerator.causal(length), None)
+        assert out.shape == (2, length, 512)
+
+    def test_projections_are_fused(self, r2: DecoderStack) -> None:
+        for layer in r2.layers:
+            assert layer.self_attention.query_key_value.weight.shape == (3 * 512, 512)
+            assert layer.cross_attention.key_value.weight.shape == (2 * 512, 512)
+            assert layer.cross_attention.query.weight.shape == (512, 512)
+
+    @torch.no_grad()
+    def test_heads_are_merged_in_their_own_positions(self, r2: DecoderStack) -> None:
+        # Without self- or cross-mixing, position t of the output may depend on position t of the input alone.
+        x, memory = torch.randn(1, 6, 512), torch.randn(1, 4, 512)
+        only_itself = torch.eye(6, dtype=torch.bool)[None, None]
+        before = r2(x, memory, only_itself, None)
+        changed = x.clone()
+        changed[:, 3] = torch.randn(512)
+        after = r2(changed, memory, only_itself, None)
+        others = [0, 1, 2, 4, 5]
+        torch.testing.assert_close(after[:, others], before[:, others])
+        assert not torch.allclose(after[:, 3], before[:, 3])
+
+    @torch.no_grad()
+    def test_the_masks_given_are_the_masks_used(self, r2: DecoderStack) -> None:
+        x, memory = torch.randn(1, 6, 512), torch.randn(1, 4, 512)
+        assert not torch.allclose(r2(x, memory, MaskGenerator.causal(6), None), r2(x, memory, None, None))
+        padding = torch.tensor([True, True, True, False]).view(1, 1, 1, 4)
+        assert not torch.allclose(r2(x, memory, None, padding), r2(x, memory, None, None))
+        torch.testing.assert_close(r2(x, memory, None, padding), r2(x, memory[:, :3], None, None))
+
+
+class TestR3:
+    """One decoder block on small arrays, with its attention weights."""
+
+    @torch.no_grad()
+    def test_three_outputs(self) -> None:
+        torch.manual_seed(1)
+        config = ModelConfig(d_model=64, heads=4, decoder_layers=1, feed_forward=128, dropout=0.1, norm="post")
+        stack = stack_of(config).eval()
+        x, memory = torch.randn(2, 12, 64), torch.randn(2, 10, 64)
+        look_ahead = MaskGenerator.causal(12).expand(2, 1, 12, 12)
+        padding = (torch.arange(10) < torch.tensor([[10], [6]])).view(2, 1, 1, 10).expand(2, 1, 12, 10)
+        weights = AttentionWeights()
+        out = stack(x, memory, look_ahead, padding, weights)
+        (own,), (cross,) = weights.decoder, weights.cross
+        assert out.shape == (2, 12, 64)
+        assert own.shape == (2, 4, 12, 12)
+        assert cross.shape == (2, 4, 12, 10)
+        for given, mask in ((own, look_ahead), (cross, padding)):
+            assert (given[~mask.expand_as(given)] == 0).all()
+            assert (given[mask.expand_as(given)] > 0).all()  # True = may attend
+            torch.testing.assert_close(given.sum(-1), torch.ones(2, 4, 12))
+        torch.testing.assert_close(stack(x, memory, look_ahead, padding), out)
+        # Attention and feed-forward are real: the weights follow the input, and they make the output.
+        again = AttentionWeights()
+        stack(x.flip(0), memory, look_ahead, padding, again)
+        assert not torch.allclose(again.decoder[0], own)
+        assert not torch.allclose(again.cross[0], cross)
+
+
+class TestR5:
+    """English to Persian on a zip with one text member per language, by characters."""
+
+    english = ("The door is open", "A red book", "We went home", "Birds sing", "The sea is blue", "Come here")
+    persian = ("در باز است", "یک کتاب قرمز", "به خانه رفتیم", "پرنده‌ها می‌خوانند", "دریا آبی است", "بیا اینجا")
+
+    @pytest.fixture
+    def recipe(self, tmp_path: Path) -> Config:
+        lines = [(f"{e} {n}", f"{f} {n}") for n in range(10) for e, f in zip(self.english, self.persian, strict=True)]
+        with zipfile.ZipFile(tmp_path / "corpus.zip", "w") as archive:
+            archive.writestr("books/english.txt", "".join(f"{english}\n" for english, _ in lines))
+            archive.writestr("books/farsi.txt", "".join(f"{persian}\n" for _, persian in lines))
+        recipe = {
+            "run": {"directory": str(tmp_path / "run")},
+            "corpus": {
+                "sources": [
+                    {
+                        "name": "toy",
+                        "path": str(tmp_path / "corpus.zip"),
+                        "source_member": "books/english.txt",
+                        "target_member": "books/farsi.txt",
+                        "max_pairs": 40,
+                    }
+                ],
+                "split": {"validation": 4, "test": 4},
+                "prepared_directory": str(tmp_path / "prepared"),
+            },
+            "subword": {"model_type": "char", "vocabulary_size": 100},
+            "batching": {"tokens_per_batch": 512, "max_length": 256},
+        }
+        return parse_config(json.dumps(recipe), "r5")
+
+    def test_the_first_n_pairs_of_named_members_by_characters(self, recipe: Config) -> None:
+        data = DataHandler(recipe)
+        assert sum(data.pair_count(split) for split in ("train", "validation", "test")) <= 40
+        assert data.pair_count("train") >= 20
+        pieces = data.subword.target.pieces("پرنده‌ها می‌خوانند")
+        assert all(len(piece) == 1 for piece in pieces)
+        assert "\u200c" in pieces  # the half-space is a character like others
+        ids = data.subword.source.encode(["The door"])
+        assert data.subword.source.decode_ids(ids) == ["The door"]  # nothing is lower-cased
+
+    def test_batches_masks_and_training(self, recipe: Config) -> None:
+        data = DataHandler(recipe)
+        torch.manual_seed(1)
+        model = Transformer(SMALL.model_copy(update={"max_positions": 256, "norm": "post"}), 100, 100)
+        optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
+        losses: list[float] = []
+        for batch, position in data.train_batches(DataPosition(0, 0)):
+            masks = MaskGenerator()(batch.source, batch.target_input)
+            assert masks.encoder.shape == (batch.size, 1, 1, batch.source.size(1))
+            assert masks.decoder.shape == (batch.size, 1, batch.labels.size(1), batch.labels.size(1))
+            assert torch.equal(masks.cross, masks.encoder)
+            assert batch.source.size(1) < 100  # as long as its longest row, not 256
+            assert (batch.target_input[:, 0] == SOS).all()
+            loss = label_smoothed_loss(model(batch.source, batch.target_input), batch.labels, 0.0).smoothed
+            optimizer.zero_grad()
+            torch.autograd.backward(loss / batch.target_tokens)
+            optimizer.step()
+            losses.append(loss.item() / batch.target_tokens)
+            if position.epoch == 12:
+                break
+        assert sum(losses[-3:]) < 0.7 * sum(losses[:3])
+        (found,) = search(model.eval(), batch.source[:1], SearchConfig(method="greedy"))
+        assert found.tokens
+
+    @torch.no_grad()
+    def test_decoder_output_at_full_length(self) -> None:
+        config = ModelConfig(
+            d_model=512, heads=8, encoder_layers=4, decoder_layers=4, feed_forward=2048, norm="post", max_positions=256
+        )
+        torch.manual_seed(1)
+        source, target_input = torch.randint(4, 60, (1, 256)), torch.randint(4, 60, (1, 256))
+        source[0, -1], target_input[0, 0] = EOS, SOS
+        masks = MaskGenerator()(source, target_input)
+        encoder, decoder = EncoderStack(config).eval(), DecoderStack(config).eval()
+        embedding = Embedding(60, config).eval()
+        memory = encoder(embedding(source), masks.encoder)
+        assert decoder(embedding(target_input), memory, masks.decoder, masks.cross).shape == (1, 256, 512)
+
+    def test_the_target_reaches_the_output(self) -> None:
+        """R5's own cross-attention took its queries from the encoder, and the target was lost."""
+        model = small_model().eval()
+        source, target_input, _ = small_batch()
+        changed = target_input.clone()
+        changed[0, 1] = 26
+        assert not torch.allclose(model(source, changed)[0, 1:], model(source, target_input)[0, 1:])
+
+    def test_rows_of_padding_alone_give_no_nan(self) -> None:
+        source, target_input, _ = small_batch()
+        source[1] = PAD
+        logits = small_model()(source, target_input)
+        torch.autograd.backward(logits.sum())
+        assert logits.isfinite().all()
+
+    def test_generation_runs_one_position_a_step(self) -> None:
+        model = small_model().eval()
+        lengths: list[int] = []
+        model.decoder.layers[0].feed_forward.register_forward_pre_hook(lambda _, args: lengths.append(args[0].size(1)))
+        search(model, small_batch()[0], SearchConfig(method="greedy"))
+        assert set(lengths) == {1}
+        assert len(lengths) > 1
