@@ -4,9 +4,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 from toy import letters, write_pairs
 
 from translator.config import Config, parse_config
+
+# Two threads of one process fight for the cores with the next process, and our tensors here are tiny.
+torch.set_num_threads(1)
 
 Recipe = Callable[..., Config]
 

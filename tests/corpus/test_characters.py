@@ -45,7 +45,7 @@ def test_white_space_is_what_python_splits_at() -> None:
 
 
 def test_vowel_marks_go_and_hamza_and_madda_stay() -> None:
-    assert set(changed(characters.vowel_marks)) == characters.VOWEL_MARKS
+    assert set(changed(characters.vowel_marks)) == characters.VOWEL_MARKS - {"\u064b"}
     assert all(unicodedata.category(mark) == "Mn" for mark in characters.VOWEL_MARKS)
     assert not characters.VOWEL_MARKS & set("\u0653\u0654\u0655")
 

@@ -60,7 +60,7 @@ class NormalizationConfig(Section):
     digits: Literal["keep", "persian", "ascii"] = "persian"
     """Digits of the Persian side; digits glued to Latin letters stay as they are."""
     vowel_marks: Literal["keep", "strip"] = "strip"
-    """Short-vowel marks of the Persian side."""
+    """Short-vowel marks of the Persian side; the tanwin of لطفاً is spelling and always stays."""
 
 
 class FilterConfig(Section):

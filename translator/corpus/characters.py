@@ -10,6 +10,9 @@ VOWEL_MARKS: Final = frozenset(
     map(chr, (*range(0x0610, 0x061B), *range(0x064B, 0x0653), *range(0x0656, 0x0660), 0x0670))
 ) | frozenset(map(chr, (*range(0x06D6, 0x06DD), *range(0x06DF, 0x06E5), 0x06E7, 0x06E8, *range(0x06EA, 0x06EE))))
 """Short vowels, shadda, sukun, tanwin, the superscript alef and the signs of recitation; not madda and hamza."""
+SPELLING_MARKS: Final = frozenset("\u064b")
+"""Fathatan: modern Persian writes it (لطفاً, مثلاً), so it stays where the other marks go."""
+
 
 _WHITE_SPACE: Final = frozenset("\t\n\v\f\r\x1c\x1d\x1e\x1f\x85")
 _KEPT_INVISIBLE: Final = frozenset("\u200c\u2028\u2029") | _WHITE_SPACE
@@ -43,8 +46,8 @@ def tatweel(character: str) -> str:
 
 
 def vowel_marks(character: str) -> str:
-    """Vowel marks go: کِتاب → کتاب, حتّی → حتی, رحمٰن → رحمن; madda and hamza (آ, هٔ, ئ) are spelling and stay."""
-    return "" if character in VOWEL_MARKS else character
+    """Vowel marks go: کِتاب → کتاب, حتّی → حتی, رحمٰن → رحمن; what is spelling stays: آ, هٔ, ئ, لطفاً."""
+    return "" if character in VOWEL_MARKS - SPELLING_MARKS else character
 
 
 def zero_width(character: str) -> str:
