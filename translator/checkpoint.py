@@ -31,6 +31,7 @@ MODEL_FILE = "model.safetensors"
 OPTIMIZER_FILE = "optimizer.safetensors"
 STATE_FILE = "state.json"
 FORMAT = 1
+_STEP_NAME = re.compile(r"step-([0-9]{6,})")
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ def step_folder(folder: Path, step: int) -> Path:
 
 def steps_saved(folder: Path) -> list[int]:
     """Return the steps that have a checkpoint in `folder`, ascending."""
-    found = (re.fullmatch(r"step-(\d{6,})", path.name) for path in folder.iterdir()) if folder.is_dir() else ()
+    found = (_STEP_NAME.fullmatch(path.name) for path in folder.iterdir()) if folder.is_dir() else ()
     return sorted(int(match[1]) for match in found if match)
 
 
@@ -129,10 +130,11 @@ def find_checkpoint(folder: Path, name: str) -> Path:
     Raises:
         CheckpointError: there is no such checkpoint; the message lists those that there are.
     """
-    wanted = f"step-{int(name):06d}" if name.isdigit() else name
+    wanted = step_folder(folder, int(name)).name if name.isascii() and name.isdigit() else name
     candidates = [wanted, "last"] if wanted == "best" else [wanted]
     for candidate in candidates:
-        if (folder / candidate / STATE_FILE).is_file():
+        named = candidate in ("best", "last") or _STEP_NAME.fullmatch(candidate)  # a name, never a path
+        if named and (folder / candidate / STATE_FILE).is_file():
             return (folder / candidate).resolve()
     steps = steps_saved(folder)
     if wanted in ("best", "last") and steps:

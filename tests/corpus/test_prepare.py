@@ -214,7 +214,7 @@ def complaint(settings: CorpusConfig) -> str:
 
 def test_all_pairs_filtered(tmp_path: Path, table: Callable[..., dict[str, object]]) -> None:
     message = complaint(config(tmp_path, table("small", [("", "x"), ("", "y"), ("English", "English")])))
-    assert "`small`: all 3 pairs were dropped (empty 2, target_script 1)" in message
+    assert "`small`: all 3 pairs were dropped (empty 2, target_script 1). Check the text" in message
     assert "loosen corpus.filters" in message
     assert "swapped" not in message
 

@@ -152,7 +152,7 @@ def _refuse_empty(reports: Sequence[SourceReport]) -> None:
         if not any(report.kept.values()):
             counts = ", ".join(f"{rule} {count:,}" for rule, count in report.dropped.items() if count)
             swapped = report.dropped["source_script"] + report.dropped["target_script"] > report.read / 2
-            advice = "; are the English and the Persian side swapped?" if swapped else ""
+            advice = "; are the English and the Persian side swapped?" if swapped else "."
             raise CorpusError(
                 f"corpus source `{report.name}`: all {report.read:,} pairs were dropped ({counts}){advice} "
                 "Check the text, or loosen corpus.filters"

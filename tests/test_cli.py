@@ -1,0 +1,229 @@
+"""The command line, as a person meets it: what is said, where it is said, and the exit code."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from translator.cli import main
+
+
+def run(*arguments: str, text: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
+    """Run the command line in a process of its own."""
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    return subprocess.run(
+        [sys.executable, "-m", "translator", *arguments], input=text, capture_output=True, check=False, env=environment
+    )
+
+
+@pytest.fixture
+def trained(tiny_recipe: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Path]:
+    """The run folder of the tiny recipe, trained through the command line."""
+    assert main(["train", "--config", str(tiny_recipe)]) == 0
+    capsys.readouterr()
+    yield tiny_recipe.parent / "run"
+
+
+def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """Run a verb that must fail, and return its one message; progress bars above it do not count."""
+    assert main(list(arguments)) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "Traceback" not in captured.err
+    return captured.err[captured.err.rindex("translator: ") :]
+
+
+def test_training_ends_with_scores_samples_and_the_next_commands(
+    tiny_recipe: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["train", "--config", str(tiny_recipe)]) == 0
+    out = capsys.readouterr().out
+    assert "bleu" in out
+    assert "tok:13a" in out
+    assert "chrf" in out
+    assert out.count("translated ") == 3
+    for next_command in ("make tensorboard", "make evaluate RUN=", "make translate RUN="):
+        assert next_command in out
+    assert main(["train", "--config", str(tiny_recipe)]) == 0
+    again = capsys.readouterr().out
+    assert "is finished: training.max_steps=12 is reached" in again
+    assert "To train it longer" in again
+
+
+def test_prepare_prints_a_count_per_rule(tiny_recipe: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["prepare", "--config", str(tiny_recipe)]) == 0
+    out = capsys.readouterr().out
+    assert "duplicate" in out
+    assert "train" in out
+    assert "prepared in" in out
+
+
+def test_evaluate_writes_scores_that_carry_their_signature(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", "--run", str(trained), "--search", "beam", "--beam", "3"]) == 0
+    assert "beam" not in capsys.readouterr().err
+    entries = json.loads((trained / "evaluation" / "scores.json").read_text(encoding="utf-8"))
+    assert (entries[0]["metric"], entries[0]["normalization"]) == ("bleu", "raw")
+    keys = {"test_set", "metric", "score", "signature", "normalization", "search", "checkpoint", "sentences"}
+    assert all(keys <= entry.keys() for entry in entries)
+    assert {entry["search"] for entry in entries} == {"greedy", "beam-3"}
+
+
+def test_translate_gives_a_line_for_each_line(trained: Path) -> None:
+    text = "abc\n\nfgh\r\n  \nhäb\nab\u2028cd".encode()
+    done = run("translate", "--run", str(trained), text=text)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.decode().split("\n")
+    assert len(lines) == 7
+    assert lines[-1] == ""
+    assert lines[1] == lines[3] == ""
+
+
+def test_translate_of_nothing_is_nothing(trained: Path) -> None:
+    done = run("translate", "--run", str(trained), text=b"")
+    assert (done.returncode, done.stdout) == (0, b"")
+
+
+def test_translate_takes_arguments(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["translate", "--run", str(trained), "abc", "def"]) == 0
+    assert len(capsys.readouterr().out.split("\n")) == 3
+
+
+def test_input_that_is_not_utf8_is_named_after_the_lines_before_it(trained: Path) -> None:
+    done = run("translate", "--run", str(trained), text=b"abc\nde\xffg\nabc\n")
+    assert done.returncode == 2
+    assert done.stdout.count(b"\n") == 1
+    assert b"translator: line 2 of the input is not UTF-8 (byte 3 of the line)" in done.stderr
+
+
+def test_a_reader_that_goes_away_is_no_error(trained: Path) -> None:
+    command = f"yes abc | head -3000 | {sys.executable} -m translator translate --run {trained} | head -1"
+    done = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, check=False)
+    assert done.stdout.count(b"\n") == 1
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["translate", "--run", "nowhere", "hello"], "no run at nowhere"),
+        (["evaluate", "--run", "nowhere"], "train one first: make train"),
+        (["train", "--config", "nowhere.yaml"], "no configuration file at nowhere.yaml"),
+    ],
+)
+def test_what_is_not_there_is_named(
+    arguments: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert message in complaint(capsys, *arguments)
+
+
+def test_a_missing_corpus_says_how_to_get_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    overrides = [f"run.directory={tmp_path}/run", f"corpus.sources.0.path={tmp_path}/mizan.zip"]
+    sets = [part for override in overrides for part in ("--set", override)]
+    recipe = Path(__file__).parents[1] / "configs" / "mizan.yaml"
+    message = complaint(capsys, "train", "--config", str(recipe), *sets)
+    assert f"{tmp_path}/mizan.zip" in message
+    assert "put the zip with one text file per language at data/mizan.zip" in message
+    assert list((tmp_path / "run").iterdir()) == [], "no trace of a run that never began"
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["subword.model_type=unigram", "subword.vocabulary_size=5000"], "subword.vocabulary_size: 5000 is more than"),
+        (["corpus.filters.min_target_script=1.0"], "target_script"),
+        (["corpus.split.test=500"], "corpus.split"),
+        (["training.max_stepz=3"], "did you mean `max_steps`?"),
+        (["training.max_steps=many"], "expected a valid integer"),
+        (["run.device=cuda:99"], "run.device"),
+    ],
+)
+def test_settings_that_cannot_be(
+    overrides: list[str], message: str, tiny_recipe: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sets = [part for override in overrides for part in ("--set", override)]
+    assert message in complaint(capsys, "train", "--config", str(tiny_recipe), *sets)
+
+
+def test_a_mistake_mended_leaves_the_way_free(tiny_recipe: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    complaint(
+        capsys,
+        "train",
+        "--config",
+        str(tiny_recipe),
+        "--set",
+        "subword.model_type=unigram",
+        "--set",
+        "subword.vocabulary_size=5000",
+    )
+    assert main(["train", "--config", str(tiny_recipe)]) == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "empty"),
+        (b"one column\n", "line 1"),
+        (b"abc\tdef\n\xff\xfe\tx\n", "UTF-8"),
+    ],
+)
+def test_a_corpus_that_is_broken(
+    content: bytes, message: str, tiny_recipe: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tiny_recipe.parent / "toy.tsv").write_bytes(content)
+    assert message in complaint(capsys, "train", "--config", str(tiny_recipe))
+
+
+def test_settings_of_training_cannot_change_at_evaluation(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    message = complaint(capsys, "evaluate", "--run", str(trained), "--set", "model.d_model=32")
+    assert "a trained run cannot take these settings" in message
+    assert "model.d_model: 16 → 32" in message
+
+
+def test_a_damaged_checkpoint_is_one_message(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = (trained / "checkpoints" / "best" / "model.safetensors").resolve()
+    model.write_bytes(model.read_bytes()[:-1])
+    assert "damaged checkpoint" in complaint(capsys, "translate", "--run", str(trained), "abc")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_stop_signal_saves_and_the_run_goes_on_later(tiny_recipe: Path, number: int, code: int) -> None:
+    folder = tiny_recipe.parent / "run"
+    command = [sys.executable, "-m", "translator", "train", "--config", str(tiny_recipe), "--set"]
+    long = subprocess.Popen([*command, "training.max_steps=100000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    while not (folder / "checkpoints" / "last").exists():
+        assert long.poll() is None, long.communicate()[1].decode()
+        time.sleep(0.05)
+    long.send_signal(number)
+    _, errors = long.communicate()
+    assert long.returncode == code, errors.decode()
+    assert b"the same command goes on from here" in errors
+    assert b"Traceback" not in errors
+    steps = int((folder / "checkpoints" / "last").resolve().name.removeprefix("step-"))
+    done = run(*command[3:], f"training.max_steps={steps + 2}")
+    assert done.returncode == 0, done.stderr.decode()
+    assert b"resuming from" in done.stderr
+    assert f"({steps + 2} steps".encode() in done.stdout
+
+
+def test_help_and_version_are_quick_to_say(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, words in ((["--help"], "prepare"), (["train", "--help"], "--set"), (["--version"], "translator 0.")):
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        assert ended.value.code == 0
+        assert words in capsys.readouterr().out
+
+
+def test_help_does_not_load_torch() -> None:
+    code = "import sys; from translator.cli import _parser; _parser(); assert 'torch' not in sys.modules"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
