@@ -172,7 +172,7 @@ def test_a_mistake_mended_leaves_the_way_free(tiny_recipe: Path, capsys: pytest.
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "empty"),
+        (b"", "there is no line in"),
         (b"one column\n", "line 1"),
         (b"abc\tdef\n\xff\xfe\tx\n", "UTF-8"),
     ],

@@ -152,7 +152,7 @@ def test_the_resolved_configuration_reads_back_equal(recipe: Path) -> None:
 def test_a_configuration_is_frozen() -> None:
     config = parse_config(MINIMAL, "r")
     with pytest.raises(ValueError, match="frozen"):
-        config.run.seed = 3  # type: ignore[misc]
+        config.run.seed = 3
 
 
 @given(st.text(max_size=60))

@@ -152,9 +152,9 @@ def test_one_file_for_both_sides(tmp_path: Path) -> None:
 
 
 def test_empty_corpus(tmp_path: Path) -> None:
-    assert "hold no lines" in complaint(two_files(tmp_path, b"", b""))
-    assert "hold no lines" in complaint(one_file(tmp_path / "text.tsv", b""))
-    assert "hold no lines" in complaint(zip_file(tmp_path / "text.zip", {"en.txt": b"", "fa.txt": b""}))
+    assert "there is no line in" in complaint(two_files(tmp_path, b"", b""))
+    assert "there is no line in" in complaint(one_file(tmp_path / "text.tsv", b""))
+    assert "there is no line in" in complaint(zip_file(tmp_path / "text.zip", {"en.txt": b"", "fa.txt": b""}))
 
 
 @pytest.mark.parametrize("keep", [0, 10, 40])

@@ -63,7 +63,10 @@ def read_pairs(source: SourceConfig) -> Generator[Pair, None, None]:
             yield pair
             empty = False
     if empty:
-        raise CorpusError(f"corpus source `{source.name}`: {' and '.join(map(str, files))} hold no lines")
+        named = " and ".join(map(str, files))
+        raise CorpusError(
+            f"corpus source `{source.name}`: there is no line in {named}; check that it is the right file"
+        )
 
 
 def _read_all(source: SourceConfig, files: list[Path]) -> Generator[Pair, None, None]:

@@ -1,6 +1,5 @@
 """Everything that TensorBoard shows; the only file that knows TensorBoard."""
 
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType

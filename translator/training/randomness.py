@@ -18,7 +18,7 @@ def seed_everything(seed: int) -> None:
 def random_tensors() -> dict[str, Tensor]:
     """Return the states of torch's generators, of the CPU and of each GPU in use."""
     states = {"random.cpu": torch.get_rng_state()}
-    if torch.cuda.is_available() and torch.cuda.is_initialized():
+    if torch.cuda.is_available() and torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
         states |= {f"random.cuda.{number}": state for number, state in enumerate(torch.cuda.get_rng_state_all())}
     return states
 

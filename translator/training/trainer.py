@@ -88,7 +88,7 @@ class Trainer:
         self.progress.sittings += 1
         self._describe()
         with Monitor(self._run.tensorboard_folder, first_step=self.progress.step + 1) as monitor, self._stop.deferred():
-            bar = progress_bar(description="training", total=self._settings.max_steps, unit="step")
+            bar: tqdm[object] = progress_bar(description="training", total=self._settings.max_steps, unit="step")
             bar.update(self.progress.step)
             try:
                 with bar:
