@@ -83,7 +83,7 @@ types: install-dev
 check: lint types test  ## everything that must hold before a change lands
 
 bench: install  ## measure speed (see docs/results.md); takes some minutes
-	'$(BIN)/python' -m bench
+	'$(BIN)/python' -m bench --config '$(CONFIG)' $(SETS)
 
 clean:  ## remove what was built: environment, caches, prepared data; runs and corpora stay
 	rm -rf '$(VENV)' data/prepared build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

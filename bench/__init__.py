@@ -1,4 +1,4 @@
 """Benchmarks: every figure is a ratio measured inside one run, interleaved, with median and spread.
 
-make bench
+make bench CONFIG=configs/mizan-small.yaml
 """

@@ -10,9 +10,14 @@ Item = TypeVar("Item")
 
 
 def progress_bar(
-    items: Iterable[Item] | None = None, *, description: str, total: int | None = None, unit: str = "it"
+    items: Iterable[Item] | None = None,
+    *,
+    description: str,
+    total: int | None = None,
+    initial: int = 0,
+    unit: str = "it",
 ) -> "tqdm[Item]":
-    """Return a tqdm bar over `items`, or one to be moved by hand when `items` is None.
+    """Return a tqdm bar over `items`, or one to be moved by hand when `items` is None; `initial` were done before.
 
     When standard error is not a terminal the bar is redrawn at most every 10 seconds, so that a log stays readable.
     """
@@ -20,8 +25,8 @@ def progress_bar(
         items,
         desc=description,
         total=total,
+        initial=initial,
         unit=unit,
-        unit_scale=True,
         dynamic_ncols=True,
         file=sys.stderr,
         mininterval=0.2 if sys.stderr.isatty() else 10.0,

@@ -88,8 +88,8 @@ class Trainer:
         self.progress.sittings += 1
         self._describe()
         with Monitor(self._run.tensorboard_folder, first_step=self.progress.step + 1) as monitor, self._stop.deferred():
-            bar: tqdm[object] = progress_bar(description="training", total=self._settings.max_steps, unit="step")
-            bar.update(self.progress.step)
+            total, done = self._settings.max_steps, self.progress.step
+            bar: tqdm[object] = progress_bar(description="training", total=total, initial=done, unit="step")
             try:
                 with bar:
                     self._loop(monitor, bar)
