@@ -22,7 +22,7 @@ SEARCH_FLAGS := $(if $(SEARCH),--search $(SEARCH)) $(if $(BEAM),--beam $(BEAM)) 
 
 help:  ## show this list
 	@echo 'make TARGET [NAME=value ...]'
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## ?/  \1|/' | column -t -s '|'
+	@awk -F ':.*## *' '/^[a-z-]+:.*##/ {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo 'CONFIG=$(CONFIG)  RUN=$(RUN)  SET="key.path=value ..."  SEARCH=greedy|beam  BEAM=5  TEXT="..."  PORT=$(PORT)'
 
 # A stamp each, so that what is installed is installed once and again only when its list changes.
@@ -53,10 +53,10 @@ train: install  ## train the recipe CONFIG (default: the embedded sample), then 
 	@'$(BIN)/translator' train --config '$(CONFIG)' $(SETS)
 
 evaluate: install  ## score RUN on its test sets; SEARCH=greedy|beam BEAM=5 CHECKPOINT=best
-	@'$(BIN)/translator' evaluate --run '$(RUN)' $(SEARCH_FLAGS)
+	@'$(BIN)/translator' evaluate --run '$(RUN)' $(SEARCH_FLAGS) $(SETS)
 
 translate: install  ## translate TEXT, or standard input line by line, with RUN
-	@'$(BIN)/translator' translate --run '$(RUN)' $(SEARCH_FLAGS) $(if $(TEXT),-- "$$TRANSLATE_TEXT")
+	@'$(BIN)/translator' translate --run '$(RUN)' $(SEARCH_FLAGS) $(SETS) $(if $(value TEXT),-- "$$TRANSLATE_TEXT")
 # `value` keeps a dollar sign in the text a dollar sign.
 translate: export TRANSLATE_TEXT = $(value TEXT)
 

@@ -8,7 +8,7 @@ from translator.data import DataHandler
 
 
 def bench_preparation(config: Config) -> list[str]:
-    """Return the lines of a report on preparing the corpus of `config` once in an empty folder, then finding it again."""
+    """Return the lines of a report on preparing the corpus of `config` in an empty folder, then finding it again."""
     with tempfile.TemporaryDirectory() as folder:
         corpus = config.corpus.model_copy(update={"prepared_directory": folder})
         fresh = config.model_copy(update={"corpus": corpus})

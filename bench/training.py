@@ -21,8 +21,8 @@ STEPS = 6
 def bench_training(config: Config) -> list[str]:
     """Return the lines of a report on the training speed of `config`, and on padding.
 
-    Both contestants have the same sizes and dropout, and see about as many target tokens in a step. Ours has the settings
-    of the recipe, the other what a tutorial has: random batches of a fixed number of sentences, torch's defaults.
+    Both have the same sizes and dropout, and see about as many target tokens in a step. Ours has the settings of the
+    recipe, the other what a tutorial has: random batches of a fixed number of sentences, torch's defaults.
     """
     data = DataHandler(config)
     cpu = torch.device("cpu")

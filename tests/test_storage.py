@@ -2,12 +2,22 @@
 
 import errno
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from translator.errors import StorageError
-from translator.storage import new_folder, replace_link, storage_errors, write_json, write_text
+from translator.storage import (
+    exclusive,
+    new_folder,
+    replace_link,
+    restore_folders,
+    storage_errors,
+    write_json,
+    write_text,
+)
 
 
 class CrashError(Exception):
@@ -81,6 +91,46 @@ def test_left_overs_of_a_killed_process_do_no_harm(tmp_path: Path) -> None:
         (beside / "a").write_text("1")
     assert [entry.name for entry in (tmp_path / "folder").iterdir()] == ["a"]
     assert not left_over.exists()
+
+
+def test_a_kill_between_the_two_renames_loses_nothing(tmp_path: Path) -> None:
+    with new_folder(tmp_path / "folder") as beside:
+        (beside / "a").write_text("old")
+    (tmp_path / "folder").rename(tmp_path / ".folder.replaced")  # as new_folder does, and then the process dies
+    restore_folders(tmp_path)
+    assert (tmp_path / "folder" / "a").read_text() == "old"
+    (tmp_path / ".folder.replaced").mkdir()  # killed after the second rename: only rubbish is left
+    restore_folders(tmp_path)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["folder"]
+
+
+def test_two_processes_that_make_one_folder_take_turns(tmp_path: Path) -> None:
+    code = (
+        "import sys, time; from pathlib import Path; from translator.storage import new_folder\n"
+        "with new_folder(Path(sys.argv[1])) as beside:\n"
+        "    (beside / 'a').write_text(sys.argv[2]); print('in', flush=True); time.sleep(0.5); (beside / 'b').write_text('')"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "folder")]
+    first = subprocess.Popen([*command, "first"], stdout=subprocess.PIPE)
+    assert first.stdout is not None
+    assert first.stdout.readline() == b"in\n"
+    second = subprocess.run([*command, "second"], check=False, capture_output=True)
+    assert (first.wait(), second.returncode, second.stderr) == (0, 0, b"")
+    assert sorted(entry.name for entry in (tmp_path / "folder").iterdir()) == ["a", "b"]
+    assert (tmp_path / "folder" / "a").read_text() == "second"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["folder"]
+    first.stdout.close()
+
+
+def test_a_held_folder_is_known_to_be_held(tmp_path: Path) -> None:
+    with exclusive(tmp_path) as first:
+        assert first
+        with exclusive(tmp_path) as second:
+            assert not second
+    with exclusive(tmp_path) as again:
+        assert again
+    with pytest.raises(StorageError, match="cannot open"), exclusive(tmp_path / "nowhere"):
+        pass
 
 
 def test_a_link_moves_in_one_step(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ def untrained_run(config: Config, step: int = 5) -> RunFolder:
     """Write configuration, subword models and one checkpoint, the best and last."""
     data = DataHandler(config)
     run = RunFolder(Path(config.run.directory))
-    run.write(config, {})
+    run.write(config)
     run.keep_subword(data.subword_folder)
     add_checkpoint(run, config, data, step)
     return run

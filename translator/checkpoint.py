@@ -93,7 +93,8 @@ def save_checkpoint(
             except SafetensorError as error:  # it wraps the system's own error into text
                 raise OSError(_error_number(str(error)), str(error)) from error
             digests[name] = _sha256(beside / name)
-        write_json(beside / STATE_FILE, {"format": FORMAT, "sha256": digests, "state": asdict(state)})
+        body = {"format": FORMAT, "sha256": digests, "state": asdict(state)}
+        write_json(beside / STATE_FILE, body | {"own_sha256": _sha256_of_json(body)})
     replace_link(folder / "last", path.name)
     return path
 
@@ -156,6 +157,8 @@ def load_checkpoint(path: Path, *, with_training: bool = True) -> LoadedCheckpoi
     advice = f"delete {path} to go on from the checkpoint before it, or restore it from a copy"
     try:
         content = json.loads((path / STATE_FILE).read_text(encoding="utf-8"))
+        if content.pop("own_sha256") != _sha256_of_json(content):
+            raise ValueError("checksum differs")
         digests = content["sha256"]
         known = {item.name for item in fields(CheckpointState)}
         state = CheckpointState(**{key: value for key, value in content["state"].items() if key in known})
@@ -218,6 +221,10 @@ def restore_weights(model: Transformer, tensors: Mapping[str, Tensor], path: Pat
         listed = "; ".join(problems[:8]) + ("; ..." if len(problems) > 8 else "")
         raise CheckpointError(f"the weights in {path} do not fit the model: {listed}")
     model.load_state_dict(dict(tensors))
+
+
+def _sha256_of_json(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
 def _sha256(path: Path) -> str:

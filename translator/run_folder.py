@@ -1,7 +1,6 @@
 """The folder of one run: where each thing lies in it, and whether it belongs to the configuration at hand."""
 
 import json
-import shutil
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from typing import Any
 
 from translator.config import Config, load_config, resolved_yaml
 from translator.errors import ConfigError, RunError
-from translator.storage import new_folder, storage_errors, write_json, write_text
+from translator.storage import new_folder, storage_errors, write_bytes, write_json, write_text
 
 CHANGEABLE = frozenset(
     {
@@ -29,9 +28,21 @@ CHANGEABLE = frozenset(
         "training.early_stopping",
         "search",
         "evaluation.metrics",
+        # What lies in the files is held by the fingerprint of the data; where they lie may change.
+        "corpus.sources.path",
+        "corpus.sources.source_path",
+        "corpus.sources.target_path",
+        "corpus.sources.obtain",
+        "evaluation.test_sets.path",
+        "evaluation.test_sets.source_path",
+        "evaluation.test_sets.target_path",
+        "evaluation.test_sets.obtain",
     }
 )
-"""Settings (or whole sections) that may change between two sittings of one run: they do not alter a training step."""
+"""Settings (or whole sections) that may change between two sittings of one run: a step does not depend on them.
+
+One of them bends this: under the cosine schedule the learning rate looks ahead to `training.max_steps`.
+"""
 
 
 @dataclass(frozen=True)
@@ -47,7 +58,7 @@ class RunFolder:
 
     @property
     def info_file(self) -> Path:
-        """Versions, git commit, hardware and the state of the run."""
+        """Versions, git commit, hardware and command of each sitting."""
         return self.path / "run.json"
 
     @property
@@ -124,7 +135,10 @@ class RunFolder:
             self.path.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self.path):  # better now than after the preparation
                 pass
-            if not self.config_file.is_file() and any(self.path.iterdir()):
+            foreign = [
+                entry for entry in self.path.iterdir() if not entry.name.startswith(".")
+            ]  # ours begin with a dot
+            if foreign and not self.config_file.is_file():
                 raise RunError(f"{self.path} is not empty and holds no run; choose another folder (run.directory=...)")
         if self.config_file.is_file() and any(self.checkpoints_folder.glob("step-*")):
             refused = [line for key, line in changed_settings(self.config(), config).items() if not _may_change(key)]
@@ -136,29 +150,38 @@ class RunFolder:
                     f"or delete {self.path} if it is not needed."
                 )
 
-    def write(self, config: Config, info: dict[str, Any]) -> None:
-        """Save the resolved configuration and what else the run depends on.
+    def write(self, config: Config) -> None:
+        """Save the resolved configuration.
 
         Raises:
             StorageError: the folder cannot be written.
         """
-        write_json(self.info_file, info)
         write_text(self.config_file, resolved_yaml(config))
 
-    def keep_subword(self, folder: Path) -> None:
-        """Copy the subword models from `folder` into the run, once."""
-        if not self.subword_folder.is_dir():
-            with new_folder(self.subword_folder) as beside:
-                for model in sorted(folder.glob("*.model")):
-                    shutil.copyfile(model, beside / model.name)
+    def note_sitting(self, environment: dict[str, Any]) -> None:
+        """Add versions, git commit, hardware and command of a sitting that trains to run.json.
 
-    def info(self) -> dict[str, Any]:
-        """Return the content of run.json; empty if it is not there or not readable."""
+        Raises:
+            StorageError: the folder cannot be written.
+        """
+        write_json(self.info_file, {"sittings": [*self.sittings(), environment]})
+
+    def sittings(self) -> list[dict[str, Any]]:
+        """Return what run.json says of each sitting; nothing if it is not there or not readable."""
         try:
-            value = json.loads(self.info_file.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return {}
-        return value if isinstance(value, dict) else {}
+            found = json.loads(self.info_file.read_text(encoding="utf-8"))["sittings"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return []
+        return found if isinstance(found, list) else []
+
+    def keep_subword(self, folder: Path) -> None:
+        """Copy the subword models from `folder` into the run, in place of others from before its first checkpoint."""
+        files = {file.name: file.read_bytes() for file in sorted(folder.iterdir())}
+        there = sorted(self.subword_folder.iterdir()) if self.subword_folder.is_dir() else []
+        if files != {file.name: file.read_bytes() for file in there}:
+            with new_folder(self.subword_folder) as beside:
+                for name, content in files.items():
+                    write_bytes(beside / name, content)
 
 
 def changed_settings(old: Config, new: Config) -> dict[str, str]:
@@ -177,7 +200,7 @@ def _show(value: Any) -> str:
 
 
 def _may_change(key: str) -> bool:
-    parts = key.split(".")
+    parts = [part for part in key.split(".") if not part.isdigit()]  # corpus.sources.0.path is corpus.sources.path
     return any(".".join(parts[:count]) in CHANGEABLE for count in range(1, len(parts) + 1))
 
 

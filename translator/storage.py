@@ -5,6 +5,7 @@ Also the one place where the operating system's complaints (disk full, no permis
 
 import contextlib
 import errno
+import fcntl
 import json
 import os
 import shutil
@@ -98,7 +99,8 @@ def new_folder(path: Path) -> Iterator[Path]:
     """Yield an empty folder beside `path` that becomes `path` when the block ends well, and vanishes when it does not.
 
     An existing folder at `path` is replaced. Every file is flushed before the rename, so `path` is whole or not there.
-    Left-overs of a process that was killed are removed by the next call for the same path.
+    A replacement takes two renames; `restore_folders` undoes the first if a process is killed between them. Left-overs
+    of killed processes are removed by the next call for the same path.
 
     Raises:
         StorageError: the disk is full or the folder cannot be written.
@@ -106,8 +108,8 @@ def new_folder(path: Path) -> Iterator[Path]:
     beside = path.parent / f".{path.name}.partial"
     with storage_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(beside, ignore_errors=True)
-        beside.mkdir()
+        restore_folders(path.parent)
+        claim = _claim(beside)
         try:
             yield beside
             for file in sorted(beside.rglob("*")):
@@ -115,8 +117,7 @@ def new_folder(path: Path) -> Iterator[Path]:
                     flush_file(file)
             _flush_folder(beside)
             if path.exists():
-                old = path.parent / f".{path.name}.old"
-                shutil.rmtree(old, ignore_errors=True)
+                old = path.parent / f".{path.name}.replaced"
                 path.rename(old)
                 beside.rename(path)
                 shutil.rmtree(old, ignore_errors=True)
@@ -126,6 +127,58 @@ def new_folder(path: Path) -> Iterator[Path]:
         except BaseException:
             shutil.rmtree(beside, ignore_errors=True)
             raise
+        finally:
+            os.close(claim)
+
+
+def _claim(folder: Path) -> int:
+    """Make `folder` empty and ours, waiting while a living process has it; return the handle that holds the claim."""
+    while True:
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir()
+        try:
+            handle = os.open(folder, os.O_RDONLY)
+        except FileNotFoundError:  # its owner has just finished
+            continue
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        if folder.exists() and folder.stat().st_ino == os.fstat(handle).st_ino:
+            for entry in folder.iterdir():  # left over from a process that was killed
+                shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+            return handle
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def exclusive(folder: Path) -> Iterator[bool]:
+    """Hold `folder` for this process while the block runs; yields False if another living process holds it.
+
+    The system gives the hold back when the process ends, however it ends. Folders on a file system without locks are
+    never refused.
+    """
+    with storage_errors(folder, "open"):
+        handle = os.open(folder, os.O_RDONLY)
+    try:
+        free = True
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            free = False
+        except OSError:
+            pass
+        yield free
+    finally:
+        os.close(handle)
+
+
+def restore_folders(parent: Path) -> None:
+    """Put back each folder in `parent` that was being replaced when its process was killed, and clear away the rest."""
+    for old in sorted(parent.glob(".*.replaced")):
+        path = parent / old.name.removeprefix(".").removesuffix(".replaced")
+        if path.exists():
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            old.rename(path)
 
 
 def replace_link(link: Path, target: str) -> None:

@@ -18,6 +18,8 @@ from translator.model import Transformer
 from translator.run_folder import RunFolder
 from translator.signals import StopRequest, stop_on_signals
 from translator.special_tokens import EOS, PAD, SOS
+from translator.storage import exclusive
+from translator.training.keeper import Keeper
 from translator.training.run import TrainingOutcome, train_run
 from translator.training.step import take_step
 from translator.training.validation import Validator
@@ -114,10 +116,14 @@ def test_the_run_folder_explains_itself(tiny: Any, tmp_path: Path) -> None:
     outcome = run(tiny("training.keep_checkpoints=2"))
     folder = outcome.run
     assert folder.config() == tiny("training.keep_checkpoints=2")
-    info = folder.info()
-    assert info["versions"]["torch"] == torch.__version__
-    assert {"git", "hardware", "command"} <= info.keys()
-    assert sorted(path.name for path in folder.subword_folder.iterdir()) == ["source.model", "target.model"]
+    (sitting,) = folder.sittings()
+    assert sitting["versions"]["torch"] == torch.__version__
+    assert {"git", "hardware", "command"} <= sitting.keys()
+    assert sorted(path.name for path in folder.subword_folder.iterdir()) == [
+        "source.model",
+        "subword.json",
+        "target.model",
+    ]
     steps = steps_saved(folder.checkpoints_folder)
     assert len(steps) <= 3
     assert steps[-1] == 12
@@ -139,6 +145,73 @@ def test_other_settings_are_refused_with_old_and_new_value(tiny: Any) -> None:
     assert "training.learning_rate: 0.0007 → 0.5" in message
     assert "log_every" not in message
     assert "run.directory=" in message
+
+
+def test_before_the_first_checkpoint_all_settings_may_change(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was left by a first try that died early must not mix with the second."""
+    with monkeypatch.context() as patch:
+        patch.setattr("translator.training.trainer.take_step", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+        patch.setattr(os, "kill", lambda *_: (_ for _ in ()).throw(RuntimeError("killed")))
+        with pytest.raises(RuntimeError, match="killed"):
+            run(tiny())
+    outcome = run(tiny("subword.vocabulary_size=20", "model.d_model=32"))
+    assert outcome.scores, "the run evaluates with the subword models that it was trained with"
+
+
+def test_new_scores_belong_to_the_new_checkpoint(tiny: Any) -> None:
+    run(tiny())
+    longer = tiny("training.max_steps=18", "training.best_metric=loss", "training.learning_rate=0.0007")
+    with pytest.raises(RunError, match=r"training\.best_metric"):
+        run(longer)
+    outcome = run(tiny("training.max_steps=18"))
+    best = find_checkpoint(outcome.run.checkpoints_folder, "best").name
+    assert {score.checkpoint for score in outcome.scores} == {best}
+    (outcome.run.evaluation_folder / "scores.json").write_text("[]")
+    again = run(tiny("training.max_steps=18"))
+    assert again.was_finished
+    assert again.scores == outcome.scores, "an evaluation that is missing is made up"
+
+
+def test_a_signal_during_the_last_save_is_not_lost(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    original = Keeper.save
+
+    def save_with_a_signal(self: Keeper, progress: Any, position: DataPosition) -> None:
+        original(self, progress, position)
+        if progress.step == 12:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(Keeper, "save", save_with_a_signal)
+    with pytest.raises(Interrupted), stop_on_signals() as stop:
+        train_run(tiny(), stop)
+
+
+def test_two_trainings_in_one_folder_are_refused(tiny: Any, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    with exclusive(tmp_path / "run"), pytest.raises(RunError, match="another process is training in"):
+        run(tiny())
+
+
+def test_a_folder_that_is_no_run_is_left_alone(tiny: Any, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "thesis.txt").write_text("precious")
+    with pytest.raises(RunError, match="is not empty and holds no run; choose another folder"):
+        run(tiny())
+    assert [entry.name for entry in (tmp_path / "run").iterdir()] == ["thesis.txt"]
+
+
+def test_each_sitting_that_trains_is_noted(tiny: Any) -> None:
+    folder = run(tiny()).run
+    run(tiny())
+    assert len(folder.sittings()) == 1, "looking at a finished run is no sitting"
+    run(tiny("training.max_steps=14"))
+    assert len(folder.sittings()) == 2
+
+
+def test_a_corpus_may_move(tiny: Any, tmp_path: Path) -> None:
+    run(tiny())
+    (tmp_path / "toy.tsv").rename(tmp_path / "moved.tsv")
+    outcome = run(tiny("training.max_steps=14", f"corpus.sources.0.path={tmp_path}/moved.tsv"))
+    assert outcome.progress.step == 14
 
 
 def test_a_changed_corpus_is_noticed(tiny: Any, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from translator.corpus.selection import Fates, count_fates, select_pairs
 from translator.corpus.sources import source_files
 from translator.corpus.split import SPLITS, TRAIN, Split
 from translator.errors import CorpusError
+from translator.prepared import damaged, fingerprint_of, prepared_folder
 from translator.storage import new_folder, storage_errors, write_json
 
 PREPARE_VERSION: Final = 1
@@ -43,12 +44,24 @@ class PreparedCorpus:
         return [name for name in names if self.count(split, name)]
 
     def lines(self, split: Split, name: str, side: Side) -> Iterator[str]:
-        """Yield the texts of one side of source `name` in `split`, in order; both sides have the same number."""
-        if self.count(split, name):
-            path = self.directory / split / f"{name}.{side}"
+        """Yield the texts of one side of source `name` in `split`, in order; both sides have the same number.
+
+        Raises:
+            StorageError: the file is missing, or does not hold what was written.
+        """
+        expected = self.count(split, name)
+        if not expected:
+            return
+        path = self.directory / split / f"{name}.{side}"
+        count = 0
+        try:
             with storage_errors(path, "read"), path.open(encoding="utf-8", newline="\n") as stream:
-                for line in stream:
-                    yield line.removesuffix("\n")
+                for count, line in enumerate(stream, 1):
+                    if not line.endswith("\n"):
+                        raise ValueError(f"line {count:,} is cut off")
+                    yield line[:-1]
+            if count != expected:
+                raise ValueError(f"{count:,} lines, {expected:,} were written")
 
     def count(self, split: Split, name: str) -> int:
         """Return the number of pairs of source `name` in `split`."""
@@ -69,7 +82,7 @@ def prepare_corpus(config: CorpusConfig, test_sets: Sequence[SourceConfig] = ())
         StorageError: the prepared data cannot be written.
     """
     fingerprint = corpus_fingerprint(config, test_sets)
-    directory = Path(config.prepared_directory) / f"corpus-{fingerprint[:16]}"
+    directory = prepared_folder(config.prepared_directory, "corpus", fingerprint)
     report = _finished_report(directory, fingerprint)
     if report is None:
         with new_folder(directory) as folder:
@@ -99,7 +112,7 @@ def corpus_fingerprint(config: CorpusConfig, test_sets: Sequence[SourceConfig] =
         **config.model_dump(mode="json", include={"normalization", "filters", "split"}),
         "versions": [NORMALIZER_VERSION, PREPARE_VERSION],
     }
-    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode("utf-8")).hexdigest()
+    return fingerprint_of(settings)
 
 
 def _finished_report(directory: Path, fingerprint: str) -> CorpusReport | None:

@@ -7,6 +7,7 @@ from typing import Any, Final
 from translator.corpus.filters import FILTER_RULES
 from translator.corpus.overlap import LEAK_RULES
 from translator.corpus.split import SPLITS, Split
+from translator.text_table import text_table
 
 RULES: Final = (*FILTER_RULES, *LEAK_RULES)
 
@@ -65,37 +66,24 @@ class CorpusReport:
 def format_report(report: CorpusReport) -> str:
     """Return the counts as a table: a column for each source, a row for each rule and split, in pairs and shares."""
     sources = report.sources
-    twice = {source.name for source in sources if sum(other.name == source.name for other in sources) > 1}
-    header = [
-        "pairs",
-        *(f"{source.name} ({source.use})" if source.name in twice else source.name for source in sources),
-    ]
-    rows = [["read", *(f"{source.read:,}" for source in sources)]]
+    read = _with_total([source.read for source in sources])
+    names = [source.name for source in sources]
+    titles = [f"{source.name} ({source.use})" if names.count(source.name) > 1 else source.name for source in sources]
+    header = ["pairs", *titles, "total"][: 1 + len(read)]
+    counts = {f"  dropped: {rule}": [source.dropped[rule] for source in sources] for rule in RULES}
+    counts |= {f"  {split}": [source.kept[split] for source in sources] for split in SPLITS}
+    rows = [["read", *(f"{count:,}" for count in read)]]
     rows += [
-        [f"  dropped: {rule}", *(_cell(source.dropped[rule], source.read) for source in sources)] for rule in RULES
+        [label, *(_cell(count, whole) for count, whole in zip(_with_total(row), read, strict=True))]
+        for label, row in counts.items()
     ]
-    rows += [[f"  {split}", *(_cell(source.kept[split], source.read) for source in sources)] for split in SPLITS]
-    if len(sources) > 1:
-        total = sum(source.read for source in sources)
-        header.append("total")
-        rows[0].append(f"{total:,}")
-        for row, rule in zip(rows[1:], RULES, strict=False):
-            row.append(_cell(sum(source.dropped[rule] for source in sources), total))
-        for row, split in zip(rows[1 + len(RULES) :], SPLITS, strict=True):
-            row.append(_cell(sum(source.kept[split] for source in sources), total))
-    widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
-    lines = [
-        "  ".join(
-            cell.ljust(width) if column == 0 else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in [header, *rows]
-    ]
-    lines.insert(1, "-" * max(map(len, lines)))
-    lines += [
-        f"kept out of training: test set {test_set.name}, {test_set.pairs:,} pairs" for test_set in report.test_sets
-    ]
-    return "\n".join(lines)
+    kept_out = (f"kept out of training: test set {test.name}, {test.pairs:,} pairs" for test in report.test_sets)
+    return "\n".join([text_table(header, rows), *kept_out])
+
+
+def _with_total(counts: list[int]) -> list[int]:
+    """Return the counts of all sources, and where there are several their sum."""
+    return [*counts, sum(counts)] if len(counts) > 1 else counts
 
 
 def _cell(count: int, whole: int) -> str:

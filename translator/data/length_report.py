@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from translator.data.pair_store import PairStore
+from translator.text_table import text_table
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,8 @@ def measure_lengths(split: str, store: PairStore, limit: int) -> Iterator[Length
 
 def format_lengths(reports: Sequence[LengthReport], limit: int) -> str:
     """Return the reports as a table for a person."""
-    head = ("split", "source", "pairs", f"over {limit} tokens", "longest", "English tokens", "Persian tokens")
-    rows = [head] + [
+    header = ("split", "source", "pairs", f"over {limit} tokens", "longest", "English tokens", "Persian tokens")
+    rows = [
         (
             report.split,
             report.name,
@@ -60,11 +61,4 @@ def format_lengths(reports: Sequence[LengthReport], limit: int) -> str:
         )
         for report in reports
     ]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if column < 2 else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    )
+    return text_table(header, rows, text_columns=2)

@@ -20,6 +20,7 @@ from translator.data import DataHandler, DataPosition
 from translator.errors import RunError
 from translator.model import Transformer
 from translator.run_folder import RunFolder
+from translator.storage import restore_folders
 from translator.training.optimizer import optimizer_tensors, restore_optimizer
 from translator.training.progress import TrainingProgress
 from translator.training.randomness import random_numbers, random_tensors, restore_random
@@ -72,6 +73,7 @@ class Keeper:
             CheckpointError: the checkpoint is damaged or does not fit the model.
             RunError: the corpus or the subword models have changed since it was written.
         """
+        restore_folders(self._folder)
         if not steps_saved(self._folder):
             return None
         path = find_checkpoint(self._folder, "last")

@@ -1,5 +1,6 @@
 """How far a run has come, and whether it is done."""
 
+import math
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -31,7 +32,7 @@ class TrainingProgress:
         """Take in the scores of a validation at the present step; return whether `metric` is the best so far."""
         score = scores[metric]
         sign = -1.0 if metric == "loss" else 1.0
-        better = self.best_score is None or sign * score > sign * self.best_score
+        better = not math.isnan(score) and (self.best_score is None or sign * score > sign * self.best_score)
         if better:
             self.best_score, self.best_step = score, self.step
             self.validations_without_gain = 0

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import torch
 
 from translator.config import Config
-from translator.corpus.normalize import Normalizer
 from translator.data import Batch, DataHandler, DataPosition
 from translator.device import Arithmetic, choose_device, use_threads
 from translator.errors import Interrupted
@@ -56,8 +55,9 @@ class Trainer:
         self._keeper = Keeper(config, run, data, self.model, self._optimizer)
         # Greedy: validation compares checkpoints, and beam search would cost five times as much.
         greedy = config.search.model_copy(update={"method": "greedy"})
-        normalizer = Normalizer(config.corpus.normalization)
-        self._translator = Translator(self.model, subword, normalizer, greedy, config.batching.max_length, self._device)
+        self._translator = Translator(
+            self.model, subword, data.normalizer, greedy, config.batching.max_length, self._device
+        )
         self._validator = Validator(data, self._translator, config.training, self._arithmetic, stop.check)
         self.progress = TrainingProgress()
         self._position = DataPosition()
@@ -65,6 +65,7 @@ class Trainer:
         if restored is not None:
             self.progress, self._position = restored
         self._saved_step = self.progress.step if restored is not None else -1
+        self._clock = time.monotonic()
 
     @property
     def finished(self) -> str | None:
@@ -97,14 +98,16 @@ class Trainer:
                 self._save()
                 LOGGER.info("stopped at step %d; the same command goes on from here", self.progress.step)
                 raise
-            monitor.hparams(self._config.model_dump(mode="json"), self.progress.last_validation)
+            finally:
+                monitor.hparams(self._config.model_dump(mode="json"), self.progress.last_validation)
+        self._stop.check()  # a signal that came with the last save
         return self.progress
 
     def _loop(self, monitor: Monitor, bar: "tqdm[object]") -> None:
         """Take steps until the end is reached; every way out leaves a checkpoint of the last step behind."""
         batches = self._data.train_batches(self._position)
         meter = Meter(self._device)
-        began = time.monotonic() - self.progress.seconds
+        self._clock = time.monotonic()
         every = self._settings
         self.model.train()
         while True:
@@ -118,13 +121,14 @@ class Trainer:
                 return
             self._stop.check()
             meter.add(self._step(batches))
-            self.progress.seconds = time.monotonic() - began
             bar.update()
+            self._tick()
             step, saves = self.progress.step, self.progress.step % every.checkpoint_every == 0
             if step % every.log_every == 0 or saves or self._validation_due or self.finished is not None:
                 self._log(meter, monitor, bar)
-            if saves:
+            if saves and not self._validation_due:  # a validation saves when it is done
                 self._save()
+                meter.restart()
 
     def _step(self, batches: Iterator[tuple[Batch, DataPosition]]) -> StepResult:
         """Take one update over the next batches."""
@@ -163,9 +167,16 @@ class Trainer:
         shown = "  ".join(f"{name} {value:.2f}" for name, value in validation.scores.items())
         LOGGER.info("step %d: validation %s%s", step, shown, "  (best so far)" if better else "")
 
+    def _tick(self) -> None:
+        """Add the time since the last call to the time that the run has taken."""
+        now = time.monotonic()
+        self.progress.seconds += now - self._clock
+        self._clock = now
+
     def _save(self) -> None:
         """Write a checkpoint of the present step unless there is one."""
         if self.progress.step != self._saved_step:
+            self._tick()
             self._keeper.save(self.progress, self._position)
             self._saved_step = self.progress.step
 
