@@ -7,11 +7,11 @@ import torch
 from torch import Tensor
 
 from translator.search import Hypothesis
-from translator.special_tokens import EOS, PAD, SOS
+from translator.special_tokens import EOS, SOS
 
-VOCABULARY = 6
-PRODUCED = (1, EOS, 4, 5)
-"""What a search may choose from: neither PAD nor SOS."""
+VOCABULARY = 7
+PRODUCED = (EOS, 4, 5, 6)
+"""What a search may choose from: neither PAD, UNK nor SOS."""
 
 
 class KnownState:
@@ -99,6 +99,3 @@ def sources(*names: int) -> Tensor:
 def limits(*lengths: int) -> Tensor:
     """(B,) longest lengths."""
     return torch.tensor(lengths)
-
-
-assert PAD not in PRODUCED

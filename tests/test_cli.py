@@ -8,18 +8,37 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
 from translator.cli import main
 
+COMMAND = [sys.executable, "-m", "translator"]
+ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": ""}
 
-def run(*arguments: str, text: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
+
+def run(
+    *arguments: str, text: bytes | None = None, output: int | BinaryIO = subprocess.PIPE
+) -> subprocess.CompletedProcess[bytes]:
     """Run the command line in a process of its own."""
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
     return subprocess.run(
-        [sys.executable, "-m", "translator", *arguments], input=text, capture_output=True, check=False, env=environment
+        [*COMMAND, *arguments], input=text, stdout=output, stderr=subprocess.PIPE, check=False, env=ENVIRONMENT
     )
+
+
+def run_in_bash(script: str) -> subprocess.CompletedProcess[bytes]:
+    """Run a line of bash."""
+    return subprocess.run(["bash", "-c", script], capture_output=True, check=False, env=ENVIRONMENT)
+
+
+@pytest.fixture
+def open_input() -> Iterator[tuple[int, int]]:
+    """Both ends of a pipe that does not end: one to read from, one to write to."""
+    reading, writing = os.pipe()
+    yield reading, writing
+    os.close(reading)
+    os.close(writing)
 
 
 @pytest.fixture
@@ -66,7 +85,14 @@ def test_prepare_prints_a_count_per_rule(tiny_recipe: Path, capsys: pytest.Captu
 
 def test_evaluate_writes_scores_that_carry_their_signature(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evaluate", "--run", str(trained), "--search", "beam", "--beam", "3"]) == 0
-    assert "beam" not in capsys.readouterr().err
+    captured = capsys.readouterr()
+    assert "beam" not in captured.err
+    table = [line for line in captured.out.split("\n\n")[0].splitlines() if line]
+    assert table[0].split() == ["test", "set", "metric", "score", "text", "search", "checkpoint", "signature"]
+    checkpoint = (trained / "checkpoints" / "best").resolve().name
+    for column, values in (("search", {"beam-3"}), ("checkpoint", {checkpoint}), ("test set", {"toy"})):
+        start = table[0].index(column)
+        assert {line[start:].split()[0] for line in table[1:]} == values, "each value stands under its heading"
     entries = json.loads((trained / "evaluation" / "scores.json").read_text(encoding="utf-8"))
     assert (entries[0]["metric"], entries[0]["normalization"]) == ("bleu", "raw")
     keys = {"test_set", "metric", "score", "signature", "normalization", "search", "checkpoint", "sentences"}
@@ -94,18 +120,74 @@ def test_translate_takes_arguments(trained: Path, capsys: pytest.CaptureFixture[
     assert len(capsys.readouterr().out.split("\n")) == 3
 
 
-def test_input_that_is_not_utf8_is_named_after_the_lines_before_it(trained: Path) -> None:
-    done = run("translate", "--run", str(trained), text=b"abc\nde\xffg\nabc\n")
+def test_input_that_is_not_utf8_is_named_after_the_lines_before_it(trained: Path, open_input: tuple[int, int]) -> None:
+    os.write(open_input[1], b"abc\nde\xffg\nabc\n")
+    done = subprocess.run(
+        [*COMMAND, "translate", "--run", str(trained)],
+        stdin=open_input[0],
+        capture_output=True,
+        check=False,
+        env=ENVIRONMENT,
+    )
     assert done.returncode == 2
     assert done.stdout.count(b"\n") == 1
-    assert b"translator: line 2 of the input is not UTF-8 (byte 3 of the line)" in done.stderr
+    assert done.stderr.startswith(b"translator: line 2 of the input is not UTF-8 (byte 3 of the line)")
+    assert done.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_stop_signal_while_more_input_may_come(
+    trained: Path, open_input: tuple[int, int], number: int, code: int
+) -> None:
+    process = subprocess.Popen(
+        [*COMMAND, "translate", "--run", str(trained)],
+        stdin=open_input[0],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=ENVIRONMENT,
+    )
+    os.write(open_input[1], b"abc\n")
+    assert process.stdout is not None
+    assert process.stdout.readline().endswith(b"\n"), "the line comes out while the input is open"
+    process.send_signal(number)
+    assert process.communicate() == (b"", f"translator: stopped by signal {int(number)}\n".encode())
+    assert process.returncode == code
 
 
 def test_a_reader_that_goes_away_is_no_error(trained: Path) -> None:
-    command = f"yes abc | head -3000 | {sys.executable} -m translator translate --run {trained} | head -1"
-    done = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, check=False)
+    pipeline = f"yes abc | head -3000 | {' '.join(COMMAND)} translate --run {trained} | head -1"
+    done = run_in_bash(f'{pipeline}; exit "${{PIPESTATUS[2]}}"')
+    assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.count(b"\n") == 1
-    assert b"Traceback" not in done.stderr
+
+
+def test_a_closed_standard_input_is_named(tmp_path: Path) -> None:
+    done = run_in_bash(f"{' '.join(COMMAND)} translate --run {tmp_path} <&-")
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"translator: standard input is closed; give the text as arguments")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_an_output_on_a_full_disk_is_one_message(trained: Path, tiny_recipe: Path) -> None:
+    for arguments in (
+        ["--help"],
+        ["prepare", "--config", str(tiny_recipe)],
+        ["train", "--config", str(tiny_recipe)],
+        ["translate", "--run", str(trained)],
+    ):
+        with Path("/dev/full").open("wb") as full:
+            done = run(*arguments, text=b"abc\n", output=full)
+        assert done.returncode == 2
+        last = done.stderr[done.stderr.index(b"translator: ") :]
+        assert last.startswith(b"translator: cannot write standard output: the disk is full; free some space")
+        assert last.count(b"\n") == 1, "neither a traceback nor a complaint of the interpreter at its exit"
+
+
+@pytest.mark.parametrize("verb", ["evaluate", "translate"])
+def test_greedy_search_has_no_beam(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    message = complaint(capsys, verb, "--run", "nowhere", "--search", "greedy", "--beam", "5")
+    assert "--beam 5 means nothing with --search greedy" in message
+    assert "leave out --beam, or take --search beam" in message
 
 
 @pytest.mark.parametrize(
@@ -156,16 +238,8 @@ def test_settings_that_cannot_be(
 
 
 def test_a_mistake_mended_leaves_the_way_free(tiny_recipe: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    complaint(
-        capsys,
-        "train",
-        "--config",
-        str(tiny_recipe),
-        "--set",
-        "subword.model_type=unigram",
-        "--set",
-        "subword.vocabulary_size=5000",
-    )
+    sets = ["--set", "subword.model_type=unigram", "--set", "subword.vocabulary_size=5000"]
+    complaint(capsys, "train", "--config", str(tiny_recipe), *sets)
     assert main(["train", "--config", str(tiny_recipe)]) == 0
 
 
@@ -199,7 +273,7 @@ def test_a_damaged_checkpoint_is_one_message(trained: Path, capsys: pytest.Captu
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_stop_signal_saves_and_the_run_goes_on_later(tiny_recipe: Path, number: int, code: int) -> None:
     folder = tiny_recipe.parent / "run"
-    command = [sys.executable, "-m", "translator", "train", "--config", str(tiny_recipe), "--set"]
+    command = [*COMMAND, "train", "--config", str(tiny_recipe), "--set"]
     long = subprocess.Popen([*command, "training.max_steps=100000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     while not (folder / "checkpoints" / "last").exists():
         assert long.poll() is None, long.communicate()[1].decode()

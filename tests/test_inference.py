@@ -16,7 +16,7 @@ from translator import Translator
 from translator.config import NormalizationConfig, SearchConfig
 from translator.corpus.normalize import Normalizer
 from translator.data import DataHandler
-from translator.errors import CheckpointError, ConfigError, RunError
+from translator.errors import CheckpointError, ConfigError, RunError, SubwordError
 from translator.inference import POSITIONS_AT_ONCE
 from translator.model import AttentionWeights
 from translator.run_folder import RunFolder
@@ -193,7 +193,7 @@ def test_the_progress_bar_goes_to_standard_error(capsys: pytest.CaptureFixture[s
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "translating x" in captured.err
-    assert "9.00/9.00" in captured.err
+    assert "9/9" in captured.err
 
 
 def test_attention_is_the_last_layers_mean_over_heads() -> None:
@@ -259,6 +259,7 @@ def test_load_takes_the_checkpoint_and_the_settings_asked_for(tiny: Any) -> None
     run = untrained_run(config, step=5)
     add_checkpoint(run, config, DataHandler(config), step=9)
     best, last, other = (Translator.load(run.path, checkpoint=name) for name in ("best", "last", "5"))
+    assert [loaded.checkpoint and loaded.checkpoint.step for loaded in (best, last, other)] == [9, 9, 5]
     texts = ["abc", "hgf", "ddd eee"]
     assert best.translate_lines(texts) == last.translate_lines(texts) != other.translate_lines(texts)
     shorter = Translator.load(str(run.path), overrides=["search.max_length_ratio=0.01"])
@@ -273,10 +274,22 @@ def test_load_falls_back_to_the_cpu_only_when_nobody_asked(tiny: Any, monkeypatc
         Translator.load(run.path, device="cuda")
 
 
+def test_load_falls_back_to_the_cpu_where_the_runs_gpu_is_not(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    run = untrained_run(tiny("run.device=cuda:3"))
+    assert len(Translator.load(run.path).translate_lines(["abc"])) == 1
+    with pytest.raises(ConfigError, match=r"run\.device is `cuda:3`, but there are only 1 GPUs"):
+        Translator.load(run.path, device="cuda:3")
+
+
 def test_load_refuses_other_subword_models(tiny: Any, tmp_path: Path) -> None:
     run = untrained_run(tiny())
     model = run.subword_folder / "target.model"
     SubwordModel.train(["xyz zyx", "zz xx yy"], tiny().subword, model)
+    with pytest.raises(SubwordError, match=r"target\.model is not the model that was trained"):
+        Translator.load(run.path)
+    (run.subword_folder / "subword.json").unlink()
     with pytest.raises(CheckpointError, match=r"subword models in .* are not those .* `best` .* restore the whole run"):
         Translator.load(run.path)
 

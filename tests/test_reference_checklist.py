@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from translator.config import ModelConfig, SearchConfig
 from translator.data.batch import collate
 from translator.search import search
-from translator.special_tokens import EOS, PAD, SOS
+from translator.special_tokens import EOS, PAD, SOS, UNK
 from translator.training.loss import label_smoothed_loss
 
 
@@ -34,7 +34,7 @@ def test_inference_is_autoregressive() -> None:
     produced = [*found.tokens, *([EOS] if found.finished else [])]
     for t, token in enumerate(produced):
         logits = model(small_batch()[0][:1], torch.tensor([[SOS, *produced[:t]]]))[0, -1]
-        logits[[PAD, SOS]] = -torch.inf
+        logits[[PAD, UNK, SOS]] = -torch.inf
         assert int(logits.argmax()) == token
 
 

@@ -66,10 +66,14 @@ def make_corpus(folder: Path, copies: int = 20) -> PreparedCorpus:
     return prepare_corpus(CorpusConfig(sources=(source,), split=split, prepared_directory=str(folder / "prepared")))
 
 
+def pieces(model: SubwordModel, text: str) -> list[str]:
+    return model.pieces_of(model.encode([text])[0])
+
+
 def test_a_sentence_with_zwnj_survives_the_round_trip(persian: SubwordModel) -> None:
     assert persian.decode_ids(persian.encode(PERSIAN)) == PERSIAN
     for sentence in PERSIAN:
-        assert "".join(persian.pieces(sentence)) == "▁" + sentence.replace(" ", "▁")
+        assert "".join(pieces(persian, sentence)) == "▁" + sentence.replace(" ", "▁")
 
 
 def test_zwnj_can_stand_inside_a_piece(tmp_path: Path) -> None:
@@ -78,10 +82,12 @@ def test_zwnj_can_stand_inside_a_piece(tmp_path: Path) -> None:
     assert any(piece.startswith("▁") for piece in inside), "no word with a half-space became a piece"
 
 
-def test_repeated_zwnj_and_shaped_letters_are_left_to_the_normalizer(persian: SubwordModel) -> None:
+def test_repeated_zwnj_and_shaped_letters_are_left_to_the_normalizer(persian: SubwordModel, tmp_path: Path) -> None:
     # nfkc alone keeps both ZWNJ, and makes an Arabic kaf (not the Persian one) of a shaped kaf.
-    assert "".join(persian.pieces("می" + ZWNJ * 2 + "روم")) == "▁می" + ZWNJ * 2 + "روم"
-    assert "".join(persian.pieces("\ufedb\u062a\u0627\u0628")) == "▁\u0643\u062a\u0627\u0628"
+    assert "".join(pieces(persian, "می" + ZWNJ * 2 + "روم")) == "▁می" + ZWNJ * 2 + "روم"
+    shaped, plain = "\ufedb\u062a\u0627\u0628", "\u0643\u062a\u0627\u0628"
+    arabic = SubwordModel.train([plain], unigram(model_type="char"), tmp_path / "arabic.model")
+    assert "".join(pieces(arabic, shaped)) == "▁" + plain
 
 
 @pytest.mark.parametrize("digits", ["1398", "۱۳۹۸", "١٣٩٨"])
@@ -90,9 +96,9 @@ def test_every_digit_is_a_piece_of_its_own(tmp_path: Path, digits: str) -> None:
         path = tmp_path / f"{kind}.model"
         text = [f"سال {digits} بود"] * 50 + PERSIAN * 5
         model = SubwordModel.train(text, unigram(vocabulary_size=65, model_type=kind), path)
-        pieces = model.pieces_of(range(model.vocabulary_size))
-        assert all(sum(character.isdigit() for character in piece) <= 1 for piece in pieces)
-        assert [piece.lstrip("▁") for piece in model.pieces(digits) if piece != "▁"] == list(digits)
+        vocabulary = model.pieces_of(range(model.vocabulary_size))
+        assert all(sum(character.isdigit() for character in piece) <= 1 for piece in vocabulary)
+        assert [piece.lstrip("▁") for piece in pieces(model, digits) if piece != "▁"] == list(digits)
         assert model.decode_ids(model.encode(text[:1])) == text[:1]
 
 
@@ -185,7 +191,9 @@ def test_an_error_of_the_text_itself_is_passed_on_unchanged(tmp_path: Path) -> N
 
 
 def test_a_missing_model_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(SubwordError, match=r"no subword model at .*source\.model; prepare the corpus first"):
+    with pytest.raises(
+        SubwordError, match=rf"no subword model at .*source\.model; take it .* or delete the folder {tmp_path}"
+    ):
         SubwordPair.load(tmp_path)
 
 
@@ -260,9 +268,9 @@ def test_training_text_is_bounded_and_spread_over_the_corpus(tmp_path: Path) -> 
     corpus = prepare_corpus(CorpusConfig(sources=(source,), prepared_directory=str(tmp_path / "prepared")))
     config = unigram(model_type="char", max_training_sentences=10)
     pair, _ = prepare_subword(config, corpus, tmp_path / "prepared")
-    pieces = pair.source.pieces_of(range(pair.source.vocabulary_size))
-    assert "Q" in pieces
-    assert "0" not in pieces  # one line in ten: 9, 19, 29…
+    vocabulary = pair.source.pieces_of(range(pair.source.vocabulary_size))
+    assert "Q" in vocabulary
+    assert "0" not in vocabulary  # one line in ten: 9, 19, 29…
     few, _ = prepare_subword(unigram(model_type="char", max_training_sentences=2), corpus, tmp_path / "prepared")
     assert few.source.vocabulary_size < pair.source.vocabulary_size
 
@@ -273,8 +281,18 @@ def test_a_model_that_was_exchanged_is_recognised(tmp_path: Path) -> None:
     with pytest.raises(SubwordError, match=r"target\.model is not the model that was trained .* prepare again"):
         SubwordPair.load(folder)
     (folder / "subword.json").write_text("{}", "utf-8")
-    with pytest.raises(SubwordError, match=r"subword\.json is damaged; delete the folder"):
+    with pytest.raises(
+        SubwordError, match=rf"subword\.json is damaged; take it from a backup, or delete the folder {folder} and"
+    ):
         SubwordPair.load(folder)
+
+
+def test_damaged_training_text_is_no_mistake_of_the_trainer(tmp_path: Path) -> None:
+    corpus = make_corpus(tmp_path)
+    (corpus.directory / "train" / "pairs.en").unlink()
+    with pytest.raises(StorageError, match=rf"pairs\.en is damaged .*; delete the folder {corpus.directory} and run"):
+        prepare_subword(unigram(), corpus, tmp_path / "prepared")
+    assert not list((tmp_path / "prepared").glob("*subword-*"))
 
 
 def test_training_says_nothing_but_its_progress(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

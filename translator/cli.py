@@ -5,15 +5,15 @@ and SIGTERM after saving.
 """
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from translator import __version__
-from translator.errors import Interrupted, TranslatorError
+from translator.errors import InputError, Interrupted, TranslatorError
 from translator.log import log_to_console
 from translator.signals import StopRequest, stop_on_signals
+from translator.streaming import translate_interactively, translate_stream, write_lines
 
 if TYPE_CHECKING:
     from translator.evaluation import Score, TranslatedPair
@@ -23,10 +23,10 @@ USER_ERROR = 2
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb and return the exit code."""
-    options = _parser().parse_args(arguments)
     log_to_console()
     try:
         with stop_on_signals() as stop:
+            options = _parse(arguments)
             options.verb(options, stop)
     except TranslatorError as error:
         print(f"translator: {error}", file=sys.stderr)
@@ -34,9 +34,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Interrupted as interrupted:
         print(f"translator: {interrupted}", file=sys.stderr)
         return interrupted.exit_code
-    except BrokenPipeError:  # the reader of our output has gone (`| head`): nothing is left to say
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:
+        pass  # the reader of our output has gone (`| head`): nothing is left to say
     return 0
+
+
+def _say(*lines: str) -> None:
+    """Print `lines` and all that was printed before, now, so that no failure is left to the interpreter's exit."""
+    write_lines(sys.stdout, lines)
+
+
+def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    try:
+        return _parser().parse_args(arguments)
+    finally:
+        _say()  # argparse prints its help and leaves
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -85,9 +97,7 @@ def _prepare(options: argparse.Namespace, stop: StopRequest) -> None:
     from translator.data import DataHandler
 
     data = DataHandler(load_config(options.config, options.overrides))
-    print(format_report(data.corpus.report))
-    print(data.format_report())
-    print(f"prepared in {data.corpus.directory.parent}")
+    _say(format_report(data.corpus.report), data.format_report(), f"prepared in {data.corpus.directory.parent}")
 
 
 def _train(options: argparse.Namespace, stop: StopRequest) -> None:
@@ -97,19 +107,31 @@ def _train(options: argparse.Namespace, stop: StopRequest) -> None:
     outcome = train_run(load_config(options.config, options.overrides), stop)
     folder = outcome.run.path
     if outcome.was_finished:
-        print(f"{folder} is finished: {outcome.reason}, after {outcome.progress.step} steps.")
-        print("To train it longer, raise that setting; for a new run, set run.directory or run another recipe.")
-    _print_scores(outcome.scores)
-    _print_samples(outcome.samples)
-    print(f"\nThe run is in {folder} ({outcome.progress.step} steps, {outcome.progress.seconds / 60:.1f} minutes).")
-    print("Next:")
-    print("  make tensorboard")
-    print(f"  make evaluate RUN={folder} SEARCH=beam BEAM=5")
-    print(f'  make translate RUN={folder} TEXT="The door is open."')
+        _say(
+            f"{folder} is finished: {outcome.reason}, after {outcome.progress.step} steps.",
+            "To train it longer, raise that setting; for a new run, set run.directory or run another recipe.",
+        )
+    _say(*_score_table(outcome.scores), *_sample_lines(outcome.samples))
+    _say(
+        f"\nThe run is in {folder} ({outcome.progress.step} steps, {outcome.progress.seconds / 60:.1f} minutes).",
+        "Next:",
+        "  make tensorboard",
+        f"  make evaluate RUN={folder} SEARCH=beam BEAM=5",
+        f'  make translate RUN={folder} TEXT="The door is open."',
+    )
 
 
 def _search_overrides(options: argparse.Namespace) -> list[str]:
-    """Return the search flags as overrides; a beam size implies beam search."""
+    """Return the search flags as overrides; a beam size implies beam search.
+
+    Raises:
+        InputError: a beam size is given for greedy search, which has no beam.
+    """
+    if options.search == "greedy" and options.beam is not None:
+        raise InputError(
+            f"--beam {options.beam} means nothing with --search greedy, which keeps one hypothesis; "
+            "leave out --beam, or take --search beam"
+        )
     overrides = list(options.overrides)
     if options.search or options.beam is not None:
         overrides.append(f"search.method={options.search or 'beam'}")
@@ -122,37 +144,49 @@ def _evaluate(options: argparse.Namespace, stop: StopRequest) -> None:
     from translator.evaluation import evaluate_run
     from translator.run_folder import RunFolder
 
+    overrides = _search_overrides(options)
     run = RunFolder.open(options.run)
-    evaluation = evaluate_run(run, checkpoint=options.checkpoint, overrides=_search_overrides(options))
-    _print_scores(evaluation.scores)
-    _print_samples(evaluation.samples)
-    print(f"\nWritten to {run.evaluation_folder}")
+    evaluation = evaluate_run(run, checkpoint=options.checkpoint, overrides=overrides)
+    _say(*_score_table(evaluation.scores), *_sample_lines(evaluation.samples))
+    _say(f"\nWritten to {run.evaluation_folder}")
 
 
 def _translate(options: argparse.Namespace, stop: StopRequest) -> None:
     from translator.inference import Translator
-    from translator.streaming import translate_interactively, translate_stream
 
+    if not options.text and sys.stdin is None:
+        raise InputError("standard input is closed; give the text as arguments, or on standard input")
     overrides = _search_overrides(options)
     translator = Translator.load(options.run, checkpoint=options.checkpoint, overrides=overrides)
     if options.text:
-        for line in translator.translate_lines(options.text):
-            print(line)
+        _say(*translator.translate_lines(options.text))
     elif sys.stdin.isatty():
         translate_interactively(translator)
     else:
-        translate_stream(translator, sys.stdin.buffer, sys.stdout)
+        translate_stream(translator, sys.stdin.fileno(), sys.stdout)
 
 
-def _print_scores(scores: "Sequence[Score]") -> None:
-    for score in scores:
-        print(f"{score.test_set}  {score.metric:<10} {score.score:6.2f}  {score.normalization:<12} {score.signature}")
+def _score_table(scores: "Sequence[Score]") -> list[str]:
+    """Return a line for each score under a heading, with all that tells two scores of a test set apart."""
+    if not scores:
+        return []
+    rows = [("test set", "metric", "score", "text", "search", "checkpoint", "signature")]
+    rows += [
+        (one.test_set, one.metric, f"{one.score:.2f}", one.normalization, one.search, one.checkpoint, one.signature)
+        for one in scores
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.rjust(width) if heading == "score" else cell.ljust(width)
+            for heading, cell, width in zip(rows[0], row, widths, strict=True)
+        ).rstrip()
+        for row in rows
+    ]
 
 
-def _print_samples(samples: "Sequence[TranslatedPair]") -> None:
-    for sample in samples[:3]:
-        print(f"\n  English    {sample.source}\n  reference  {sample.reference}\n  translated {sample.hypothesis}")
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def _sample_lines(samples: "Sequence[TranslatedPair]") -> list[str]:
+    return [
+        f"\n  English    {sample.source}\n  reference  {sample.reference}\n  translated {sample.hypothesis}"
+        for sample in samples[:3]
+    ]

@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from translator.checkpoint import load_model
+from translator.checkpoint import CheckpointState, load_model
 from translator.config import SearchConfig
 from translator.corpus.normalize import Normalizer
 from translator.data import collate_source
 from translator.device import choose_device, use_threads
-from translator.errors import CheckpointError
+from translator.errors import CheckpointError, ConfigError
 from translator.model import Transformer
 from translator.progress import progress_bar
 from translator.run_folder import RunFolder
@@ -60,6 +60,7 @@ class Translator:
         search: how a translation is picked.
         max_length: longest source of the model in tokens, EOS included.
         device: where the model is.
+        checkpoint: what the model's checkpoint says of itself, where it comes from one.
     """
 
     def __init__(
@@ -70,7 +71,9 @@ class Translator:
         search: SearchConfig,
         max_length: int,
         device: torch.device,
+        checkpoint: CheckpointState | None = None,
     ) -> None:
+        self.checkpoint = checkpoint
         self._model = model
         self._subword = subword
         self._normalizer = normalizer
@@ -93,7 +96,7 @@ class Translator:
         Args:
             run_folder: folder of the run.
             checkpoint: `best`, `last` or a step number.
-            device: `cpu`, `cuda` or `cuda:N`; `auto` takes the run's, or the CPU if that is a GPU and there is none.
+            device: `cpu`, `cuda` or `cuda:N`; `auto` takes the run's, or the CPU if that GPU is not there.
             search: in place of the run's own search settings.
             overrides: `key.path=value` for settings that may change after training.
 
@@ -103,10 +106,7 @@ class Translator:
         """
         run = RunFolder.open(run_folder)
         config = run.config(overrides)
-        name = config.run.device if device == "auto" else device
-        if device == "auto" and name != "auto" and not torch.cuda.is_available():
-            name = "cpu"
-        chosen = choose_device(name)
+        chosen = _own_or_cpu(config.run.device) if device == "auto" else choose_device(device)
         model, state = load_model(run.checkpoints_folder, checkpoint, chosen)
         subword = SubwordPair.load(run.subword_folder)
         if subword.sha256 != state.subword:
@@ -117,7 +117,7 @@ class Translator:
         use_threads(config.run.threads)
         torch.set_float32_matmul_precision(config.training.matmul_precision)
         normalizer = Normalizer(config.corpus.normalization)
-        return cls(model, subword, normalizer, search or config.search, config.batching.max_length, chosen)
+        return cls(model, subword, normalizer, search or config.search, config.batching.max_length, chosen, state)
 
     def translate(self, text: str) -> str:
         """Return the translation of one text, on one line."""
@@ -225,6 +225,14 @@ class Translator:
                 yield
         finally:
             self._model.train(training)
+
+
+def _own_or_cpu(name: str) -> torch.device:
+    """Return the device that a run was trained on, or the CPU on a machine that has no such GPU."""
+    try:
+        return choose_device(name)
+    except ConfigError:
+        return torch.device("cpu")
 
 
 def _one_line(text: str) -> str:

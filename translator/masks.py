@@ -8,7 +8,7 @@ Masks broadcast over heads and, where they can, over queries:
 
 A query that may attend to nothing (a row of PAD alone) gets zeros from attention, never NaN.
 
-B batch, S source length, T target length
+B batch, S source length, T target length, L either
 """
 
 from typing import NamedTuple
@@ -47,20 +47,23 @@ class MaskGenerator:
             source: (B, S) int64 ids.
             target_input: (B, T) int64 ids, SOS first.
         """
-        encoder = self.encoder(source)
-        return Masks(encoder, self.decoder(target_input), encoder)
+        return Masks(self.encoder(source), self.decoder(target_input), self.cross(source))
 
     def encoder(self, source: Tensor) -> Tensor:
-        """Return the (B, 1, 1, S) padding mask of `source` (B, S), True at real tokens."""
-        return (source != self.pad)[:, None, None, :]
-
-    def cross(self, source: Tensor) -> Tensor:
-        """Return the (B, 1, 1, S) mask for queries from the target: the source's padding mask."""
-        return self.encoder(source)
+        """Return the (B, 1, 1, S) mask for queries from `source` (B, S) itself: not PAD."""
+        return self.padding(source)
 
     def decoder(self, target_input: Tensor) -> Tensor:
         """Return the (B, 1, T, T) mask of `target_input` (B, T): not after the query, and not PAD."""
-        return self.causal(target_input.size(1), target_input.device) & self.encoder(target_input)
+        return self.causal(target_input.size(1), target_input.device) & self.padding(target_input)
+
+    def cross(self, source: Tensor) -> Tensor:
+        """Return the (B, 1, 1, S) mask for queries from the target to `source` (B, S): not PAD."""
+        return self.padding(source)
+
+    def padding(self, tokens: Tensor) -> Tensor:
+        """Return (B, 1, 1, L) for `tokens` (B, L), True at real tokens."""
+        return (tokens != self.pad)[:, None, None, :]
 
     @staticmethod
     def causal(length: int, device: torch.device | None = None) -> Tensor:

@@ -5,7 +5,7 @@ import contextlib
 import os
 import select
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from translator.errors import InputError
@@ -55,8 +55,8 @@ def translate_interactively(translator: "Translator") -> None:
             write_lines(sys.stdout, [translator.translate(text)])
 
 
-def write_lines(output: TextIO, lines: Iterable[str]) -> None:
-    """Write `lines` to `output`, the standard output or one in its place, so that its reader has them on return.
+def write_lines(output: TextIO, lines: Sequence[str]) -> None:
+    """Write `lines` to the standard output, or what stands in its place, so that its reader has them on return.
 
     Raises:
         StorageError: the disk is full, or another reason why the output cannot be written.
@@ -65,14 +65,22 @@ def write_lines(output: TextIO, lines: Iterable[str]) -> None:
     try:
         output.writelines(f"{line}\n" for line in lines)
         output.flush()
-    except BrokenPipeError:
+    except BaseException as error:
+        _discard(output)
+        if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+            raise explain_os_error(error, "standard output", "write") from error
         raise
-    except OSError as error:
-        raise explain_os_error(error, "standard output", "write") from error
+
+
+def _discard(output: TextIO) -> None:
+    """Give up what could not be written: at its exit the interpreter would wait for the reader, or complain again."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, output.fileno())
+    os.close(nowhere)
 
 
 def _lines_as_they_come(source: int) -> Iterator[list[bytes]]:
-    """Yield the lines of `source` that are there, in groups, without "\\n" and without the byte order mark of the input.
+    """Yield the lines that are there, in groups, without their "\\n" and without a byte order mark before the first.
 
     This reads the descriptor itself, in the calling thread: a file object would wait until its buffer is full, and a
     thread that waits for it in our stead would outlive a stop signal.

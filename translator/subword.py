@@ -20,6 +20,7 @@ import sentencepiece
 from translator.config import SubwordConfig
 from translator.corpus.prepare import PreparedCorpus
 from translator.errors import SubwordError
+from translator.prepared import fingerprint_of, prepared_folder
 from translator.progress import progress_bar
 from translator.special_tokens import EOS, PAD, SOS, SPECIAL_TOKENS, UNK
 from translator.storage import new_folder, storage_errors, write_bytes, write_json
@@ -48,30 +49,30 @@ _RULE_RESULT: Final = "▁\u0644\u0627▁\u0645\u06cc\u200c\u0631\u0648\u062f"
 class SubwordModel:
     """One SentencePiece model: text to ids and back, with PAD, UNK, SOS and EOS at their fixed ids."""
 
-    def __init__(self, content: bytes, name: str) -> None:
-        """Take the bytes of a model file; `name` stands for it in messages.
+    def __init__(self, content: bytes, path: Path) -> None:
+        """Take the bytes of the model file at `path`.
 
         Raises:
             SubwordError: the bytes are no model, are cut short, or the model was made with other special tokens or
                 another normalization rule.
         """
         sentencepiece.set_min_log_level(_ERRORS_ONLY)
-        remedy = "take it from a backup, or delete its folder and prepare again"
+        remedy = _remedy(path)
         if not content:
-            raise SubwordError(f"{name} is empty, it is no subword model; {remedy}")
+            raise SubwordError(f"{path} is empty, it is no subword model; {remedy}")
         try:
             processor = sentencepiece.SentencePieceProcessor(model_proto=content)
         except RuntimeError as error:
-            raise SubwordError(f"{name} is damaged or no SentencePiece model; {remedy}") from error
+            raise SubwordError(f"{path} is damaged or no SentencePiece model; {remedy}") from error
         found = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
         if found != (PAD, UNK, SOS, EOS):
             raise SubwordError(
-                f"{name}: pad, unk, bos and eos have the ids {', '.join(map(str, found))}; they must be "
+                f"{path}: pad, unk, bos and eos have the ids {', '.join(map(str, found))}; they must be "
                 f"{PAD}, {UNK}, {SOS}, {EOS}: train the model with `translator prepare`"
             )
         if processor.normalize(_RULE_PROBE) != _RULE_RESULT:
             raise SubwordError(
-                f"{name}: its normalization rule is not `nfkc` (another one loses the half-space U+200C), or the file "
+                f"{path}: its normalization rule is not `nfkc` (another one loses the half-space U+200C), or the file "
                 f"is cut short; {remedy}"
             )
         self._processor = processor
@@ -88,7 +89,7 @@ class SubwordModel:
             SubwordError: there is no such file, or it is no usable model.
             StorageError: the file may not be read.
         """
-        return cls(_read_model(path), str(path))
+        return cls(_read_model(path), path)
 
     @classmethod
     def train(cls, sentences: Iterable[str], config: SubwordConfig, path: Path) -> "SubwordModel":
@@ -135,7 +136,7 @@ class SubwordModel:
                 raise
             raise mistake from error
         write_bytes(path, content.getvalue())
-        return cls(content.getvalue(), str(path))
+        return cls(content.getvalue(), path)
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the ids of each text, without special tokens."""
@@ -148,13 +149,8 @@ class SubwordModel:
         texts: list[str] = self._processor.decode(kept)
         return texts
 
-    def pieces(self, text: str) -> list[str]:
-        """Return the pieces of `text`, a word's first one marked with `▁`."""
-        found: list[str] = self._processor.encode(text, out_type=str)
-        return found
-
     def pieces_of(self, ids: Sequence[int]) -> list[str]:
-        """Return the piece behind each id, special tokens by their spelling."""
+        """Return the piece behind each id, a word's first one marked with `▁`, special tokens by their spelling."""
         return [str(self._processor.id_to_piece(int(token))) for token in ids]
 
 
@@ -195,7 +191,7 @@ class SubwordPair:
                 if expected.get(file) != sha256:
                     raise SubwordError(
                         f"{folder / file} is not the model that was trained (its SHA-256 differs from "
-                        f"{RECORD_FILE}); take it from a backup, or delete {folder} and prepare again"
+                        f"{RECORD_FILE}); {_remedy(folder / file)}"
                     )
         return pair
 
@@ -210,7 +206,7 @@ def prepare_subword(
 
     Raises:
         SubwordError: the text does not allow the settings, or the folder is damaged.
-        StorageError: the folder cannot be written.
+        StorageError: the folder cannot be written, or the prepared text is damaged.
     """
     made_from = {
         "format": _FORMAT,
@@ -218,8 +214,7 @@ def prepare_subword(
         "corpus": corpus.fingerprint,
         "settings": config.model_dump(mode="json"),
     }
-    fingerprint = hashlib.sha256(json.dumps(made_from, sort_keys=True).encode()).hexdigest()[:16]
-    folder = prepared_directory / f"subword-{fingerprint}"
+    folder = prepared_folder(prepared_directory, "subword", fingerprint_of(made_from))
     if not folder.exists():
         with new_folder(folder) as beside:
             sides: dict[str, tuple[Literal["en", "fa"], ...]]
@@ -287,7 +282,12 @@ def _read_model(path: Path) -> bytes:
         try:
             return path.read_bytes()
         except FileNotFoundError:
-            raise SubwordError(f"no subword model at {path}; prepare the corpus first, or restore the file") from None
+            raise SubwordError(f"no subword model at {path}; {_remedy(path)}") from None
+
+
+def _remedy(path: Path) -> str:
+    """Return what to do about a damaged file of a subword folder."""
+    return f"take it from a backup, or delete the folder {path.parent} and prepare again"
 
 
 def _read_record(path: Path) -> dict[str, str]:
@@ -296,4 +296,4 @@ def _read_record(path: Path) -> dict[str, str]:
         recorded = json.loads(_read_model(path))["sha256"]
         return {str(file): str(sha256) for file, sha256 in recorded.items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise SubwordError(f"{path} is damaged; delete the folder {path.parent} and prepare again") from error
+        raise SubwordError(f"{path} is damaged; {_remedy(path)}") from error

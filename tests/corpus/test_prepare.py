@@ -1,6 +1,7 @@
 """Preparing a corpus from files to files."""
 
 import json
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -157,6 +158,37 @@ def test_damaged_report_is_made_anew(tmp_path: Path, table: Callable[..., dict[s
     first = prepare_corpus(settings)
     before = content(first)
     (first.directory / "report.json").write_text(damage, encoding="utf-8")
+    assert content(prepare_corpus(settings)) == before
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (None, "the file is missing"),
+        (b"", "it has 0 whole lines, 2 were written"),
+        (b"one\ntw", "it has 1 whole lines, 2 were written"),
+        (b"one\n\xd8", "it is not UTF-8"),
+        (b"one\ntwo\nthree\n", "it has 3 whole lines, 2 were written"),
+    ],
+)
+def test_damaged_text_says_which_folder_to_delete(
+    tmp_path: Path, table: Callable[..., dict[str, object]], damage: bytes | None, reason: str
+) -> None:
+    settings = config(tmp_path, table("small", rows(10)))
+    first = prepare_corpus(settings)
+    before = content(first)
+    file = first.directory / "validation" / "small.fa"
+    if damage is None:
+        file.unlink()
+    else:
+        file.write_bytes(damage)
+    with pytest.raises(StorageError) as caught:
+        list(prepare_corpus(settings).lines("validation", "small", "fa"))
+    assert str(caught.value) == (
+        f"the prepared text {file} is damaged ({reason}); delete the folder {first.directory} and run the same command "
+        "again: it is rebuilt"
+    )
+    shutil.rmtree(first.directory)
     assert content(prepare_corpus(settings)) == before
 
 

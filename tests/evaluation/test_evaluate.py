@@ -14,7 +14,7 @@ from untrained import add_checkpoint, untrained_run
 from translator import Translator
 from translator.config import Config, SearchConfig
 from translator.data import DataHandler
-from translator.errors import ConfigError, CorpusError, RunError
+from translator.errors import CorpusError, RunError
 from translator.evaluation import Evaluation, compute_scores, evaluate_run, saved_scores
 from translator.evaluation.evaluate import search_label
 from translator.run_folder import RunFolder
@@ -129,13 +129,6 @@ def test_nothing_held_out_is_said(tiny: Any, caplog: pytest.LogCaptureFixture) -
         assert evaluate_run(run) == Evaluation([], [])
     assert "nothing to evaluate: corpus.split.test is 0 and evaluation.test_sets is empty" in caplog.text
     assert not run.evaluation_folder.exists()
-
-
-def test_two_test_sets_of_one_name_are_refused(tiny: Any, tmp_path: Path) -> None:
-    write_pairs(tmp_path / "extra.tsv", [("stuv", "xyz")])
-    run = untrained_run(tiny(f"evaluation.test_sets=[{{name: toy, path: {tmp_path}/extra.tsv}}]"))
-    with pytest.raises(ConfigError, match=r"evaluation\.test_sets\.0\.name: there is a test set `toy` already"):
-        evaluate_run(run)
 
 
 def test_a_changed_corpus_is_told(tiny: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

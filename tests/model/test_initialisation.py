@@ -21,13 +21,30 @@ def model_of(**changes: object) -> Transformer:
 
 
 def test_embeddings_have_deviation_one_over_root_d_and_a_zero_row_for_pad() -> None:
-    model = model_of(tied_embeddings="none", positions="learned")
+    model = model_of(tied_embeddings="none")
     assert model.own_head is not None
     for weight in (model.source_embedding.tokens.weight, model.target_embedding.tokens.weight, model.own_head.weight):
         assert weight.std().item() == pytest.approx(128**-0.5, rel=0.02)
     assert (model.source_embedding.tokens.weight[PAD] == 0).all()
     assert (model.target_embedding.tokens.weight[PAD] == 0).all()
-    assert model.source_embedding.positions.table.std().item() == pytest.approx(128**-0.5, rel=0.02)
+
+
+def test_learned_positions_are_as_large_as_sinusoids_beside_the_tokens() -> None:
+    learned, sinusoidal = (model_of(positions=kind).source_embedding for kind in ("learned", "sinusoidal"))
+    size = sinusoidal.positions.table.square().mean().sqrt().item()
+    assert size == pytest.approx(0.5**0.5, rel=1e-4)
+    assert learned.positions.table.std().item() == pytest.approx(size, rel=0.02)
+    scaled = learned.tokens(torch.arange(4, 500)) * learned.scale
+    assert scaled.std().item() == pytest.approx(1.0, rel=0.02)
+
+
+@pytest.mark.parametrize(("tied", "moves"), [("none", False), ("target", True)])
+def test_the_row_of_pad_moves_only_as_a_row_of_the_head(tied: str, moves: bool) -> None:
+    model = model_of(tied_embeddings=tied)
+    source = torch.tensor([[5, 6, EOS, PAD]])
+    torch.autograd.backward(model(source, source).logsumexp(-1).sum())
+    gradient = model.target_embedding.tokens.weight.grad
+    assert gradient is not None and bool(gradient[PAD].any()) == moves
 
 
 def test_fused_projections_start_as_their_parts_would() -> None:

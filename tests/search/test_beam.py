@@ -4,7 +4,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from known_model import KnownModel, ScriptedModel, limits, sources
+from known_model import PRODUCED, VOCABULARY, KnownModel, ScriptedModel, limits, sources
 
 from translator.search import beam_search, greedy_search
 from translator.special_tokens import EOS
@@ -51,7 +51,7 @@ def test_hypotheses_are_distinct_sorted_and_scored_as_the_model_scores_them(
         ranking = [hypothesis.normalized_score for hypothesis in hypotheses]
         assert ranking == sorted(ranking, reverse=True)
         for hypothesis in hypotheses:
-            assert not {0, 2, EOS} & set(hypothesis.tokens)
+            assert set(hypothesis.tokens) <= set(PRODUCED) - {EOS}
             expected = model.score(name, hypothesis.tokens, hypothesis.finished)
             assert hypothesis.score == pytest.approx(expected, abs=1e-4)
 
@@ -77,7 +77,7 @@ def test_stopping_early_loses_nothing(seed: int, width: int, alpha: float) -> No
     live, finished = [((), 0.0)], []
     for _ in range(7):
         grown = [
-            ((*tokens, token), model.score(10, (*tokens, token), False)) for tokens, _ in live for token in (1, 3, 4, 5)
+            ((*tokens, token), model.score(10, (*tokens, token), False)) for tokens, _ in live for token in PRODUCED
         ]
         grown = sorted(grown, key=lambda item: -item[1])[:width]
         finished += [score / ((5 + len(tokens)) / 6) ** alpha for tokens, score in grown if tokens[-1] == EOS]
@@ -90,7 +90,7 @@ def test_stopping_early_loses_nothing(seed: int, width: int, alpha: float) -> No
 
 
 def test_a_wider_beam_finds_what_greedy_misses() -> None:
-    model = ScriptedModel({(): {4: 0.5, 5: 0.4}, (4,): {4: 0.3, 5: 0.3, 1: 0.3}, (5,): {EOS: 0.99}})
+    model = ScriptedModel({(): {4: 0.5, 5: 0.4}, (4,): {4: 0.3, 5: 0.3, 6: 0.3}, (5,): {EOS: 0.99}})
     assert greedy_search(model, sources(10), limits(3), 0.0)[0].tokens[0] == 4
     (hypotheses,) = beam_search(model, sources(10), limits(3), 2, 0.0)
     assert hypotheses[0].tokens == (5,)
@@ -116,7 +116,7 @@ def test_decided_sentences_leave_the_batch() -> None:
     class Mixed(KnownModel):
         def logits(self, name: int, prefix: tuple[int, ...]) -> torch.Tensor:
             wanted = EOS if name == 10 and len(prefix) == 2 else 4
-            return torch.zeros(6).index_fill(0, torch.tensor(wanted), 30.0)
+            return torch.zeros(VOCABULARY).index_fill(0, torch.tensor(wanted), 30.0)
 
     model = Mixed(0)
     found = beam_search(model, sources(11, 10, 12), limits(4, 9, 6), 2, 1.0)

@@ -3,7 +3,7 @@
 import torch
 
 from translator.search.model import best_continuations
-from translator.special_tokens import PAD, SOS
+from translator.special_tokens import PAD, SOS, UNK
 
 
 def test_best_first_with_log_probabilities_of_the_whole_distribution() -> None:
@@ -18,12 +18,12 @@ def test_best_first_with_log_probabilities_of_the_whole_distribution() -> None:
         assert torch.equal(best_continuations(logits, count)[1][:, 0], tokens[:, 0])
 
 
-def test_pad_and_sos_are_never_best_but_count_in_the_total() -> None:
-    logits = torch.zeros(1, 6)
-    logits[0, [PAD, SOS]] = 5.0
-    scores, tokens = best_continuations(logits, 6)
-    assert set(tokens[0, :4].tolist()) == {1, 3, 4, 5}
-    torch.testing.assert_close(scores[0, 0], logits.log_softmax(-1)[0, 1])
+def test_pad_unknown_and_sos_are_never_best_but_count_in_the_total() -> None:
+    logits = torch.zeros(1, 7)
+    logits[0, [PAD, UNK, SOS]] = 5.0
+    scores, tokens = best_continuations(logits, 7)
+    assert set(tokens[0, :4].tolist()) == {3, 4, 5, 6}
+    torch.testing.assert_close(scores[0, 0], logits.log_softmax(-1)[0, 3])
     assert (scores[0, 4:] == -torch.inf).all()
 
 

@@ -4,10 +4,10 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from known_model import PRODUCED, KnownModel, ScriptedModel, limits, sources
+from known_model import PRODUCED, VOCABULARY, KnownModel, ScriptedModel, limits, sources
 
 from translator.search import greedy_search
-from translator.special_tokens import EOS, SOS
+from translator.special_tokens import EOS, PAD, SOS, UNK
 
 
 def step_by_step(model: KnownModel, name: int, limit: int) -> tuple[tuple[int, ...], bool]:
@@ -41,7 +41,7 @@ def test_rows_that_have_ended_leave_the_batch() -> None:
     class Mixed(KnownModel):
         def logits(self, name: int, prefix: tuple[int, ...]) -> torch.Tensor:
             wanted = EOS if name == 10 and len(prefix) == 2 else 4
-            return torch.zeros(6).index_fill(0, torch.tensor(wanted), 9.0)
+            return torch.zeros(VOCABULARY).index_fill(0, torch.tensor(wanted), 9.0)
 
     model = Mixed(0)
     found = greedy_search(model, sources(11, 10, 12), limits(4, 9, 6))
@@ -50,8 +50,10 @@ def test_rows_that_have_ended_leave_the_batch() -> None:
     assert model.steps == 6
 
 
-def test_pad_and_sos_are_never_produced() -> None:
-    found = greedy_search(ScriptedModel({(): {0: 0.5, 2: 0.4, 5: 0.06}, (5,): {EOS: 0.9}}), sources(10), limits(5))
+@pytest.mark.parametrize("forbidden", [PAD, UNK, SOS])
+def test_pad_unknown_and_sos_are_never_produced(forbidden: int) -> None:
+    model = ScriptedModel({(): {forbidden: 0.9, 5: 0.06}, (5,): {EOS: 0.9}})
+    found = greedy_search(model, sources(10), limits(5))
     assert found[0].tokens == (5,)
 
 

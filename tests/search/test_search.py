@@ -8,7 +8,7 @@ from torch import Tensor
 from translator.config import ModelConfig, SearchConfig
 from translator.model import Transformer
 from translator.search import Hypothesis, beam_search, greedy_search, longest_outputs, search
-from translator.special_tokens import EOS, PAD, SOS
+from translator.special_tokens import EOS, PAD, SOS, UNK
 
 VOCABULARY = 24
 
@@ -69,7 +69,7 @@ def test_scores_are_those_of_teacher_forcing(model: Transformer, config: SearchC
     assert len({hypothesis.tokens for hypothesis in found}) > 6
     for row, hypothesis in zip(source, found, strict=True):
         assert hypothesis.score == pytest.approx(teacher_forced(model, row, hypothesis), abs=1e-3)
-        assert not {PAD, SOS, EOS} & set(hypothesis.tokens)
+        assert not {PAD, UNK, SOS, EOS} & set(hypothesis.tokens)
 
 
 @pytest.mark.parametrize("config", METHODS, ids=str)

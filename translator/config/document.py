@@ -1,6 +1,7 @@
 """A YAML document with the line of every key, so that a mistake can be shown where it stands."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,6 +10,8 @@ import yaml
 from translator.errors import ConfigError
 
 KeyPath = tuple[str | int, ...]
+
+_OVERRIDE = "--set "
 
 
 class _Loader(yaml.SafeLoader):
@@ -41,6 +44,10 @@ class Document:
             if path[:end] in self.places:
                 return self.places[path[:end]]
         return "line 1"
+
+    def to_blame(self, paths: Sequence[KeyPath]) -> KeyPath:
+        """Return which of the keys at odds to show: one that an override set, else one that is written, else any."""
+        return min(paths, key=lambda path: (not self.place(path).startswith(_OVERRIDE), path not in self.places))
 
 
 def parse_scalar(text: str) -> Any:
@@ -107,12 +114,17 @@ def show_path(path: KeyPath) -> str:
     return ".".join(str(part) for part in path)
 
 
+def parse_path(text: str) -> KeyPath:
+    """Return `("corpus", "sources", 0, "path")` for `corpus.sources.0.path`."""
+    return tuple(int(part) if part.isdecimal() else part for part in text.split("."))
+
+
 def apply_override(document: Document, override: str) -> None:
     """Set one `key.path=value` in `document`; a mistake is added to its problems.
 
     List items are named by their number from 0; the number after the last one appends.
     """
-    where = f"--set {override}"
+    where = f"{_OVERRIDE}{override}"
     key_path, equals, value_text = override.partition("=")
     if not equals or not key_path.strip():
         document.problems.append(f"{where}: write it as key.path=value, for example training.max_steps=2000")
@@ -122,7 +134,7 @@ def apply_override(document: Document, override: str) -> None:
     except (yaml.YAMLError, ValueError):
         document.problems.append(f"{where}: the value is not valid YAML; quote it if it is text")
         return
-    parts: list[str | int] = [int(p) if p.isdigit() else p for p in key_path.strip().split(".")]
+    parts = list(parse_path(key_path.strip()))
     holder: Any = document.values
     for depth, part in enumerate(parts):
         last = depth == len(parts) - 1

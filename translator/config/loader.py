@@ -1,16 +1,17 @@
 """From a YAML file and `--set` overrides to a validated `Config`, with all mistakes reported together."""
 
-import difflib
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
-from translator.config.document import Document, KeyPath, apply_override, parse_document, show_path
+from translator.config.document import Document, KeyPath, apply_override, parse_document, parse_path, show_path
+from translator.config.messages import describe
+from translator.config.section import Section, section_in
 from translator.config.sections import Config
 from translator.errors import ConfigError
 
@@ -41,13 +42,12 @@ def parse_config(text: str, name: str, overrides: Sequence[str] = ()) -> Config:
     document = parse_document(text, name)
     for override in overrides:
         apply_override(document, override)
-    config: Config | None = None
     problems = list(document.problems)
     try:
         config = Config.model_validate(document.values)
     except ValidationError as error:
-        problems += [_explain(dict(detail), document) for detail in error.errors(include_url=False)]
-    if problems or config is None:
+        problems += _explain(error, document)
+    if problems:
         problems.sort(key=_line_number)
         count = "1 mistake" if len(problems) == 1 else f"{len(problems)} mistakes"
         raise ConfigError(f"{name} has {count}:\n" + "\n".join(f"  {problem}" for problem in problems))
@@ -65,73 +65,61 @@ def _line_number(problem: str) -> int:
     return int(number[1]) if number else sys.maxsize
 
 
-def known_keys(model: type[BaseModel], prefix: str = "") -> list[str]:
-    """Return every key path of `model`, list items left out of the path."""
-    paths = []
-    for key, info in model.model_fields.items():
-        paths.append(prefix + key)
-        section = _section_of(info.annotation)
-        if section is not None:
-            paths += known_keys(section, f"{prefix}{key}.")
-    return paths
+def _explain(error: ValidationError, document: Document) -> list[str]:
+    """Return one line for each mistake: place, key path, what is wrong, what would be right."""
+    details = error.errors(include_url=False)
+    # A list that lost its bad items is called too short: what is wrong inside it says it all.
+    holders = {detail["loc"][:end] for detail in details for end in range(len(detail["loc"]))}
+    # A broken rule is a `value_error` of its section, and pydantic asks no rule of a section with a wrong key:
+    # all rules are asked here instead, about the keys that are right in themselves.
+    details = [detail for detail in details if detail["type"] != "value_error" and detail["loc"] not in holders]
+    lines = [_line(document, detail["loc"], describe(detail)) for detail in details]
+    known = _right_keys(Config, document.values, (), {detail["loc"] for detail in details})
+    lines += [_line(document, document.to_blame(paths), reason) for paths, reason in _broken_rules(Config, known, ())]
+    return lines
 
 
-def _section_of(annotation: Any) -> type[BaseModel] | None:
-    """Return the section type named in an annotation such as `tuple[SourceConfig, ...]`, if there is one."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    for argument in get_args(annotation):
-        section = _section_of(argument)
-        if section is not None:
-            return section
-    return None
+def _line(document: Document, path: KeyPath, reason: str) -> str:
+    """Return one line of the message."""
+    return f"{document.place(path)}: " + (f"{show_path(path)}: " if path else "") + reason
 
 
-def _explain(detail: dict[str, Any], document: Document) -> str:
-    """Return one line for one of pydantic's findings: place, key path, what is wrong, what would be right."""
-    path: KeyPath = tuple(detail["loc"])
-    where = f"{document.place(path)}: "
-    where += f"{show_path(path)}: " if path else ""
-    kind, context = detail["type"], detail.get("ctx", {})
-    given = detail.get("input")
-    if kind == "extra_forbidden":
-        return where + "unknown key" + _nearest(path)
-    if kind == "missing":
-        return where + "this key is required"
-    if kind == "value_error":
-        return where + str(context["error"])
-    if kind == "literal_error":
-        return where + f"{_show(given)} is not one of {context['expected']}"
-    if kind == "string_pattern_mismatch":
-        return where + f"{_show(given)} does not fit the pattern {context['pattern']}"
-    message = detail["msg"]
-    message = message.replace("Input should be a valid dictionary or instance of", "expected a section of keys,")
-    message = message.replace("Input should be", "expected").replace("Input should have", "expected")
-    return where + f"{message}, got {_show(given)}"
+def _right_keys(section: type[Section], values: Any, path: KeyPath, wrong: Collection[KeyPath]) -> dict[str, Any]:
+    """Return the keys of the section at `path`, defaults included, without those found `wrong`."""
+    if path in wrong:
+        return {}
+    # An unknown key may be any of the absent ones, misspelt: then nothing is known of their values.
+    misspelt = not values.keys() <= section.model_fields.keys()
+    known: dict[str, Any] = {}
+    for key, info in section.model_fields.items():
+        here = (*path, key)
+        if here in wrong or (misspelt and key not in values):
+            continue
+        value = values.get(key, info.default)
+        inner = section_in(info.annotation)
+        if isinstance(value, Section):
+            known[key] = value.model_dump()
+        elif inner is None:
+            if not any(place[:-1] == here for place in wrong):
+                known[key] = value
+        elif isinstance(value, dict):
+            known[key] = _right_keys(inner, value, here, wrong)
+        else:
+            known[key] = [_right_keys(inner, item, (*here, number), wrong) for number, item in enumerate(value)]
+    return known
 
 
-def _show(value: Any) -> str:
-    """Return a value as the user wrote it, with its type where the type is the point."""
-    names = {str: "text", bool: "truth value", int: "number", float: "number", list: "list", dict: "section"}
-    text = "null" if value is None else repr(value)
-    text = text if len(text) <= 60 else text[:57] + "..."
-    return f"{text} ({names[type(value)]})" if type(value) in names else text
-
-
-def _nearest(path: KeyPath) -> str:
-    """Return a hint at the known key most like the unknown one: in its own section first, then anywhere."""
-    keys = known_keys(Config)
-    named = [part for part in path if isinstance(part, str)]
-    section, last = named[:-1], str(named[-1]) if named else str(path[-1])
-    prefix = ".".join(section) + "." if section else ""
-    siblings = [key[len(prefix) :] for key in keys if key.startswith(prefix) and "." not in key[len(prefix) :]]
-    close = difflib.get_close_matches(last, siblings, n=1, cutoff=0.6)
-    if close:
-        return f"; did you mean `{close[0]}`?"
-    elsewhere = [key for key in keys if key.rpartition(".")[2] == last]
-    if not elsewhere:
-        leaf = difflib.get_close_matches(last, [key.rpartition(".")[2] for key in keys], n=1, cutoff=0.8)
-        elsewhere = [key for key in keys if leaf and key.rpartition(".")[2] == leaf[0]]
-    if elsewhere:
-        return f"; did you mean `{elsewhere[0]}`?"
-    return f"; known here: {', '.join(siblings)}" if siblings else ""
+def _broken_rules(section: type[Section], known: dict[str, Any], path: KeyPath) -> Iterator[tuple[list[KeyPath], str]]:
+    """Yield the keys at odds and the reason for each broken rule of the section at `path` and of those inside it."""
+    for rule in section.rules:
+        for keys, reason in rule.mistakes(known):
+            yield [path + (parse_path(key) if key else ()) for key in keys], reason
+    for key, value in known.items():
+        inner = section_in(section.model_fields[key].annotation)
+        if inner is None:
+            continue
+        if isinstance(value, dict):
+            yield from _broken_rules(inner, value, (*path, key))
+        else:
+            for number, item in enumerate(value):
+                yield from _broken_rules(inner, item, (*path, key, number))

@@ -3,11 +3,12 @@
 A room of the house receives only its own section.
 """
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from translator.config.section import Fraction, PositiveInt, Section
+from translator.config import rules
+from translator.config.section import Fraction, PositiveInt, Rule, Section, matching
 from translator.config.text_sections import BatchingConfig, CorpusConfig, SourceConfig, SubwordConfig
 
 
@@ -18,7 +19,7 @@ class RunConfig(Section):
     """Run folder; everything a run writes is inside it. Relative to the current folder."""
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 1
     """Seed of initialisation, dropout and batch order."""
-    device: Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:\d+)?)$")] = "auto"
+    device: Annotated[str, matching(r"auto|cpu|cuda(:[0-9]+)?", "`auto`, `cpu`, `cuda` or `cuda:N`")] = "auto"
     """`auto` (a GPU if there is one), `cpu`, `cuda` or `cuda:N`."""
     threads: Annotated[int, Field(ge=0)] = 0
     """CPU threads for computing; 0 takes all cores."""
@@ -26,6 +27,8 @@ class RunConfig(Section):
 
 class ModelConfig(Section):
     """The encoder-decoder Transformer (Vaswani et al. 2017)."""
+
+    rules: ClassVar[tuple[Rule, ...]] = (rules.heads_divide, rules.even_width)
 
     d_model: PositiveInt = 512
     """Width of the residual stream."""
@@ -53,14 +56,6 @@ class ModelConfig(Section):
     """Longest sequence, in tokens."""
     tied_embeddings: Literal["none", "target", "all"] = "target"
     """Weights that are one: none; target embedding and output head; both embeddings and the head (joint subwords)."""
-
-    @model_validator(mode="after")
-    def _heads_divide(self) -> Self:
-        if self.d_model % self.heads:
-            raise ValueError(f"`heads` ({self.heads}) must divide `d_model` ({self.d_model})")
-        if self.positions == "sinusoidal" and self.d_model % 2:
-            raise ValueError(f"sinusoidal positions need an even `d_model`, not {self.d_model}")
-        return self
 
 
 class TrainingConfig(Section):
@@ -145,6 +140,8 @@ class EvaluationConfig(Section):
 class Config(Section):
     """A whole recipe."""
 
+    rules: ClassVar[tuple[Rule, ...]] = (rules.tied_only_when_joint, rules.positions_suffice, rules.distinct_test_sets)
+
     run: RunConfig
     """Folder, seed, device."""
     corpus: CorpusConfig
@@ -161,21 +158,3 @@ class Config(Section):
     """Translating."""
     evaluation: EvaluationConfig = EvaluationConfig()
     """Scoring."""
-
-    @model_validator(mode="after")
-    def _rooms_agree(self) -> Self:
-        problems = []
-        if self.model.tied_embeddings == "all" and not self.subword.joint:
-            problems.append("model.tied_embeddings: `all` needs `subword.joint: true`")
-        if self.batching.max_length > self.model.max_positions:
-            problems.append("batching.max_length must not exceed model.max_positions")
-        if self.batching.tokens_per_batch < self.batching.max_length:
-            problems.append("batching.tokens_per_batch must be at least batching.max_length")
-        taken = [source.name for source in self.corpus.sources]
-        for number, test_set in enumerate(self.evaluation.test_sets):
-            if test_set.name in taken:
-                problems.append(f"evaluation.test_sets.{number}.name: `{test_set.name}` is taken; choose another name")
-            taken.append(test_set.name)
-        if problems:
-            raise ValueError("; ".join(problems))
-        return self

@@ -1,14 +1,17 @@
 """The sections about text: where it comes from, how it is cleaned, split, cut into subwords and batched."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from translator.config.section import Name, PositiveInt, Section
+from translator.config import rules
+from translator.config.section import Name, PositiveInt, Rule, Section
 
 
 class SourceConfig(Section):
     """One parallel corpus, read in place: a zip, a two-column TSV, or two files; any of them may be gzipped."""
+
+    rules: ClassVar[tuple[Rule, ...]] = (rules.one_layout, rules.both_members, rules.members_of_a_zip)
 
     name: Name
     """Short name, used for file names, test sets and reports."""
@@ -28,18 +31,6 @@ class SourceConfig(Section):
     """`auto` splits this source as `corpus.split` says; otherwise all of it goes into the named split."""
     obtain: str | None = None
     """What to tell a person when the file is missing: where to get it and where to put it."""
-
-    @model_validator(mode="after")
-    def _one_layout(self) -> Self:
-        if (self.source_path is None) != (self.target_path is None):
-            raise ValueError("`source_path` and `target_path` go together")
-        if (self.path is None) == (self.source_path is None):
-            raise ValueError("give either `path` or both `source_path` and `target_path`")
-        if (self.source_member is None) != (self.target_member is None):
-            raise ValueError("`source_member` and `target_member` go together")
-        if self.source_member is not None and self.path is None:
-            raise ValueError("`source_member` and `target_member` name members of a zip given as `path`")
-        return self
 
 
 class NormalizationConfig(Section):
@@ -98,6 +89,8 @@ class SplitConfig(Section):
 class CorpusConfig(Section):
     """From raw text to clean, split text."""
 
+    rules: ClassVar[tuple[Rule, ...]] = (rules.distinct_sources,)
+
     sources: Annotated[tuple[SourceConfig, ...], Field(min_length=1, strict=False)]
     """The parallel corpora."""
     normalization: NormalizationConfig = NormalizationConfig()
@@ -109,18 +102,11 @@ class CorpusConfig(Section):
     prepared_directory: str = "data/prepared"
     """Where prepared data are kept, under a fingerprint of all that made them."""
 
-    @model_validator(mode="after")
-    def _distinct_names(self) -> Self:
-        names = [source.name for source in self.sources]
-        for name in sorted({name for name in names if names.count(name) > 1}):
-            uses = [source.use for source in self.sources if source.name == name]
-            if "auto" in uses or len(set(uses)) < len(uses):
-                raise ValueError(f"two sources are called `{name}`; one name may stand once for each split at most")
-        return self
-
 
 class SubwordConfig(Section):
     """SentencePiece models."""
+
+    rules: ClassVar[tuple[Rule, ...]] = (rules.no_bytes_beside_characters, rules.room_for_bytes)
 
     model_type: Literal["unigram", "bpe", "char"] = "unigram"
     """Kind of model."""
@@ -135,17 +121,11 @@ class SubwordConfig(Section):
     max_training_sentences: PositiveInt = 1_000_000
     """Sentences that the model is trained on, spread evenly over the corpus."""
 
-    @model_validator(mode="after")
-    def _byte_fallback_fits(self) -> Self:
-        if self.byte_fallback and self.model_type == "char":
-            raise ValueError("`byte_fallback` does not go with `model_type: char`")
-        if self.byte_fallback and self.vocabulary_size <= 260:
-            raise ValueError("`byte_fallback` takes 256 pieces; raise `vocabulary_size` above 260")
-        return self
-
 
 class BatchingConfig(Section):
     """From sentences to batches."""
+
+    rules: ClassVar[tuple[Rule, ...]] = (rules.longest_pair_fits,)
 
     tokens_per_batch: PositiveInt = 4096
     """Positions of a batch, on its larger side, padding included."""

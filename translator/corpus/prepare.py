@@ -47,21 +47,25 @@ class PreparedCorpus:
         """Yield the texts of one side of source `name` in `split`, in order; both sides have the same number.
 
         Raises:
-            StorageError: the file is missing, or does not hold what was written.
+            StorageError: the file is missing, cut short or otherwise not what was written.
         """
         expected = self.count(split, name)
         if not expected:
             return
         path = self.directory / split / f"{name}.{side}"
-        count = 0
-        try:
-            with storage_errors(path, "read"), path.open(encoding="utf-8", newline="\n") as stream:
-                for count, line in enumerate(stream, 1):
-                    if not line.endswith("\n"):
-                        raise ValueError(f"line {count:,} is cut off")
-                    yield line[:-1]
-            if count != expected:
-                raise ValueError(f"{count:,} lines, {expected:,} were written")
+        if not path.is_file():
+            raise damaged(f"the prepared text {path}", "the file is missing", self.directory)
+        whole = 0
+        with storage_errors(path, "read"), path.open(encoding="utf-8", newline="\n") as stream:
+            try:
+                for line in stream:
+                    whole += line.endswith("\n")
+                    yield line.removesuffix("\n")
+            except UnicodeDecodeError as error:
+                raise damaged(f"the prepared text {path}", "it is not UTF-8", self.directory) from error
+        if whole != expected:
+            reason = f"it has {whole:,} whole lines, {expected:,} were written"
+            raise damaged(f"the prepared text {path}", reason, self.directory)
 
     def count(self, split: Split, name: str) -> int:
         """Return the number of pairs of source `name` in `split`."""

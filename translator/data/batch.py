@@ -33,18 +33,24 @@ class Batch:
         """Number of pairs."""
         return int(self.source.shape[0])
 
-    @property
-    def padding_share(self) -> float:
-        """Share of the positions of source and target together that are PAD."""
-        return 1.0 - (self.source_tokens + self.target_tokens) / (self.source.numel() + self.labels.numel())
-
     def to(self, device: torch.device | str, non_blocking: bool = False) -> "Batch":
-        """Return the batch with its tensors on `device`."""
+        """Return the batch with its tensors on `device`.
+
+        Args:
+            device: where to.
+            non_blocking: on the way to a GPU, go on while it copies; what is computed there waits for the copy.
+        """
+        # A copy to a GPU waits all the same unless it starts from pinned memory, which the GPU can read by itself.
+        pin = non_blocking and torch.device(device).type == "cuda" and self.source.device.type == "cpu"
+
+        def moved(tensor: Tensor) -> Tensor:
+            return (tensor.pin_memory() if pin else tensor).to(device, non_blocking=pin)
+
         return Batch(
-            self.source.to(device, non_blocking=non_blocking),
-            self.target_input.to(device, non_blocking=non_blocking),
-            self.labels.to(device, non_blocking=non_blocking),
-            self.indices.to(device, non_blocking=non_blocking),
+            moved(self.source),
+            moved(self.target_input),
+            moved(self.labels),
+            moved(self.indices),
             self.source_tokens,
             self.target_tokens,
         )

@@ -1,8 +1,6 @@
 """From prepared text to token stores, kept under a fingerprint of all that made them."""
 
-import hashlib
 import itertools
-import json
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final, Literal
@@ -11,6 +9,7 @@ from translator.config import NormalizationConfig
 from translator.corpus.normalize import NORMALIZER_VERSION, Normalizer
 from translator.corpus.prepare import PreparedCorpus
 from translator.data.token_store import TokenStore
+from translator.prepared import DIGITS_IN_NAME, fingerprint_of, prepared_folder
 from translator.progress import progress_bar
 from translator.storage import new_folder
 from translator.subword import SubwordModel, SubwordPair
@@ -35,7 +34,7 @@ def prepare_tokens(
         the fingerprint (16 hex digits).
 
     Raises:
-        StorageError: the folder cannot be written.
+        StorageError: the folder cannot be written, or the prepared text is damaged.
     """
     made_from = {
         "format": _FORMAT,
@@ -44,8 +43,8 @@ def prepare_tokens(
         "normalization": normalization.model_dump(mode="json"),
         "normalizer": NORMALIZER_VERSION,
     }
-    fingerprint = hashlib.sha256(json.dumps(made_from, sort_keys=True).encode()).hexdigest()[:16]
-    folder = prepared_directory / f"tokens-{fingerprint}"
+    fingerprint = fingerprint_of(made_from)[:DIGITS_IN_NAME]
+    folder = prepared_folder(prepared_directory, "tokens", fingerprint)
     if not folder.exists():
         normalizer = Normalizer(normalization)
         sides: tuple[tuple[Literal["en", "fa"], SubwordModel, Callable[[str], str]], ...]

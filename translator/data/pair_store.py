@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from translator.data.token_store import TokenStore
-from translator.errors import StorageError
+from translator.prepared import damaged
 
 
 class PairStore:
@@ -40,10 +40,8 @@ class PairStore:
         targets = [TokenStore.open(folder / f"{name}.fa") for name in names]
         for name, source, target in zip(names, sources, targets, strict=True):
             if len(source) != len(target):
-                raise StorageError(
-                    f"the token store {folder / name} is damaged ({len(source):,} English and {len(target):,} Persian "
-                    f"sentences); delete the folder {folder.parent} and run the same command again: it is rebuilt"
-                )
+                reason = f"{len(source):,} English and {len(target):,} Persian sentences"
+                raise damaged(f"the token store {folder / name}", reason, folder.parent)
         return cls(names, sources, targets)
 
     def __len__(self) -> int:

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from translator.errors import StorageError
+from translator.prepared import damaged
 from translator.storage import storage_errors, write_json
 
 _FORMAT: Final = 1
@@ -77,10 +77,7 @@ class TokenStore:
                 raise ValueError("the offsets do not fit the ids")
         except (OSError, ValueError, KeyError, TypeError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            raise StorageError(
-                f"the token store {prefix} is damaged ({reason}); delete the folder {prefix.parent.parent} and run the "
-                f"same command again: it is rebuilt"
-            ) from error
+            raise damaged(f"the token store {prefix}", reason, prefix.parent.parent) from error
         return cls(ids, offsets)
 
     def __len__(self) -> int:

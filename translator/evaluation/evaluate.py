@@ -5,12 +5,11 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from translator.checkpoint import find_checkpoint, load_checkpoint
+from translator.checkpoint import step_folder
 from translator.config import Config, SearchConfig
 from translator.corpus.prepare import PreparedCorpus
 from translator.corpus.sources import read_pairs
 from translator.data import DataHandler
-from translator.errors import ConfigError
 from translator.evaluation.metrics import Score, compute_scores
 from translator.evaluation.score_file import add_scores, saved_scores
 from translator.evaluation.summary import TranslatedPair, format_summary
@@ -59,16 +58,17 @@ def evaluate_run(
 
     Raises:
         RunError: the run, its checkpoint or its scores are damaged or missing.
-        ConfigError: an override is wrong, or two test sets have one name.
+        ConfigError: an override is wrong.
         CorpusError: a test set cannot be read.
-        StorageError: the evaluation folder cannot be written.
+        StorageError: the evaluation folder cannot be written, or prepared data are damaged.
     """
     config = run.config(overrides)
     saved_scores(run)  # a damaged file is better known now than after an hour of translating
     translator = Translator.load(run.path, checkpoint=checkpoint, device=device, overrides=overrides)
-    path = find_checkpoint(run.checkpoints_folder, checkpoint)
+    assert translator.checkpoint is not None, "it was loaded from one"
+    checkpoint_name = step_folder(run.checkpoints_folder, translator.checkpoint.step).name
     data = DataHandler(config)
-    if data.fingerprint != load_checkpoint(path, with_training=False).state.data:
+    if data.fingerprint != translator.checkpoint.data:
         LOGGER.warning(
             "the data of %s have changed since it was trained: the test split may hold sentences that the model knows, "
             "and its scores mean little. Restore the corpus files, or train again",
@@ -82,7 +82,7 @@ def evaluate_run(
         hypotheses = translator.translate_lines(held_out.sources, description=f"translating {name}")
         _write_lines(run, f"{name}.source.txt", held_out.sources)
         _write_lines(run, f"{name}.reference.txt", held_out.references)
-        _write_lines(run, f"{name}.{path.name}.{search}.hypotheses.txt", hypotheses)
+        _write_lines(run, f"{name}.{checkpoint_name}.{search}.hypotheses.txt", hypotheses)
         scores += compute_scores(
             hypotheses,
             held_out.references,
@@ -90,7 +90,7 @@ def evaluate_run(
             normalization=config.corpus.normalization,
             test_set=name,
             search=search,
-            checkpoint=path.name,
+            checkpoint=checkpoint_name,
         )
         pairs = list(zip(held_out.sources, held_out.references, hypotheses, strict=True))
         chosen = random.Random(config.run.seed).sample(pairs, min(SAMPLES, len(pairs)))
@@ -98,7 +98,7 @@ def evaluate_run(
     if not scores:
         LOGGER.warning("nothing to evaluate: corpus.split.test is 0 and evaluation.test_sets is empty")
         return Evaluation([], [])
-    title = f"Evaluation of {run.path.name}, checkpoint {path.name}, {search}"
+    title = f"Evaluation of {run.path.name}, checkpoint {checkpoint_name}, {search}"
     write_text(run.evaluation_folder / "summary.md", format_summary(title, add_scores(run, scores), samples))
     return Evaluation(scores, [pair for pairs in samples.values() for pair in pairs])
 
@@ -107,19 +107,14 @@ def held_out_sets(config: Config, corpus: PreparedCorpus) -> list[HeldOutSet]:
     """Return the test split of each source, then the further test sets; those without a pair are left out.
 
     Raises:
-        ConfigError: two of them have one name.
         CorpusError: a test set cannot be read.
+        StorageError: the prepared text is damaged.
     """
     found = [
         HeldOutSet(name, list(corpus.lines("test", name, "en")), list(corpus.lines("test", name, "fa")))
         for name in corpus.names("test")
     ]
-    for number, source in enumerate(config.evaluation.test_sets):
-        if source.name in {held_out.name for held_out in found}:
-            raise ConfigError(
-                f"evaluation.test_sets.{number}.name: there is a test set `{source.name}` already (the test split of a "
-                "source has its name); choose another name"
-            )
+    for source in config.evaluation.test_sets:
         pairs = list(read_pairs(source))
         found.append(HeldOutSet(source.name, [pair.source for pair in pairs], [pair.target for pair in pairs]))
     return [held_out for held_out in found if held_out.sources]

@@ -6,6 +6,9 @@ embedding would be √D times too short beside the positions, whose entries are 
 `Embedding` (Vaswani et al. 2017 §3.4). The two facts belong together, and they make tying possible. (A tied head first
 favours the token just read, which the residual path carries up to it; the first updates unlearn that.)
 
+Learned positions: normal with standard deviation 1/√2, the root mean square of the sinusoids that they stand in for.
+They are added to tokens that were multiplied by √D, whose entries have deviation 1, and are not multiplied themselves.
+
 Projections: Xavier uniform (Glorot and Bengio 2010). A fused projection counts as the matrices that it is made of: the
 range comes from one D × D block, not from the stack.
 
@@ -15,7 +18,8 @@ per decoder layer). Pre-norm: the sum of n sublayers has the variance of one, wh
 whole path within √e, where n times 1 would leave 2^(-n/2), the reason why deep post-norm models fail to start (Zhang et
 al. 2019 §3, Xiong et al. 2020 §3).
 
-Biases start at 0, LayerNorm at the identity, and the row of PAD at 0.
+Biases start at 0, LayerNorm at the identity, and the row of PAD at 0. Looking PAD up trains nothing, so the row stays 0
+where it is only that; a tied head has an output for PAD too, which the loss teaches, and moves the row.
 
 D model width, V vocabulary
 """
@@ -55,7 +59,7 @@ def init_weights(model: nn.Module, head: nn.Linear | None = None) -> None:
             if module.padding_idx is not None:
                 module.weight[module.padding_idx].zero_()
         elif isinstance(module, PositionEncoding) and isinstance(module.table, nn.Parameter):
-            nn.init.normal_(module.table, std=module.table.size(1) ** -0.5)
+            nn.init.normal_(module.table, std=math.sqrt(0.5))
 
 
 def _init_sublayer(module: nn.Module, gain: float) -> None:

@@ -131,8 +131,8 @@ class Transformer(nn.Module):
             InputError: `source` is longer than `max_positions`.
         """
         assert not self.training, "searching with dropout on: call eval() first"
-        mask = self.masks.encoder(source)
-        return self.decoder.start(self.encode(source, mask), mask, width)
+        memory = self.encode(source, self.masks.encoder(source))
+        return self.decoder.start(memory, self.masks.cross(source), width)
 
     @torch.no_grad()
     def step(self, tokens: Tensor, cache: DecoderCache) -> Tensor:

@@ -8,10 +8,10 @@ from typing import Protocol, TypeVar
 import torch
 from torch import Tensor
 
-from translator.special_tokens import PAD, SOS
+from translator.special_tokens import PAD, SOS, UNK
 
-FORBIDDEN = (PAD, SOS)
-"""Tokens that are never produced."""
+FORBIDDEN = (PAD, UNK, SOS)
+"""Tokens that are never produced: they stand for no text."""
 
 
 class SearchState(Protocol):
