@@ -15,7 +15,10 @@ PORT   ?= 6006
 
 BIN  := $(VENV)/bin
 SETS := $(foreach override,$(SET),--set '$(override)')
-SEARCH_FLAGS := $(if $(SEARCH),--search $(SEARCH)) $(if $(BEAM),--beam $(BEAM)) $(if $(CHECKPOINT),--checkpoint '$(CHECKPOINT)')
+SEARCH_FLAGS := $(if $(SEARCH),--search '$(SEARCH)') $(if $(BEAM),--beam '$(BEAM)') $(if $(CHECKPOINT),--checkpoint '$(CHECKPOINT)')
+
+# Make would expand the text again when it hands it on by itself.
+unexport TEXT
 
 .DEFAULT_GOAL := help
 .PHONY: help install install-dev prepare train evaluate translate tensorboard sample test check format lint types bench clean
@@ -23,7 +26,7 @@ SEARCH_FLAGS := $(if $(SEARCH),--search $(SEARCH)) $(if $(BEAM),--beam $(BEAM)) 
 help:  ## show this list
 	@echo 'make TARGET [NAME=value ...]'
 	@awk -F ':.*## *' '/^[a-z-]+:.*##/ {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
-	@echo 'CONFIG=$(CONFIG)  RUN=$(RUN)  SET="key.path=value ..."  SEARCH=greedy|beam  BEAM=5  TEXT="..."  PORT=$(PORT)'
+	@echo 'CONFIG=$(CONFIG)  RUN=$(RUN)  SET="key.path=value ..." (no spaces in a value)  SEARCH=greedy|beam  BEAM=5  TEXT="..."  PORT=$(PORT)'
 
 # A stamp each, so that what is installed is installed once and again only when its list changes.
 # The probe stops an old or missing Python before pip can fail in a riddle.

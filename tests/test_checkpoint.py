@@ -68,9 +68,18 @@ def test_names_of_checkpoints(tmp_path: Path) -> None:
 def test_a_name_is_not_a_path(tmp_path: Path) -> None:
     save(tmp_path / "inside", 3)
     save(tmp_path / "outside", 3)
-    for name in ("../outside/step-000003", str(tmp_path / "outside" / "step-000003"), "", "."):
+    for name in ("²", "9" * 300, "../outside/step-000003", str(tmp_path / "outside" / "step-000003"), "", "."):
         with pytest.raises(CheckpointError, match="no checkpoint"):
             find_checkpoint(tmp_path / "inside", name)
+
+
+def test_a_damaged_best_is_not_passed_over(tmp_path: Path) -> None:
+    for step in (1, 2):
+        save(tmp_path, step)
+    mark_best(tmp_path, 1)
+    (tmp_path / "step-000001" / "state.json").unlink()
+    with pytest.raises(CheckpointError, match=r"damaged checkpoint.*step-000001"):
+        load_model(tmp_path, "best", CPU)
 
 
 def test_old_checkpoints_go_and_the_best_stays(tmp_path: Path) -> None:

@@ -110,11 +110,6 @@ def test_translate_gives_a_line_for_each_line(trained: Path) -> None:
     assert lines[1] == lines[3] == ""
 
 
-def test_translate_of_nothing_is_nothing(trained: Path) -> None:
-    done = run("translate", "--run", str(trained), text=b"")
-    assert (done.returncode, done.stdout) == (0, b"")
-
-
 def test_translate_takes_arguments(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["translate", "--run", str(trained), "abc", "def"]) == 0
     assert len(capsys.readouterr().out.split("\n")) == 3

@@ -3,6 +3,7 @@
 import io
 import os
 import pty
+import select
 import signal
 import subprocess
 import sys
@@ -219,26 +220,34 @@ class Person:
     """Types at a terminal and reads its screen, while the program's standard output goes elsewhere."""
 
     def __init__(self) -> None:
-        self.screen = b""
         self._master, slave = pty.openpty()
+        self._elsewhere, output = os.pipe()
         code = LOUD.format(call="translate_interactively(Loud())")
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", code], stdin=slave, stdout=subprocess.PIPE, stderr=slave, bufsize=0
-        )
+        self.process = subprocess.Popen([sys.executable, "-c", code], stdin=slave, stdout=output, stderr=slave)
         os.close(slave)
+        os.close(output)
+        self.screen = b""
+        self.output = b""
 
     def type_at_prompt(self, keys: bytes) -> None:
-        """Wait for a new prompt, then type."""
-        start = len(self.screen)
-        while b"en> " not in self.screen[start:]:
-            self.screen += os.read(self._master, 1024)
+        """Wait for a new prompt, wherever it appears, then type."""
+        screen, output = len(self.screen), len(self.output)
+        while b"en> " not in self.screen[screen:] and b"en> " not in self.output[output:]:
+            ready = select.select([self._master, self._elsewhere], [], [])[0]
+            if self._master in ready:
+                self.screen += os.read(self._master, 1024)
+            if self._elsewhere in ready:
+                self.output += os.read(self._elsewhere, 1024)
         os.write(self._master, keys)
 
-    def output(self) -> bytes:
-        """Return the standard output of the program, which has to end."""
-        output = self.process.communicate()[0]
+    def leave(self) -> int:
+        """Return the exit code of the program, which has to end, after reading its output."""
+        while more := os.read(self._elsewhere, 1024):
+            self.output += more
+        code = self.process.wait()
         os.close(self._master)
-        return output
+        os.close(self._elsewhere)
+        return code
 
 
 def test_the_prompt_stays_out_of_the_output_and_has_a_history() -> None:
@@ -248,8 +257,8 @@ def test_the_prompt_stays_out_of_the_output_and_has_a_history() -> None:
     person.type_at_prompt(b"\r")
     person.type_at_prompt(b"\x10d\r")  # Ctrl-P: the line before
     person.type_at_prompt(b"\x04")
-    assert person.output() == b"ABC\nABCD\n"
-    assert person.process.returncode == 0
+    assert person.leave() == 0
+    assert person.output == b"ABC\nABCD\n"
     assert b"Type English" in person.screen
 
 
@@ -258,5 +267,5 @@ def test_a_stop_signal_at_the_prompt() -> None:
     person.type_at_prompt(b"abc\r")
     person.type_at_prompt(b"")
     person.process.send_signal(signal.SIGTERM)
-    assert person.output() == b"ABC\n"
-    assert person.process.returncode == 143
+    assert person.leave() == 143
+    assert person.output == b"ABC\n"

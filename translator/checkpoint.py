@@ -9,6 +9,7 @@ checkpoints/best -> step-000100                 the best by the validation score
 
 import hashlib
 import json
+import os
 import re
 import shutil
 from collections.abc import Mapping
@@ -31,7 +32,7 @@ MODEL_FILE = "model.safetensors"
 OPTIMIZER_FILE = "optimizer.safetensors"
 STATE_FILE = "state.json"
 FORMAT = 1
-_STEP_NAME = re.compile(r"step-([0-9]{6,})")
+_STEP_NAME = re.compile(r"step-([0-9]{6,12})")
 
 
 @dataclass(frozen=True)
@@ -131,12 +132,12 @@ def find_checkpoint(folder: Path, name: str) -> Path:
     Raises:
         CheckpointError: there is no such checkpoint; the message lists those that there are.
     """
-    wanted = step_folder(folder, int(name)).name if name.isascii() and name.isdigit() else name
-    candidates = [wanted, "last"] if wanted == "best" else [wanted]
-    for candidate in candidates:
-        named = candidate in ("best", "last") or _STEP_NAME.fullmatch(candidate)  # a name, never a path
-        if named and (folder / candidate / STATE_FILE).is_file():
-            return (folder / candidate).resolve()
+    wanted = f"step-{int(name):06d}" if re.fullmatch(r"[0-9]{1,12}", name) else name
+    if wanted in ("best", "last") or _STEP_NAME.fullmatch(wanted):  # a name, never a path
+        candidates = [wanted, "last"] if wanted == "best" and not os.path.lexists(folder / "best") else [wanted]
+        for candidate in candidates:
+            if (folder / candidate).is_dir():
+                return (folder / candidate).resolve()
     steps = steps_saved(folder)
     if wanted in ("best", "last") and steps:
         return step_folder(folder, steps[-1])

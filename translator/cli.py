@@ -152,11 +152,11 @@ def _evaluate(options: argparse.Namespace, stop: StopRequest) -> None:
 
 
 def _translate(options: argparse.Namespace, stop: StopRequest) -> None:
-    from translator.inference import Translator
-
+    overrides = _search_overrides(options)
     if not options.text and sys.stdin is None:
         raise InputError("standard input is closed; give the text as arguments, or on standard input")
-    overrides = _search_overrides(options)
+    from translator.inference import Translator
+
     translator = Translator.load(options.run, checkpoint=options.checkpoint, overrides=overrides)
     if options.text:
         _say(*translator.translate_lines(options.text))

@@ -11,6 +11,9 @@ from translator.config import Config, load_config, resolved_yaml
 from translator.errors import ConfigError, RunError
 from translator.storage import new_folder, storage_errors, write_bytes, write_json, write_text
 
+MARK = "# The settings of this run, as resolved by translator."
+"""First line of config.yaml, by which a run folder knows its own."""
+
 CHANGEABLE = frozenset(
     {
         "run.directory",
@@ -94,7 +97,9 @@ class RunFolder:
             RunError: there is no run there.
         """
         folder = cls(Path(path))
-        if not folder.config_file.is_file():
+        with storage_errors(path, "read"):
+            there = folder.config_file.is_file()
+        if not there:
             parent = folder.path.parent
             runs = sorted(str(file.parent) for file in parent.glob("*/config.yaml")) if parent.is_dir() else []
             hint = f"runs there: {', '.join(runs)}" if runs else "train one first: make train"
@@ -111,7 +116,10 @@ class RunFolder:
         try:
             config = load_config(self.config_file)
         except ConfigError as error:
-            raise RunError(f"the configuration saved in the run is not usable; {error}") from error
+            raise RunError(
+                f"the configuration saved in the run is not usable; restore it from a copy, or delete {self.path} and "
+                f"train again. {error}"
+            ) from error
         if not overrides:
             return config
         changed = load_config(self.config_file, overrides)
@@ -135,11 +143,14 @@ class RunFolder:
             self.path.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self.path):  # better now than after the preparation
                 pass
-            foreign = [
-                entry for entry in self.path.iterdir() if not entry.name.startswith(".")
-            ]  # ours begin with a dot
-            if foreign and not self.config_file.is_file():
-                raise RunError(f"{self.path} is not empty and holds no run; choose another folder (run.directory=...)")
+            strange = [entry.name for entry in self.path.iterdir() if not entry.name.startswith(".")]  # ours begin so
+        if strange and not self.config_file.is_file():
+            raise RunError(f"{self.path} is not empty and holds no run; choose another folder (run.directory=...)")
+        if strange and not self.config_file.read_text(encoding="utf-8", errors="replace").startswith(MARK):
+            raise RunError(
+                f"{self.config_file} was not written by a run, and training would overwrite it; choose another folder "
+                "(run.directory=...)"
+            )
         if self.config_file.is_file() and any(self.checkpoints_folder.glob("step-*")):
             refused = [line for key, line in changed_settings(self.config(), config).items() if not _may_change(key)]
             if refused:
@@ -156,7 +167,7 @@ class RunFolder:
         Raises:
             StorageError: the folder cannot be written.
         """
-        write_text(self.config_file, resolved_yaml(config))
+        write_text(self.config_file, f"{MARK}\n{resolved_yaml(config)}")
 
     def note_sitting(self, environment: dict[str, Any]) -> None:
         """Add versions, git commit, hardware and command of a sitting that trains to run.json.

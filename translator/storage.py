@@ -25,6 +25,10 @@ _EXPLANATIONS = {
     errno.ENOTDIR: "a part of this path is a file, not a folder; choose another path",
     errno.EISDIR: "this is a folder, and a file was expected; choose another path",
     errno.ENAMETOOLONG: "the name is too long for this file system; choose a shorter one",
+    errno.EEXIST: "a file of this name is in the way; choose another path, or move the file",
+    errno.ENOENT: "it is not there; check the path",
+    errno.ELOOP: "the symbolic links of this path run in a circle; choose another path",
+    errno.EBUSY: "it is in use; wait, or choose another path",
     errno.EIO: "the disk reported an input/output error; check the disk",
 }
 

@@ -285,3 +285,42 @@ def test_accumulated_batches_give_the_gradient_of_their_union(tiny: Any) -> None
     apart, together = updated(batches), updated([union])
     for key, value in together.items():
         torch.testing.assert_close(apart[key], value, rtol=0, atol=1e-6, msg=key)
+
+
+def test_a_second_signal_in_a_step_saves_nothing_torn(
+    tiny: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    whole = tiny(f"run.directory={tmp_path}/whole")
+    run(whole)
+    torn = tiny(f"run.directory={tmp_path}/torn")
+
+    def step_with_two_signals(*arguments: Any) -> object:
+        result = take_step(*arguments)
+        if arguments[3] == 6:
+            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), signal.SIGINT)
+        return result
+
+    with monkeypatch.context() as patch:
+        patch.setattr("translator.training.trainer.take_step", step_with_two_signals)
+        with pytest.raises(Interrupted), stop_on_signals() as stop:
+            train_run(torn, stop)
+    assert steps_saved(RunFolder(tmp_path / "torn").checkpoints_folder) == [4], "the last whole checkpoint"
+    run(torn)
+    assert_same_bits(final(torn), final(whole))
+
+
+def test_a_config_file_of_something_else_is_left_alone(tiny: Any, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "config.yaml").write_text("my: precious\n")
+    with pytest.raises(RunError, match="was not written by a run, and training would overwrite it"):
+        run(tiny())
+    assert (tmp_path / "run" / "config.yaml").read_text() == "my: precious\n"
+
+
+def test_a_checkpoint_without_its_generators_is_refused(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("translator.training.keeper.random_numbers", dict)
+        run(tiny())
+    with pytest.raises(CheckpointError, match=r"lacks what training needs.*delete it to go on"):
+        run(tiny("training.max_steps=20"))

@@ -17,7 +17,7 @@ from translator.checkpoint import (
 )
 from translator.config import Config
 from translator.data import DataHandler, DataPosition
-from translator.errors import RunError
+from translator.errors import CheckpointError, RunError
 from translator.model import Transformer
 from translator.run_folder import RunFolder
 from translator.storage import restore_folders
@@ -85,13 +85,18 @@ class Keeper:
                 "restore the corpus files, or train into another folder (run.directory=runs/OTHER)"
             )
         restore_weights(self._model, loaded.model, path)
-        restore_optimizer(self._optimizer, loaded.training)
-        restore_random(loaded.training, state.random)
-        progress = TrainingProgress(**state.progress)
+        try:
+            restore_optimizer(self._optimizer, loaded.training)
+            restore_random(loaded.training, state.random)
+            progress, position = TrainingProgress(**state.progress), DataPosition(**state.position)
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise CheckpointError(
+                f"{path} lacks what training needs ({error!r}); delete it to go on from the checkpoint before it"
+            ) from error
         if progress.best_step is not None and step_folder(self._folder, progress.best_step).is_dir():
             mark_best(self._folder, progress.best_step)  # a kill may have come between saving and naming
         LOGGER.info("resuming from %s", path)
-        return progress, DataPosition(**state.position)
+        return progress, position
 
 
 def not_finite(step: int) -> RunError:

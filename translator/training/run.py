@@ -47,6 +47,7 @@ def train_run(config: Config, stop: StopRequest) -> TrainingOutcome:
     choose_device(config.run.device)  # a missing GPU is better known before the preparation
     run = RunFolder(Path(config.run.directory))
     run.check(config)
+    saved_scores(run)  # a damaged file is better known now than after the training
     with exclusive(run.path) as ours:
         if not ours:
             raise RunError(f"another process is training in {run.path}; wait for it, stop it, or set run.directory")

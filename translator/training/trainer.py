@@ -66,6 +66,7 @@ class Trainer:
             self.progress, self._position = restored
         self._saved_step = self.progress.step if restored is not None else -1
         self._clock = time.monotonic()
+        self._in_step = False
 
     @property
     def finished(self) -> str | None:
@@ -95,8 +96,11 @@ class Trainer:
                 with bar:
                     self._loop(monitor, bar)
             except Interrupted:
-                self._save()
-                LOGGER.info("stopped at step %d; the same command goes on from here", self.progress.step)
+                if self._in_step:  # a second signal tore the step apart: weights and progress no longer agree
+                    LOGGER.info("stopped at once; the same command goes on from step %d", max(0, self._saved_step))
+                else:
+                    self._save()
+                    LOGGER.info("stopped at step %d; the same command goes on from here", self.progress.step)
                 raise
             finally:
                 monitor.hparams(self._config.model_dump(mode="json"), self.progress.last_validation)
@@ -134,12 +138,14 @@ class Trainer:
         """Take one update over the next batches."""
         taken = list(itertools.islice(batches, self._settings.accumulation_steps))
         step = self.progress.step + 1
+        self._in_step = True
         result = take_step(
             self.model, [batch for batch, _ in taken], self._optimizer, step, self._settings, self._arithmetic
         )
         self.progress.step = step
         self.progress.target_tokens += result.target_tokens
         self._position = taken[-1][1]
+        self._in_step = False
         return result
 
     def _log(self, meter: Meter, monitor: Monitor, bar: "tqdm[object]") -> None:
