@@ -14,7 +14,7 @@ def test_every_file_has_its_clause() -> None:
 
 
 def test_every_file_named_is_there() -> None:
-    named = {name for name in re.findall(r"`([a-z_]+\.py)`", README)}
+    named = set(re.findall(r"`([a-z_]+\.py)`", README))
     there = {file.name for file in (ROOT / "translator").rglob("*.py")}
     assert named <= there
 

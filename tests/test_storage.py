@@ -108,7 +108,8 @@ def test_two_processes_that_make_one_folder_take_turns(tmp_path: Path) -> None:
     code = (
         "import sys, time; from pathlib import Path; from translator.storage import new_folder\n"
         "with new_folder(Path(sys.argv[1])) as beside:\n"
-        "    (beside / 'a').write_text(sys.argv[2]); print('in', flush=True); time.sleep(0.5); (beside / 'b').write_text('')"
+        "    (beside / 'a').write_text(sys.argv[2]); print('in', flush=True); time.sleep(0.5)\n"
+        "    (beside / 'b').write_text('')"
     )
     command = [sys.executable, "-c", code, str(tmp_path / "folder")]
     first = subprocess.Popen([*command, "first"], stdout=subprocess.PIPE)

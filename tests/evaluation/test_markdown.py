@@ -5,7 +5,7 @@ import html
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tensorboard.plugin_util import markdown_to_safe_html  # type: ignore[import-untyped]
+from tensorboard.plugin_util import markdown_to_safe_html
 
 from translator.evaluation.markdown import persian, plain, table
 

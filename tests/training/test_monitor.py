@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
-from tensorboard.backend.event_processing.event_accumulator import EventAccumulator  # type: ignore[import-untyped]
-from tensorboard.plugin_util import markdown_to_safe_html  # type: ignore[import-untyped]
-from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData  # type: ignore[import-untyped]
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.plugin_util import markdown_to_safe_html
+from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 
 from translator.errors import StorageError
 from translator.evaluation import TranslatedPair
