@@ -20,8 +20,9 @@ needs_full_device = pytest.mark.skipif(not FULL.exists(), reason="this system ha
 
 @pytest.fixture(autouse=True)
 def own_logger() -> Iterator[None]:
-    """Leave the product's logger as it was."""
+    """Begin without handlers, and leave the logger as it was."""
     before = LOGGER.handlers[:], LOGGER.level, LOGGER.propagate
+    LOGGER.handlers.clear()  # a test before may have left the console on
     yield
     LOGGER.handlers[:], LOGGER.propagate = before[0], before[2]
     LOGGER.setLevel(before[1])

@@ -5,6 +5,7 @@ and SIGTERM after saving.
 """
 
 import argparse
+import io
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -23,6 +24,9 @@ USER_ERROR = 2
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb and return the exit code."""
+    for stream in (sys.stdout, sys.stderr):  # Persian is UTF-8, whatever the locale says
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8")
     log_to_console()
     try:
         with stop_on_signals() as stop:

@@ -158,7 +158,7 @@ def test_no_text_makes_the_loader_crash(text: str) -> None:
         assert str(error)
 
 
-@given(st.text(alphabet="runcopsi.=0123[]{},: \n", max_size=30))
+@given(st.text(alphabet='runcopsi.=0123[]{},: &*!<?\n"\\', max_size=40))
 def test_no_override_makes_the_loader_crash(override: str) -> None:
     try:
         assert isinstance(parse_config(MINIMAL, "r", [override]), Config)

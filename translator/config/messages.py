@@ -69,7 +69,9 @@ def _show(value: Any) -> str:
         return ".nan" if math.isnan(value) else f"{value:+}".replace("+inf", ".inf").replace("-inf", "-.inf")
     if isinstance(value, float) and value.is_integer():
         return f"{value:.0f}"
-    text = repr(value) if isinstance(value, str) else str(value)
+    # Python writes no decimal number of more than 4300 digits; YAML takes one that is written in hexadecimal.
+    huge = isinstance(value, int) and value.bit_length() > 10_000
+    text = repr(value) if isinstance(value, str) else hex(value) if huge else str(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 

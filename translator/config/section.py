@@ -91,5 +91,8 @@ Name = Annotated[
     Field(max_length=60),
     matching(r"\w[\w.-]*", "letters, digits, `_`, `-` and `.`, the first a letter, a digit or `_`"),
 ]
-PositiveInt = Annotated[int, Field(ge=1)]
+PathText = Annotated[str, Field(min_length=1), matching(r"[^\0]*", "a path without NUL characters")]
+_LARGEST_INT = 2**31 - 1
+PositiveInt = Annotated[int, Field(ge=1, le=_LARGEST_INT)]
+Count = Annotated[int, Field(ge=0, le=_LARGEST_INT)]
 Fraction = Annotated[float, Field(ge=0.0, lt=1.0)]

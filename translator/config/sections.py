@@ -8,20 +8,20 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from translator.config import rules
-from translator.config.section import Fraction, PositiveInt, Rule, Section, matching
+from translator.config.section import Count, Fraction, PathText, PositiveInt, Rule, Section, matching
 from translator.config.text_sections import BatchingConfig, CorpusConfig, SourceConfig, SubwordConfig
 
 
 class RunConfig(Section):
     """Where a run lives, what it starts from and what it runs on."""
 
-    directory: str = Field(min_length=1)
+    directory: PathText
     """Run folder; everything a run writes is inside it. Relative to the current folder."""
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 1
     """Seed of initialisation, dropout and batch order."""
-    device: Annotated[str, matching(r"auto|cpu|cuda(:[0-9]+)?", "`auto`, `cpu`, `cuda` or `cuda:N`")] = "auto"
-    """`auto` (a GPU if there is one), `cpu`, `cuda` or `cuda:N`."""
-    threads: Annotated[int, Field(ge=0)] = 0
+    device: Annotated[str, matching(r"auto|cpu|cuda(:[0-9]{1,3})?", "`auto`, `cpu`, `cuda` or `cuda:N`")] = "auto"
+    """`auto` (a GPU if there is one), `cpu`, `cuda` or `cuda:N` (N of three digits at most)."""
+    threads: Annotated[int, Field(ge=0, le=1024)] = 0
     """CPU threads for computing; 0 takes all cores."""
 
 
@@ -30,15 +30,15 @@ class ModelConfig(Section):
 
     rules: ClassVar[tuple[Rule, ...]] = (rules.heads_divide, rules.even_width)
 
-    d_model: PositiveInt = 512
+    d_model: Annotated[int, Field(ge=1, le=65_536)] = 512
     """Width of the residual stream."""
     heads: PositiveInt = 8
     """Attention heads; must divide `d_model`."""
-    encoder_layers: PositiveInt = 6
+    encoder_layers: Annotated[int, Field(ge=1, le=1000)] = 6
     """Encoder blocks."""
-    decoder_layers: PositiveInt = 6
+    decoder_layers: Annotated[int, Field(ge=1, le=1000)] = 6
     """Decoder blocks."""
-    feed_forward: PositiveInt = 2048
+    feed_forward: Annotated[int, Field(ge=1, le=1_000_000)] = 2048
     """Inner width of the feed-forward sublayer."""
     dropout: Fraction = 0.1
     """After each sublayer and after the embedding (Vaswani et al. 2017 §5.4)."""
@@ -52,7 +52,7 @@ class ModelConfig(Section):
     """Activation of the feed-forward sublayer."""
     positions: Literal["sinusoidal", "learned"] = "sinusoidal"
     """How positions are told apart."""
-    max_positions: PositiveInt = 1024
+    max_positions: Annotated[int, Field(ge=1, le=1_000_000)] = 1024
     """Longest sequence, in tokens."""
     tied_embeddings: Literal["none", "target", "all"] = "target"
     """Weights that are one: none; target embedding and output head; both embeddings and the head (joint subwords)."""
@@ -63,25 +63,25 @@ class TrainingConfig(Section):
 
     max_steps: PositiveInt = 100_000
     """Updates of the weights."""
-    max_minutes: Annotated[float, Field(gt=0)] | None = None
+    max_minutes: Annotated[float, Field(gt=0, le=10_000_000)] | None = None
     """Stop after so many minutes of training, all sittings of the run together."""
-    accumulation_steps: PositiveInt = 1
+    accumulation_steps: Annotated[int, Field(ge=1, le=10_000)] = 1
     """Batches whose gradients are added up for one update."""
-    learning_rate: Annotated[float, Field(gt=0)] = 7e-4
+    learning_rate: Annotated[float, Field(gt=0, le=100)] = 7e-4
     """Peak learning rate, reached at the end of the warm-up."""
     schedule: Literal["inverse_sqrt", "cosine", "constant"] = "inverse_sqrt"
     """What follows the warm-up; `cosine` falls to a hundredth of the peak at `max_steps`."""
-    warmup_steps: Annotated[int, Field(ge=0)] = 4000
+    warmup_steps: Count = 4000
     """Updates of linear warm-up."""
     beta1: Fraction = 0.9
     """Adam's first moment."""
     beta2: Fraction = 0.98
     """Adam's second moment."""
-    weight_decay: Annotated[float, Field(ge=0)] = 0.0
+    weight_decay: Annotated[float, Field(ge=0, le=100)] = 0.0
     """Decoupled weight decay of AdamW, on matrices only."""
     label_smoothing: Fraction = 0.1
     """Share of each label's probability that is spread over the vocabulary."""
-    gradient_clip: Annotated[float, Field(gt=0)] | None = 1.0
+    gradient_clip: Annotated[float, Field(gt=0, le=1_000_000_000)] | None = 1.0
     """Largest L2 norm of the whole gradient."""
     precision: Literal["auto", "float32", "bf16"] = "auto"
     """`bf16` computes under autocast with float32 weights; `auto` does so on a GPU that has it."""
@@ -93,7 +93,7 @@ class TrainingConfig(Section):
     """Steps between two validations."""
     validation_sentences: PositiveInt = 500
     """Sentences translated and scored at each validation (the loss takes them all)."""
-    sample_translations: Annotated[int, Field(ge=0)] = 5
+    sample_translations: Count = 5
     """Of these, how many are shown in TensorBoard."""
     checkpoint_every: PositiveInt = 1000
     """Steps between two checkpoints; a validation always makes one."""
@@ -110,11 +110,11 @@ class SearchConfig(Section):
 
     method: Literal["greedy", "beam"] = "beam"
     """Algorithm."""
-    beam_size: PositiveInt = 5
+    beam_size: Annotated[int, Field(ge=1, le=1000)] = 5
     """Hypotheses kept per sentence by beam search."""
-    length_penalty: Annotated[float, Field(ge=0)] = 1.0
+    length_penalty: Annotated[float, Field(ge=0, le=10)] = 1.0
     """Alpha of Wu et al. 2016 §7: scores are divided by ((5 + length) / 6) ** alpha."""
-    max_length_ratio: Annotated[float, Field(gt=0)] = 2.0
+    max_length_ratio: Annotated[float, Field(gt=0, le=100)] = 2.0
     """Longest output, as a multiple of the source's tokens, ten tokens added."""
     batch_size: PositiveInt = 64
     """Sentences searched together."""

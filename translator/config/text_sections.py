@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from translator.config import rules
-from translator.config.section import Name, PositiveInt, Rule, Section
+from translator.config.section import Count, Name, PathText, PositiveInt, Rule, Section
 
 
 class SourceConfig(Section):
@@ -15,15 +15,15 @@ class SourceConfig(Section):
 
     name: Name
     """Short name, used for file names, test sets and reports."""
-    path: str | None = None
+    path: PathText | None = None
     """A zip archive or a two-column TSV (English, tab, Persian; `.gz` allowed)."""
-    source_path: str | None = None
+    source_path: PathText | None = None
     """English file (plain or `.gz`), with `target_path`, instead of `path`."""
-    target_path: str | None = None
+    target_path: PathText | None = None
     """Persian file (plain or `.gz`)."""
-    source_member: str | None = None
+    source_member: PathText | None = None
     """Name of the English member of a zip; recognised when left out."""
-    target_member: str | None = None
+    target_member: PathText | None = None
     """Name of the Persian member of a zip; recognised when left out."""
     max_pairs: PositiveInt | None = None
     """Read only the first N pairs."""
@@ -61,7 +61,7 @@ class FilterConfig(Section):
     """Longest side, in words."""
     max_characters: PositiveInt | None = 1000
     """Longest side, in characters."""
-    max_length_ratio: Annotated[float, Field(gt=1.0)] | None = 4.0
+    max_length_ratio: Annotated[float, Field(gt=1.0, le=1_000_000)] | None = 4.0
     """Longer side over shorter side, in characters, once the longer has 20 or more."""
     min_source_script: Annotated[float, Field(ge=0.0, le=1.0)] | None = 0.5
     """Smallest share of Latin letters among the letters of the English side."""
@@ -76,13 +76,13 @@ class SplitConfig(Section):
 
     method: Literal["block", "hash"] = "block"
     """`block`: runs of neighbouring lines are held out; `hash`: single pairs, chosen by a seeded hash of the source."""
-    validation: Annotated[int, Field(ge=0)] = 1000
+    validation: Count = 1000
     """Pairs held out of each source for validation."""
-    test: Annotated[int, Field(ge=0)] = 1000
+    test: Count = 1000
     """Pairs held out of each source for testing."""
     block_size: PositiveInt | None = None
     """Pairs in a block; blocks are drawn by seed until a split is full. `null`: one run at the end of the source."""
-    seed: Annotated[int, Field(ge=0)] = 1
+    seed: Annotated[int, Field(ge=0, le=2**63)] = 1
     """Seed of the split; kept apart from `run.seed` so that runs share their test set."""
 
 
@@ -99,7 +99,7 @@ class CorpusConfig(Section):
     """Rules that drop pairs."""
     split: SplitConfig = SplitConfig()
     """Training, validation and test parts."""
-    prepared_directory: str = "data/prepared"
+    prepared_directory: PathText = "data/prepared"
     """Where prepared data are kept, under a fingerprint of all that made them."""
 
 
@@ -129,7 +129,7 @@ class BatchingConfig(Section):
 
     tokens_per_batch: PositiveInt = 4096
     """Positions of a batch, on its larger side, padding included."""
-    max_length: Annotated[int, Field(ge=2)] = 256
+    max_length: Annotated[int, Field(ge=2, le=1_000_000)] = 256
     """Longest side of a training pair, in tokens with SOS or EOS; longer pairs are left out, counted and reported."""
     max_sentences: PositiveInt | None = None
     """Rows of a batch at most."""

@@ -1,5 +1,6 @@
 """Everything that TensorBoard shows; the only file that knows TensorBoard."""
 
+import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -76,7 +77,7 @@ class Monitor:
         named = {f"validation/{name}": value for name, value in metrics.items()}
         file_writer: Any = self._writer.file_writer
         settings = {
-            key: value if isinstance(value, bool | int | float | str) else str(value)
+            key: value if isinstance(value, bool | int | float | str) else json.dumps(value)
             for key, value in flatten(config).items()
         }
         with storage_errors(self._folder):
