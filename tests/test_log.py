@@ -65,6 +65,7 @@ def test_a_full_disk_is_said_once_and_stops_nothing(capsys: pytest.CaptureFixtur
 
 def test_a_bug_in_a_message_keeps_its_traceback(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     LOGGER.propagate = False
+    LOGGER.handlers.clear()  # pytest's own handler, which raises
     with log_to_file(tmp_path / "log.txt"):
         LOGGER.log(logging.INFO, "%d steps", "three")
     assert "TypeError" in capsys.readouterr().err

@@ -77,7 +77,8 @@ class Monitor:
         named = {f"validation/{name}": value for name, value in metrics.items()}
         file_writer: Any = self._writer.file_writer
         settings = {
-            key: value if isinstance(value, bool | int | float | str) else json.dumps(value)
+            # A truth value or null as text: TensorBoard would show 1.0000, or nothing.
+            key: json.dumps(value) if isinstance(value, bool | list | None) else value
             for key, value in flatten(config).items()
         }
         with storage_errors(self._folder):
