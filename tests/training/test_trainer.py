@@ -324,3 +324,9 @@ def test_a_checkpoint_without_its_generators_is_refused(tiny: Any, monkeypatch: 
         run(tiny())
     with pytest.raises(CheckpointError, match=r"lacks what training needs.*delete it to go on"):
         run(tiny("training.max_steps=20"))
+
+
+def test_bf16_autocast_trains_with_float32_weights(tiny: Any) -> None:
+    outcome = run(tiny("training.precision=bf16"))
+    assert outcome.progress.last_validation["loss"] < 5
+    assert {tensor.dtype for tensor in final(tiny()).values()} == {torch.float32}

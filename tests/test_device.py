@@ -1,0 +1,53 @@
+"""Devices and precision are chosen by what is there, and what is not there is said."""
+
+import pytest
+import torch
+
+from translator.device import Arithmetic, choose_device
+from translator.errors import ConfigError
+
+CPU = torch.device("cpu")
+
+
+def pretend(monkeypatch: pytest.MonkeyPatch, gpus: int, bf16: bool = True) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: gpus > 0)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation=True: bf16)
+
+
+def test_auto_takes_a_gpu_if_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend(monkeypatch, gpus=0)
+    assert choose_device("auto") == CPU
+    pretend(monkeypatch, gpus=2)
+    assert choose_device("auto").type == "cuda"
+    assert choose_device("cpu") == CPU
+    assert choose_device("cuda:1") == torch.device("cuda:1")
+
+
+def test_a_gpu_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend(monkeypatch, gpus=0)
+    with pytest.raises(ConfigError, match=r"torch finds no CUDA GPU here; use run\.device=cpu or auto"):
+        choose_device("cuda")
+    pretend(monkeypatch, gpus=2)
+    with pytest.raises(ConfigError, match=r"run\.device is `cuda:2`, but there are only 2 GPUs"):
+        choose_device("cuda:2")
+
+
+def test_precision(monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu = torch.device("cuda")
+    pretend(monkeypatch, gpus=1, bf16=True)
+    assert Arithmetic.choose(gpu, "auto").precision == "bf16"
+    assert Arithmetic.choose(CPU, "auto").precision == "float32"
+    assert Arithmetic.choose(CPU, "bf16").precision == "bf16"
+    pretend(monkeypatch, gpus=1, bf16=False)
+    assert Arithmetic.choose(gpu, "auto").precision == "float32"
+    with pytest.raises(ConfigError, match="this GPU has none; use float32 or auto"):
+        Arithmetic.choose(gpu, "bf16")
+
+
+def test_autocast_computes_products_in_bf16_and_only_then() -> None:
+    weights = torch.ones(2, 2)
+    with Arithmetic(CPU, "bf16").autocast():
+        assert (weights @ weights).dtype == torch.bfloat16
+    with Arithmetic(CPU, "float32").autocast():
+        assert (weights @ weights).dtype == torch.float32

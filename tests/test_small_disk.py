@@ -1,0 +1,74 @@
+"""Disks that are full or may not be written: one message, nothing half there, and the next try works."""
+
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from translator.cli import main
+
+Mount = Callable[[str], Path]
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Mount]:
+    """Mount a file system in memory with the given options; only root may."""
+    place = tmp_path / "disk"
+    place.mkdir()
+
+    def mount(options: str) -> Path:
+        command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(place)]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        except FileNotFoundError:
+            pytest.skip("there is no mount command here")
+        if done.returncode:
+            pytest.skip(f"a small file system cannot be mounted here: {done.stderr.strip()}")
+        return place
+
+    yield mount
+    subprocess.run(["umount", str(place)], capture_output=True, check=False)
+
+
+def train(recipe: Path, capsys: pytest.CaptureFixture[str], *overrides: str) -> tuple[int, str]:
+    sets = [part for override in overrides for part in ("--set", override)]
+    code = main(["train", "--config", str(recipe), *sets])
+    errors = capsys.readouterr().err
+    return code, errors[errors.rfind("translator: ") :]
+
+
+@pytest.mark.parametrize("size", ["8k", "64k"])
+def test_a_full_disk_under_the_prepared_data(
+    size: str, small_disk: Mount, tiny_recipe: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    disk = small_disk(f"size={size}")
+    code, message = train(tiny_recipe, capsys, f"corpus.prepared_directory={disk}/prepared")
+    assert code == 2
+    assert "the disk is full; free some space" in message
+    subprocess.run(["mount", "-o", "remount,size=20m", str(disk)], check=True)
+    assert train(tiny_recipe, capsys, f"corpus.prepared_directory={disk}/prepared")[0] == 0
+
+
+def test_a_disk_that_fills_in_the_middle_of_training(
+    small_disk: Mount, tiny_recipe: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    disk = small_disk("size=700k")
+    code, message = train(tiny_recipe, capsys, f"run.directory={disk}/run", "training.max_steps=400")
+    assert code == 2
+    assert "the disk is full; free some space" in message
+    left = [path.name for path in (disk / "run" / "checkpoints").iterdir()]
+    assert not [name for name in left if name.startswith(".")], "nothing half-written"
+    subprocess.run(["mount", "-o", "remount,size=20m", str(disk)], check=True)
+    code, _ = train(tiny_recipe, capsys, f"run.directory={disk}/run", "training.max_steps=20")
+    assert code == 0
+
+
+@pytest.mark.parametrize("key", ["run.directory", "corpus.prepared_directory"])
+def test_a_disk_that_may_not_be_written(
+    key: str, small_disk: Mount, tiny_recipe: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    disk = small_disk("ro")
+    code, message = train(tiny_recipe, capsys, f"{key}={disk}/folder")
+    assert code == 2
+    assert "the file system is read-only; choose a folder on a writable one" in message
