@@ -1,0 +1,141 @@
+"""A run that is stopped and goes on ends in the same bits as one that was not."""
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from tiny_runs import assert_same_bits, final, run
+
+from translator.checkpoint import find_checkpoint, load_checkpoint, steps_saved
+from translator.data import DataPosition
+from translator.errors import CheckpointError, Interrupted, RunError
+from translator.run_folder import RunFolder
+from translator.signals import stop_on_signals
+from translator.training.keeper import Keeper
+from translator.training.run import train_run
+from translator.training.step import take_step
+from translator.training.validation import Validator
+
+
+def stop_at_step(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
+    """Send SIGTERM to ourselves in the middle of one training step."""
+
+    def step_with_a_signal(*arguments: Any) -> object:
+        if arguments[3] == step:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return take_step(*arguments)
+
+    monkeypatch.setattr("translator.training.trainer.take_step", step_with_a_signal)
+
+
+@pytest.mark.parametrize("step", [1, 5, 6, 11])
+def test_resumed_equals_uninterrupted(tiny: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, step: int) -> None:
+    whole = tiny(f"run.directory={tmp_path}/whole", "training.accumulation_steps=2")
+    run(whole)
+    halved = tiny(f"run.directory={tmp_path}/halved", "training.accumulation_steps=2")
+    with monkeypatch.context() as patch:
+        stop_at_step(patch, step)
+        with pytest.raises(Interrupted), stop_on_signals() as stop:
+            train_run(halved, stop)
+    folder = RunFolder(Path(halved.run.directory)).checkpoints_folder
+    assert steps_saved(folder)[-1] == step, "the stop saved the step it interrupted"
+    outcome = run(halved)
+    assert outcome.progress.sittings == 2
+    assert_same_bits(final(halved), final(whole))
+
+
+def test_a_stop_during_validation_saves_and_the_validation_is_made_up(
+    tiny: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    whole = tiny(f"run.directory={tmp_path}/whole")
+    expected = run(whole).progress
+    halved = tiny(f"run.directory={tmp_path}/halved")
+    original = Validator._loss
+
+    def loss_with_a_signal(self: Validator, model: Any) -> float:
+        os.kill(os.getpid(), signal.SIGINT)
+        return original(self, model)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Validator, "_loss", loss_with_a_signal)
+        with pytest.raises(Interrupted), stop_on_signals() as stop:
+            train_run(halved, stop)
+    state = load_checkpoint(find_checkpoint(RunFolder(tmp_path / "halved").checkpoints_folder, "last")).state
+    assert (state.step, state.progress["validated_step"]) == (6, 0)
+    progress = run(halved).progress
+    assert_same_bits(final(halved), final(whole))
+    assert progress.best_step == expected.best_step
+    assert progress.best_score == expected.best_score
+
+
+def test_same_seed_same_bits_and_another_seed_other_bits(tiny: Any, tmp_path: Path) -> None:
+    configs = [
+        tiny(f"run.directory={tmp_path}/{name}", f"run.seed={seed}") for name, seed in (("a", 3), ("b", 3), ("c", 4))
+    ]
+    for config in configs:
+        run(config)
+    assert_same_bits(final(configs[0]), final(configs[1]))
+    assert any(not torch.equal(final(configs[0])[key], value) for key, value in final(configs[2]).items())
+
+
+def test_a_signal_during_the_last_save_is_not_lost(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    original = Keeper.save
+
+    def save_with_a_signal(self: Keeper, progress: Any, position: DataPosition) -> None:
+        original(self, progress, position)
+        if progress.step == 12:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(Keeper, "save", save_with_a_signal)
+    with pytest.raises(Interrupted), stop_on_signals() as stop:
+        train_run(tiny(), stop)
+
+
+def test_a_second_signal_in_a_step_saves_nothing_torn(
+    tiny: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    whole = tiny(f"run.directory={tmp_path}/whole")
+    run(whole)
+    torn = tiny(f"run.directory={tmp_path}/torn")
+
+    def step_with_two_signals(*arguments: Any) -> object:
+        result = take_step(*arguments)
+        if arguments[3] == 6:
+            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), signal.SIGINT)
+        return result
+
+    with monkeypatch.context() as patch:
+        patch.setattr("translator.training.trainer.take_step", step_with_two_signals)
+        with pytest.raises(Interrupted), stop_on_signals() as stop:
+            train_run(torn, stop)
+    assert steps_saved(RunFolder(tmp_path / "torn").checkpoints_folder) == [4], "the last whole checkpoint"
+    run(torn)
+    assert_same_bits(final(torn), final(whole))
+
+
+def test_a_truncated_checkpoint_is_one_clear_message(tiny: Any) -> None:
+    outcome = run(tiny())
+    model = outcome.run.checkpoints_folder / "step-000012" / "model.safetensors"
+    model.write_bytes(model.read_bytes()[:-100])
+    with pytest.raises(CheckpointError, match=r"damaged checkpoint: .*model\.safetensors is not what was written"):
+        run(tiny("training.max_steps=20"))
+
+
+def test_a_checkpoint_without_its_generators_is_refused(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("translator.training.keeper.random_numbers", dict)
+        run(tiny())
+    with pytest.raises(CheckpointError, match=r"lacks what training needs.*delete it to go on"):
+        run(tiny("training.max_steps=20"))
+
+
+def test_a_changed_corpus_is_noticed(tiny: Any, tmp_path: Path) -> None:
+    run(tiny())
+    with (tmp_path / "toy.tsv").open("a", encoding="utf-8") as corpus:
+        corpus.write("zebra\tzebra\n")
+    with pytest.raises(RunError, match="the corpus or its preparation has changed"):
+        run(tiny("training.max_steps=20"))
