@@ -13,6 +13,7 @@ LAYERS = [
     "prepared",
     "text_table",
     "progress",
+    "workers",
     "log",
     "signals",
     "config",

@@ -20,6 +20,7 @@ CHANGEABLE = frozenset(
         "run.device",
         "run.threads",
         "corpus.prepared_directory",
+        "corpus.workers",
         "training.max_steps",
         "training.max_minutes",
         "training.log_every",

@@ -1,5 +1,6 @@
 """Configuration: the sections, and how a YAML file with overrides becomes one validated, frozen `Config`."""
 
+from translator.config.cleaning_sections import FilterConfig, NormalizationConfig
 from translator.config.loader import load_config, parse_config, resolved_yaml
 from translator.config.sections import (
     Config,
@@ -13,8 +14,6 @@ from translator.config.sections import (
 from translator.config.text_sections import (
     BatchingConfig,
     CorpusConfig,
-    FilterConfig,
-    NormalizationConfig,
     SourceConfig,
     SplitConfig,
     SubwordConfig,

@@ -1,26 +1,30 @@
-"""The sections about text: where it comes from, how it is cleaned, split, cut into subwords and batched."""
+"""The sections about text: where it comes from, how it is split, cut into subwords and batched."""
 
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from translator.config import rules
-from translator.config.section import Count, Name, PathText, PositiveInt, Rule, Section
+from translator.config.cleaning_sections import FilterConfig, NormalizationConfig
+from translator.config.section import Count, Fraction, Name, PathText, PositiveInt, Rule, Section
 
 
 class SourceConfig(Section):
-    """One parallel corpus, read in place: a zip, a two-column TSV, or two files; any of them may be gzipped."""
+    """One parallel corpus, read in place: a zip, a two-column TSV, two files, or a folder of these.
+
+    Any file but a zip may be compressed with gzip, xz or zstd.
+    """
 
     rules: ClassVar[tuple[Rule, ...]] = (rules.one_layout, rules.both_members, rules.members_of_a_zip)
 
     name: Name
     """Short name, used for file names, test sets and reports."""
     path: PathText | None = None
-    """A zip archive or a two-column TSV (English, tab, Persian; `.gz` allowed)."""
+    """A zip archive, a two-column TSV (English, tab, Persian), or a folder of zips, TSVs and pairs of files."""
     source_path: PathText | None = None
-    """English file (plain or `.gz`), with `target_path`, instead of `path`."""
+    """English file, with `target_path`, instead of `path`."""
     target_path: PathText | None = None
-    """Persian file (plain or `.gz`)."""
+    """Persian file."""
     source_member: PathText | None = None
     """Name of the English member of a zip; recognised when left out."""
     target_member: PathText | None = None
@@ -29,46 +33,12 @@ class SourceConfig(Section):
     """Read only the first N pairs."""
     use: Literal["auto", "train", "validation", "test"] = "auto"
     """`auto` splits this source as `corpus.split` says; otherwise all of it goes into the named split."""
+    weight: Annotated[float, Field(gt=0, le=1_000_000)] = 1.0
+    """How often a training pair of this source is drawn, compared with one of weight 1 (see `batching.temperature`)."""
+    invalid_utf8: Literal["error", "drop"] = "error"
+    """What to do about a line that is not UTF-8: stop and say where, or drop its pair and count it."""
     obtain: str | None = None
     """What to tell a person when the file is missing: where to get it and where to put it."""
-
-
-class NormalizationConfig(Section):
-    """Which rules of the normalizer are applied, to the corpus and at inference alike."""
-
-    arabic_letters: bool = True
-    """Arabic yeh and kaf become the Persian letters (Persian side)."""
-    presentation_forms: bool = True
-    """Ligatures and shaped letters become plain letters (Persian side)."""
-    tatweel: bool = True
-    """The stretching stroke U+0640 is removed (Persian side)."""
-    zero_width: bool = True
-    """Invisible characters other than ZWNJ are removed, and ZWNJ is kept only between letters."""
-    spaces: bool = True
-    """Every kind of white space becomes one plain space, and none stays at the ends."""
-    punctuation_spacing: bool = True
-    """No space before closing or after opening punctuation: text that a tokenizer took apart is joined again."""
-    digits: Literal["keep", "persian", "ascii"] = "persian"
-    """Digits of the Persian side; digits glued to Latin letters stay as they are."""
-    vowel_marks: Literal["keep", "strip"] = "strip"
-    """Short-vowel marks of the Persian side; the tanwin of لطفاً is spelling and always stays."""
-
-
-class FilterConfig(Section):
-    """Which pairs are dropped; `null` (or `false`) switches a filter off. Measured on normalized text."""
-
-    max_words: PositiveInt | None = 100
-    """Longest side, in words."""
-    max_characters: PositiveInt | None = 1000
-    """Longest side, in characters."""
-    max_length_ratio: Annotated[float, Field(gt=1.0, le=1_000_000)] | None = 4.0
-    """Longer side over shorter side, in characters, once the longer has 20 or more."""
-    min_source_script: Annotated[float, Field(ge=0.0, le=1.0)] | None = 0.5
-    """Smallest share of Latin letters among the letters of the English side."""
-    min_target_script: Annotated[float, Field(ge=0.0, le=1.0)] | None = 0.5
-    """Smallest share of Arabic-script letters among the letters of the Persian side."""
-    duplicates: bool = True
-    """Drop a pair that was seen before (compared without case, punctuation and ZWNJ)."""
 
 
 class SplitConfig(Section):
@@ -101,6 +71,8 @@ class CorpusConfig(Section):
     """Training, validation and test parts."""
     prepared_directory: PathText = "data/prepared"
     """Where prepared data are kept, under a fingerprint of all that made them."""
+    workers: Annotated[int, Field(ge=0, le=1024)] = 0
+    """Processes that clean text; 0 takes one a core when the corpus is large. The result does not depend on it."""
 
 
 class SubwordConfig(Section):
@@ -116,10 +88,16 @@ class SubwordConfig(Section):
     """One model for both languages instead of one each."""
     character_coverage: Annotated[float, Field(gt=0.9, le=1.0)] = 0.9999
     """Share of all characters that must be in the vocabulary."""
-    byte_fallback: bool = False
-    """Spell unknown characters as bytes (256 pieces of the vocabulary), so that no input is ever unknown."""
-    max_training_sentences: PositiveInt = 1_000_000
-    """Sentences that the model is trained on, spread evenly over the corpus."""
+    byte_fallback: bool | None = None
+    """Spell unknown characters as bytes (256 pieces), so that no input is ever unknown. `null`: yes, but for `char` and
+    vocabularies of less than 1,000 pieces."""
+    max_training_sentences: PositiveInt = 200_000
+    """Sentences that a model is trained on at most, drawn at random from each side."""
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = 1
+    """Seed of that draw."""
+    sampling: Fraction = 0.0
+    """Subword regularization in training: draw the pieces anew in each epoch. The smoothing of unigram sampling (Kudo
+    2018 §3, say 0.2; smaller is wilder) or the dropout of BPE merges (Provilkov et al. 2020, say 0.1); 0 is off."""
 
 
 class BatchingConfig(Section):
@@ -133,3 +111,5 @@ class BatchingConfig(Section):
     """Longest side of a training pair, in tokens with SOS or EOS; longer pairs are left out, counted and reported."""
     max_sentences: PositiveInt | None = None
     """Rows of a batch at most."""
+    temperature: Annotated[float, Field(ge=1.0, le=1000)] = 1.0
+    """Evens out sources of unlike size: an epoch draws from each as much as weight × pairs ^ (1 / temperature) says."""

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from translator.corpus.layouts import choose_members
+from translator.corpus.sources.layouts import choose_members
 from translator.errors import CorpusError
 
 ARCHIVE = Path("corpus.zip")

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from translator.corpus.code_page import CharacterTable
+from translator.corpus.normalize.code_page import CharacterTable
 
 IMAGES = {"ي": "ی", "a": "b", "b": "", "ک": "long", "z": "☃", "☃": "q", "۱": "1", "\u200c": "", "é": "ё"}
 TEXTS = st.text(st.one_of(st.sampled_from("abczيیکۀ۱1☃\u200cé؟ \n"), st.characters(exclude_categories=["Cs"])))

@@ -5,7 +5,7 @@ import unicodedata
 
 import pytest
 
-from translator.corpus import characters
+from translator.corpus.normalize import characters
 
 EVERY_CHARACTER = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000]
 

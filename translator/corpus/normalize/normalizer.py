@@ -1,12 +1,11 @@
 """The normalizer: one spelling for what is written in several ways, the same in training and at inference."""
 
-import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Final
 
 from translator.config import NormalizationConfig
-from translator.corpus import characters, spacing
-from translator.corpus.code_page import CharacterTable
+from translator.corpus.normalize import characters, spacing
+from translator.corpus.normalize.code_page import CharacterTable
 
 NORMALIZER_VERSION: Final[int] = 1
 """Raised whenever a rule changes what it does; a model is used with the normalizer it was trained with."""
@@ -77,49 +76,15 @@ class Normalizer:
 
 def _table(rules: Sequence[Rule]) -> list[Rule]:
     """Return one table that does what `rules`, each made for single characters, do one after another."""
-    return [CharacterTable(_each_character(rules))] if rules else []
+    return [CharacterTable(each_character(rules))] if rules else []
 
 
-def _each_character(rules: Sequence[Rule]) -> Rule:
+def each_character(rules: Sequence[Rule]) -> Rule:
+    """Return the function that gives a character what `rules` make of it, one after another."""
+
     def image(text: str) -> str:
         for rule in rules:
             text = "".join(map(rule, text))  # a rule may have made several characters of one, or none
         return text
 
     return image
-
-
-_FOLDED_LETTERS: Final = {"ة": "ه", "ە": "ه", "ہ": "ه", "ھ": "ه"}
-
-
-def _bare(character: str) -> str:
-    """É → e, ﻻ → لا, ² → 2: compatibility characters apart, without case."""
-    return unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", character).casefold())
-
-
-def _essential(character: str) -> str:
-    """Letters and digits stay, with one form for the letters that Arabic, Urdu and Kurdish write another way."""
-    return _FOLDED_LETTERS.get(character, character) if character.isalnum() else ""
-
-
-_fold_characters: Final = CharacterTable(
-    _each_character(
-        (
-            characters.presentation_forms,
-            _bare,
-            characters.tatweel,
-            characters.arabic_letters,
-            characters.ascii_digits,
-            _essential,
-        )
-    )
-)
-
-
-def fold(text: str) -> str:
-    """Return the key under which texts are compared for duplicates and leaks.
-
-    Case, punctuation, white space, ZWNJ, diacritics and the variants of letters and digits are folded away; of a text
-    that is nothing else, the words are kept as they are.
-    """
-    return _fold_characters(text) or " ".join(text.split())

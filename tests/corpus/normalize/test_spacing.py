@@ -2,7 +2,7 @@
 
 import pytest
 
-from translator.corpus.spacing import (
+from translator.corpus.normalize.spacing import (
     compose_hamza,
     convert_digits,
     english_contractions,

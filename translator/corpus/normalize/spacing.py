@@ -6,7 +6,7 @@ Before → after, for each rule, stands in its docstring; ␣ is a space and | a
 import re
 from typing import Final
 
-from translator.corpus.characters import VOWEL_MARKS, persian_digits
+from translator.corpus.normalize.characters import VOWEL_MARKS, persian_digits
 
 ZWNJ: Final = "\u200c"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from translator.config import SourceConfig
-from translator.corpus.layouts import is_zip, open_file, open_members
+from translator.corpus.sources.layouts import is_zip, open_file, open_members
 from translator.errors import CorpusError
 
 _BOM: Final = b"\xef\xbb\xbf"

@@ -1,0 +1,84 @@
+"""The sections about cleaning: which rules the normalizer applies, and which pairs are dropped."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from translator.config.section import PositiveInt, Section
+
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
+Ratio = Annotated[float, Field(gt=1.0, le=1_000_000)]
+
+
+class NormalizationConfig(Section):
+    """Which rules of the normalizer are applied, to the corpus and at inference alike."""
+
+    mojibake: bool = True
+    """Text that was decoded with the wrong character set is repaired where that is certain: Ø³Ù„Ø§Ù… becomes سلام."""
+    presentation_forms: bool = True
+    """Ligatures and shaped letters become plain letters (Persian side)."""
+    arabic_letters: bool = True
+    """Arabic yeh and kaf become the Persian letters (Persian side)."""
+    teh_marbuta: bool = False
+    """ة becomes ه (Persian side); off, because Persian books also write it on purpose."""
+    hamza: bool = True
+    """A letter followed by a combining madda or hamza becomes one letter (Persian side)."""
+    tatweel: bool = True
+    """The stretching stroke U+0640 is removed (Persian side)."""
+    vowel_marks: Literal["keep", "strip"] = "strip"
+    """Short-vowel marks of the Persian side; the tanwin of لطفاً is spelling and always stays."""
+    digits: Literal["keep", "persian", "ascii"] = "persian"
+    """Digits of the Persian side; digits glued to Latin letters stay as they are."""
+    zero_width: bool = True
+    """Controls, direction marks and other invisible characters are removed; ZWNJ is not one of them."""
+    zwnj: bool = True
+    """ZWNJ is kept only between two letters, and only one."""
+    spaces: bool = True
+    """Every kind of white space becomes one plain space, and none stays at the ends."""
+    quotes: bool = True
+    """One kind of quotation marks and apostrophes for each language."""
+    dashes: bool = True
+    """One hyphen, one dash."""
+    punctuation_spacing: bool = True
+    """No space before closing or after opening punctuation: text that a tokenizer took apart is joined again."""
+    contractions: bool = True
+    """English endings that a tokenizer cut off are joined: it 's becomes it's (English side)."""
+    orthography: bool = False
+    """Prefixes and suffixes written apart are joined by ZWNJ: می روم, کتاب ها, بزرگ تر (Persian side)."""
+
+
+class FilterConfig(Section):
+    """Which pairs are dropped; `null` (or `false`) switches a filter off. Measured on normalized text."""
+
+    replacement_character: bool = True
+    """Drop a pair with U+FFFD, which stands where a character was lost."""
+    max_words: PositiveInt | None = 100
+    """Longest side, in words."""
+    max_characters: PositiveInt | None = 1000
+    """Longest side, in characters."""
+    max_length_ratio: Ratio | None = 4.0
+    """Longer side over shorter side, in characters, once the longer has 20 or more."""
+    max_word_ratio: Ratio | None = 4.0
+    """The same in words, once the longer has 8 or more."""
+    min_source_script: Share | None = 0.5
+    """Smallest share of Latin letters among the letters of the English side."""
+    min_target_script: Share | None = 0.5
+    """Smallest share of Arabic-script letters among the letters of the Persian side."""
+    max_arabic: Share | None = 0.5
+    """Largest share of words on the Persian side that are Arabic by their letters and endings, not Persian."""
+    max_untranslated: Share | None = 0.8
+    """Largest share of the words of one side that stand unchanged on the other."""
+    min_number_agreement: Share | None = 0.5
+    """Smallest share of the numbers in digits that both sides have in common, where both sides have some."""
+    max_markup: Share | None = 0.5
+    """Largest share of characters of a side that are in web addresses, tags and entities."""
+    max_repetition: Share | None = 0.5
+    """Largest share of the words of a side that repeat what it has said already."""
+    duplicates: bool = True
+    """Drop a pair that was seen before (compared without case, punctuation and ZWNJ)."""
+    near_duplicates: Share | None = 0.9
+    """Drop a pair that shares at least this share of its character 5-grams with an earlier pair (Jaccard)."""
+    max_same_source: PositiveInt | None = 10
+    """Pairs that may share one English side."""
+    max_same_target: PositiveInt | None = 10
+    """Pairs that may share one Persian side."""

@@ -1,0 +1,84 @@
+"""Work spread over processes, with results in the order of the work: what comes out does not depend on how many."""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any, Final, TypeVar
+
+from translator.errors import StorageError
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_WAITING: Final = 2
+"""Items handed out ahead for each process: enough that none waits, few enough that memory stays flat."""
+
+_function: Callable[[Any], Any]
+"""Of a worker process: what it does to each item."""
+
+
+def available_cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def map_in_order(
+    setup: Callable[[], Callable[[Item], Result]], items: Iterable[Item], processes: int
+) -> Iterator[Result]:
+    """Yield `setup()(item)` for each item, in order; with one process all is done in this one.
+
+    Args:
+        setup: called once in each process; it returns the function that does the work. It, the items and the results
+            are pickled, so `setup` is a function or a class of a module, or a `functools.partial` of one.
+        items: taken a few ahead of what is yielded, never all at once.
+        processes: how many work side by side.
+
+    Raises:
+        StorageError: a process was killed, most likely because memory ran out.
+        Exception: whatever the work raises, at the place of its item.
+    """
+    if processes <= 1:
+        yield from map(setup(), items)
+        return
+    # Not forked: this process may have threads (torch, TensorBoard), and those do not survive a fork.
+    context = multiprocessing.get_context("spawn")
+    executor = ProcessPoolExecutor(processes, context, initializer=_start, initargs=(setup,))
+    try:
+        waiting: deque[Future[Result]] = deque()
+        for item in items:
+            waiting.append(executor.submit(_work, item))
+            if len(waiting) > _WAITING * processes:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    except BrokenProcessPool as error:
+        raise StorageError(
+            "a process that cleans text was killed, most likely because memory ran out; set `corpus.workers: 1`, or "
+            "close other programs (a script of your own must start its work under `if __name__ == '__main__':`)"
+        ) from error
+    finally:
+        executor.shutdown(wait=True, cancel_futures=True)
+
+
+def _start(setup: Callable[[], Callable[[Any], Any]]) -> None:
+    """Make a new process ready: it leaves Ctrl-C to its parent, and ends with it, however that ends."""
+    global _function
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    _function = setup()
+
+
+def _end_with(parent: Any) -> None:
+    parent.join()
+    os._exit(1)
+
+
+def _work(item: Any) -> Any:
+    return _function(item)
