@@ -12,6 +12,8 @@ LAYERS = [
     "storage",
     "prepared",
     "text_table",
+    "pages",
+    "stages",
     "progress",
     "workers",
     "log",

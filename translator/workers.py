@@ -18,6 +18,9 @@ Result = TypeVar("Result")
 _WAITING: Final = 2
 """Items handed out ahead for each process: enough that none waits, few enough that memory stays flat."""
 
+_WORTH_WHILE: Final = 4 << 20
+"""Bytes of files below which starting processes takes longer than they save (about a second each)."""
+
 _function: Callable[[Any], Any]
 """Of a worker process: what it does to each item."""
 
@@ -25,6 +28,13 @@ _function: Callable[[Any], Any]
 def available_cores() -> int:
     """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def processes_for(setting: int, bytes_of_work: int) -> int:
+    """Return the number of processes for `corpus.workers: setting`; 0 is one a core, and just one for little work."""
+    if setting:
+        return setting
+    return available_cores() if bytes_of_work >= _WORTH_WHILE else 1
 
 
 def map_in_order(
