@@ -12,6 +12,7 @@ BEAM   ?=
 CHECKPOINT ?=
 TEXT   ?=
 PORT   ?= 6006
+DATASET ?=
 
 BIN  := $(VENV)/bin
 SETS := $(foreach override,$(SET),--set '$(override)')
@@ -21,7 +22,7 @@ SEARCH_FLAGS := $(if $(SEARCH),--search '$(SEARCH)') $(if $(BEAM),--beam '$(BEAM
 unexport TEXT
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev prepare train evaluate translate tensorboard sample test check format lint types bench clean
+.PHONY: help install install-dev download prepare train evaluate translate tensorboard sample test check format lint types bench clean
 
 help:  ## show this list
 	@echo 'make TARGET [NAME=value ...]'
@@ -48,6 +49,9 @@ $(VENV)/.installed-dev: pyproject.toml constraints.txt | $(BIN)/python
 install: $(VENV)/.installed  ## make .venv with translator in it
 
 install-dev: $(VENV)/.installed-dev  ## the same, with the tools that the checks need
+
+download: install  ## fetch DATASET=mizan|tatoeba|flores200 into data/; nothing is downloaded without being asked
+	@'$(BIN)/translator' download $(if $(DATASET),'$(DATASET)')
 
 prepare: install  ## clean and split the corpus of CONFIG, train its subword models, store its tokens
 	@'$(BIN)/translator' prepare --config '$(CONFIG)' $(SETS)

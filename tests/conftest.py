@@ -18,7 +18,7 @@ TINY = """
 run: {{directory: "{folder}/run", seed: 1, device: cpu, threads: 1}}
 corpus:
   sources: [{{name: toy, path: "{folder}/toy.tsv"}}]
-  filters: {{min_target_script: null}}
+  filters: {{min_target_script: null, max_untranslated: null}}
   split: {{validation: 20, test: 20}}
   prepared_directory: "{folder}/prepared"
 subword: {{model_type: char, vocabulary_size: 60}}

@@ -193,14 +193,23 @@ def load_model(folder: Path, name: str, device: torch.device) -> tuple[Transform
     path = find_checkpoint(folder, name)
     loaded = load_checkpoint(path, with_training=False)
     state = loaded.state
+    check_normalizer(state, path)
+    model = Transformer(ModelConfig(**state.model), state.source_vocabulary, state.target_vocabulary)
+    restore_weights(model, loaded.model, path)
+    return model.to(device).eval(), state
+
+
+def check_normalizer(state: CheckpointState, path: Path) -> None:
+    """Refuse a checkpoint whose text went through another version of the normalizer than the one at hand.
+
+    Raises:
+        CheckpointError: the versions differ.
+    """
     if state.normalizer_version != NORMALIZER_VERSION:
         raise CheckpointError(
             f"{path} was trained on text of normalizer version {state.normalizer_version}, this version of translator "
             f"has {NORMALIZER_VERSION}; use the version that wrote it (see run.json) or train again"
         )
-    model = Transformer(ModelConfig(**state.model), state.source_vocabulary, state.target_vocabulary)
-    restore_weights(model, loaded.model, path)
-    return model.to(device).eval(), state
 
 
 def restore_weights(model: Transformer, tensors: Mapping[str, Tensor], path: Path) -> None:

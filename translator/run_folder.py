@@ -71,6 +71,11 @@ class RunFolder:
         return self.path / "subword"
 
     @property
+    def preparation_folder(self) -> Path:
+        """What preparing the corpus told, as JSON and as a page."""
+        return self.path / "preparation"
+
+    @property
     def checkpoints_folder(self) -> Path:
         """One folder per checkpoint, and the links `best` and `last`."""
         return self.path / "checkpoints"

@@ -5,7 +5,7 @@ import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Final, TypeVar
@@ -39,7 +39,7 @@ def processes_for(setting: int, bytes_of_work: int) -> int:
 
 def map_in_order(
     setup: Callable[[], Callable[[Item], Result]], items: Iterable[Item], processes: int
-) -> Iterator[Result]:
+) -> Generator[Result, None, None]:
     """Yield `setup()(item)` for each item, in order; with one process all is done in this one.
 
     Args:

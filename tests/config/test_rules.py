@@ -12,6 +12,7 @@ from translator.config import (
     SourceConfig,
     SubwordConfig,
     parse_config,
+    rules,
 )
 from translator.errors import ConfigError
 
@@ -92,6 +93,22 @@ def test_the_layout_of_a_source(source: str, expected: str) -> None:
 )
 def test_a_broken_rule_stands_at_the_key_that_is_written(sections: str, expected: str) -> None:
     assert mistakes(MINIMAL + sections) == [expected]
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bpe", "char"])
+@pytest.mark.parametrize("size", [8, 260, 999, 1000, 8000])
+def test_bytes_that_nobody_asked_for_break_no_rule(kind: str, size: int) -> None:
+    config = SubwordConfig.model_validate({"model_type": kind, "vocabulary_size": size})
+    assert config.byte_fallback is None
+
+
+def test_characters_are_not_sampled() -> None:
+    rule = rules.several_segmentations
+    ((keys, reason),) = rule.mistakes({"sampling": 0.1, "model_type": "char"})
+    assert keys == ("sampling", "model_type")
+    assert reason == "`sampling` (0.1) does not go with `model_type: char`, which cuts a text in one way only; use 0"
+    assert not rule.mistakes({"sampling": 0.0, "model_type": "char"})
+    assert not rule.mistakes({"sampling": 0.1, "model_type": "bpe"})
 
 
 def test_a_broken_rule_stands_at_the_override_that_broke_it() -> None:

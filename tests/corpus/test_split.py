@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from translator.config import SourceConfig, SplitConfig
-from translator.corpus.overlap import Keys, mix
+from translator.corpus.duplicates import Keys, mix
 from translator.corpus.split import TEST, TRAIN, VALIDATION, assign_splits
 from translator.errors import CorpusError
 

@@ -271,21 +271,23 @@ def test_rebuilding_gives_the_same_bytes(tmp_path: Path) -> None:
     assert handlers[0].subword.sha256 == handlers[1].subword.sha256
 
 
-def test_a_truncated_store_says_which_folder_to_delete_and_is_rebuilt(tmp_path: Path) -> None:
+def test_a_damaged_store_is_told_and_rebuilt(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     config = recipe(tmp_path)
     first = DataHandler(config)
     file = first.token_folder / "train" / "one.fa.ids"
     content = file.read_bytes()
-    file.write_bytes(content[: len(content) // 2])
-    with pytest.raises(StorageError, match=rf"one\.fa is damaged .*; delete the folder .*{first.fingerprint} and run"):
-        DataHandler(config)
-    for path in first.token_folder.rglob("*"):
-        if path.is_file():
-            path.unlink()
-    for path in (*first.token_folder.iterdir(), first.token_folder):
-        path.rmdir()
-    assert DataHandler(config).fingerprint == first.fingerprint
+    file.write_bytes(content[:100] + bytes([content[100] ^ 1]) + content[101:])
+    logging.getLogger("translator").propagate = True
+    with caplog.at_level(logging.WARNING, logger="translator"):
+        assert DataHandler(config).fingerprint == first.fingerprint
     assert file.read_bytes() == content
+    assert [message for message in caplog.messages if "one.fa is damaged" in message and "made anew" in message]
+
+
+def test_a_disk_that_loses_what_is_written_ends_the_attempts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("translator.data.token_store._map", lambda *arguments: np.zeros(1, np.int64))
+    with pytest.raises(StorageError, match=r"is damaged \(.*\), and it has just been written; check the disk"):
+        DataHandler(recipe(tmp_path))
 
 
 def test_a_validation_split_may_be_empty(tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 """Token stores: what is written is read, nothing else, and damage is recognised."""
 
+import json
 import tempfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,9 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from translator.data.pair_store import PairStore
-from translator.data.token_store import TokenStore
-from translator.errors import StorageError
+from translator.data.pair_store import PairStore, SampledPairs
+from translator.data.token_store import DamagedStoreError, TokenStore
 
 ROWS = [[5, 6, 7], [], [65_000, 4], [9]]
 
@@ -67,23 +68,30 @@ def test_a_number_outside_the_store_is_an_index_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["ids", "offsets", "json"])
-@pytest.mark.parametrize("damage", ["cut", "longer", "missing", "empty"])
-def test_a_damaged_file_says_which_folder_to_delete(tmp_path: Path, kind: str, damage: str) -> None:
+@pytest.mark.parametrize("damage", ["cut", "longer", "missing", "empty", "one bit"])
+def test_a_damaged_file_is_recognised(tmp_path: Path, kind: str, damage: str) -> None:
     write(tmp_path / "tokens-1" / "train" / "a.en")
     file = tmp_path / "tokens-1" / "train" / f"a.en.{kind}"
     content = file.read_bytes()
     if damage == "missing":
         file.unlink()
     else:
-        file.write_bytes({"cut": content[:-8], "longer": content + b"\0" * 8, "empty": b""}[damage])
-    with pytest.raises(StorageError, match=r"token store .*a\.en is damaged .*; delete the folder .*tokens-1 and run"):
+        flipped = bytes([content[0] ^ 1]) + content[1:]
+        damaged = {"cut": content[:-8], "longer": content + b"\0" * 8, "empty": b"", "one bit": flipped}
+        file.write_bytes(damaged[damage])
+    with pytest.raises(DamagedStoreError, match=r"^the token store .*a\.en is damaged \(.+\)$"):
         TokenStore.open(tmp_path / "tokens-1" / "train" / "a.en")
 
 
 def test_offsets_that_do_not_fit_are_recognised(tmp_path: Path) -> None:
     write(tmp_path / "tokens-1" / "train" / "a.en")
-    np.array([0, 9, 3, 5, 6], "<i8").tofile(tmp_path / "tokens-1" / "train" / "a.en.offsets")
-    with pytest.raises(StorageError, match="the offsets do not fit the ids"):
+    offsets = np.array([0, 9, 3, 5, 6], "<i8")
+    offsets.tofile(tmp_path / "tokens-1" / "train" / "a.en.offsets")
+    record = tmp_path / "tokens-1" / "train" / "a.en.json"
+    values = json.loads(record.read_text("utf-8"))
+    values["crc32"]["offsets"] = zlib.crc32(offsets.tobytes())
+    record.write_text(json.dumps(values), "utf-8")
+    with pytest.raises(DamagedStoreError, match="the offsets do not fit the ids"):
         TokenStore.open(tmp_path / "tokens-1" / "train" / "a.en")
 
 
@@ -117,7 +125,18 @@ def test_sides_of_different_length_are_recognised(tmp_path: Path) -> None:
     folder = tmp_path / "tokens-1" / "train"
     write(folder / "a.en", [[1], [2]])
     write(folder / "a.fa", [[1]])
-    with pytest.raises(
-        StorageError, match=r"2 English and 1 Persian sentences\); delete the folder .*tokens-1 and run"
-    ):
+    with pytest.raises(DamagedStoreError, match=r"2 English and 1 Persian sentences"):
         PairStore.open(folder, ["a"])
+
+
+def test_a_pair_that_sampling_made_over_long_keeps_its_plain_ids(tmp_path: Path) -> None:
+    for folder, rows in (
+        ("plain", [[[1], [2], [3, 3]], [[4], [5], [6]]]),
+        ("sampled", [[[7], [8, 8, 8], [9]], [[10]] * 3]),
+    ):
+        for side, ids in zip(("en", "fa"), rows, strict=True):
+            write(tmp_path / folder / f"a.{side}", ids)
+    plain, sampled = (PairStore.open(tmp_path / folder, ["a"]) for folder in ("plain", "sampled"))
+    pairs = SampledPairs(plain, sampled, limit=3)
+    assert [[side.tolist() for side in pairs[number]] for number in range(3)] == [[[7], [10]], [[2], [5]], [[9], [10]]]
+    assert pairs.source_lengths.tolist() == [2, 2, 2] and pairs.target_lengths.tolist() == [2, 2, 2]

@@ -60,8 +60,8 @@ def test_raw_and_normalized_on_both_sides() -> None:
 
 
 def test_other_rules_have_another_name() -> None:
-    assert normalization_label(NormalizationConfig()) == "normalizer-1 on both sides"
-    assert normalization_label(NormalizationConfig(digits="ascii")) == "normalizer-1 on both sides digits=ascii"
+    assert normalization_label(NormalizationConfig()) == "normalizer-2 on both sides"
+    assert normalization_label(NormalizationConfig(digits="ascii")) == "normalizer-2 on both sides digits=ascii"
 
 
 def test_sides_of_different_length_are_refused() -> None:

@@ -10,7 +10,7 @@ import torch
 from tiny_runs import assert_same_bits, final, run
 
 from translator.checkpoint import find_checkpoint, load_checkpoint, steps_saved
-from translator.data import DataPosition
+from translator.data import DataHandler, DataPosition
 from translator.errors import CheckpointError, Interrupted, RunError
 from translator.run_folder import RunFolder
 from translator.signals import stop_on_signals
@@ -45,6 +45,43 @@ def test_resumed_equals_uninterrupted(tiny: Any, monkeypatch: pytest.MonkeyPatch
     outcome = run(halved)
     assert outcome.progress.sittings == 2
     assert_same_bits(final(halved), final(whole))
+
+
+@pytest.mark.parametrize(("at_the_border", "ahead"), [(False, True), (True, False)])
+def test_resumed_equals_uninterrupted_with_sampled_pieces(
+    tiny: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, at_the_border: bool, ahead: bool
+) -> None:
+    if ahead:
+        monkeypatch.setattr("translator.data.epoch_stores._WORTH_A_PROCESS", 0)
+    sampled = (
+        *("subword.model_type=unigram", "subword.vocabulary_size=40", "subword.byte_fallback=false"),
+        *("subword.sampling=0.3", "batching.tokens_per_batch=300"),
+    )
+    whole = tiny(f"run.directory={tmp_path}/whole", *sampled)
+    assert whole.model.dropout > 0
+    run(whole)
+    batches = DataHandler(whole).train_batches(DataPosition())
+    epoch = next(number for number, (_, position) in enumerate(batches, start=1) if position.epoch == 1)
+    batches.close()
+    assert 4 <= epoch <= 8, "training should cross the border of an epoch"
+    halved = tiny(f"run.directory={tmp_path}/halved", *sampled)
+    with monkeypatch.context() as patch:
+        stop_at_step(patch, epoch if at_the_border else epoch + 2)
+        with pytest.raises(Interrupted), stop_on_signals() as stop:
+            train_run(halved, stop)
+    folder = RunFolder(Path(halved.run.directory)).checkpoints_folder
+    position = load_checkpoint(find_checkpoint(folder, "last")).state.position
+    assert position == {"epoch": 1, "batch": 0 if at_the_border else 2}
+    assert not list((tmp_path / "prepared").glob(".sampled-*")), "a stop leaves no sampled text behind"
+    run(halved)
+    assert_same_bits(final(halved), final(whole))
+
+
+def test_another_strength_of_sampling_is_another_run(tiny: Any, tmp_path: Path) -> None:
+    unigram = ("subword.model_type=unigram", "subword.vocabulary_size=40", "subword.byte_fallback=false")
+    run(tiny(*unigram, "subword.sampling=0.3"))
+    with pytest.raises(RunError, match=r"subword\.sampling: 0\.3 → 0\.2"):
+        run(tiny(*unigram, "subword.sampling=0.2"))
 
 
 def test_a_stop_during_validation_saves_and_the_validation_is_made_up(

@@ -22,7 +22,7 @@ class NormalizationConfig(Section):
     teh_marbuta: bool = False
     """ة becomes ه (Persian side); off, because Persian books also write it on purpose."""
     hamza: bool = True
-    """A letter followed by a combining madda or hamza becomes one letter (Persian side)."""
+    """A letter followed by a combining madda or hamza becomes one letter: ه and its hamza become ۀ (Persian side)."""
     tatweel: bool = True
     """The stretching stroke U+0640 is removed (Persian side)."""
     vowel_marks: Literal["keep", "strip"] = "strip"
@@ -30,21 +30,24 @@ class NormalizationConfig(Section):
     digits: Literal["keep", "persian", "ascii"] = "persian"
     """Digits of the Persian side; digits glued to Latin letters stay as they are."""
     zero_width: bool = True
-    """Controls, direction marks and other invisible characters are removed; ZWNJ is not one of them."""
+    """Controls, direction marks and other invisible characters are removed; ZWNJ is not one of them, and a soft hyphen
+    of the Persian side becomes one."""
     zwnj: bool = True
-    """ZWNJ is kept only between two letters, and only one."""
+    """ZWNJ is kept only between two letters or digits, and only one."""
     spaces: bool = True
     """Every kind of white space becomes one plain space, and none stays at the ends."""
     quotes: bool = True
-    """One kind of quotation marks and apostrophes for each language."""
+    """Quotation marks become straight on the English side, and « » around Persian words on the Persian side."""
     dashes: bool = True
-    """One hyphen, one dash."""
+    """One hyphen, one dash: the long one, which -- becomes too."""
     punctuation_spacing: bool = True
-    """No space before closing or after opening punctuation: text that a tokenizer took apart is joined again."""
+    """No space before closing or after opening punctuation: text that a tokenizer took apart is joined again, and its
+    escapes such as &quot; are undone."""
     contractions: bool = True
     """English endings that a tokenizer cut off are joined: it 's becomes it's (English side)."""
     orthography: bool = False
-    """Prefixes and suffixes written apart are joined by ZWNJ: می روم, کتاب ها, بزرگ تر (Persian side)."""
+    """Prefixes and suffixes written apart are joined by ZWNJ (می روم, کتاب ها, بزرگ تر), and glued auxiliary verbs are
+    parted (Persian side)."""
 
 
 class FilterConfig(Section):
@@ -59,21 +62,24 @@ class FilterConfig(Section):
     max_length_ratio: Ratio | None = 4.0
     """Longer side over shorter side, in characters, once the longer has 20 or more."""
     max_word_ratio: Ratio | None = 4.0
-    """The same in words, once the longer has 8 or more."""
+    """The same in words, once the longer has 12 or more."""
     min_source_script: Share | None = 0.5
     """Smallest share of Latin letters among the letters of the English side."""
     min_target_script: Share | None = 0.5
-    """Smallest share of Arabic-script letters among the letters of the Persian side."""
+    """Smallest share of Arabic-script letters among the letters of the Persian side; English words that stand on both
+    sides, such as terms and commands, do not count."""
     max_arabic: Share | None = 0.5
-    """Largest share of words on the Persian side that are Arabic by their letters and endings, not Persian."""
+    """Largest share of Arabic among the words of the Persian side that are clearly Arabic or clearly Persian."""
     max_untranslated: Share | None = 0.8
-    """Largest share of the words of one side that stand unchanged on the other."""
+    """Largest share of the words of one side that stand unchanged on the other, where 4 or more do."""
     min_number_agreement: Share | None = 0.5
-    """Smallest share of the numbers in digits that both sides have in common, where both sides have some."""
+    """Smallest share of the numbers in digits that both sides have in common, where both sides have some; a
+    number in words and a year of the other calendar are understood."""
     max_markup: Share | None = 0.5
-    """Largest share of characters of a side that are in web addresses, tags and entities."""
+    """Largest share of characters of a side that are in web addresses, tags, entities, LaTeX and code."""
     max_repetition: Share | None = 0.5
-    """Largest share of the words of a side that repeat what it has said already."""
+    """Largest share of the words of a side that repeat the words just before them, or half of it where only one
+    side does."""
     duplicates: bool = True
     """Drop a pair that was seen before (compared without case, punctuation and ZWNJ)."""
     near_duplicates: Share | None = 0.9

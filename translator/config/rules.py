@@ -45,15 +45,25 @@ def distinct_sources(names: dict[int, str], uses: dict[int, str]) -> Iterator[Mi
 
 
 @rule("byte_fallback", "model_type")
-def no_bytes_beside_characters(byte_fallback: bool, model_type: str) -> Iterator[Mistake]:
+def no_bytes_beside_characters(byte_fallback: bool | None, model_type: str) -> Iterator[Mistake]:
     """A model of characters has no bytes to fall back to."""
     if byte_fallback and model_type == "char":
         yield ("byte_fallback", "model_type"), "`byte_fallback: true` does not go with `model_type: char`"
 
 
+@rule("sampling", "model_type")
+def several_segmentations(sampling: float, model_type: str) -> Iterator[Mistake]:
+    """Sampling wants words that can be cut in more than one way."""
+    if sampling > 0 and model_type == "char":
+        reason = (
+            f"`sampling` ({sampling}) does not go with `model_type: char`, which cuts a text in one way only; use 0"
+        )
+        yield ("sampling", "model_type"), reason
+
+
 @rule("byte_fallback", "vocabulary_size")
-def room_for_bytes(byte_fallback: bool, vocabulary_size: int) -> Iterator[Mistake]:
-    """The bytes leave room for other pieces."""
+def room_for_bytes(byte_fallback: bool | None, vocabulary_size: int) -> Iterator[Mistake]:
+    """The bytes, asked for by name, leave room for other pieces."""
     if byte_fallback and vocabulary_size <= 260:
         reason = f"`byte_fallback` takes 256 pieces; raise `vocabulary_size` ({vocabulary_size}) above 260"
         yield ("vocabulary_size", "byte_fallback"), reason

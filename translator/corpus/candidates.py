@@ -1,93 +1,135 @@
-"""The first pass over a source: read, normalize, filter, take keys, and set the good pairs aside on disk."""
+"""The first pass over all sources: what passes the filters is set aside on disk, its keys are kept in memory."""
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
-from translator.config import SourceConfig
-from translator.corpus.filters import EMPTY, PairFilter
-from translator.corpus.normalize import Normalizer
-from translator.corpus.overlap import PairKeys, keys_from_bytes, text_key
-from translator.corpus.sources import Pair, read_pairs
+import numpy as np
+from numpy.typing import NDArray
+
+from translator.config import CorpusConfig, SourceConfig
+from translator.corpus.cleaning import Chunk, CleanChunk, Cleaner, chunks_of
+from translator.corpus.duplicates import PairKeys, Shelf, keys_from_bytes
+from translator.corpus.examples import ExampleCollector
+from translator.corpus.sources import read_pairs
 from translator.progress import progress_bar
+from translator.workers import map_in_order
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """The pairs of one source that passed the filters."""
+    """The N pairs of one source that passed the filters."""
 
     source: SourceConfig
+    folder: Path
     read: int
     dropped: Counter[str]
     """Pairs dropped so far, by rule."""
+    examples: ExampleCollector
+    """Of what was dropped so far."""
     keys: PairKeys
-    """Of the pairs that are left."""
-    normalized: tuple[Path, Path]
-    """The pairs that are left, English and Persian, a line each."""
-    raw: tuple[Path, Path]
-    """The same pairs as read."""
+    line_numbers: NDArray[np.int64]
+    """(N,) 1-based numbers of the lines in the source."""
 
+    def __len__(self) -> int:
+        return len(self.line_numbers)
 
-@contextlib.contextmanager
-def reading(source: SourceConfig, purpose: str) -> Iterator[Iterator[Pair]]:
-    """Yield the pairs of `source` behind a progress bar, and close the files at the end."""
-    pairs = read_pairs(source)
-    try:
-        yield iter(progress_bar(pairs, description=f"{purpose} {source.name}", total=source.max_pairs, unit="pairs"))
-    finally:
-        pairs.close()
+    @property
+    def normalized(self) -> tuple[Path, Path]:
+        """The pairs, English and Persian, a line each."""
+        return self.folder / "normalized.en", self.folder / "normalized.fa"
+
+    @property
+    def raw(self) -> tuple[Path, Path]:
+        """The same pairs as read."""
+        return self.folder / "raw.en", self.folder / "raw.fa"
 
 
 def collect_candidates(
-    source: SourceConfig, normalizer: Normalizer, pair_filter: PairFilter, folder: Path
-) -> Candidates:
-    """Stream `source` once, writing its good pairs, normalized and raw, to `folder`; memory: 16 bytes a pair.
+    config: CorpusConfig, test_sets: Sequence[SourceConfig], folder: Path, shelf: Shelf, processes: int
+) -> list[Candidates]:
+    """Stream all sources once, writing their good pairs to folders in `folder`; memory: 32 bytes a pair.
 
-    A source that is named as validation or test set is taken as it is, but for empty pairs: a filter must not change
-    what a score means.
+    A source that is named as validation or test set, and a further test set, are taken as they are, but for empty
+    pairs: a filter must not change what a score means.
+
+    Args:
+        test_sets: further test sets, which come after the sources in the result.
+        folder: an empty folder for the texts.
+        shelf: takes both folded sides of each pair, in the order of the result, unless near-duplicates may stay.
 
     Raises:
-        CorpusError: the source cannot be read.
+        CorpusError: a source cannot be read.
         StorageError: the disk is full.
     """
-    use_filters = source.use in ("auto", "train")
-    read = 0
-    dropped: Counter[str] = Counter()
-    source_keys, target_keys = bytearray(), bytearray()
-    normalize_source, normalize_target, broken_rule = normalizer.source, normalizer.target, pair_filter.broken_rule
-    normalized = (folder / "normalized.en", folder / "normalized.fa")
-    raw = (folder / "raw.en", folder / "raw.fa")
-    with contextlib.ExitStack() as stack:
-        english, persian, raw_english, raw_persian = (
-            stack.enter_context(path.open("w", encoding="utf-8", newline="\n")) for path in (*normalized, *raw)
+    collected = []
+    sources = [*config.sources, *test_sets]
+    cleaner = partial(Cleaner, config.normalization, config.filters)
+    cleaned = map_in_order(cleaner, _all_chunks(config.sources, test_sets), processes)
+    with contextlib.closing(cleaned):
+        waiting = next(cleaned, None)
+        for number, source in enumerate(sources):
+            place = folder / str(number)
+            place.mkdir(exist_ok=True)
+            collector = _Collector(source, place)
+            with collector:
+                while waiting is not None and waiting.number == number:
+                    collector.add(waiting)
+                    shelf.put(waiting.folded)
+                    waiting = next(cleaned, None)
+            collected.append(collector.candidates())
+    return collected
+
+
+def _all_chunks(sources: Sequence[SourceConfig], test_sets: Sequence[SourceConfig]) -> Iterator[Chunk]:
+    for number, source in enumerate((*sources, *test_sets)):
+        filtered = number < len(sources) and source.use in ("auto", "train")
+        with contextlib.closing(read_pairs(source)) as pairs:
+            shown = progress_bar(pairs, description=f"cleaning {source.name}", total=source.max_pairs, unit="pairs")
+            yield from chunks_of(iter(shown), number, source.name, filtered)
+
+
+class _Collector:
+    """Writes what is left of one source, chunk by chunk."""
+
+    def __init__(self, source: SourceConfig, folder: Path) -> None:
+        self._source, self._folder = source, folder
+        self._read = 0
+        self._dropped: Counter[str] = Counter()
+        self._examples = ExampleCollector(source.name)
+        self._keys = (bytearray(), bytearray())
+        self._lines = bytearray()
+        self._stack = contextlib.ExitStack()
+        self._files: list[BinaryIO] = []
+
+    def __enter__(self) -> None:
+        names = ("normalized.en", "normalized.fa", "raw.en", "raw.fa")
+        self._files = [self._stack.enter_context((self._folder / name).open("wb")) for name in names]
+
+    def __exit__(self, *failure: object) -> None:
+        self._stack.close()
+
+    def add(self, chunk: CleanChunk) -> None:
+        self._read += chunk.read
+        self._dropped += chunk.dropped
+        self._examples.merge(chunk.examples)
+        for file, content in zip(self._files, (*chunk.normalized, *chunk.raw), strict=True):
+            file.write(content)
+        for keys, more in zip(self._keys, chunk.keys, strict=True):
+            keys += more
+        self._lines += chunk.lines.tobytes()
+
+    def candidates(self) -> Candidates:
+        return Candidates(
+            self._source,
+            self._folder,
+            self._read,
+            self._dropped,
+            self._examples,
+            keys_from_bytes(*self._keys),
+            line_numbers=np.frombuffer(self._lines, np.int64),
         )
-        for _, raw_source, raw_target in stack.enter_context(reading(source, "cleaning")):
-            read += 1
-            source_text, target_text = normalize_source(raw_source), normalize_target(raw_target)
-            rule = broken_rule(source_text, target_text)
-            if rule is not None and (use_filters or rule == EMPTY):
-                dropped[rule] += 1
-                continue
-            source_keys += text_key(source_text)
-            target_keys += text_key(target_text)
-            english.write(source_text + "\n")
-            persian.write(target_text + "\n")
-            raw_english.write(raw_source + "\n")
-            raw_persian.write(raw_target + "\n")
-    return Candidates(source, read, dropped, keys_from_bytes(source_keys, target_keys), normalized, raw)
-
-
-def collect_keys(source: SourceConfig, normalizer: Normalizer) -> PairKeys:
-    """Return the keys of all pairs of `source`, a test set to be kept out of training.
-
-    Raises:
-        CorpusError: the source cannot be read.
-    """
-    source_keys, target_keys = bytearray(), bytearray()
-    with reading(source, "reading") as pairs:
-        for _, source_text, target_text in pairs:
-            source_keys += text_key(normalizer.source(source_text))
-            target_keys += text_key(normalizer.target(target_text))
-    return keys_from_bytes(source_keys, target_keys)

@@ -1,28 +1,30 @@
 """From raw corpora to cleaned, split, leak-free text under a fingerprint of all that made it."""
 
 import hashlib
-import itertools
 import json
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from translator.config import CorpusConfig, SourceConfig
-from translator.corpus.candidates import Candidates, collect_candidates, collect_keys
-from translator.corpus.filters import PairFilter
-from translator.corpus.normalize import NORMALIZER_VERSION, Normalizer
-from translator.corpus.overlap import join_keys
-from translator.corpus.report import RULES, CorpusReport, SourceReport, TestSetReport
-from translator.corpus.selection import Fates, count_fates, select_pairs
+from translator.corpus.candidates import Candidates, collect_candidates
+from translator.corpus.duplicates import Shelf
+from translator.corpus.normalize import NORMALIZER_VERSION
+from translator.corpus.outcome import report_source, write_splits
+from translator.corpus.report import CorpusReport, TestSetReport
+from translator.corpus.selection import Contender, Fates, count_fates, select_pairs
 from translator.corpus.sources import source_files
-from translator.corpus.split import SPLITS, TRAIN, Split
+from translator.corpus.split import Split
 from translator.errors import CorpusError
 from translator.prepared import damaged, fingerprint_of, prepared_folder
+from translator.stages import stage
 from translator.storage import new_folder, storage_errors, write_json
+from translator.workers import processes_for
 
-PREPARE_VERSION: Final = 1
+PREPARE_VERSION: Final = 2
 """Raised whenever the same settings would give other text."""
 
 Side = Literal["en", "fa"]
@@ -107,7 +109,7 @@ def corpus_fingerprint(config: CorpusConfig, test_sets: Sequence[SourceConfig] =
         for file in source_files(source):
             with storage_errors(file, "read"), file.open("rb") as stream:
                 files.append(hashlib.file_digest(stream, "sha256").hexdigest())
-        where = {"path", "source_path", "target_path", "obtain"}
+        where = {"path", "source_path", "target_path", "obtain", "weight"}
         return {**source.model_dump(mode="json", exclude=where), "files": files}
 
     settings = {
@@ -132,66 +134,52 @@ def _finished_report(directory: Path, fingerprint: str) -> CorpusReport | None:
 
 
 def _build(config: CorpusConfig, test_sets: Sequence[SourceConfig], folder: Path, fingerprint: str) -> CorpusReport:
-    normalizer = Normalizer(config.normalization)
-    pair_filter = PairFilter(config.filters)
     spool = folder / "candidates"
-    candidates: list[Candidates] = []
-    for index, source in enumerate(config.sources):
-        place = spool / str(index)
-        place.mkdir(parents=True)
-        candidates.append(collect_candidates(source, normalizer, pair_filter, place))
-    test_keys = [collect_keys(source, normalizer) for source in test_sets]
-    fates = select_pairs([(item.source, item.keys) for item in candidates], config, join_keys(test_keys))
-    reports = tuple(_source_report(item, item_fates) for item, item_fates in zip(candidates, fates, strict=True))
-    _refuse_empty(reports)
-    for item, item_fates in zip(candidates, fates, strict=True):
-        _write_splits(item, item_fates, folder)
+    size = sum(file.stat().st_size for source in (*config.sources, *test_sets) for file in source_files(source))
+    spool.mkdir()
+    cleaned = len(config.sources)
+    with Shelf(spool) as shelf:
+        with stage("clean"):
+            candidates = collect_candidates(config, test_sets, spool, shelf, processes_for(config.workers, size))
+        with stage("select"):
+            contenders = [
+                Contender(item.source, item.keys, is_test_set=number >= cleaned)
+                for number, item in enumerate(candidates)
+            ]
+            fates = select_pairs(contenders, shelf.near_duplicates, config)
+    made = list(zip(candidates[:cleaned], fates[:cleaned], strict=True))
+    _refuse_nothing(made)
+    with stage("write"):
+        for item, item_fates in made:
+            write_splits(item, item_fates, folder)
+        reports = tuple(report_source(item, item_fates) for item, item_fates in made)
     shutil.rmtree(spool)
     return CorpusReport(
         fingerprint=fingerprint,
         normalizer_version=NORMALIZER_VERSION,
         prepare_version=PREPARE_VERSION,
         sources=reports,
-        test_sets=tuple(
-            TestSetReport(source.name, len(keys.source)) for source, keys in zip(test_sets, test_keys, strict=True)
-        ),
+        test_sets=tuple(TestSetReport(item.source.name, len(item)) for item in candidates[cleaned:]),
     )
 
 
-def _source_report(item: Candidates, fates: Fates) -> SourceReport:
-    dropped, kept = count_fates(fates)
-    counts = {rule: item.dropped[rule] + dropped.get(rule, 0) for rule in RULES}
-    return SourceReport(name=item.source.name, use=item.source.use, read=item.read, dropped=counts, kept=kept)
-
-
-def _refuse_empty(reports: Sequence[SourceReport]) -> None:
-    for report in reports:
-        if not any(report.kept.values()):
-            counts = ", ".join(f"{rule} {count:,}" for rule, count in report.dropped.items() if count)
-            swapped = report.dropped["source_script"] + report.dropped["target_script"] > report.read / 2
-            advice = "; are the English and the Persian side swapped?" if swapped else "."
+def _refuse_nothing(made: Sequence[tuple[Candidates, Fates]]) -> None:
+    """Refuse a source of which nothing is left, and a corpus without a training pair."""
+    training = 0
+    told = []
+    for item, fates in made:
+        dropped, kept = count_fates(fates)
+        counts = Counter(dropped) + item.dropped
+        shown = ", ".join(f"{what} {count:,}" for what, count in {**counts, **kept}.items() if count)
+        told.append(f"{item.source.name}: {shown}")
+        training += kept["train"]
+        if not any(kept.values()):
             raise CorpusError(
-                f"corpus source `{report.name}`: all {report.read:,} pairs were dropped ({counts}){advice} "
+                f"corpus source `{item.source.name}`: all {item.read:,} pairs were dropped ({shown}). "
                 "Check the text, or loosen corpus.filters"
             )
-    if not any(report.kept["train"] for report in reports):
-        counts = "; ".join(
-            f"{report.name}: "
-            + ", ".join(f"{what} {count:,}" for what, count in {**report.dropped, **report.kept}.items() if count)
-            for report in reports
-        )
+    if not training:
         raise CorpusError(
-            f"no pair is left for training ({counts}); hold out fewer pairs (corpus.split.validation, "
+            f"no pair is left for training ({'; '.join(told)}); hold out fewer pairs (corpus.split.validation, "
             "corpus.split.test), or add a source that does not share its sentences with those held out"
         )
-
-
-def _write_splits(item: Candidates, fates: Fates, folder: Path) -> None:
-    """Write the pairs of each split: normalized for training, raw for the others."""
-    for code, split in enumerate(SPLITS):
-        chosen = (fates == code).tolist()
-        if any(chosen):
-            (folder / split).mkdir(exist_ok=True)
-            for side, path in zip(("en", "fa"), item.normalized if code == TRAIN else item.raw, strict=True):
-                with path.open("rb") as lines, (folder / split / f"{item.source.name}.{side}").open("wb") as output:
-                    output.writelines(itertools.compress(lines, chosen))

@@ -1,12 +1,16 @@
 """What preparing a corpus did: counts for each source, rule and split, as JSON and as a table for a person."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+from pydantic import TypeAdapter
+
+from translator.corpus.duplicates import LEAK_RULES
+from translator.corpus.examples import Example
 from translator.corpus.filters import FILTER_RULES
-from translator.corpus.overlap import LEAK_RULES
 from translator.corpus.split import SPLITS, Split
+from translator.corpus.statistics import Count, TextStatistics
 from translator.text_table import text_table
 
 RULES: Final = (*FILTER_RULES, *LEAK_RULES)
@@ -18,11 +22,15 @@ class SourceReport:
 
     name: str
     use: str
-    read: int
-    dropped: Mapping[str, int]
+    read: Count
+    dropped: Mapping[str, Count]
     """By rule, all of `RULES`."""
-    kept: Mapping[str, int]
+    kept: Mapping[str, Count]
     """By split, all of `SPLITS`."""
+    examples: Mapping[str, tuple[Example, ...]]
+    """Raw pairs that were dropped, by rule; rules that dropped nothing are left out."""
+    statistics: TextStatistics
+    """Of the pairs kept for training, normalized."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +40,7 @@ class TestSetReport:
     __test__ = False  # the name begins as pytest's classes do
 
     name: str
-    pairs: int
+    pairs: Count
 
 
 @dataclass(frozen=True)
@@ -53,39 +61,62 @@ class CorpusReport:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "CorpusReport":
-        """Return the report that `to_json` made `values` of."""
-        sources = tuple(SourceReport(**source) for source in values["sources"])
-        test_sets = tuple(TestSetReport(**test_set) for test_set in values["test_sets"])
-        return cls(**{**values, "sources": sources, "test_sets": test_sets})
+        """Return the report that `to_json` made `values` of.
+
+        Raises:
+            ValueError: the values are not of that kind.
+        """
+        report = _ADAPTER.validate_python(values)
+        for source in report.sources:
+            for counts, names in ((source.dropped, RULES), (source.kept, SPLITS)):
+                if set(counts) != set(names):
+                    raise ValueError(f"source {source.name} has other counts than {', '.join(names)}")
+        return report
 
     def kept(self, split: Split, name: str) -> int:
         """Return the number of pairs of the sources called `name` in `split`."""
         return sum(source.kept[split] for source in self.sources if source.name == name)
 
+    def source_titles(self) -> list[str]:
+        """Return what to call each source: its name, and its use where another has the same name."""
+        names = [source.name for source in self.sources]
+        return [
+            f"{source.name} ({source.use})" if names.count(source.name) > 1 else source.name for source in self.sources
+        ]
+
+    def rules_used(self) -> list[str]:
+        """Return the rules that dropped a pair of any source, in their order."""
+        return [rule for rule in RULES if any(source.dropped[rule] for source in self.sources)]
+
+
+_ADAPTER: Final = TypeAdapter(CorpusReport)
+
 
 def format_report(report: CorpusReport) -> str:
-    """Return the counts as a table: a column for each source, a row for each rule and split, in pairs and shares."""
+    """Return the counts as a table: a column for each source, a row for each split and each rule that dropped some."""
     sources = report.sources
     read = _with_total([source.read for source in sources])
-    names = [source.name for source in sources]
-    titles = [f"{source.name} ({source.use})" if names.count(source.name) > 1 else source.name for source in sources]
-    header = ["pairs", *titles, "total"][: 1 + len(read)]
-    counts = {f"  dropped: {rule}": [source.dropped[rule] for source in sources] for rule in RULES}
+    header = ["pairs", *report.source_titles(), "total"][: 1 + len(read)]
+    counts = {f"  dropped: {rule}": [source.dropped[rule] for source in sources] for rule in report.rules_used()}
+    counts["out"] = [sum(source.kept.values()) for source in sources]
     counts |= {f"  {split}": [source.kept[split] for source in sources] for split in SPLITS}
-    rows = [["read", *(f"{count:,}" for count in read)]]
+    rows = [["in", *(f"{count:,}" + " " * len(_share(1, 1)) for count in read)]]
     rows += [
-        [label, *(_cell(count, whole) for count, whole in zip(_with_total(row), read, strict=True))]
+        [label, *(f"{count:,}{_share(count, whole)}" for count, whole in zip(_with_total(row), read, strict=True))]
         for label, row in counts.items()
     ]
     kept_out = (f"kept out of training: test set {test.name}, {test.pairs:,} pairs" for test in report.test_sets)
     return "\n".join([text_table(header, rows), *kept_out])
 
 
-def _with_total(counts: list[int]) -> list[int]:
+def _with_total(counts: Sequence[int]) -> list[int]:
     """Return the counts of all sources, and where there are several their sum."""
-    return [*counts, sum(counts)] if len(counts) > 1 else counts
+    return [*counts, sum(counts)] if len(counts) > 1 else list(counts)
 
 
-def _cell(count: int, whole: int) -> str:
-    share = f"{100 * count / whole:5.1f}%" if whole and count else "      "
-    return f"{count:,} {share}"
+def _share(count: int, whole: int) -> str:
+    """Return a percentage after a space, or as much room; what is more than nothing is never shown as nothing."""
+    if not count:
+        return " " * 7
+    percentage = 100 * count / whole
+    return f" {percentage:5.1f}%" if percentage >= 0.05 else "  <0.1%"

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from translator.config import SourceConfig, SplitConfig
-from translator.corpus.overlap import Keys, mix
+from translator.corpus.duplicates import Keys, mix
 from translator.errors import CorpusError
 
 Split = Literal["train", "validation", "test"]

@@ -1,7 +1,8 @@
 """`DataHandler`, the face of this room: from a configuration to batches."""
 
+import contextlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -13,11 +14,15 @@ from translator.corpus.prepare import PreparedCorpus, prepare_corpus
 from translator.corpus.split import Split
 from translator.data.batch import Batch, collate
 from translator.data.batching import DataPosition, Numbers, epoch_generator, plan_batches
-from translator.data.encoding import STORED_SPLITS, StoredSplit, prepare_tokens
+from translator.data.encoding import StoredSplit, open_tokens
+from translator.data.epoch_stores import EpochStores
 from translator.data.length_report import LengthReport, format_lengths, measure_lengths
-from translator.data.pair_store import PairStore
+from translator.data.mixture import MixtureRow, epoch_draws, format_mixture, mixture_rows
+from translator.data.pair_store import Pairs, PairStore, SampledPairs
+from translator.data.sampling import EpochSampler
 from translator.errors import CorpusError
 from translator.subword import SubwordPair, prepare_subword
+from translator.workers import processes_for
 
 _LOGGER: Final = logging.getLogger("translator")
 
@@ -34,31 +39,48 @@ class DataHandler:
         Raises:
             CorpusError: the corpus cannot be used, or no training pair is short enough.
             SubwordError: the corpus does not allow the subword settings.
-            StorageError: the disk is full, may not be written, or prepared data are damaged.
+            StorageError: the disk is full, may not be written, or prepared text is damaged.
         """
         prepared = Path(config.corpus.prepared_directory)
         self.corpus: PreparedCorpus = prepare_corpus(config.corpus, config.evaluation.test_sets)
         self.subword: SubwordPair
         self.subword_folder: Path
-        self.subword, self.subword_folder = prepare_subword(config.subword, self.corpus, prepared)
-        self.token_folder, self.fingerprint = prepare_tokens(
+        text = (self.corpus.directory / "train").glob("*.*")
+        self._processes = processes_for(config.corpus.workers, sum(file.stat().st_size for file in text))
+        self.subword, self.subword_folder = prepare_subword(
+            config.subword, self.corpus, prepared, workers=self._processes
+        )
+        self._stores: dict[StoredSplit, PairStore]
+        self._stores, self.token_folder, self.fingerprint = open_tokens(
             self.corpus, self.subword, config.corpus.normalization, prepared
         )
+        self._sampler: EpochSampler | None = None
+        if config.subword.sampling:
+            self._sampler = EpochSampler(self.corpus, self.subword_folder, config.subword.sampling, config.run.seed)
+            self.fingerprint = self._sampler.fingerprint(self.fingerprint)
         self.normalizer = Normalizer(config.corpus.normalization)
         """What training text has been through, and other text must go through before it is encoded."""
+        self._prepared = prepared
         self._seed = config.run.seed
         self._batching = config.batching
-        self._stores: dict[StoredSplit, PairStore] = {}
         self._usable: dict[StoredSplit, Numbers] = {}
         """Numbers of the pairs that are short enough."""
         self.report: list[LengthReport] = []
-        for split in STORED_SPLITS:
-            store = PairStore.open(self.token_folder / split, self.corpus.names(split))
-            self._stores[split] = store
+        for split, store in self._stores.items():
             longer = np.maximum(store.source_lengths, store.target_lengths)
             self._usable[split] = np.flatnonzero(longer <= config.batching.max_length)
             self.report += measure_lengths(split, store, config.batching.max_length)
         self._judge()
+        train = self._stores["train"]
+        self._usable_of_source = np.split(
+            self._usable["train"], np.searchsorted(self._usable["train"], train.starts[1:-1])
+        )
+        self.mixture: list[MixtureRow] = mixture_rows(
+            dict(zip(train.names, map(len, self._usable_of_source), strict=True)),
+            {source.name: source.weight for source in config.corpus.sources if source.use in ("auto", "train")},
+            config.batching.temperature,
+        )
+        """What each source gives to an epoch."""
 
     def pair_count(self, split: Split) -> int:
         """Return the pairs of `split`; over-long ones are not counted in training and validation."""
@@ -67,46 +89,64 @@ class DataHandler:
         return len(self._usable[split])
 
     def format_report(self) -> str:
-        """Return a table for a person: pairs, over-long pairs and tokens of each source."""
-        return format_lengths(self.report, self._batching.max_length)
+        """Return tables for a person: pairs, over-long pairs and tokens of each source; the mixture if it is uneven."""
+        table = format_lengths(self.report, self._batching.max_length)
+        if all(row.drawn == row.pairs for row in self.mixture):
+            return table
+        return f"{table}\n\n{format_mixture(self.mixture)}"
 
-    def train_batches(self, position: DataPosition) -> Iterator[tuple[Batch, DataPosition]]:
+    def train_batches(
+        self, position: DataPosition, check: Callable[[], None] = lambda: None
+    ) -> Generator[tuple[Batch, DataPosition], None, None]:
         """Yield batches without end, from `position` on, each with the position to resume from after it.
 
-        The order is a function of the seed and the epoch alone, so going on from a saved position gives the very
-        batches that would have come; each epoch holds every usable pair once.
+        The batches are a function of the seed and the epoch alone, so going on from a saved position gives the very
+        ones that would have come. An epoch holds every usable pair once, unless weights or a temperature mix the
+        sources otherwise. With `subword.sampling` the next epoch is sampled while this one is read: close the iterator
+        when it is no longer needed.
+
+        Args:
+            position: where to begin.
+            check: called while text is sampled and the batches wait for it; it may raise to stop.
+
+        Raises:
+            StorageError: a sampled epoch cannot be written.
         """
         epoch, done = position.epoch, position.batch
-        while True:
-            plan = self._plan("train", epoch_generator(self._seed, epoch))
-            assert done < len(plan), f"epoch {epoch} has {len(plan)} batches, not {done}"
-            for number in range(done, len(plan)):
-                last = number + 1 == len(plan)
-                after = DataPosition(epoch + 1, 0) if last else DataPosition(epoch, number + 1)
-                yield self._batch("train", plan[number]), after
-            epoch, done = epoch + 1, 0
+        plain, draws = self._stores["train"], [row.drawn for row in self.mixture]
+        with contextlib.ExitStack() as stack:
+            sampled: EpochStores | None = None
+            if self._sampler is not None:
+                sampled = stack.enter_context(EpochStores(self._sampler, self._prepared, self._processes, check))
+            while True:
+                pairs: Pairs = plain
+                if sampled is not None:
+                    pairs = SampledPairs(plain, sampled.take(epoch), self._batching.max_length)
+                drawn = epoch_draws(self._usable_of_source, draws, self._seed, epoch)
+                plan = self._plan(pairs, drawn, epoch_generator(self._seed, epoch))
+                assert done < len(plan), f"epoch {epoch} has {len(plan)} batches, not {done}"
+                for number in range(done, len(plan)):
+                    last = number + 1 == len(plan)
+                    after = DataPosition(epoch + 1, 0) if last else DataPosition(epoch, number + 1)
+                    yield _batch(pairs, plan[number]), after
+                epoch, done = epoch + 1, 0
 
     def validation_batches(self) -> Iterator[Batch]:
         """Yield every usable validation pair once, in batches that are the same at every call and for every seed."""
-        for numbers in self._plan("validation", epoch_generator(0, 0)):
-            yield self._batch("validation", numbers)
+        pairs = self._stores["validation"]
+        for numbers in self._plan(pairs, self._usable["validation"], epoch_generator(0, 0)):
+            yield _batch(pairs, numbers)
 
-    def _plan(self, split: StoredSplit, generator: np.random.Generator) -> list[Numbers]:
-        """Return the batches of one epoch as numbers of pairs in the split."""
-        usable, store = self._usable[split], self._stores[split]
+    def _plan(self, pairs: Pairs, chosen: Numbers, generator: np.random.Generator) -> list[Numbers]:
+        """Return batches of the pairs whose numbers are `chosen`."""
         plan = plan_batches(
-            store.source_lengths[usable],
-            store.target_lengths[usable],
+            pairs.source_lengths[chosen],
+            pairs.target_lengths[chosen],
             tokens_per_batch=self._batching.tokens_per_batch,
             max_sentences=self._batching.max_sentences,
             generator=generator,
         )
-        return [usable[numbers] for numbers in plan]
-
-    def _batch(self, split: StoredSplit, numbers: Numbers) -> Batch:
-        """Read the pairs with these numbers."""
-        sources, targets = zip(*(self._stores[split][int(number)] for number in numbers), strict=True)
-        return collate(sources, targets, numbers)
+        return [chosen[places] for places in plan]
 
     def _judge(self) -> None:
         """Warn about over-long pairs, and refuse a training split of nothing else (the corpus refuses an empty one)."""
@@ -126,3 +166,9 @@ class DataHandler:
                 f"batching.max_length: {limit} tokens (the longest has {longest}) and are left out"
                 + (" of the loss" if split == "validation" else "")
             )
+
+
+def _batch(pairs: Pairs, numbers: Numbers) -> Batch:
+    """Read the pairs with these numbers."""
+    sources, targets = zip(*(pairs[int(number)] for number in numbers), strict=True)
+    return collate(sources, targets, numbers)

@@ -115,7 +115,7 @@ def held_out_sets(config: Config, corpus: PreparedCorpus) -> list[HeldOutSet]:
         for name in corpus.names("test")
     ]
     for source in config.evaluation.test_sets:
-        pairs = list(read_pairs(source))
+        pairs = [pair for pair in read_pairs(source) if pair.defect is None]
         found.append(HeldOutSet(source.name, [pair.source for pair in pairs], [pair.target for pair in pairs]))
     return [held_out for held_out in found if held_out.sources]
 

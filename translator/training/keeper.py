@@ -6,6 +6,7 @@ import torch
 
 from translator.checkpoint import (
     CheckpointState,
+    check_normalizer,
     find_checkpoint,
     load_checkpoint,
     mark_best,
@@ -70,7 +71,7 @@ class Keeper:
         """Put the last checkpoint back into model, optimizer and generators; None if the run has none yet.
 
         Raises:
-            CheckpointError: the checkpoint is damaged or does not fit the model.
+            CheckpointError: the checkpoint is damaged, does not fit the model, or is of another normalizer.
             RunError: the corpus or the subword models have changed since it was written.
         """
         restore_folders(self._folder)
@@ -79,6 +80,7 @@ class Keeper:
         path = find_checkpoint(self._folder, "last")
         loaded = load_checkpoint(path)
         state = loaded.state
+        check_normalizer(state, path)  # before the data: theirs would differ too, and say less
         if state.data != self._data.fingerprint or state.subword != self._data.subword.sha256:
             raise RunError(
                 f"the corpus or its preparation has changed since {path} was written, so the run cannot go on with it; "

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from translator.checkpoint import find_checkpoint
 from translator.config import Config
-from translator.corpus import format_report
-from translator.data import DataHandler
+from translator.corpus import NORMALIZER_VERSION, format_report
+from translator.data import DataHandler, preparation_report, write_preparation_report
 from translator.device import choose_device
 from translator.errors import RunError
 from translator.evaluation import Score, TranslatedPair, evaluate_run, saved_scores, search_label
@@ -60,11 +60,12 @@ def _train_and_evaluate(config: Config, run: RunFolder, stop: StopRequest) -> Tr
     run.write(config)
     with log_to_file(run.log_file):
         LOGGER.info("%s\n\n%s\n", format_report(data.corpus.report), data.format_report())
+        write_preparation_report(preparation_report(data, config), run.preparation_folder)
         trainer = Trainer(config, run, data, stop)
         run.keep_subword(data.subword_folder)  # not before a checkpoint has had its say on them
         was_finished = trainer.finished is not None
         if not was_finished:
-            run.note_sitting(describe_environment())
+            run.note_sitting({**describe_environment(), "normalizer_version": NORMALIZER_VERSION})
             trainer.train()
         reason = trainer.finished or ""
         checkpoint = find_checkpoint(run.checkpoints_folder, "best").name

@@ -1,5 +1,6 @@
 """The training loop: steps, the log, validation, checkpoints, and a clean end whatever ends it."""
 
+import contextlib
 import itertools
 import logging
 import math
@@ -109,7 +110,10 @@ class Trainer:
 
     def _loop(self, monitor: Monitor, bar: "tqdm[object]") -> None:
         """Take steps until the end is reached; every way out leaves a checkpoint of the last step behind."""
-        batches = self._data.train_batches(self._position)
+        with contextlib.closing(self._data.train_batches(self._position, self._stop.check)) as batches:
+            self._take_steps(batches, monitor, bar)
+
+    def _take_steps(self, batches: Iterator[tuple[Batch, DataPosition]], monitor: Monitor, bar: "tqdm[object]") -> None:
         meter = Meter(self._device)
         self._clock = time.monotonic()
         every = self._settings

@@ -60,5 +60,11 @@ def test_tatweel(character: str, image: str) -> None:
     assert characters.tatweel(character) == image
 
 
-def test_soft_hyphen_is_a_half_space() -> None:
-    assert changed(characters.soft_hyphen) == {"\u00ad": "\u200c"}
+def test_soft_hyphen_of_persian_text_is_a_half_space() -> None:
+    differs = {c for c in EVERY_CHARACTER if characters.persian_zero_width(c) != characters.zero_width(c)}
+    assert differs == {"\u00ad"}
+    assert characters.persian_zero_width("\u00ad") == "\u200c"
+
+
+def test_teh_marbuta() -> None:
+    assert changed(characters.teh_marbuta) == {"ة": "ه"}

@@ -1,100 +1,54 @@
-"""Rules that drop a pair on its own merits, each with a name under which it is counted."""
-
-import re
-from collections.abc import Callable
-from typing import Final
+"""The rules that drop a pair on its own merits, one after another."""
 
 from translator.config import FilterConfig
-
-RATIO_FROM: Final = 20
-"""Characters of the longer side from which the length ratio is looked at: short sentences vary too much."""
-
-EMPTY: Final = "empty"
-DUPLICATE: Final = "duplicate"
-FILTER_RULES: Final = (
-    EMPTY,
-    "too_many_words",
-    "too_many_characters",
-    "length_ratio",
-    "source_script",
-    "target_script",
-    DUPLICATE,
-)
-"""All names, in the order in which the rules are applied; a pair is counted under the first that it breaks."""
-
-_LATIN: Final = "A-Za-zªºÀ-ÖØ-öø-ɏḀ-ỿ"
-_ARABIC: Final = "\u0600-\u06ff\u0750-\u077f\u0870-\u08ff\ufb50-\ufdff\ufe70-\ufeff"
-_LETTER: Final = re.compile(r"[^\W\d_]")
-_NOT_LATIN: Final = re.compile(rf"[^\W\d_{_LATIN}]")
-_NOT_ARABIC: Final = re.compile(rf"[^\W\d_{_ARABIC}]")
-
-Check = Callable[[str, str], bool]
+from translator.corpus.filters import rules
+from translator.corpus.filters.arabic import arabic
+from translator.corpus.filters.lengths import length_ratio, too_many_characters, too_many_words, word_ratio
+from translator.corpus.filters.markup import markup
+from translator.corpus.filters.missing import empty, replacement_character
+from translator.corpus.filters.numbers import numbers
+from translator.corpus.filters.repetition import repetition
+from translator.corpus.filters.script import source_script, target_script
+from translator.corpus.filters.sides import Check, Sides
+from translator.corpus.filters.untranslated import untranslated
 
 
 class PairFilter:
-    """The filters that a configuration switches on, but for duplicates, which need the whole corpus."""
+    """The filters that a configuration switches on, but for those that need to know the other pairs."""
 
     def __init__(self, config: FilterConfig) -> None:
         """Choose the checks; each says whether a pair of normalized texts must go."""
-        checks: list[tuple[str, Check]] = [(EMPTY, _empty)]
-        if config.max_words:
-            checks.append(("too_many_words", _too_many_words(config.max_words)))
-        if config.max_characters:
-            checks.append(("too_many_characters", _too_many_characters(config.max_characters)))
-        if config.max_length_ratio:
-            checks.append(("length_ratio", _length_ratio(config.max_length_ratio)))
-        if config.min_source_script:
-            checks.append(("source_script", _source_script(config.min_source_script)))
-        if config.min_target_script:
-            checks.append(("target_script", _target_script(config.min_target_script)))
-        self._checks = tuple(checks)
+        checks: dict[str, Check] = {rules.EMPTY: empty}
+        if config.replacement_character:
+            checks[rules.REPLACEMENT_CHARACTER] = replacement_character
+        if config.max_words is not None:
+            checks[rules.TOO_MANY_WORDS] = too_many_words(config.max_words)
+        if config.max_characters is not None:
+            checks[rules.TOO_MANY_CHARACTERS] = too_many_characters(config.max_characters)
+        if config.max_length_ratio is not None:
+            checks[rules.LENGTH_RATIO] = length_ratio(config.max_length_ratio)
+        if config.max_word_ratio is not None:
+            checks[rules.WORD_RATIO] = word_ratio(config.max_word_ratio)
+        if config.min_source_script is not None:
+            checks[rules.SOURCE_SCRIPT] = source_script(config.min_source_script)
+        if config.min_target_script is not None:
+            checks[rules.TARGET_SCRIPT] = target_script(config.min_target_script)
+        if config.max_arabic is not None:
+            checks[rules.ARABIC] = arabic(config.max_arabic)
+        if config.max_untranslated is not None:
+            checks[rules.UNTRANSLATED] = untranslated(config.max_untranslated)
+        if config.min_number_agreement is not None:
+            checks[rules.NUMBERS] = numbers(config.min_number_agreement)
+        if config.max_markup is not None:
+            checks[rules.MARKUP] = markup(config.max_markup)
+        if config.max_repetition is not None:
+            checks[rules.REPETITION] = repetition(config.max_repetition)
+        self._checks = tuple(checks.items())
 
     def broken_rule(self, source: str, target: str) -> str | None:
         """Return the name of the first rule that a pair of normalized texts breaks, or None if it is good."""
-        for name, check in self._checks:
-            if check(source, target):
+        sides = Sides.of(source, target)
+        for name, breaks in self._checks:
+            if breaks(sides):
                 return name
         return None
-
-
-def _empty(source: str, target: str) -> bool:
-    return not source or not target or source.isspace() or target.isspace()
-
-
-def _too_many_words(limit: int) -> Check:
-    def check(source: str, target: str) -> bool:
-        # Counting spaces is quicker than splitting, and settles all but the longest texts.
-        return (source.count(" ") >= limit and len(source.split()) > limit) or (
-            target.count(" ") >= limit and len(target.split()) > limit
-        )
-
-    return check
-
-
-def _too_many_characters(limit: int) -> Check:
-    return lambda source, target: len(source) > limit or len(target) > limit
-
-
-def _length_ratio(limit: float) -> Check:
-    def check(source: str, target: str) -> bool:
-        length, other = len(source), len(target)
-        shorter, longer = (length, other) if length < other else (other, length)
-        return longer >= RATIO_FROM and longer > limit * shorter
-
-    return check
-
-
-def _source_script(share: float) -> Check:
-    # All letters of an ASCII text are Latin, which settles nearly every English line.
-    return lambda source, target: not source.isascii() and _script_share(source, _NOT_LATIN) < share
-
-
-def _target_script(share: float) -> Check:
-    return lambda source, target: _script_share(target, _NOT_ARABIC) < share
-
-
-def _script_share(text: str, foreign: re.Pattern[str]) -> float:
-    """Return the share of letters that are not `foreign`; 1 for a text without letters, such as a number."""
-    if foreign.search(text) is None:
-        return 1.0
-    return 1.0 - len(foreign.findall(text)) / len(_LETTER.findall(text))

@@ -60,14 +60,19 @@ def zero_width(character: str) -> str:
     return "" if unicodedata.category(character) in ("Cc", "Cf") else character
 
 
+def persian_zero_width(character: str) -> str:
+    """The same, but U+00AD becomes ZWNJ: بنی<U+00AD>اسرائیل; Persian has no hyphenation, and some texts write this."""
+    return "\u200c" if character == "\u00ad" else zero_width(character)
+
+
 def white_space(character: str) -> str:
     """Any white space becomes a plain space: tab, U+00A0, U+2009, U+2028, U+3000 and all others."""
     return " " if character.isspace() else character
 
 
-def soft_hyphen(character: str) -> str:
-    """U+00AD becomes ZWNJ: بنی<U+00AD>اسرائیل; Persian has no hyphenation, and some texts write this."""
-    return "\u200c" if character == "\u00ad" else character
+def teh_marbuta(character: str) -> str:
+    """Teh marbuta becomes heh: دایرة → دایره."""
+    return "\u0647" if character == "\u0629" else character
 
 
 def ascii_digits(character: str) -> str:

@@ -5,7 +5,9 @@ from typing import Final
 
 from translator.corpus.normalize import characters
 from translator.corpus.normalize.code_page import CharacterTable
+from translator.corpus.normalize.mojibake import repair
 from translator.corpus.normalize.normalizer import each_character
+from translator.corpus.normalize.tokenized import unescape
 
 _FOLDED_LETTERS: Final = {"ة": "ه", "ە": "ه", "ہ": "ه", "ھ": "ه"}
 
@@ -37,7 +39,7 @@ _fold_characters: Final = CharacterTable(
 def fold(text: str) -> str:
     """Return the key under which texts are compared for duplicates and leaks.
 
-    Case, punctuation, white space, ZWNJ, diacritics and the variants of letters and digits are folded away; of a text
-    that is nothing else, the words are kept as they are.
+    Case, punctuation, white space, ZWNJ, diacritics, the variants of letters and digits, escapes and wrong decoding are
+    folded away; of a text that is nothing else, the words are kept as they are.
     """
-    return _fold_characters(text) or " ".join(text.split())
+    return _fold_characters(unescape(repair(text))) or " ".join(text.split())

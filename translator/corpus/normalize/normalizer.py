@@ -1,90 +1,75 @@
 """The normalizer: one spelling for what is written in several ways, the same in training and at inference."""
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Sequence
 from typing import Final
 
 from translator.config import NormalizationConfig
-from translator.corpus.normalize import characters, spacing
 from translator.corpus.normalize.code_page import CharacterTable
+from translator.corpus.normalize.mojibake import is_suspect
+from translator.corpus.normalize.rules import RULES, Change, Side
 
-NORMALIZER_VERSION: Final[int] = 1
-"""Raised whenever a rule changes what it does; a model is used with the normalizer it was trained with."""
+NORMALIZER_VERSION: Final[int] = 2
+"""Raised whenever a rule changes what it does; a model is used with the normalizer it was trained with.
 
-Rule = Callable[[str], str]
+1: letters, marks, digits, spaces; spaces before punctuation, English contractions.
+2: mojibake, quotes, dashes; hamza, zwnj and contractions have keys of their own; teh_marbuta and orthography as
+   options; more of what tokenizers take apart is put together; a space after a Persian comma.
+"""
 
-
-def chain(rules: Sequence[Rule]) -> Rule:
-    """Return the function that applies `rules` one after another."""
-    fixed = tuple(rules)
-
-    def apply(text: str) -> str:
-        for rule in fixed:
-            text = rule(text)
-        return text
-
-    return apply
+_RESTLESS: Final = {"source": re.compile("[«»\"'`&@“”„‟″–]"), "target": re.compile('["&@“”„‟–´]')}
+"""What a rule may turn into something that an earlier rule would have changed, or may uncover for itself."""
+_MOST_PASSES: Final = 10
 
 
 class Normalizer:
     """The rules that a configuration switches on, for either side; applying them twice changes nothing more."""
 
     def __init__(self, config: NormalizationConfig) -> None:
-        """Choose the rules; each is described, with before and after, where it is defined."""
-        english: list[Rule] = [
-            rule
-            for rule, wanted in (
-                (characters.zero_width, config.zero_width),
-                (characters.white_space, config.spaces),
-            )
-            if wanted
-        ]
-        persian: list[Rule] = [
-            rule
-            for rule, wanted in (
-                (characters.presentation_forms, config.presentation_forms),
-                (characters.arabic_letters, config.arabic_letters),
-                (characters.tatweel, config.tatweel),
-                (characters.soft_hyphen, config.zero_width),
-                (characters.zero_width, config.zero_width),
-                (characters.white_space, config.spaces),
-                (characters.vowel_marks, config.vowel_marks == "strip"),
-                (characters.ascii_digits, config.digits == "ascii"),
-            )
-            if wanted
-        ]
-        self.source: Rule = chain(
-            [
-                *_table(english),
-                *([spacing.tidy_zwnj] if config.zero_width else []),
-                *([spacing.tidy_spaces] if config.spaces else []),
-                *([spacing.punctuation_spacing, spacing.english_contractions] if config.punctuation_spacing else []),
-            ]
-        )
+        """Choose the rules from the registry."""
+        self.source: Change = _chain(config, "source")
         """Normalize an English text."""
-        self.target: Rule = chain(
-            [
-                *_table(persian),
-                *([spacing.tidy_zwnj] if config.zero_width else []),
-                *([spacing.compose_hamza] if config.presentation_forms else []),
-                *([spacing.convert_digits] if config.digits == "persian" else []),
-                *([spacing.tidy_spaces] if config.spaces else []),
-                *([spacing.punctuation_spacing] if config.punctuation_spacing else []),
-            ]
-        )
+        self.target: Change = _chain(config, "target")
         """Normalize a Persian text."""
 
 
-def _table(rules: Sequence[Rule]) -> list[Rule]:
-    """Return one table that does what `rules`, each made for single characters, do one after another."""
-    return [CharacterTable(each_character(rules))] if rules else []
+def _chain(config: NormalizationConfig, side: Side) -> Change:
+    """Return the function that applies to `side` what `config` switches on, until nothing changes any more."""
+    works = [rule.work(side) for rule in RULES if getattr(config, rule.key) == rule.value]
+    single = [work.character for work in works if work.character]
+    steps: tuple[Change, ...] = (
+        *[work.decoding for work in works if work.decoding],
+        *([CharacterTable(each_character(single))] if single else []),
+        *[work.text for work in works if work.text],
+    )
+
+    restless = _RESTLESS[side].search
+
+    def once(text: str) -> str:
+        for step in steps:
+            text = step(text)
+        return text
+
+    def normalize(text: str) -> str:
+        normal = once(text)
+        # Nearly all lines are done; for a few, what one rule did is work for another.
+        if normal == text or not (restless(text) or "--" in text or is_suspect(text)):
+            return normal
+        for _ in range(_MOST_PASSES):
+            before, normal = normal, once(normal)
+            if normal == before:
+                break
+        return normal
+
+    return normalize
 
 
-def each_character(rules: Sequence[Rule]) -> Rule:
-    """Return the function that gives a character what `rules` make of it, one after another."""
+def each_character(changes: Sequence[Change]) -> Change:
+    """Return the function that gives a character what `changes` make of it, one after another."""
 
     def image(text: str) -> str:
-        for rule in rules:
-            text = "".join(map(rule, text))  # a rule may have made several characters of one, or none
+        for change in changes:
+            text = "".join(map(change, text))  # one may have made several characters of one, or none
         return text
 
     return image

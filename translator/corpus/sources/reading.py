@@ -7,29 +7,62 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from translator.config import SourceConfig
-from translator.corpus.sources.layouts import is_zip, open_file, open_members
+from translator.corpus.sources.alignment import first_shifted_line, traits_of
+from translator.corpus.sources.archives import chosen_members, is_zip, member_blocks, member_label, open_archive
+from translator.corpus.sources.compression import file_blocks
+from translator.corpus.sources.folders import corpora_of_folder
+from translator.corpus.sources.lines import Run, read_lines
+from translator.corpus.sources.pairs import Pair, pairs_of_sides, pairs_of_table
+from translator.corpus.sources.sides import SideNames, check_sides
 from translator.errors import CorpusError
 
-_BOM: Final = b"\xef\xbb\xbf"
+_SHOWN: Final = 80
+"""Characters of a suspicious line that a message shows."""
 
 
-class Pair(NamedTuple):
-    """One line of a parallel corpus, as read."""
+class _Sides(NamedTuple):
+    """The two texts of a corpus, open for reading."""
 
-    line: int
-    """1-based."""
-    source: str
-    """English."""
-    target: str
-    """Persian."""
+    english: Iterator[Run]
+    persian: Iterator[Run]
+    names: SideNames
 
 
 def source_files(source: SourceConfig) -> list[Path]:
-    """Return the files that hold the text of `source`: the zip or TSV, or the English and the Persian file.
+    """Return the files that hold the text of `source`, in the order in which they are read.
 
     Raises:
-        CorpusError: one of them is not there; the message says how to get it, if the configuration does.
+        CorpusError: one of them is not there; the message says how to get it, if the configuration does. Or a folder
+            holds what cannot be read.
+        StorageError: the folder may not be read.
     """
+    return list(itertools.chain.from_iterable(_corpora(source)))
+
+
+def read_pairs(source: SourceConfig) -> Generator[Pair, None, None]:
+    """Yield the pairs of `source` in order, raw, at most `max_pairs` of them; memory stays flat.
+
+    A line ends at "\\n" or "\\r\\n" and nowhere else; byte order marks at the start of lines are dropped. Of a folder,
+    each corpus is read after the other, in the order of their names. A pair with a line of more than 1 MiB, or one that
+    is not UTF-8 where the source says to drop these, comes without its texts and with the name of its `defect`.
+
+    Raises:
+        CorpusError: a file is missing, damaged, hostile, not UTF-8 or empty, the two sides differ in length, are
+            swapped or blank, or a TSV line has not exactly two columns.
+        StorageError: a file may not be read.
+    """
+    left = source.max_pairs
+    for files in _corpora(source):
+        with contextlib.closing(_read_corpus(source, files, left)) as blocks:
+            for block in blocks:
+                yield from block
+                left = None if left is None else left - len(block)
+        if left == 0:
+            break
+
+
+def _corpora(source: SourceConfig) -> list[tuple[Path, ...]]:
+    """Return the corpora of a source: a zip or a TSV alone, or an English file and its Persian one."""
     if source.path is not None:
         files = [Path(source.path)]
     else:
@@ -38,93 +71,103 @@ def source_files(source: SourceConfig) -> list[Path]:
         if files[0] == files[1]:
             raise CorpusError(f"corpus source `{source.name}`: both sides are the same file, {files[0]}")
     for file in files:
-        if file.is_dir():
-            raise CorpusError(f"corpus source `{source.name}`: {file} is a folder; give a file")
         if not file.exists():
             advice = source.obtain or "check the path (it is relative to the folder the command is run in)"
             raise CorpusError(f"corpus source `{source.name}`: {file} does not exist. {advice.strip()}")
-    return files
+        if file.is_dir():
+            if source.path is None:
+                raise CorpusError(f"corpus source `{source.name}`: {file} is a folder; give a file")
+            if source.source_member is not None:
+                raise CorpusError(
+                    f"corpus source `{source.name}`: {file} is a folder; "
+                    "`source_member` and `target_member` name members of a zip"
+                )
+            return corpora_of_folder(file)
+    return [tuple(files)]
 
 
-def read_pairs(source: SourceConfig) -> Generator[Pair, None, None]:
-    """Yield the pairs of `source` in order, raw, at most `max_pairs` of them; memory stays flat.
-
-    A line ends at "\\n" or "\\r\\n" and nowhere else; a byte order mark at the start of a file is dropped.
-
-    Raises:
-        CorpusError: a file is missing, damaged, not UTF-8 or empty, the two sides differ in length, or a TSV line has
-            not exactly two columns.
-        StorageError: a file may not be read.
-    """
-    files = source_files(source)
-    empty = True
-    with contextlib.closing(_read_all(source, files)) as pairs:
-        for pair in itertools.islice(pairs, source.max_pairs):
-            yield pair
-            empty = False
-    if empty:
-        named = " and ".join(map(str, files))
-        raise CorpusError(
-            f"corpus source `{source.name}`: there is no line in {named}; check that it is the right file"
-        )
+def _read_corpus(source: SourceConfig, files: tuple[Path, ...], limit: int | None) -> Generator[list[Pair], None, None]:
+    whole = f"corpus source `{source.name}`: {' and '.join(map(str, files))}"
+    if len(files) == 1 and not is_zip(files[0]):
+        if source.source_member is not None:
+            raise CorpusError(
+                f"{whole} is not a zip archive; `source_member` and `target_member` name members of a zip"
+            )
+        names = SideNames(whole, "the first column", "the second", "put English into the first column")
+        with contextlib.closing(file_blocks(files[0])) as blocks:
+            runs = read_lines(blocks, str(files[0]), drop_invalid=source.invalid_utf8 == "drop")
+            yield from check_sides(_first_pairs(pairs_of_table(runs, files[0]), limit), names)
+        return
+    with _open_sides(source, files, whole, drop_invalid=source.invalid_utf8 == "drop") as sides:
+        yield from check_sides(_first_pairs(_pairs_or_mismatch(source, files, whole, sides), limit), sides.names)
 
 
-def _read_all(source: SourceConfig, files: list[Path]) -> Generator[Pair, None, None]:
+def _first_pairs(blocks: Iterator[list[Pair]], limit: int | None) -> Iterator[list[Pair]]:
+    """Yield the first `limit` pairs and read no further."""
+    left = limit
+    while left is None or left > 0:
+        block = next(blocks, None)
+        if block is None:
+            return
+        if left is not None:
+            block = block[:left]
+            left -= len(block)
+        yield block
+
+
+@contextlib.contextmanager
+def _open_sides(source: SourceConfig, files: tuple[Path, ...], whole: str, *, drop_invalid: bool) -> Iterator[_Sides]:
     with contextlib.ExitStack() as stack:
         if len(files) == 2:
-            yield from _pairs_of_two(source, {str(file): stack.enter_context(open_file(file)) for file in files})
-        elif is_zip(files[0]):
-            members = open_members(files[0], source.source_member, source.target_member)
-            yield from _pairs_of_two(source, stack.enter_context(members))
-        elif source.source_member is not None:
-            raise CorpusError(
-                f"corpus source `{source.name}`: {files[0]} is not a zip archive; "
-                "`source_member` and `target_member` name members of a zip"
-            )
+            labels = str(files[0]), str(files[1])
+            how_to_swap = "swap the names of the two files" if source.path else "swap `source_path` and `target_path`"
+            streams = [stack.enter_context(contextlib.closing(file_blocks(file))) for file in files]
         else:
-            yield from _pairs_of_table(stack.enter_context(open_file(files[0])), files[0])
-
-
-def _pairs_of_two(source: SourceConfig, streams: dict[str, Iterator[bytes]]) -> Iterator[Pair]:
-    labels = list(streams)
-    english, persian = (_decoded_lines(stream, label) for label, stream in streams.items())
-    for line, (source_text, target_text) in enumerate(itertools.zip_longest(english, persian), start=1):
-        if source_text is None or target_text is None:
-            longer = streams[labels[0] if target_text is None else labels[1]]
-            more, fewer = line + sum(1 for _ in longer), line - 1
-            counts = (more, fewer) if target_text is None else (fewer, more)
-            raise CorpusError(
-                f"corpus source `{source.name}`: the two sides differ in length: {labels[0]} has {counts[0]:,} lines, "
-                f"{labels[1]} has {counts[1]:,}; every English line needs its Persian line, so get the corpus again "
-                "or find the line where they come apart"
+            archive = stack.enter_context(open_archive(files[0]))
+            members = chosen_members(files[0], archive, source.source_member, source.target_member)
+            labels = member_label(files[0], members[0]), member_label(files[0], members[1])
+            how_to_swap = (
+                f"set `source_member: {members[1].filename}` and `target_member: {members[0].filename}`"
+                if source.path is not None and Path(source.path) == files[0]
+                else "swap the names of its members"
             )
-        yield Pair(line, source_text, target_text)
+            streams = [
+                stack.enter_context(contextlib.closing(member_blocks(files[0], archive, member))) for member in members
+            ]
+        english, persian = (
+            read_lines(stream, label, drop_invalid=drop_invalid) for stream, label in zip(streams, labels, strict=True)
+        )
+        yield _Sides(english, persian, SideNames(whole, *labels, how_to_swap))
 
 
-def _pairs_of_table(stream: Iterator[bytes], file: Path) -> Iterator[Pair]:
-    for line, text in enumerate(_decoded_lines(stream, str(file)), start=1):
-        columns = text.split("\t")
-        if len(columns) != 2:
-            count = "1 column" if len(columns) == 1 else f"{len(columns)} columns"
-            raise CorpusError(
-                f"{file}, line {line}: {count} where two are expected (English, one tab, Persian); mend the line, "
-                "or give two files as `source_path` and `target_path`"
-            )
-        yield Pair(line, columns[0], columns[1])
+def _pairs_or_mismatch(
+    source: SourceConfig, files: tuple[Path, ...], whole: str, sides: _Sides
+) -> Generator[list[Pair], None, None]:
+    equal = yield from pairs_of_sides(sides.english, sides.persian)
+    if not equal:
+        raise _mismatch(source, files, whole)
 
 
-def _decoded_lines(stream: Iterator[bytes], label: str) -> Iterator[str]:
-    offset = 0
-    for number, raw in enumerate(stream, start=1):  # lines of bytes end at "\n" alone
-        line = raw[:-2] if raw.endswith(b"\r\n") else raw.removesuffix(b"\n")
-        skipped = 0
-        if number == 1 and line.startswith(_BOM):
-            line, skipped = line[3:], 3
-        try:
-            yield line.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise CorpusError(
-                f"{label}, line {number}: not UTF-8 (byte 0x{line[error.start]:02x} at byte offset "
-                f"{offset + skipped + error.start:,} of the text); convert the file to UTF-8 first"
-            ) from error
-        offset += len(raw)
+def _mismatch(source: SourceConfig, files: tuple[Path, ...], whole: str) -> CorpusError:
+    """Return the error for sides of unequal length, which are read twice more to say where they come apart."""
+    with _open_sides(source, files, whole, drop_invalid=True) as sides:
+        traits = traits_of(sides.english), traits_of(sides.persian)
+    counts = len(traits[0].lengths), len(traits[1].lengths)
+    message = (
+        f"corpus source `{source.name}`: the two sides differ in length: "
+        f"{sides.names.english} has {counts[0]:,} lines, {sides.names.persian} has {counts[1]:,}; "
+        "every English line needs its Persian line, so get the corpus again or mend it"
+    )
+    if min(counts) == 0:
+        return CorpusError(message)
+    place = first_shifted_line(*sorted(traits, key=lambda side: len(side.lengths)))
+    with _open_sides(source, files, whole, drop_invalid=True) as sides:
+        english, persian = _excerpt(sides.english, place), _excerpt(sides.persian, place)
+    return CorpusError(
+        f"{message}. First suspicious line: about {place + 1:,} (a guess), English: {english}; Persian: {persian}"
+    )
+
+
+def _excerpt(runs: Iterator[Run], place: int) -> str:
+    text = next(itertools.islice((text for run in runs for text in run.texts), place, None), "(no line)")
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

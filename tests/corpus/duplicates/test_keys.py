@@ -6,16 +6,19 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from translator.corpus.overlap import (
+from translator.corpus.duplicates.keys import (
     KEY_BYTES,
     PairKeys,
     first_occurrences,
+    folded_key,
     join_keys,
     keys_from_bytes,
     leaks,
     mix,
     text_key,
+    whole_pairs,
 )
+from translator.corpus.normalize import fold
 
 PAIRS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)))
 
@@ -29,6 +32,11 @@ def test_key_is_the_folded_text() -> None:
     assert text_key("Don't go!") == text_key("dont GO")
     assert text_key("I go") != text_key("I went")
     assert len(text_key("")) == KEY_BYTES
+
+
+def test_key_of_a_text_that_is_folded_already() -> None:
+    for text in ("Don't go!", "در باز است.", "?!", ""):
+        assert folded_key(fold(text)) == text_key(text)
 
 
 def test_key_never_changes() -> None:
@@ -49,6 +57,12 @@ def test_keys_from_bytes_keep_their_order() -> None:
 def test_first_occurrences(pairs: list[tuple[int, int]]) -> None:
     expected = [pair not in pairs[:index] for index, pair in enumerate(pairs)]
     assert first_occurrences(keys_of(pairs)).tolist() == expected
+
+
+def test_whole_pairs_tell_the_sides_apart() -> None:
+    keys = whole_pairs(keys_of([(1, 2), (2, 1), (1, 1), (2, 2), (1, 2)])).tolist()
+    assert len(set(keys)) == 4
+    assert keys[0] == keys[4]
 
 
 @settings(deadline=None)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from translator.corpus.sources.layouts import choose_members
+from translator.corpus.sources.members import choose_members, listing, shown, side_of, without_compression
 from translator.errors import CorpusError
 
 ARCHIVE = Path("corpus.zip")
@@ -75,3 +75,33 @@ def test_given_member_is_ambiguous() -> None:
 def test_given_members_are_one() -> None:
     with pytest.raises(CorpusError, match=r"are the same member, a"):
         choose_members(ARCHIVE, ["a", "b"], "a", "A")
+
+
+@pytest.mark.parametrize(
+    ("name", "pair", "language"),
+    [
+        ("en.txt", "*.txt", "en"),
+        ("fa", "*", "fa"),
+        ("X.en-fa.EN", "x.en-fa.*", "en"),
+        ("کتاب من_fa.txt", "کتاب من_*.txt", "fa"),
+        ("two\nlines.en", "two\nlines.*", "en"),
+    ],
+)
+def test_names_of_sides(name: str, pair: str, language: str) -> None:
+    assert side_of(name) == (pair, language)
+
+
+@pytest.mark.parametrize("name", ["garden", "sofa.txt", "en.tsv", "text.de", "en.txt.gz", ""])
+def test_names_of_no_side(name: str) -> None:
+    assert side_of(name) is None
+
+
+def test_compression_is_no_part_of_a_name() -> None:
+    names = ["a.en.GZ", "a.en.xz", "a.en.zst", "a.en", "a.en.zip", "gz"]
+    assert [without_compression(name) for name in names] == ["a.en"] * 4 + ["a.en.zip", "gz"]
+
+
+def test_hostile_names_stay_on_one_short_line() -> None:
+    assert shown("کتاب\u200cها en.txt") == "کتاب\u200cها en.txt"
+    assert shown("a\nb\u202e") == "'a\\nb\\u202e'"
+    assert listing(["x" * 70_000, "y"]) == "x" * 200 + "…, y"

@@ -1,4 +1,4 @@
-"""Duplicates and leaks, found on 8-byte keys of folded texts: vectorised, and 16 bytes of memory a pair."""
+"""Exact duplicates and leaks, found on 8-byte keys of folded texts: vectorised, and 16 bytes of memory a pair."""
 
 import hashlib
 from dataclasses import dataclass
@@ -13,7 +13,8 @@ Keys = NDArray[np.uint64]
 Mask = NDArray[np.bool_]
 
 KEY_BYTES: Final = 8
-LEAK_RULES: Final = ("source_held_out", "target_held_out")
+NEAR_HELD_OUT: Final = "near_held_out"
+LEAK_RULES: Final = ("source_held_out", "target_held_out", NEAR_HELD_OUT)
 """A pair that is dropped because its folded source, or else its folded target, stands in a split it must not know."""
 
 
@@ -31,7 +32,12 @@ class PairKeys:
 
 def text_key(text: str) -> bytes:
     """Return the 8-byte key of a text: equal for texts that `fold` makes equal, and hardly ever for others."""
-    return hashlib.blake2b(fold(text).encode("utf-8"), digest_size=KEY_BYTES).digest()
+    return folded_key(fold(text))
+
+
+def folded_key(folded: str) -> bytes:
+    """Return what `text_key` does, of a text that has been through `fold` already."""
+    return hashlib.blake2b(folded.encode("utf-8"), digest_size=KEY_BYTES).digest()
 
 
 def keys_from_bytes(source: bytes | bytearray, target: bytes | bytearray) -> PairKeys:
@@ -56,11 +62,15 @@ def mix(values: Keys, seed: int) -> Keys:
     return scrambled ^ (scrambled >> np.uint64(31))
 
 
+def whole_pairs(keys: PairKeys) -> Keys:
+    """Return one key for the two sides of each pair."""
+    return mix(keys.source, 0) ^ keys.target  # scrambled on one side, so that a pair of equal sides is nothing special
+
+
 def first_occurrences(keys: PairKeys) -> Mask:
     """Say of each pair whether it is the first with its two sides."""
-    pair = mix(keys.source, 0) ^ keys.target  # scrambled on one side, so that a pair of equal sides is nothing special
-    first = np.zeros(len(pair), dtype=np.bool_)
-    first[np.unique(pair, return_index=True)[1]] = True
+    first = np.zeros(len(keys.source), dtype=np.bool_)
+    first[np.unique(whole_pairs(keys), return_index=True)[1]] = True
     return first
 
 

@@ -1,0 +1,61 @@
+"""A small prepared corpus with unigram models, to sample pieces from."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from toy import letters, write_pairs
+
+from translator.config import Config
+from translator.data import DataHandler
+from translator.data.sampling import EpochSampler
+
+SamplingRecipe = Callable[..., Config]
+
+
+def write_sources(folder: Path) -> None:
+    """Write two sources of made-up words; the targets are the sources backwards."""
+    for name, seed, count in (("one", 1, 200), ("two", 2, 60)):
+        words = letters(count * 5, seed)
+        texts = [" ".join(words[place : place + 1 + place // 5 % 5]) for place in range(0, len(words), 5)]
+        write_pairs(folder / f"{name}.tsv", [(text, text[::-1]) for text in texts])
+
+
+@pytest.fixture(scope="session")
+def sampling_recipe(tmp_path_factory: pytest.TempPathFactory) -> SamplingRecipe:
+    """Return a function that makes recipes with `subword.sampling`, over a corpus that is prepared only once."""
+    folder = tmp_path_factory.mktemp("sampling")
+    write_sources(folder)
+
+    def make(*, sampling: float = 0.3, seed: int = 3, weight: float = 1.0, **batching: object) -> Config:
+        return Config.model_validate(
+            {
+                "run": {"directory": str(folder / "run"), "seed": seed},
+                "corpus": {
+                    "sources": [
+                        {"name": "one", "path": str(folder / "one.tsv")},
+                        {"name": "two", "path": str(folder / "two.tsv"), "weight": weight},
+                    ],
+                    "filters": {"min_target_script": None},
+                    "split": {"validation": 10, "test": 5},
+                    "prepared_directory": str(folder / "prepared"),
+                },
+                "subword": {
+                    "vocabulary_size": 60,
+                    "character_coverage": 1.0,
+                    "byte_fallback": False,
+                    "sampling": sampling,
+                },
+                "batching": {"tokens_per_batch": 256, "max_length": 100, **batching},
+            }
+        )
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def sampler(sampling_recipe: SamplingRecipe) -> EpochSampler:
+    """Return what samples the text of that corpus."""
+    config = sampling_recipe()
+    handler = DataHandler(config)
+    return EpochSampler(handler.corpus, handler.subword_folder, config.subword.sampling, config.run.seed)

@@ -1,0 +1,79 @@
+"""Preparation killed at any instant leaves no half product, and the next run gives what an uninterrupted one gives."""
+
+import multiprocessing
+import random
+import time
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+import pytest
+from toy import letters, write_pairs
+
+from translator.config import Config, parse_config
+from translator.data import DataHandler
+
+INSTANTS = 20
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload(["translator.data"])
+RECIPE = """
+run: {{directory: "{folder}/run"}}
+corpus:
+  sources: [{{name: words, path: "{folder}/words.tsv"}}, {{name: more, path: "{folder}/more.tsv"}}]
+  filters: {{min_target_script: null, max_untranslated: null}}
+  split: {{validation: 100, test: 100}}
+  prepared_directory: "{folder}/{prepared}"
+  workers: {workers}
+subword: {{vocabulary_size: 60}}
+"""
+
+
+def recipe(folder: Path, prepared: str, workers: int) -> Config:
+    return parse_config(RECIPE.format(folder=folder, prepared=prepared, workers=workers), "recipe")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(folder)): file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}
+
+
+def prepare(config: Config) -> None:
+    DataHandler(config)
+
+
+def start(config: Config) -> BaseProcess:
+    """Prepare in a process of its own, forked from one that has imported everything and has no threads."""
+    process = CONTEXT.Process(target=prepare, args=(config,))
+    process.start()
+    return process
+
+
+@pytest.mark.parametrize(("workers", "instants"), [(1, INSTANTS), (2, 4)])
+def test_killed_preparation_ends_like_an_uninterrupted_one(tmp_path: Path, workers: int, instants: int) -> None:
+    for seed, name in enumerate(("words", "more")):
+        sentences = [" ".join(words) for words in zip(*[iter(letters(9000, seed=seed))] * 3, strict=True)]
+        write_pairs(tmp_path / f"{name}.tsv", [(sentence, sentence) for sentence in sentences])
+    warm_up = CONTEXT.Process(target=time.time)  # starts the process that is forked
+    warm_up.start()
+    warm_up.join()
+    began = time.perf_counter()
+    start(recipe(tmp_path, "whole", workers)).join()
+    seconds = time.perf_counter() - began
+    expected = contents(tmp_path / "whole")
+    assert {name.split("-")[0] for name in expected} == {"corpus", "subword", "tokens"}
+    chance = random.Random(workers)
+    torn = 0
+    for number in range(instants):
+        folder = f"killed-{number}"
+        child = start(recipe(tmp_path, folder, workers))
+        time.sleep(seconds * chance.random())
+        child.kill()
+        child.join()
+        found = {name: content for name, content in contents_of(tmp_path / folder).items() if not name.startswith(".")}
+        assert found.items() <= expected.items()  # what is there under its name is whole
+        torn += found != expected
+        DataHandler(recipe(tmp_path, folder, 1))
+        assert contents(tmp_path / folder) == expected
+    assert torn >= instants / 3
+
+
+def contents_of(folder: Path) -> dict[str, bytes]:
+    return contents(folder) if folder.exists() else {}

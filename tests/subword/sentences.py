@@ -1,0 +1,58 @@
+"""A few sentences that the tests of this room train on, and a corpus of them."""
+
+from pathlib import Path
+
+from translator.config import CorpusConfig, SourceConfig, SplitConfig, SubwordConfig
+from translator.corpus.prepare import PreparedCorpus, prepare_corpus
+from translator.subword import SubwordModel
+
+PERSIAN = [
+    "او نمی‌خواهد کتاب‌های قدیمی را بفروشد.",
+    "بچه‌ها در خانه‌ی ما بازی می‌کنند.",
+    "من می‌روم و او می‌ماند.",
+    "آن‌ها می‌گویند که هوا سردتر شده‌است.",
+    "آیا می‌توانی این نامه‌ها را بخوانی؟",
+    "سال ۱۳۹۸ و ۲۰۲۴ و ۷۵۶",
+    "خواهرم نمی‌داند که کتاب‌هایش کجاست.",
+    "می‌خواهم نان بخرم، اما پول ندارم.",
+]
+ENGLISH = [
+    "She does not want to sell the old books.",
+    "The children are playing in our house.",
+    "I go and he stays.",
+    "They say that it has become colder.",
+    "Can you read these letters?",
+    "The years 1398 and 2024 and 756",
+    "My sister does not know where her books are.",
+    "I want to buy bread, but I have no money.",
+]
+ZWNJ = "\u200c"
+
+
+def unigram(**changes: object) -> SubwordConfig:
+    """Return settings that the few sentences above allow."""
+    return SubwordConfig.model_validate({"vocabulary_size": 60, "character_coverage": 1.0, **changes})
+
+
+def pieces(model: SubwordModel, text: str) -> list[str]:
+    """Return the pieces of one text."""
+    return model.pieces_of(model.encode([text])[0])
+
+
+def vocabulary(model: SubwordModel) -> list[str]:
+    """Return all pieces of a model, in the order of their ids."""
+    return model.pieces_of(range(model.vocabulary_size))
+
+
+def make_corpus(folder: Path, copies: int = 20, held_out: int = 8) -> PreparedCorpus:
+    """Return a corpus of numbered variants of the sentences above, prepared in `folder`."""
+    lines = [
+        f"{english} {number}\t{persian} {number}\n"
+        for number in range(copies)
+        for english, persian in zip(ENGLISH, PERSIAN, strict=True)
+    ]
+    file = folder / "pairs.tsv"
+    file.write_text("".join(lines), "utf-8")
+    source = SourceConfig(name="pairs", path=str(file))
+    split = SplitConfig(validation=held_out, test=held_out)
+    return prepare_corpus(CorpusConfig(sources=(source,), split=split, prepared_directory=str(folder / "prepared")))

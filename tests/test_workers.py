@@ -1,0 +1,126 @@
+"""Work over processes gives what one process gives, in the same order, and ends in an orderly way."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from translator.errors import StorageError
+from translator.workers import available_cores, map_in_order, processes_for
+
+
+def squaring(offset: int = 0) -> Callable[[int], int]:
+    return lambda number: number * number + offset
+
+
+def naming() -> Callable[[int], int]:
+    return lambda number: os.getpid()
+
+
+def failing() -> Callable[[int], int]:
+    def work(number: int) -> int:
+        if number == 3:
+            raise ValueError(f"item {number}")
+        return number
+
+    return work
+
+
+def dying() -> Callable[[int], int]:
+    def work(number: int) -> int:
+        if number == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return number
+
+    return work
+
+
+@pytest.mark.parametrize("processes", [1, 2, 3])
+def test_results_come_in_order(processes: int) -> None:
+    assert list(map_in_order(partial(squaring, 1), range(50), processes)) == [
+        number * number + 1 for number in range(50)
+    ]
+
+
+def test_one_process_is_this_one() -> None:
+    assert set(map_in_order(naming, range(3), 1)) == {os.getpid()}
+
+
+def test_several_processes_are_others() -> None:
+    assert os.getpid() not in set(map_in_order(naming, range(8), 2))
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_items_are_taken_only_a_few_ahead(processes: int) -> None:
+    taken = 0
+
+    def items() -> Iterator[int]:
+        nonlocal taken
+        for number in range(1000):
+            taken += 1
+            yield number
+
+    results = map_in_order(squaring, items(), processes)
+    for _ in range(10):
+        next(results)
+    results.close()
+    assert taken <= 20
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_what_the_work_raises_comes_out_at_its_place(processes: int) -> None:
+    results = map_in_order(failing, range(10), processes)
+    assert [next(results) for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(ValueError, match="item 3"):
+        next(results)
+
+
+def test_a_killed_process_is_told_with_what_to_do() -> None:
+    with pytest.raises(StorageError, match=r"memory ran out; set `corpus.workers: 1`"):
+        list(map_in_order(dying, range(10), 2))
+
+
+def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
+    script = tmp_path / "parent.py"
+    script.write_text(
+        "import os, time\n"
+        "from translator.workers import map_in_order\n"
+        "def slow():\n"
+        "    def work(number):\n"
+        "        print(os.getpid(), flush=True)\n"
+        "        time.sleep(600)\n"
+        "    return work\n"
+        "if __name__ == '__main__':\n"
+        "    list(map_in_order(slow, range(10), 2))\n",
+        encoding="utf-8",
+    )
+    parent = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    workers = [int(parent.stdout.readline()) for _ in range(2)]
+    parent.kill()
+    parent.wait()
+    parent.stdout.close()
+    for _ in range(300):
+        if not any(is_running(worker) for worker in workers):
+            return
+        time.sleep(0.1)
+    pytest.fail("a worker outlived its parent")
+
+
+def is_running(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_little_work_is_not_worth_a_process() -> None:
+    assert processes_for(0, 1000) == 1
+    assert processes_for(0, 1 << 30) == available_cores()
+    assert processes_for(3, 1000) == 3
