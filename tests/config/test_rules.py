@@ -71,6 +71,11 @@ def test_the_layout_of_a_source(source: str, expected: str) -> None:
             "line 5: subword.vocabulary_size: `byte_fallback` takes 256 pieces; "
             "raise `vocabulary_size` (260) above 260",
         ),
+        (
+            "subword:\n  sampling: 0.1\n  model_type: char\n",
+            "line 4: subword.sampling: `sampling` (0.1) does not go with `model_type: char`, "
+            "which cuts a text in one way only; use 0",
+        ),
         ("model:\n  d_model: 12\n", "line 4: model.d_model: `heads` (8) must divide `d_model` (12)"),
         ("model:\n  d_model: 12\n  heads: 5\n", "line 5: model.heads: `heads` (5) must divide `d_model` (12)"),
         (

@@ -83,7 +83,8 @@ class FilterConfig(Section):
     duplicates: bool = True
     """Drop a pair that was seen before (compared without case, punctuation and ZWNJ)."""
     near_duplicates: Share | None = 0.9
-    """Drop a pair that shares at least this share of its character 5-grams with an earlier pair (Jaccard)."""
+    """Drop a pair that has at least this share of its character 5-grams in common with an earlier one (Jaccard); pairs
+    of fewer than 60 are left alone, and below 0.8 many go unfound."""
     max_same_source: PositiveInt | None = 10
     """Pairs that may share one English side."""
     max_same_target: PositiveInt | None = 10

@@ -72,13 +72,17 @@ class CorpusConfig(Section):
     prepared_directory: PathText = "data/prepared"
     """Where prepared data are kept, under a fingerprint of all that made them."""
     workers: Annotated[int, Field(ge=0, le=1024)] = 0
-    """Processes that clean text; 0 takes one a core when the corpus is large. The result does not depend on it."""
+    """Processes that clean, train and sample; 0 takes one a core for a large corpus. The result does not hang on it."""
 
 
 class SubwordConfig(Section):
     """SentencePiece models."""
 
-    rules: ClassVar[tuple[Rule, ...]] = (rules.no_bytes_beside_characters, rules.room_for_bytes)
+    rules: ClassVar[tuple[Rule, ...]] = (
+        rules.no_bytes_beside_characters,
+        rules.room_for_bytes,
+        rules.several_segmentations,
+    )
 
     model_type: Literal["unigram", "bpe", "char"] = "unigram"
     """Kind of model."""
@@ -91,7 +95,7 @@ class SubwordConfig(Section):
     byte_fallback: bool | None = None
     """Spell unknown characters as bytes (256 pieces), so that no input is ever unknown. `null`: yes, but for `char` and
     vocabularies of less than 1,000 pieces."""
-    max_training_sentences: PositiveInt = 200_000
+    max_training_sentences: PositiveInt = 100_000
     """Sentences that a model is trained on at most, drawn at random from each side."""
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 1
     """Seed of that draw."""

@@ -56,8 +56,8 @@ def select_pairs(contenders: Sequence[Contender], alike: Alike, config: CorpusCo
 
     First the sources that may be cleaned, taken together, lose their duplicates, near-duplicates and the pairs beyond
     the caps. Then each source is split. Then a training pair that shares its source or target with a validation or
-    test pair or with a further test set is dropped, and so is a validation pair that shares one with a test pair; and so
-    are both where they are near-duplicates of a pair of a named test set.
+    test pair or with a further test set is dropped, and so is a validation pair that shares one with a test pair. Last,
+    both are dropped where they are near-duplicates of a pair of a named test set.
 
     Args:
         alike: finds near-duplicates among the pairs of all contenders, numbered one after another.

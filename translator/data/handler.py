@@ -21,6 +21,7 @@ from translator.data.mixture import MixtureRow, epoch_draws, format_mixture, mix
 from translator.data.pair_store import Pairs, PairStore, SampledPairs
 from translator.data.sampling import EpochSampler
 from translator.errors import CorpusError
+from translator.stages import stage
 from translator.subword import SubwordPair, prepare_subword
 from translator.workers import processes_for
 
@@ -47,13 +48,15 @@ class DataHandler:
         self.subword_folder: Path
         text = (self.corpus.directory / "train").glob("*.*")
         self._processes = processes_for(config.corpus.workers, sum(file.stat().st_size for file in text))
-        self.subword, self.subword_folder = prepare_subword(
-            config.subword, self.corpus, prepared, workers=self._processes
-        )
+        with stage("subword"):
+            self.subword, self.subword_folder = prepare_subword(
+                config.subword, self.corpus, prepared, workers=self._processes
+            )
         self._stores: dict[StoredSplit, PairStore]
-        self._stores, self.token_folder, self.fingerprint = open_tokens(
-            self.corpus, self.subword, config.corpus.normalization, prepared
-        )
+        with stage("encode"):
+            self._stores, self.token_folder, self.fingerprint = open_tokens(
+                self.corpus, self.subword, config.corpus.normalization, prepared
+            )
         self._sampler: EpochSampler | None = None
         if config.subword.sampling:
             self._sampler = EpochSampler(self.corpus, self.subword_folder, config.subword.sampling, config.run.seed)
