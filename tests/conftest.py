@@ -1,6 +1,6 @@
 """Small corpora and recipes that several tests share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -29,6 +29,13 @@ training:
   {{max_steps: 12, warmup_steps: 4, log_every: 3, validate_every: 6, validation_sentences: 8, checkpoint_every: 4}}
 search: {{method: greedy}}
 """
+
+
+@pytest.fixture(autouse=True)
+def exact_matrix_products() -> Iterator[None]:
+    """Take back what a run sets for the whole process: where the CPU has bf16, products would be too coarse."""
+    yield
+    torch.set_float32_matmul_precision("highest")
 
 
 @pytest.fixture

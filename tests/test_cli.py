@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 import pytest
+from toy import write_pairs
 
 from translator.cli import main
 
@@ -75,12 +76,34 @@ def test_training_ends_with_scores_samples_and_the_next_commands(
     assert "To train it longer" in again
 
 
-def test_prepare_prints_a_count_per_rule(tiny_recipe: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_prepare_prints_what_it_did_and_writes_the_page(tiny_recipe: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with (tiny_recipe.parent / "toy.tsv").open("a", encoding="utf-8") as corpus:
+        corpus.write("again\tagain\nagain\tagain\n")
     assert main(["prepare", "--config", str(tiny_recipe)]) == 0
     out = capsys.readouterr().out
-    assert "duplicate" in out
+    assert "dropped: duplicate" in out
     assert "train" in out
-    assert "prepared in" in out
+    assert "pieces/word" in out
+    page = Path(out.strip().rpartition("examples: ")[2])
+    assert page.name == "report.html"
+    assert "again" in page.read_text(encoding="utf-8")
+
+
+def test_overlap_of_two_corpora(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_pairs(tmp_path / "a.tsv", [("Yes!", "بله"), ("No", "نه"), ("Perhaps", "شاید")])
+    write_pairs(tmp_path / "b.tsv", [("yes", "آری"), ("Never", "هرگز")])
+    assert main(["corpus", "overlap", str(tmp_path / "a.tsv"), str(tmp_path / "b.tsv")]) == 0
+    assert "Yes!" in capsys.readouterr().out
+    assert main(["corpus", "overlap", str(tmp_path / "a.tsv"), str(tmp_path / "missing.tsv")]) == 2
+    assert "cannot be found" in capsys.readouterr().err
+
+
+def test_download_lists_what_there_is_and_refuses_the_rest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["download"]) == 0
+    out = capsys.readouterr().out
+    assert all(name in out for name in ("mizan", "tatoeba", "flores200"))
+    assert main(["download", "miz"]) == 2
+    assert "mizan" in capsys.readouterr().err
 
 
 def test_evaluate_writes_scores_that_carry_their_signature(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -210,7 +233,7 @@ def test_a_missing_corpus_says_how_to_get_it(capsys: pytest.CaptureFixture[str],
     recipe = Path(__file__).parents[1] / "configs" / "mizan.yaml"
     message = complaint(capsys, "train", "--config", str(recipe), *sets)
     assert f"{tmp_path}/mizan.zip" in message
-    assert "put the zip with one text file per language at data/mizan.zip" in message
+    assert "make download DATASET=mizan" in message
     assert list((tmp_path / "run").iterdir()) == [], "no trace of a run that never began"
 
 

@@ -70,7 +70,7 @@ def test_the_number_of_processes_does_not_show(settings: CorpusConfig, tmp_path:
 
 
 def test_nothing_at_all(tmp_path: Path) -> None:
-    settings = CorpusConfig(sources=(write(tmp_path / "odd.tsv", [("", "x")]),))
+    settings = CorpusConfig(sources=(write(tmp_path / "odd.tsv", [("", "x"), ("English", "English")]),))
     with Shelf(tmp_path) as shelf:
         (only,) = collect_candidates(settings, (), tmp_path, shelf, 1)
     assert len(only) == 0

@@ -10,7 +10,9 @@ import torch
 from tiny_runs import run
 
 from translator.checkpoint import find_checkpoint, steps_saved
-from translator.errors import RunError
+from translator.corpus import NORMALIZER_VERSION
+from translator.errors import CheckpointError, RunError
+from translator.inference import Translator
 from translator.storage import exclusive
 
 
@@ -121,3 +123,16 @@ def test_a_config_file_of_something_else_is_left_alone(tiny: Any, tmp_path: Path
     with pytest.raises(RunError, match="was not written by a run, and training would overwrite it"):
         run(tiny())
     assert (tmp_path / "run" / "config.yaml").read_text() == "my: precious\n"
+
+
+def test_the_version_of_the_normalizer_travels_with_the_run(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = run(tiny()).run
+    assert [sitting["normalizer_version"] for sitting in folder.sittings()] == [NORMALIZER_VERSION]
+    assert (folder.preparation_folder / "report.html").is_file()
+    for module in ("corpus.prepare", "data.encoding", "checkpoint"):
+        monkeypatch.setattr(f"translator.{module}.NORMALIZER_VERSION", NORMALIZER_VERSION + 1)
+    told = f"normalizer version {NORMALIZER_VERSION}, this version of translator has {NORMALIZER_VERSION + 1}"
+    with pytest.raises(CheckpointError, match=told):
+        run(tiny("training.max_steps=20"))
+    with pytest.raises(CheckpointError, match=told):
+        Translator.load(folder.path)

@@ -170,4 +170,8 @@ def _mismatch(source: SourceConfig, files: tuple[Path, ...], whole: str) -> Corp
 
 def _excerpt(runs: Iterator[Run], place: int) -> str:
     text = next(itertools.islice((text for run in runs for text in run.texts), place, None), "(no line)")
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    text = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    # A message is one line, and must not steer the terminal it is printed on.
+    return "".join(
+        character if character.isprintable() or character == "\u200c" else ascii(character)[1:-1] for character in text
+    )
