@@ -10,7 +10,7 @@ import pytest
 
 from translator.corpus.examples import Example
 from translator.corpus.filters import MEANINGS
-from translator.corpus.report import RULES, CorpusReport, SourceReport, TestSetReport
+from translator.corpus.report import RULES, CorpusReport, SourceReport, TestSetReport, format_report
 from translator.corpus.statistics import TextStatistics
 from translator.data.length_report import LengthReport
 from translator.data.mixture import MixtureRow
@@ -27,7 +27,7 @@ HOSTILE = (
     "{{ 7 * 7 }}{% raw %}",
     f"a{BIDI_CONTROLS}b",
 )
-VOID = {"meta", "img", "br", "link", "input"}
+VOID = {"meta", "img", "br", "wbr", "link", "input"}
 
 
 class Page(HTMLParser):
@@ -38,6 +38,8 @@ class Page(HTMLParser):
         self.open: list[str] = []
         self.elements: list[tuple[str, dict[str, str]]] = []
         self.text = ""
+        self.rows: list[list[str]] = []
+        """The cells of each table's rows, white space folded."""
         self.feed(html)
         self.close()
         assert not self.open
@@ -45,6 +47,10 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append((tag, {name: value or "" for name, value in attrs}))
         self.text += " " if tag in ("td", "dd", "p", "figcaption") else ""
+        if tag == "tr":
+            self.rows.append([])
+        elif tag in ("td", "th"):
+            self.rows[-1].append("")
         if tag not in VOID:
             self.open.append(tag)
 
@@ -57,6 +63,8 @@ class Page(HTMLParser):
     def handle_data(self, data: str) -> None:
         if "style" not in self.open:
             self.text += data
+        if "tr" in self.open and ("td" in self.open or "th" in self.open):
+            self.rows[-1][-1] = " ".join(f"{self.rows[-1][-1]} {data}".split())
 
     def of(self, tag: str) -> list[dict[str, str]]:
         return [attributes for name, attributes in self.elements if name == tag]
@@ -138,6 +146,36 @@ def test_it_tells_what_happened() -> None:
         assert expected in told, expected
     assert f"{len(RULES) - 3} rules dropped nothing" in told
     assert len(page.of("svg")) == 4 + 2 + 1 + 1  # charts, and bars of sources, of all, and of the mixture
+
+
+def test_page_terminal_and_json_tell_the_same_counts() -> None:
+    whole = report()
+    rows = {row[0]: row[1:] for row in reversed(Page(whole.page()).rows)}  # the first table that names a source
+    terminal = {
+        words[0]: words[1:]
+        for line in format_report(whole.corpus).replace("dropped: ", "").splitlines()
+        if (words := [word for word in line.split() if not word.endswith("%")])
+    }
+    names = [*whole.corpus.source_titles(), "total"]
+    assert terminal["pairs"] == names
+    assert rows["rule"] == ["total", *names[:-1]]
+    for rule in whole.corpus.rules_used():
+        name = rule.replace("_", "_ ")  # the page lets the line end there
+        told = next(cells for label, cells in rows.items() if label.startswith(f"{name} "))
+        counts = [cell.split()[0] for cell in told]
+        assert [*counts[1:], counts[0]] == terminal[rule] == _with_sum([s.dropped[rule] for s in whole.corpus.sources])
+    for number, title in enumerate(names):
+        read, dropped, *splits = (int(cell.split()[0].replace(",", "")) for cell in rows[title][1:])
+        assert read == dropped + sum(splits)
+        assert f"{read:,}" == terminal["in"][number]
+        assert [f"{count:,}" for count in splits] == [
+            terminal[name][number] for name in ("train", "validation", "test")
+        ]
+        assert terminal["out"][number] == f"{sum(splits):,}"
+
+
+def _with_sum(counts: list[int]) -> list[str]:
+    return [f"{count:,}" for count in [*counts, sum(counts)]]
 
 
 def test_links_lead_somewhere_and_names_are_used_once() -> None:

@@ -74,7 +74,7 @@ MEANINGS: Final[Mapping[str, str]] = MappingProxyType(
         SAME_TARGET: "The Persian side was seen with as many other English sides as allowed.",
         "source_held_out": "The English side stands in a test set, or in validation, and must not be trained on.",
         "target_held_out": "The Persian side stands in a test set, or in validation, and must not be trained on.",
-        "near_held_out": "The pair is nearly one of a test set, and must not be trained on.",
+        "near_held_out": "The pair is nearly one of a named test set, and must not be trained on.",
     }
 )
 """What each rule means, for a person who reads the report; the rules about leaks are among them."""
