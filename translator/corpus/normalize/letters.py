@@ -26,7 +26,8 @@ _REPEATED_HAMZA: Final = re.compile("([\u0653-\u0655])\\1+")
 _ACUTE_MADDA: Final = re.compile("(?<=ل)ا´(?=[ء-ی])")
 # With + and = in the class, which do no harm, each character is looked up in a bitmap; two ranges alone are slower.
 _FOREIGN_DIGIT: Final = re.compile("[+0-9=٠-٩]")
-_TOKEN: Final = re.compile("[A-Za-zÀ-ɏ0-9٠-٩۰-۹]+(?:[-_./:@+'’]+[A-Za-zÀ-ɏ0-9٠-٩۰-۹]+)*")
+_WORD: Final = "[A-Za-zÀ-ɏ0-9٠-٩۰-۹]+"
+_TOKEN: Final = re.compile(rf"{_WORD}(?:(?:[-_./:@+'’()\[\]{{}}^$]+| ?[=<>]+ ?|, ?-?){_WORD})*")
 _LATIN: Final = re.compile("[A-Za-zÀ-ɏ]")
 
 
@@ -59,7 +60,7 @@ def compose_hamza(text: str) -> str:
 
 
 def convert_digits(text: str) -> str:
-    """Digits become Persian unless Latin letters are glued to them: 25 سال → ۲۵ سال; MP3, UTF-8 and 3D stay."""
+    """Digits become Persian unless Latin letters are glued to them: 25 سال → ۲۵ سال; MP3, UTF-8 and x = 3 stay."""
     if _FOREIGN_DIGIT.search(text) is None:
         return text
     return _TOKEN.sub(_convert_token, text)

@@ -29,7 +29,7 @@ def corpora_of_folder(folder: Path) -> list[tuple[Path, ...]]:
     with storage_errors(folder, "read"):
         entries = sorted(entry for entry in folder.iterdir() if not _is_no_text(entry.name))
         files = {entry.name: entry for entry in entries if entry.is_file()}
-    names = [entry.name if entry.name in files else f"{entry.name}/" for entry in entries]
+        names = [f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries]
     corpora: list[tuple[Path, ...]] = []
     sides: dict[SideName, list[Path]] = {}
     for name in names:
@@ -40,7 +40,7 @@ def corpora_of_folder(folder: Path) -> list[tuple[Path, ...]]:
         elif name in files and side is not None:
             sides.setdefault(side, []).append(files[name])
         else:
-            reason = "this is not read" if name in files else "folders inside a folder are not read"
+            reason = "folders inside a folder are not read" if name.endswith("/") else "this is not read"
             raise _unclear(folder, f"`{shown(name)}`: {reason}; move it, or make it a source of its own", names)
     for side, found in sides.items():
         partners = sides.get(SideName(side.pair, "fa" if side.language == "en" else "en"), [])

@@ -15,6 +15,7 @@ from translator.corpus.sources.lines import Run, read_lines
 from translator.corpus.sources.pairs import Pair, pairs_of_sides, pairs_of_table
 from translator.corpus.sources.sides import SideNames, check_sides
 from translator.errors import CorpusError
+from translator.storage import storage_errors
 
 _SHOWN: Final = 80
 """Characters of a suspicious line that a message shows."""
@@ -32,9 +33,9 @@ def source_files(source: SourceConfig) -> list[Path]:
     """Return the files that hold the text of `source`, in the order in which they are read.
 
     Raises:
-        CorpusError: one of them is not there; the message says how to get it, if the configuration does. Or a folder
-            holds what cannot be read.
-        StorageError: the folder may not be read.
+        CorpusError: one of them is not there; the message says how to get it, if the configuration does. Or one is a
+            pipe or a device, or a folder holds what cannot be read.
+        StorageError: a file or the folder may not be read.
     """
     return list(itertools.chain.from_iterable(_corpora(source)))
 
@@ -71,10 +72,12 @@ def _corpora(source: SourceConfig) -> list[tuple[Path, ...]]:
         if files[0] == files[1]:
             raise CorpusError(f"corpus source `{source.name}`: both sides are the same file, {files[0]}")
     for file in files:
-        if not file.exists():
+        with storage_errors(file, "read"):
+            is_there, is_folder, is_plain = file.exists(), file.is_dir(), file.is_file()
+        if not is_there:
             advice = source.obtain or "check the path (it is relative to the folder the command is run in)"
             raise CorpusError(f"corpus source `{source.name}`: {file} does not exist. {advice.strip()}")
-        if file.is_dir():
+        if is_folder:
             if source.path is None:
                 raise CorpusError(f"corpus source `{source.name}`: {file} is a folder; give a file")
             if source.source_member is not None:
@@ -83,6 +86,10 @@ def _corpora(source: SourceConfig) -> list[tuple[Path, ...]]:
                     "`source_member` and `target_member` name members of a zip"
                 )
             return corpora_of_folder(file)
+        if not is_plain:  # it is read more than once, and a pipe or a device may never end
+            raise CorpusError(
+                f"corpus source `{source.name}`: {file} is a pipe or a device; write its text to a file and give that"
+            )
     return [tuple(files)]
 
 
