@@ -13,6 +13,7 @@ CHECKPOINT ?=
 TEXT   ?=
 PORT   ?= 6006
 DATASET ?=
+INPUTS ?= 200000
 
 BIN  := $(VENV)/bin
 SETS := $(foreach override,$(SET),--set '$(override)')
@@ -22,7 +23,7 @@ SEARCH_FLAGS := $(if $(SEARCH),--search '$(SEARCH)') $(if $(BEAM),--beam '$(BEAM
 unexport TEXT
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev download prepare train evaluate translate tensorboard sample test check format lint types bench clean
+.PHONY: help install install-dev download prepare train evaluate translate tensorboard sample test check format lint types bench fuzz clean
 
 help:  ## show this list
 	@echo 'make TARGET [NAME=value ...]'
@@ -89,8 +90,11 @@ types: install-dev
 
 check: lint types test  ## everything that must hold before a change lands
 
-bench: install  ## measure speed (see docs/results.md); takes some minutes
+bench: install  ## measure speed (see docs/results.md); the last part prepares 4,000,000 pairs and takes some minutes
 	'$(BIN)/python' -m bench --config '$(CONFIG)' $(SETS)
+
+fuzz: install-dev  ## read INPUTS=200000 broken corpora and look for tracebacks and misaligned pairs
+	'$(BIN)/python' -m bench.fuzz --inputs $(INPUTS)
 
 clean:  ## remove what was built: environment, caches, prepared data; runs and corpora stay
 	rm -rf '$(VENV)' data/prepared build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -27,7 +27,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb and return the exit code."""
     for stream in (sys.stdout, sys.stderr):  # Persian is UTF-8, whatever the locale says
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8")
+            # What cannot be shown must not stop a message; `reconfigure` would take "strict" by itself.
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace" if stream is sys.stderr else stream.errors)
     log_to_console()
     try:
         with stop_on_signals() as stop:
