@@ -30,7 +30,7 @@ def bench_preparation(config: Config, sizes: tuple[int, ...] = SIZES) -> list[st
     header = ["pairs read", "kept", *names, "in all", "pairs/s", "peak memory"]
     rows = []
     for size, result in zip(sizes, measured, strict=True):
-        seconds = [f"{stage['seconds']:.1f} s" for stage in result["stages"]]
+        seconds = [f"{stage['seconds']:.1f} s {size / stage['seconds']:,.0f}/s" for stage in result["stages"]]
         speed = f"{size / result['seconds']:,.0f}"
         memory = f"{result['peak'] / 2**20:,.0f} MiB"
         rows.append([f"{size:,}", f"{result['kept']:,}", *seconds, f"{result['seconds']:.1f} s", speed, memory])

@@ -155,3 +155,15 @@ def test_a_link_moves_in_one_step(tmp_path: Path) -> None:
 def test_the_systems_complaints_become_advice(number: int, words: str) -> None:
     with pytest.raises(StorageError, match=words), storage_errors("some/file", "read"):
         raise OSError(number, "Too many open files")
+
+
+def test_what_killed_processes_left_is_cleared_by_whoever_comes_next(tmp_path: Path) -> None:
+    """Under other settings nobody would ever ask for the same folder again."""
+    abandoned = tmp_path / ".corpus-1.partial"
+    abandoned.mkdir()
+    (abandoned / "text").write_text("half", encoding="utf-8")
+    with new_folder(tmp_path / "living"), new_folder(tmp_path / "other") as beside:
+        assert not abandoned.exists()
+        assert beside.exists()
+        assert (tmp_path / ".living.partial").exists()  # its process is alive
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["living", "other"]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from translator.errors import StorageError
+from translator.errors import StorageError, SubwordError
 from translator.workers import available_cores, map_in_order, processes_for
 
 
@@ -79,6 +79,32 @@ def test_what_the_work_raises_comes_out_at_its_place(processes: int) -> None:
     assert [next(results) for _ in range(3)] == [0, 1, 2]
     with pytest.raises(ValueError, match="item 3"):
         next(results)
+
+
+def unprepared() -> Callable[[int], int]:
+    raise SubwordError("no model there")
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_what_the_setup_raises_comes_out_too(processes: int) -> None:
+    with pytest.raises(SubwordError, match="no model there"):
+        list(map_in_order(unprepared, range(3), processes))
+
+
+def test_a_script_without_a_guarded_main_part_is_told_so(tmp_path: Path) -> None:
+    """Its workers run it again while they start; they must not wait for a folder that their parent holds."""
+    script = tmp_path / "unguarded.py"
+    script.write_text(
+        "from translator.config import CorpusConfig, SourceConfig\n"
+        "from translator.corpus import prepare_corpus\n"
+        f"source = SourceConfig(name='a', path={str(tmp_path / 'a.tsv')!r}, use='train')\n"
+        f"prepare_corpus(CorpusConfig(sources=(source,), workers=2, prepared_directory={str(tmp_path / 'p')!r}))\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "a.tsv").write_text("Yes\tبله\n" * 3, encoding="utf-8")
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 1
+    assert "must start its work under `if __name__ == '__main__':`" in done.stderr
 
 
 def test_a_killed_process_is_told_with_what_to_do() -> None:

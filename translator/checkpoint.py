@@ -49,6 +49,8 @@ class CheckpointState:
     data: str = ""
     """Fingerprint of the prepared data."""
     normalizer_version: int = NORMALIZER_VERSION
+    normalization: dict[str, Any] = field(default_factory=dict)
+    """The section of the configuration: which rules of the normalizer the text went through."""
     position: dict[str, int] = field(default_factory=dict)
     """Where the data go on."""
     progress: dict[str, Any] = field(default_factory=dict)

@@ -116,13 +116,14 @@ def _prepare(options: argparse.Namespace, stop: StopRequest) -> None:
     from translator.config import load_config
     from translator.corpus import format_report
     from translator.data import DataHandler, preparation_report, write_preparation_report
+    from translator.prepared import fingerprint_of, prepared_folder
     from translator.subword import format_subword_tables
 
     config = load_config(options.config, options.overrides)
     data = DataHandler(config)
     report = preparation_report(data, config)
     prepared = data.corpus.directory.parent
-    _, page = write_preparation_report(report, prepared / f"report-{data.fingerprint}")
+    _, page = write_preparation_report(report, prepared_folder(prepared, "report", fingerprint_of(report.to_json())))
     _say(format_report(report.corpus), "", data.format_report(), "", format_subword_tables(report.subwords))
     _say("", f"prepared in {prepared}; the report with examples: {page}")
 

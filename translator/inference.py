@@ -114,6 +114,13 @@ class Translator:
                 f"the subword models in {run.subword_folder} are not those that checkpoint `{checkpoint}` was trained "
                 "with (checksums differ); restore the whole run folder from a copy"
             )
+        rules = config.corpus.normalization.model_dump(mode="json")
+        if state.normalization and state.normalization != rules:
+            changed = sorted(key for key in rules if rules[key] != state.normalization.get(key))
+            raise CheckpointError(
+                f"corpus.normalization in {run.config_file} is not what checkpoint `{checkpoint}` was trained with "
+                f"({', '.join(changed)}); restore the file from a copy"
+            )
         use_threads(config.run.threads)
         torch.set_float32_matmul_precision(config.training.matmul_precision)
         normalizer = Normalizer(config.corpus.normalization)
@@ -177,7 +184,8 @@ class Translator:
 
     def _cut(self, texts: Sequence[str], first_line: int) -> list[_Piece]:
         """Return the token ids of all texts, those that are too long in several pieces, empty ones in none."""
-        clean = [self._normalizer.source(_one_line(text)) for text in texts]
+        # Line breaks come last: some are part of what the normalizer repairs, and training text has gone this way.
+        clean = [_one_line(self._normalizer.source(_encodable(text))) for text in texts]
         pieces = []
         for line, ids in enumerate(self._subword.source.encode(clean)):
             if len(ids) <= self._room:
@@ -236,5 +244,10 @@ def _own_or_cpu(name: str) -> torch.device:
 
 
 def _one_line(text: str) -> str:
-    """Return `text` with a space for each kind of line break, and a mark for what is no character (lone surrogates)."""
-    return " ".join(text.encode("utf-8", "replace").decode("utf-8").splitlines())
+    """Return `text` with a space for each kind of line break."""
+    return " ".join(text.splitlines())
+
+
+def _encodable(text: str) -> str:
+    """Return `text` with a mark for what is no character (lone surrogates)."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -149,8 +149,23 @@ def _claim(folder: Path) -> int:
         if folder.exists() and folder.stat().st_ino == os.fstat(handle).st_ino:
             for entry in folder.iterdir():  # left over from a process that was killed
                 shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+            _clear_abandoned(folder)
             return handle
         os.close(handle)
+
+
+def _clear_abandoned(ours: Path) -> None:
+    """Remove the unfinished folders beside `ours` whose processes were killed: nobody may ever ask for them again."""
+    for folder in ours.parent.glob(".*.partial"):
+        if folder == ours or not folder.is_dir() or folder.is_symlink():
+            continue
+        with contextlib.suppress(OSError):  # somebody else's, or just gone
+            handle = os.open(folder, os.O_RDONLY)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(handle)
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""Tables in plain text, for a terminal or a log."""
+"""Tables and excerpts in plain text, for a terminal or a log."""
 
 from collections.abc import Sequence
 
@@ -23,3 +23,11 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, text_col
     ]
     lines.insert(1, "-" * max(map(len, lines)))
     return "\n".join(lines)
+
+
+def excerpt(text: str, longest: int) -> str:
+    """Return `text` cut to `longest` characters and in one line, unable to steer the terminal that it is printed on."""
+    text = text if len(text) <= longest else text[: longest - 1] + "…"
+    return "".join(
+        character if character.isprintable() or character == "\u200c" else ascii(character)[1:-1] for character in text
+    )

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from translator.errors import StorageError
@@ -35,6 +36,16 @@ def processes_for(setting: int, bytes_of_work: int) -> int:
     if setting:
         return setting
     return available_cores() if bytes_of_work >= _WORTH_WHILE else 1
+
+
+def refuse_in_starting_process() -> None:
+    """Stop a worker that runs its parent's script again while it starts, before it waits for its parent for ever.
+
+    Raises:
+        StorageError: this is such a process.
+    """
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise StorageError("this script must start its work under `if __name__ == '__main__':`")
 
 
 def map_in_order(
@@ -68,7 +79,7 @@ def map_in_order(
             yield waiting.popleft().result()
     except BrokenProcessPool as error:
         raise StorageError(
-            "a process that cleans text was killed, most likely because memory ran out; set `corpus.workers: 1`, or "
+            "a worker process was killed, most likely because memory ran out; set `corpus.workers: 1`, or "
             "close other programs (a script of your own must start its work under `if __name__ == '__main__':`)"
         ) from error
     finally:
@@ -82,12 +93,19 @@ def _start(setup: Callable[[], Callable[[Any], Any]]) -> None:
     parent = multiprocessing.parent_process()
     assert parent is not None
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    _function = setup()
+    try:
+        _function = setup()
+    except Exception as error:  # noqa: BLE001  # told by the first item, as if this process were not there
+        _function = partial(_fail, error)
 
 
 def _end_with(parent: Any) -> None:
     parent.join()
     os._exit(1)
+
+
+def _fail(error: Exception, item: Any) -> Any:
+    raise error
 
 
 def _work(item: Any) -> Any:

@@ -72,6 +72,14 @@ def test_the_layout_of_a_source(source: str, expected: str) -> None:
             "raise `vocabulary_size` (260) above 260",
         ),
         (
+            "evaluation:\n  test_sets: [{name: t, path: t.tsv, use: train}]\n",
+            "line 4: evaluation.test_sets.0.use: `use` means nothing in a test set; leave it out",
+        ),
+        (
+            "evaluation:\n  test_sets: [{name: t, path: t.tsv, weight: 2}]\n",
+            "line 4: evaluation.test_sets.0.weight: `weight` means nothing in a test set; leave it out",
+        ),
+        (
             "subword:\n  sampling: 0.1\n  model_type: char\n",
             "line 4: subword.sampling: `sampling` (0.1) does not go with `model_type: char`, "
             "which cuts a text in one way only; use 0",

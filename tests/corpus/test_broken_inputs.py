@@ -191,7 +191,7 @@ def test_blank_side(tmp_path: Path, layout: Layout, blank: bytes) -> None:
 def test_side_of_invisible_characters(tmp_path: Path, layout: Layout) -> None:
     english, _ = sides(rows())
     message = refusal(layout(tmp_path, english, "\u200c\u200b\u200f\n".encode() * COUNT), tmp_path / "prepared")
-    assert message.startswith("corpus source `text`: all 60 pairs were dropped (empty 60). Check the text")
+    assert message.startswith("corpus source `text`: all 60 pairs were dropped (empty 60); check the text")
 
 
 def test_names_with_spaces_and_persian_letters(tmp_path: Path, layout: Layout) -> None:

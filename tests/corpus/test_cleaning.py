@@ -52,6 +52,7 @@ def test_defects_are_counted() -> None:
     (chunk,) = chunks(pairs)
     cleaned = CLEANER(chunk)
     assert (cleaned.read, cleaned.dropped) == (3, Counter(invalid_utf8=2, line_too_long=1))
+    assert [example.line for example in cleaned.examples.chosen()["invalid_utf8"]] == [1, 3]
     assert cleaned.normalized == (b"", b"")
     assert len(cleaned.lines) == len(cleaned.folded.texts) == 0
 

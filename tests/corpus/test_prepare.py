@@ -1,7 +1,6 @@
 """Preparing a corpus from files to files."""
 
 import json
-import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -184,13 +183,27 @@ def test_damaged_text_says_which_folder_to_delete(
     else:
         file.write_bytes(damage)
     with pytest.raises(StorageError) as caught:
-        list(prepare_corpus(settings).lines("validation", "small", "fa"))
+        list(first.lines("validation", "small", "fa"))
     assert str(caught.value) == (
         f"the prepared text {file} is damaged ({reason}); delete the folder {first.directory} and run the same command "
         "again: it is rebuilt"
     )
-    shutil.rmtree(first.directory)
     assert content(prepare_corpus(settings)) == before
+
+
+@pytest.mark.parametrize("file", ["train/small.en", "test/small.fa"])
+def test_text_that_was_changed_is_made_anew(
+    tmp_path: Path, table: Callable[..., dict[str, object]], file: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Even where the number of lines and of bytes is right."""
+    settings = config(tmp_path, table("small", rows(10)))
+    first = prepare_corpus(settings)
+    before = content(first)
+    changed = bytearray(before[file])
+    changed[0] ^= 1
+    (first.directory / file).write_bytes(changed)
+    assert content(prepare_corpus(settings)) == before
+    assert "is not what was written; it is made anew" in caplog.text
 
 
 def test_folder_of_another_fingerprint_is_made_anew(tmp_path: Path, table: Callable[..., dict[str, object]]) -> None:
@@ -247,8 +260,17 @@ def complaint(settings: CorpusConfig) -> str:
 
 def test_all_pairs_filtered(tmp_path: Path, table: Callable[..., dict[str, object]]) -> None:
     message = complaint(config(tmp_path, table("small", [("", "x"), ("", "y"), ("English", "English")])))
-    assert "`small`: all 3 pairs were dropped (empty 2, target_script 1). Check the text" in message
+    assert "`small`: all 3 pairs were dropped (empty 2, target_script 1); check the text" in message
     assert "loosen corpus.filters" in message
+
+
+def test_a_source_that_repeats_another_is_told_as_that(tmp_path: Path, table: Callable[..., dict[str, object]]) -> None:
+    again = table("again", rows(10), "train")
+    message = complaint(config(tmp_path, table("small", rows(10)), again))
+    assert "`again`: all 10 pairs were dropped (duplicate 10); it repeats another source" in message
+    test_set = SourceConfig.model_validate(table("held", rows(10)))
+    with pytest.raises(CorpusError, match="it repeats what is held out"):
+        prepare_corpus(config(tmp_path, again), [test_set])
 
 
 def test_held_out_larger_than_the_source(tmp_path: Path, table: Callable[..., dict[str, object]]) -> None:

@@ -100,6 +100,16 @@ def test_near_duplicates_of_a_test_set_are_kept_out_of_training() -> None:
     assert names(fates[1]) == ["test", "test"]
 
 
+def test_a_test_set_does_not_hide_near_duplicates_from_each_other() -> None:
+    """The pair near the test set may stand in a test split: what is near that pair must not be trained on."""
+    first = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
+    sources = [source("a", "train"), source("b", "train")]
+    texts = [[first + " apples"], [first + " apple"], [first + " apples!"]]
+    fates = selected(sources, [[(1, 1)], [(2, 2)]], config(sources), [(3, 3)], texts)
+    assert names(fates[0]) == ["near_held_out"]
+    assert names(fates[1]) == ["near_duplicate"]
+
+
 def test_a_side_is_kept_a_few_times_only() -> None:
     sources = [source("a", "train")]
     pairs: Pairs = [(1, 1), (1, 2), (1, 3), (2, 4), (3, 4), (4, 4), (1, 5)]

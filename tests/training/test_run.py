@@ -136,3 +136,11 @@ def test_the_version_of_the_normalizer_travels_with_the_run(tiny: Any, monkeypat
         run(tiny("training.max_steps=20"))
     with pytest.raises(CheckpointError, match=told):
         Translator.load(folder.path)
+
+
+def test_a_run_is_used_with_the_rules_it_was_trained_with(tiny: Any) -> None:
+    folder = run(tiny()).run
+    text = folder.config_file.read_text(encoding="utf-8")
+    folder.config_file.write_text(text.replace("digits: persian", "digits: ascii"), encoding="utf-8")
+    with pytest.raises(CheckpointError, match=r"corpus.normalization in .* was trained with \(digits\); restore"):
+        Translator.load(folder.path)

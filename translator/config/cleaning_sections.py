@@ -51,7 +51,7 @@ class NormalizationConfig(Section):
 
 
 class FilterConfig(Section):
-    """Which pairs are dropped; `null` (or `false`) switches a filter off. Measured on normalized text."""
+    """Which pairs are dropped; `null` switches a limit off, `false` a switch. Measured on normalized text."""
 
     replacement_character: bool = True
     """Drop a pair with U+FFFD, which stands where a character was lost."""

@@ -107,6 +107,23 @@ def longest_pair_fits(tokens_per_batch: int, max_length: int) -> Iterator[Mistak
         yield ("tokens_per_batch", "max_length"), reason
 
 
+@rule("sources.*.use", "sources.*.weight")
+def weights_are_for_training(uses: dict[int, str], weights: dict[int, float]) -> Iterator[Mistake]:
+    """A weight says how often a training pair is drawn."""
+    for number in sorted(uses.keys() & weights.keys()):
+        if uses[number] in ("validation", "test") and weights[number] != 1.0:
+            yield (f"sources.{number}.weight",), f"`weight` means nothing with `use: {uses[number]}`; leave it out"
+
+
+@rule("evaluation.test_sets.*.use", "evaluation.test_sets.*.weight")
+def test_sets_are_for_testing(uses: dict[int, str], weights: dict[int, float]) -> Iterator[Mistake]:
+    """Nothing of a further test set is trained on, so it has neither a use nor a weight."""
+    for number in sorted(uses.keys() & weights.keys()):
+        for key, set_ in (("use", uses[number] != "auto"), ("weight", weights[number] != 1.0)):
+            if set_:
+                yield (f"evaluation.test_sets.{number}.{key}",), f"`{key}` means nothing in a test set; leave it out"
+
+
 @rule("corpus.sources.*.name", "evaluation.test_sets.*.name")
 def distinct_test_sets(sources: dict[int, str], test_sets: dict[int, str]) -> Iterator[Mistake]:
     """A further test set has a name of its own, since scores and translations are kept under it."""

@@ -140,7 +140,12 @@ class EvaluationConfig(Section):
 class Config(Section):
     """A whole recipe."""
 
-    rules: ClassVar[tuple[Rule, ...]] = (rules.tied_only_when_joint, rules.positions_suffice, rules.distinct_test_sets)
+    rules: ClassVar[tuple[Rule, ...]] = (
+        rules.tied_only_when_joint,
+        rules.positions_suffice,
+        rules.test_sets_are_for_testing,
+        rules.distinct_test_sets,
+    )
 
     run: RunConfig
     """Folder, seed, device."""

@@ -59,7 +59,7 @@ class SplitConfig(Section):
 class CorpusConfig(Section):
     """From raw text to clean, split text."""
 
-    rules: ClassVar[tuple[Rule, ...]] = (rules.distinct_sources,)
+    rules: ClassVar[tuple[Rule, ...]] = (rules.distinct_sources, rules.weights_are_for_training)
 
     sources: Annotated[tuple[SourceConfig, ...], Field(min_length=1, strict=False)]
     """The parallel corpora."""
@@ -90,7 +90,7 @@ class SubwordConfig(Section):
     """Pieces, special tokens included; of each side, or of both together when joint. An upper limit for `char`."""
     joint: bool = False
     """One model for both languages instead of one each."""
-    character_coverage: Annotated[float, Field(gt=0.9, le=1.0)] = 0.9999
+    character_coverage: Annotated[float, Field(ge=0.98, le=1.0)] = 0.9999
     """Share of all characters that must be in the vocabulary."""
     byte_fallback: bool | None = None
     """Spell unknown characters as bytes (256 pieces), so that no input is ever unknown. `null`: yes, but for `char` and

@@ -55,7 +55,7 @@ def collect_candidates(
     """Stream all sources once, writing their good pairs to folders in `folder`; memory: 32 bytes a pair.
 
     A source that is named as validation or test set, and a further test set, are taken as they are, but for empty
-    pairs: a filter must not change what a score means.
+    and unreadable pairs: a filter must not change what a score means.
 
     Args:
         test_sets: further test sets, which come after the sources in the result.

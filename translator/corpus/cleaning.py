@@ -1,7 +1,7 @@
 """Cleaning one chunk of pairs: normalize, filter, take keys; a pure function, so that any process may do it."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -29,12 +29,12 @@ class Chunk:
     name: str
     """Of the source."""
     filtered: bool
-    """Whether the filters apply: not to a test set, which is taken as it is but for empty pairs."""
+    """Whether the filters apply: not to a test set, which is taken as it is but for empty and unreadable pairs."""
     lines: list[int]
     sources: str
     targets: str
-    defects: Counter[str]
-    """Pairs that could not be read, by rule; they are not among the others."""
+    defects: Sequence[tuple[str, int]]
+    """Rule and line number of each pair that could not be read; they are not among the others."""
 
 
 @dataclass(frozen=True)
@@ -73,14 +73,14 @@ class _Chunk:
     lines: list[int] = field(default_factory=list)
     sources: list[str] = field(default_factory=list)
     targets: list[str] = field(default_factory=list)
-    defects: Counter[str] = field(default_factory=Counter)
+    defects: list[tuple[str, int]] = field(default_factory=list)
     read: int = 0
     characters: int = 0
 
     def add(self, pair: Pair) -> None:
         self.read += 1
         if pair.defect is not None:
-            self.defects[pair.defect] += 1
+            self.defects.append((pair.defect, pair.line))
             return
         self.lines.append(pair.line)
         self.sources.append(pair.source)
@@ -111,8 +111,10 @@ class Cleaner:
 
     def __call__(self, chunk: Chunk) -> CleanChunk:
         """Return what is left of `chunk`."""
-        dropped = Counter(chunk.defects)
+        dropped = Counter(rule for rule, _ in chunk.defects)
         examples = ExampleCollector(chunk.name)
+        for defect, line in chunk.defects:
+            examples.add(defect, line, "", "")
         kept: list[_Kept] = []
         # Split at "\n" alone: `splitlines` would also split at U+2028 and others, which texts may hold.
         sources, targets = chunk.sources.split("\n"), chunk.targets.split("\n")
@@ -139,7 +141,7 @@ class Cleaner:
         whole = [f"{source}|{target}" for source, target in zip(*folded, strict=True)]
         return CleanChunk(
             number=chunk.number,
-            read=len(chunk.lines) + chunk.defects.total(),
+            read=len(chunk.lines) + len(chunk.defects),
             dropped=dropped,
             examples=examples,
             normalized=(b"".join(encoded[0]), b"".join(encoded[1])),

@@ -19,12 +19,14 @@ from translator.corpus.sources import Pair, read_pairs
 from translator.errors import InputError
 from translator.progress import progress_bar
 from translator.storage import storage_errors
-from translator.text_table import text_table
+from translator.text_table import excerpt, text_table
 
 SIMILAR: Final = 0.9
 """Smallest Jaccard similarity of two pairs that are nearly the same."""
 EXAMPLES: Final = 5
 
+_SHOWN: Final = 200
+"""Characters of a text."""
 _AT_A_TIME: Final = 4096
 """Pairs that are set aside at a time."""
 
@@ -197,7 +199,8 @@ def format_comparison(comparison: Comparison) -> str:
         lines += ["", "English sides that both have, with their lines:"]
     for example in comparison.examples:
         for letter, pair in zip("AB", (example.a, example.b), strict=True):
-            lines += [f"  {letter} {pair.line:,}: {pair.source}", f"     {pair.target}"]
+            lines.append(f"  {letter} {pair.line:,}: {excerpt(pair.source, _SHOWN)}")
+            lines.append(f"     {excerpt(pair.target, _SHOWN)}")
     return "\n".join(lines)
 
 

@@ -44,7 +44,7 @@ def report_source(item: Candidates, fates: Fates) -> SourceReport:
 
 
 def _with_selected(item: Candidates, fates: Fates) -> ExampleCollector:
-    """Return the examples of `item` and those of the rules that are applied to all sources together."""
+    """Add to the examples of `item` those of the rules that are applied to all sources together."""
     examples = item.examples
     for rule in SELECTION_RULES:
         numbers = np.flatnonzero(fates == fate_of(rule))

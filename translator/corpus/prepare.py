@@ -2,16 +2,22 @@
 
 import hashlib
 import json
+import logging
 import shutil
+import unicodedata
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
+import ftfy
+
 from translator.config import CorpusConfig, SourceConfig
 from translator.corpus.candidates import Candidates, collect_candidates
-from translator.corpus.duplicates import Shelf
+from translator.corpus.duplicates import LEAK_RULES, Shelf
+from translator.corpus.filters import DUPLICATE
 from translator.corpus.normalize import NORMALIZER_VERSION
 from translator.corpus.outcome import report_source, write_splits
 from translator.corpus.report import CorpusReport, TestSetReport
@@ -22,7 +28,9 @@ from translator.errors import CorpusError
 from translator.prepared import damaged, fingerprint_of, prepared_folder
 from translator.stages import stage
 from translator.storage import new_folder, storage_errors, write_json
-from translator.workers import processes_for
+from translator.workers import processes_for, refuse_in_starting_process
+
+LOGGER: Final = logging.getLogger("translator")
 
 PREPARE_VERSION: Final = 2
 """Raised whenever the same settings would give other text."""
@@ -85,9 +93,11 @@ def prepare_corpus(config: CorpusConfig, test_sets: Sequence[SourceConfig] = ())
 
     Raises:
         CorpusError: a source cannot be read, or too little is left of it.
-        StorageError: the prepared data cannot be written.
+        StorageError: the prepared data cannot be written, or this is called by a script without a guarded main part.
     """
-    fingerprint = corpus_fingerprint(config, test_sets)
+    refuse_in_starting_process()
+    with stage("fingerprint"):
+        fingerprint = corpus_fingerprint(config, test_sets)
     directory = prepared_folder(config.prepared_directory, "corpus", fingerprint)
     report = _finished_report(directory, fingerprint)
     if report is None:
@@ -110,13 +120,15 @@ def corpus_fingerprint(config: CorpusConfig, test_sets: Sequence[SourceConfig] =
             with storage_errors(file, "read"), file.open("rb") as stream:
                 files.append(hashlib.file_digest(stream, "sha256").hexdigest())
         where = {"path", "source_path", "target_path", "obtain", "weight"}
-        return {**source.model_dump(mode="json", exclude=where), "files": files}
+        # The same bytes are another corpus as two sides than as two tables of a folder.
+        layout = "sides" if source.path is None else "folder" if Path(source.path).is_dir() else "file"
+        return {**source.model_dump(mode="json", exclude=where), "files": files, "layout": layout}
 
     settings = {
         "sources": [description(source) for source in config.sources],
         "test_sets": [description(source) for source in test_sets],
         **config.model_dump(mode="json", include={"normalization", "filters", "split"}),
-        "versions": [NORMALIZER_VERSION, PREPARE_VERSION],
+        "versions": [NORMALIZER_VERSION, PREPARE_VERSION, ftfy.__version__, unicodedata.unidata_version],
     }
     return fingerprint_of(settings)
 
@@ -130,7 +142,12 @@ def _finished_report(directory: Path, fingerprint: str) -> CorpusReport | None:
             report = CorpusReport.from_json(json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, TypeError, KeyError):  # somebody has changed the file: make it anew
         return None
-    return report if report.fingerprint == fingerprint else None
+    if report.fingerprint != fingerprint:
+        return None
+    if _checksums(directory) != report.checksums:
+        LOGGER.warning("the prepared text in %s is not what was written; it is made anew", directory)
+        return None
+    return report
 
 
 def _build(config: CorpusConfig, test_sets: Sequence[SourceConfig], folder: Path, fingerprint: str) -> CorpusReport:
@@ -160,7 +177,20 @@ def _build(config: CorpusConfig, test_sets: Sequence[SourceConfig], folder: Path
         prepare_version=PREPARE_VERSION,
         sources=reports,
         test_sets=tuple(TestSetReport(item.source.name, len(item)) for item in candidates[cleaned:]),
+        checksums=_checksums(folder),
     )
+
+
+def _checksums(folder: Path) -> dict[str, int]:
+    """Return CRC-32 of each prepared text in `folder`."""
+    checksums = {}
+    for path in sorted(folder.glob("*/*")):
+        with storage_errors(path, "read"), path.open("rb") as stream:
+            checksum = 0
+            while block := stream.read(1 << 20):
+                checksum = zlib.crc32(block, checksum)
+            checksums[path.relative_to(folder).as_posix()] = checksum
+    return checksums
 
 
 def _refuse_nothing(made: Sequence[tuple[Candidates, Fates]]) -> None:
@@ -174,9 +204,13 @@ def _refuse_nothing(made: Sequence[tuple[Candidates, Fates]]) -> None:
         told.append(f"{item.source.name}: {shown}")
         training += kept["train"]
         if not any(kept.values()):
+            advice = "check the text, or loosen corpus.filters"
+            if dropped[DUPLICATE] * 2 > item.read:
+                advice = "it repeats another source; leave one of the two out"
+            elif sum(dropped[rule] for rule in LEAK_RULES) * 2 > item.read:
+                advice = "it repeats what is held out for validation or testing; leave the source or the test set out"
             raise CorpusError(
-                f"corpus source `{item.source.name}`: all {item.read:,} pairs were dropped ({shown}). "
-                "Check the text, or loosen corpus.filters"
+                f"corpus source `{item.source.name}`: all {item.read:,} pairs were dropped ({shown}); {advice}"
             )
     if not training:
         raise CorpusError(

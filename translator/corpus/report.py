@@ -1,7 +1,7 @@
 """What preparing a corpus did: counts for each source, rule and split, as JSON and as a table for a person."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from pydantic import TypeAdapter
@@ -54,6 +54,8 @@ class CorpusReport:
     """In the order of the configuration; a name may stand once for each `use`."""
     test_sets: tuple[TestSetReport, ...]
     """Further test sets, whose text was kept out of training and validation."""
+    checksums: Mapping[str, int] = field(default_factory=dict)
+    """CRC-32 of each prepared text by its path in the folder: `train/mizan.en`."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as values that JSON can hold."""

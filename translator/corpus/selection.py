@@ -11,6 +11,7 @@ from translator.config import CorpusConfig, SourceConfig
 from translator.corpus.duplicates import (
     LEAK_RULES,
     NEAR_HELD_OUT,
+    SIDE_LEAK_RULES,
     Mask,
     PairKeys,
     beyond_cap,
@@ -78,7 +79,7 @@ def select_pairs(contenders: Sequence[Contender], alike: Alike, config: CorpusCo
         held_out += [contender.keys[fate == held] for contender, fate in zip(contenders, fates, strict=True)]
         forbidden = join_keys(held_out)
         for contender, fate in zip(contenders, fates, strict=True):
-            for rule, leaking in zip(LEAK_RULES, leaks(contender.keys, forbidden), strict=False):
+            for rule, leaking in zip(SIDE_LEAK_RULES, leaks(contender.keys, forbidden), strict=True):
                 fate[leaking & (fate == known)] = fate_of(rule)
     for fate, near in zip(fates, near_test_sets, strict=True):
         fate[near & ((fate == TRAIN) | (fate == VALIDATION))] = fate_of(NEAR_HELD_OUT)
@@ -88,7 +89,7 @@ def select_pairs(contenders: Sequence[Contender], alike: Alike, config: CorpusCo
 def _drop_repetitions(
     contenders: Sequence[Contender], fates: Sequence[Fates], alike: Alike, config: CorpusConfig
 ) -> list[Mask]:
-    """Mark what repeats an earlier pair; test sets, which lose nothing, count as earlier than all others.
+    """Mark what repeats an earlier pair of a source that may be cleaned.
 
     Returns:
         Of each contender, which pairs nearly repeat one of a test set; they are not marked yet.
@@ -103,11 +104,13 @@ def _drop_repetitions(
         fate[numbers[~first_occurrences(keys[cleaned])]] = fate_of(DUPLICATE)
     near_test_sets = np.zeros(len(fate), dtype=np.bool_)
     if filters.near_duplicates is not None:
-        in_order = np.concatenate([np.flatnonzero(~cleaned), np.flatnonzero(cleaned & (fate >= 0))])
-        repeated = alike(in_order, filters.near_duplicates)
-        near = cleaned & (repeated >= 0)
-        fate[near & cleaned[repeated]] = fate_of(NEAR_DUPLICATE)
-        near_test_sets = near & ~cleaned[repeated]
+        # By themselves first: a pair that is near a test set would hide another that is near that pair.
+        repeated = alike(np.flatnonzero(cleaned & (fate >= 0)), filters.near_duplicates)
+        fate[cleaned & (repeated >= 0)] = fate_of(NEAR_DUPLICATE)
+        if not cleaned.all():
+            in_order = np.concatenate([np.flatnonzero(~cleaned), np.flatnonzero(cleaned & (fate >= 0))])
+            repeated = alike(in_order, filters.near_duplicates)
+            near_test_sets = cleaned & (repeated >= 0) & ~cleaned[repeated]
     for rule, cap, side in (
         (SAME_SOURCE, filters.max_same_source, keys.source),
         (SAME_TARGET, filters.max_same_target, keys.target),

@@ -5,6 +5,7 @@ epoch and the block's place, so the pieces of a sentence are a function of (seed
 when, and in how many processes.
 """
 
+import contextlib
 import hashlib
 import itertools
 import json
@@ -84,10 +85,12 @@ class EpochSampler:
                 done(len(block))
                 yield from block
 
-        for name in self.corpus.names("train"):
-            for side in _SIDES:
-                blocks = -(-self.corpus.count("train", name) // _SENTENCES)
-                TokenStore.write(folder / f"{name}.{side}", rows(blocks), sizes[side])
+        with contextlib.closing(sampled):
+            for name in self.corpus.names("train"):
+                for side in _SIDES:
+                    blocks = -(-self.corpus.count("train", name) // _SENTENCES)
+                    TokenStore.write(folder / f"{name}.{side}", rows(blocks), sizes[side])
+            assert next(sampled, None) is None  # asking reads the last text to its end, where its length is checked
 
     def _blocks(self, epoch: int) -> Iterator[_Block]:
         """Yield all blocks, source by source."""

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from translator.checkpoint import step_folder
 from translator.config import Config, SearchConfig
+from translator.corpus.normalize import Normalizer
 from translator.corpus.prepare import PreparedCorpus
-from translator.corpus.sources import read_pairs
+from translator.corpus.test_set import read_test_set
 from translator.data import DataHandler
 from translator.evaluation.metrics import Score, compute_scores
 from translator.evaluation.score_file import add_scores, saved_scores
@@ -115,7 +116,7 @@ def held_out_sets(config: Config, corpus: PreparedCorpus) -> list[HeldOutSet]:
         for name in corpus.names("test")
     ]
     for source in config.evaluation.test_sets:
-        pairs = [pair for pair in read_pairs(source) if pair.defect is None]
+        pairs = list(read_test_set(source, Normalizer(config.corpus.normalization)))
         found.append(HeldOutSet(source.name, [pair.source for pair in pairs], [pair.target for pair in pairs]))
     return [held_out for held_out in found if held_out.sources]
 

@@ -57,6 +57,7 @@ class Keeper:
             target_vocabulary=self._data.subword.target.vocabulary_size,
             subword=self._data.subword.sha256,
             data=self._data.fingerprint,
+            normalization=self._config.corpus.normalization.model_dump(mode="json"),
             position=position.state_dict(),
             progress=progress.to_json(),
             random=random_numbers(),

@@ -45,3 +45,10 @@ def test_persian(text: str, normal: str) -> None:
 def test_single_marks() -> None:
     assert "".join(map(english_apostrophe, "‘it’s‚ ′‹a›“»")) == "'it's' ''a'“»"
     assert "".join(map(persian_apostrophe, "‘it’s‚ ′‹a›“»")) == "'it's' '«a»“»"
+
+
+def test_a_semicolon_without_further_evidence_stays() -> None:
+    for text in ("x = 1 ;print x", "use a ;b and c;"):
+        assert english_quotes(text) == text
+    assert english_quotes(";Was she ill?") == '"Was she ill?'
+    assert english_quotes("he said: ;come in") == 'he said: "come in'

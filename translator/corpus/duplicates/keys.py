@@ -13,9 +13,11 @@ Keys = NDArray[np.uint64]
 Mask = NDArray[np.bool_]
 
 KEY_BYTES: Final = 8
-NEAR_HELD_OUT: Final = "near_held_out"
-LEAK_RULES: Final = ("source_held_out", "target_held_out", NEAR_HELD_OUT)
+SIDE_LEAK_RULES: Final = ("source_held_out", "target_held_out")
 """A pair that is dropped because its folded source, or else its folded target, stands in a split it must not know."""
+NEAR_HELD_OUT: Final = "near_held_out"
+"""A pair that is dropped because it nearly repeats one of a named test set."""
+LEAK_RULES: Final = (*SIDE_LEAK_RULES, NEAR_HELD_OUT)
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ def folded_key(folded: str) -> bytes:
 
 
 def keys_from_bytes(source: bytes | bytearray, target: bytes | bytearray) -> PairKeys:
-    """Return the keys whose bytes were strung together with `text_key`, the same number on both sides."""
+    """Return the keys whose bytes were strung together with `text_key` or `folded_key`, as many on both sides."""
     return PairKeys(np.frombuffer(bytes(source), dtype="<u8"), np.frombuffer(bytes(target), dtype="<u8"))
 
 

@@ -1,6 +1,7 @@
 """Rules that drop a pair on its own merits, each with a name under which it is counted."""
 
 from translator.corpus.filters.lengths import RATIO_FROM
+from translator.corpus.filters.missing import is_empty
 from translator.corpus.filters.pair_filter import PairFilter
 from translator.corpus.filters.rules import (
     DUPLICATE,
@@ -26,4 +27,5 @@ __all__ = [
     "SAME_SOURCE",
     "SAME_TARGET",
     "PairFilter",
+    "is_empty",
 ]

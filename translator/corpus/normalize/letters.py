@@ -27,7 +27,10 @@ _ACUTE_MADDA: Final = re.compile("(?<=ل)ا´(?=[ء-ی])")
 # With + and = in the class, which do no harm, each character is looked up in a bitmap; two ranges alone are slower.
 _FOREIGN_DIGIT: Final = re.compile("[+0-9=٠-٩]")
 _WORD: Final = "[A-Za-zÀ-ɏ0-9٠-٩۰-۹]+"
-_TOKEN: Final = re.compile(rf"{_WORD}(?:(?:[-_./:@+'’()\[\]{{}}^$]+| ?[=<>]+ ?|, ?-?){_WORD})*")
+_TOKEN: Final = re.compile(
+    r"[A-Za-z]\w{0,60}\([^()ء-ی]{0,80}\)"  # a call, with all that is in its brackets
+    rf"|{_WORD}(?:(?:[-_./:@+'’()\[\]{{}}^$\\#~?&%]+| ?[=<>]+ ?){_WORD})*"
+)
 _LATIN: Final = re.compile("[A-Za-zÀ-ɏ]")
 
 

@@ -17,7 +17,7 @@ NORMALIZER_VERSION: Final[int] = 2
    options; more of what tokenizers take apart is put together; a space after a Persian comma.
 """
 
-_RESTLESS: Final = {"source": re.compile("[«»\"'`&@“”„‟″–]"), "target": re.compile('["&@“”„‟–´]')}
+_RESTLESS: Final = {"source": re.compile("[«»\"'`&@“”„‟″–‘’‚‛′´‹›]"), "target": re.compile('["&@“”„‟–´‘’‚‛′‹›]')}
 """What a rule may turn into something that an earlier rule would have changed, or may uncover for itself."""
 _MOST_PASSES: Final = 10
 

@@ -56,7 +56,7 @@ def join_comparative(text: str) -> str:
 
 _PERSON: Final = "(?:م|ی|یم|ید|ند)?"
 _AUXILIARY: Final = re.compile(
-    rf"(?<!\w){_LETTER}{{2,}}(?:{ZWNJ}{_LETTER}+)*?{ZWNJ}"
+    rf"(?<!\w){_LETTER}{{2,}}(?:{ZWNJ}{_LETTER}+){{0,6}}?{ZWNJ}"
     rf"(?=(?:ن?(?:بود|شد|کرد){_PERSON}|است|(?:ن?باش|ن?خواه)(?:م|د|یم|ید|ند)){_WORD_END})"
 )
 _PREFIXES_OF_VERBS: Final = re.compile(

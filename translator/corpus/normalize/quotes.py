@@ -19,6 +19,8 @@ _TWO_BACKTICKS: Final = re.compile("(?<!`)``(?!`) *")
 _TWO_APOSTROPHES: Final = re.compile(r"(?:(?<=\S) +)?(?<!')''(?!')")
 _CLOSING: Final = re.compile(r"(?<=[\w.,!?;)])''(?!['\w])")
 _OPENING_SEMICOLON: Final = re.compile(r";(?<!\S;)(?=[^\W\d_])")
+_SURE_SEMICOLON: Final = re.compile(r"(?:^|[:,.?!] );(?=[^\W\d_])")
+"""Nothing else begins a text or a clause with a semicolon."""
 _CLOSING_SEMICOLON: Final = re.compile(r";(?<=[,.!?];)(?=\s|$)")
 _LAST_SEMICOLON: Final = re.compile(r";$(?<=[^\W\d_]{2}[,.!?];)")
 _CODE: Final = re.compile(r"(?<![\w`])`(?=[^\s`])[^`]*(?<=[^\s`])`(?![\w`])")
@@ -34,7 +36,8 @@ def english_quotes(text: str) -> str:
     if not text.isascii():
         text = _DOUBLE.sub('"', text)
     if ";" in text:
-        text, openings = _OPENING_SEMICOLON.subn('"', text)
+        sure = _SURE_SEMICOLON.search(text) is not None or _CLOSING_SEMICOLON.search(text) is not None
+        text, openings = _OPENING_SEMICOLON.subn('"', text) if sure else (text, 0)
         text = (_CLOSING_SEMICOLON if openings else _LAST_SEMICOLON).sub('"', text)
     if "''" in text:
         text = (_TWO_APOSTROPHES if "``" in text else _CLOSING).sub('"', text)

@@ -16,6 +16,7 @@ from translator.corpus.sources.pairs import Pair, pairs_of_sides, pairs_of_table
 from translator.corpus.sources.sides import SideNames, check_sides
 from translator.errors import CorpusError
 from translator.storage import storage_errors
+from translator.text_table import excerpt
 
 _SHOWN: Final = 80
 """Characters of a suspicious line that a message shows."""
@@ -177,8 +178,4 @@ def _mismatch(source: SourceConfig, files: tuple[Path, ...], whole: str) -> Corp
 
 def _excerpt(runs: Iterator[Run], place: int) -> str:
     text = next(itertools.islice((text for run in runs for text in run.texts), place, None), "(no line)")
-    text = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
-    # A message is one line, and must not steer the terminal it is printed on.
-    return "".join(
-        character if character.isprintable() or character == "\u200c" else ascii(character)[1:-1] for character in text
-    )
+    return excerpt(text, _SHOWN)
