@@ -49,7 +49,7 @@ def start(config: Config) -> BaseProcess:
 @pytest.mark.parametrize(("workers", "instants"), [(1, INSTANTS), (2, 4)])
 def test_killed_preparation_ends_like_an_uninterrupted_one(tmp_path: Path, workers: int, instants: int) -> None:
     for seed, name in enumerate(("words", "more")):
-        sentences = [" ".join(words) for words in zip(*[iter(letters(9000, seed=seed))] * 3, strict=True)]
+        sentences = [" ".join(words) for words in zip(*[iter(letters(2400, seed=seed))] * 3, strict=True)]
         write_pairs(tmp_path / f"{name}.tsv", [(sentence, sentence) for sentence in sentences])
     warm_up = CONTEXT.Process(target=time.time)  # starts the process that is forked
     warm_up.start()
