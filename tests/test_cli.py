@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -173,14 +174,14 @@ def test_a_stop_signal_while_more_input_may_come(
 
 
 def test_a_reader_that_goes_away_is_no_error(trained: Path) -> None:
-    pipeline = f"yes abc | head -3000 | {' '.join(COMMAND)} translate --run {trained} | head -1"
+    pipeline = f"yes abc | head -3000 | {shlex.join(COMMAND)} translate --run {trained} | head -1"
     done = run_in_bash(f'{pipeline}; exit "${{PIPESTATUS[2]}}"')
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.count(b"\n") == 1
 
 
 def test_a_closed_standard_input_is_named(tmp_path: Path) -> None:
-    done = run_in_bash(f"{' '.join(COMMAND)} translate --run {tmp_path} <&-")
+    done = run_in_bash(f"{shlex.join(COMMAND)} translate --run {tmp_path} <&-")
     assert done.returncode == 2
     assert done.stderr.startswith(b"translator: standard input is closed; give the text as arguments")
 

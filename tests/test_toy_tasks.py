@@ -20,7 +20,7 @@ model:
   {{d_model: 64, heads: 4, encoder_layers: 2, decoder_layers: 2, feed_forward: 128, dropout: 0.0, max_positions: 64}}
 training:
   {{max_steps: 900, learning_rate: 3e-3, schedule: cosine, warmup_steps: 100, label_smoothing: 0.0,
-    validate_every: 450, validation_sentences: 100, checkpoint_every: 900}}
+    validate_every: 450, validation_sentences: 100, checkpoint_every: 900, matmul_precision: highest}}
 search: {{method: greedy}}
 """
 
