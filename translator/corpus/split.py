@@ -25,7 +25,7 @@ def assign_splits(source: SourceConfig, config: SplitConfig, source_keys: Keys) 
 
     `block`: the last `validation` + `test` pairs, or whole blocks drawn by seed until a split is full (the last
     block is cut). `hash`: the pairs whose mixed source keys are smallest, so that the choice does not hang on the
-    order of the lines, and equal sources stay together.
+    order of the lines; of equal sources that a border parts, those on the wrong side are dropped as leaks later.
 
     Args:
         source_keys: keys of the folded English sides of the kept pairs.
