@@ -9,7 +9,6 @@ from translator.config.sections import (
     ModelConfig,
     RunConfig,
     SearchConfig,
-    TrainingConfig,
 )
 from translator.config.text_sections import (
     BatchingConfig,
@@ -18,6 +17,7 @@ from translator.config.text_sections import (
     SplitConfig,
     SubwordConfig,
 )
+from translator.config.training_section import TrainingConfig
 
 __all__ = [
     "BatchingConfig",

@@ -8,8 +8,9 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from translator.config import rules
-from translator.config.section import Count, Fraction, PathText, PositiveInt, Rule, Section, matching
+from translator.config.section import Fraction, PathText, PositiveInt, Rule, Section, matching
 from translator.config.text_sections import BatchingConfig, CorpusConfig, SourceConfig, SubwordConfig
+from translator.config.training_section import TrainingConfig
 
 
 class RunConfig(Section):
@@ -56,53 +57,6 @@ class ModelConfig(Section):
     """Longest sequence, in tokens."""
     tied_embeddings: Literal["none", "target", "all"] = "target"
     """Weights that are one: none; target embedding and output head; both embeddings and the head (joint subwords)."""
-
-
-class TrainingConfig(Section):
-    """Optimisation, validation and checkpoints."""
-
-    max_steps: PositiveInt = 100_000
-    """Updates of the weights."""
-    max_minutes: Annotated[float, Field(gt=0, le=10_000_000)] | None = None
-    """Stop after so many minutes of training, all sittings of the run together."""
-    accumulation_steps: Annotated[int, Field(ge=1, le=10_000)] = 1
-    """Batches whose gradients are added up for one update."""
-    learning_rate: Annotated[float, Field(gt=0, le=100)] = 7e-4
-    """Peak learning rate, reached at the end of the warm-up."""
-    schedule: Literal["inverse_sqrt", "cosine", "constant"] = "inverse_sqrt"
-    """What follows the warm-up; `cosine` falls to a hundredth of the peak at `max_steps`."""
-    warmup_steps: Count = 4000
-    """Updates of linear warm-up."""
-    beta1: Fraction = 0.9
-    """Adam's first moment."""
-    beta2: Fraction = 0.98
-    """Adam's second moment."""
-    weight_decay: Annotated[float, Field(ge=0, le=100)] = 0.0
-    """Decoupled weight decay of AdamW, on matrices only."""
-    label_smoothing: Fraction = 0.1
-    """Share of each label's probability that is spread over the vocabulary."""
-    gradient_clip: Annotated[float, Field(gt=0, le=1_000_000_000)] | None = 1.0
-    """Largest L2 norm of the whole gradient."""
-    precision: Literal["auto", "float32", "bf16"] = "auto"
-    """`bf16` computes under autocast with float32 weights; `auto` does so on a GPU that has it."""
-    matmul_precision: Literal["highest", "high", "medium"] = "medium"
-    """`torch.set_float32_matmul_precision`: how much float32 matrix products may round inside."""
-    log_every: PositiveInt = 50
-    """Steps between two rows in TensorBoard."""
-    validate_every: PositiveInt = 1000
-    """Steps between two validations."""
-    validation_sentences: PositiveInt = 500
-    """Sentences translated and scored at each validation (the loss takes them all)."""
-    sample_translations: Count = 5
-    """Of these, how many are shown in TensorBoard."""
-    checkpoint_every: PositiveInt = 1000
-    """Steps between two checkpoints; a validation always makes one."""
-    keep_checkpoints: PositiveInt = 3
-    """Newest checkpoints kept; the best is kept besides."""
-    best_metric: Literal["loss", "bleu", "chrf"] = "chrf"
-    """Validation score that names the best checkpoint."""
-    early_stopping: PositiveInt | None = None
-    """Stop after so many validations in a row without a better `best_metric`."""
 
 
 class SearchConfig(Section):
