@@ -1,14 +1,20 @@
 """Where tensors live and how precisely they are computed."""
 
 import contextlib
+import ctypes
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 import torch
 
 from translator.errors import ConfigError
 
 Precision = Literal["float32", "bf16"]
+_TRIM_THRESHOLD: Final = -1
+_MMAP_THRESHOLD: Final = -3
+"""Numbers of glibc's `mallopt` parameters (malloc.h)."""
+_LARGEST: Final = 1 << 30
+"""Blocks of up to a gibibyte are kept."""
 
 
 def choose_device(name: str) -> torch.device:
@@ -35,27 +41,32 @@ class Arithmetic:
     device: torch.device
     precision: Precision
 
-    @classmethod
-    def choose(cls, device: torch.device, precision: str) -> "Arithmetic":
-        """Resolve `training.precision`; `auto` means bf16 on a GPU that has it and float32 elsewhere.
-
-        Raises:
-            ConfigError: bf16 is asked for on a GPU that cannot compute it.
-        """
-        gpu_has_bf16 = device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
-        if precision == "auto":
-            return cls(device, "bf16" if gpu_has_bf16 else "float32")
-        if precision == "bf16":
-            if device.type == "cuda" and not gpu_has_bf16:
-                raise ConfigError("training.precision is `bf16`, but this GPU has none; use float32 or auto")
-            return cls(device, "bf16")
-        return cls(device, "float32")
-
     def autocast(self) -> contextlib.AbstractContextManager[object]:
         """Return the context in which the forward pass runs; weights stay float32."""
         if self.precision == "float32":
             return contextlib.nullcontext()
         return torch.autocast(self.device.type, dtype=torch.bfloat16)
+
+
+def has_bf16(device: torch.device) -> bool:
+    """Return whether `device` computes products of bfloat16 by itself, not by way of float32."""
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    capabilities = torch.cpu.get_capabilities()
+    return any(capabilities.get(name, False) for name in ("amx_bf16", "avx512_bf16", "bf16"))
+
+
+def keep_freed_memory() -> bool:
+    """Tell the C library to keep freed memory of any size for the next step; return whether it can.
+
+    By default glibc gives large blocks back to the system, and a training step that takes them anew has every page of
+    them zeroed again. Only where the C library is glibc.
+    """
+    try:
+        tune = ctypes.CDLL(None).mallopt
+    except (OSError, AttributeError):
+        return False
+    return bool(tune(_MMAP_THRESHOLD, _LARGEST) and tune(_TRIM_THRESHOLD, 2**31 - 1))
 
 
 def use_threads(count: int) -> None:

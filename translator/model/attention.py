@@ -5,11 +5,19 @@ The linear layers are position-wise and work on tensors of any leading shape; on
 B batch, T query length, S key length, D model width, H heads, K head width
 """
 
+from typing import Final, Literal
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from translator.model.cache import CrossCache, SelfCache
+from translator.model.packing import PADDED, Layout
+from translator.model.plain_attention import plain_attention
+
+AttentionKernel = Literal["fused", "plain"]
+LARGEST_PLAIN: Final = 256 * 256
+"""Weights of one head beyond which the plain kernel would take too much memory."""
 
 
 def split_heads(projected: Tensor, heads: int) -> Tensor:
@@ -52,6 +60,7 @@ def attend(
     mask: Tensor | None,
     dropout: float = 0.0,
     weights: list[Tensor] | None = None,
+    kernel: AttentionKernel = "fused",
 ) -> Tensor:
     """Return for each query the mean of the values weighted by `attention_weights`.
 
@@ -62,10 +71,14 @@ def attend(
         mask: bool, broadcastable to (B, H, T, S), True = may attend; a row without any True gives zeros.
         dropout: probability that a weight is dropped.
         weights: when given, the (B, H, T, S) weights before dropout are appended to it; this takes the slower path.
+        kernel: `fused` never writes the weights down; `plain` does, which is faster for short sentences on a CPU, and
+            leaves long ones to the other. They agree up to rounding.
 
     Returns:
         (B, H, T, K).
     """
+    if weights is None and kernel == "plain" and query.size(2) * key.size(2) <= LARGEST_PLAIN:
+        return plain_attention(query, key, value, mask, dropout)
     if weights is None:
         return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
     probabilities = attention_weights(query, key, mask)  # (B, H, T, S)
@@ -86,10 +99,14 @@ class SelfAttention(nn.Module):
         super().__init__()
         self.heads = heads
         self.dropout = dropout
+        self.kernel: AttentionKernel = "fused"
+        """What computes it in training; anything else takes the fused one."""
         self.query_key_value = nn.Linear(d_model, 3 * d_model)
         self.output = nn.Linear(d_model, d_model)
 
-    def forward(self, x: Tensor, mask: Tensor | None, weights: list[Tensor] | None = None) -> Tensor:
+    def forward(
+        self, x: Tensor, mask: Tensor | None, weights: list[Tensor] | None = None, layout: Layout = PADDED
+    ) -> Tensor:
         """Attend from every position of `x` to the allowed positions of `x`.
 
         Args:
@@ -100,20 +117,21 @@ class SelfAttention(nn.Module):
         Returns:
             (B, T, D).
         """
-        query, key, value = self._project(x)  # (B, H, T, K) each
-        dropout = self.dropout if self.training else 0.0
-        y: Tensor = self.output(merge_heads(attend(query, key, value, mask, dropout, weights)))
+        query, key, value = self._split(layout.unpack(self.query_key_value(x)))  # (B, H, T, K) each
+        dropout, kernel = (self.dropout, self.kernel) if self.training else (0.0, "fused")
+        context = merge_heads(attend(query, key, value, mask, dropout, weights, kernel))  # (B, T, D)
+        y: Tensor = self.output(layout.pack(context))
         return y
 
     def step(self, x: Tensor, cache: SelfCache) -> Tensor:
         """Attend from the newest position `x` (B, 1, D) to itself and all positions in `cache`, which takes it in."""
-        query, key, value = self._project(x)  # (B, H, 1, K) each
+        query, key, value = self._split(self.query_key_value(x))  # (B, H, 1, K) each
         keys, values = cache.append(key, value)  # (B, H, positions so far, K) each
         y: Tensor = self.output(merge_heads(attend(query, keys, values, None)))
         return y
 
-    def _project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        query, key, value = self.query_key_value(x).chunk(3, dim=-1)  # (B, T, D) each
+    def _split(self, projected: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        query, key, value = projected.chunk(3, dim=-1)  # (B, T, D) each
         return split_heads(query, self.heads), split_heads(key, self.heads), split_heads(value, self.heads)
 
 
@@ -130,11 +148,21 @@ class CrossAttention(nn.Module):
         super().__init__()
         self.heads = heads
         self.dropout = dropout
+        self.kernel: AttentionKernel = "fused"
+        """What computes it in training; anything else takes the fused one."""
         self.query = nn.Linear(d_model, d_model)
         self.key_value = nn.Linear(d_model, 2 * d_model)
         self.output = nn.Linear(d_model, d_model)
 
-    def forward(self, x: Tensor, memory: Tensor, mask: Tensor | None, weights: list[Tensor] | None = None) -> Tensor:
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        mask: Tensor | None,
+        weights: list[Tensor] | None = None,
+        layout: Layout = PADDED,
+        memory_layout: Layout = PADDED,
+    ) -> Tensor:
         """Attend from every position of `x` to the allowed positions of `memory`.
 
         Args:
@@ -146,15 +174,16 @@ class CrossAttention(nn.Module):
         Returns:
             (B, T, D).
         """
-        query = split_heads(self.query(x), self.heads)  # (B, H, T, K)
-        source = self.project_memory(memory)
-        dropout = self.dropout if self.training else 0.0
-        y: Tensor = self.output(merge_heads(attend(query, source.keys, source.values, mask, dropout, weights)))
+        query = split_heads(layout.unpack(self.query(x)), self.heads)  # (B, H, T, K)
+        source = self.project_memory(memory, memory_layout)
+        dropout, kernel = (self.dropout, self.kernel) if self.training else (0.0, "fused")
+        context = merge_heads(attend(query, source.keys, source.values, mask, dropout, weights, kernel))  # (B, T, D)
+        y: Tensor = self.output(layout.pack(context))
         return y
 
-    def project_memory(self, memory: Tensor) -> CrossCache:
-        """Return the keys and values of `memory` (B, S, D)."""
-        key, value = self.key_value(memory).chunk(2, dim=-1)  # (B, S, D) each
+    def project_memory(self, memory: Tensor, layout: Layout = PADDED) -> CrossCache:
+        """Return the keys and values of `memory` (B, S, D), or of as many vectors in another `layout`."""
+        key, value = layout.unpack(self.key_value(memory)).chunk(2, dim=-1)  # (B, S, D) each
         return CrossCache(split_heads(key, self.heads), split_heads(value, self.heads))
 
     def step(self, x: Tensor, cache: CrossCache, mask: Tensor) -> Tensor:

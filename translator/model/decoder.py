@@ -13,6 +13,7 @@ from translator.config import ModelConfig
 from translator.model.attention import CrossAttention, SelfAttention
 from translator.model.cache import DecoderCache, LayerCache, SelfCache
 from translator.model.feed_forward import FeedForward
+from translator.model.packing import PADDED, Layout
 from translator.model.residual import Residual, final_norm
 
 
@@ -49,11 +50,15 @@ class DecoderLayer(nn.Module):
         decoder_mask: Tensor | None,
         cross_mask: Tensor | None,
         weights: AttentionWeights | None = None,
+        layout: Layout = PADDED,
+        memory_layout: Layout = PADDED,
     ) -> Tensor:
         """Return (B, T, D) for `x` (B, T, D); see `DecoderStack.forward` for the rest."""
         own, cross = (None, None) if weights is None else (weights.decoder, weights.cross)
-        x = self.self_attention_residual(x, lambda y: self.self_attention(y, decoder_mask, own))
-        x = self.cross_attention_residual(x, lambda y: self.cross_attention(y, memory, cross_mask, cross))
+        x = self.self_attention_residual(x, lambda y: self.self_attention(y, decoder_mask, own, layout))
+        x = self.cross_attention_residual(
+            x, lambda y: self.cross_attention(y, memory, cross_mask, cross, layout, memory_layout)
+        )
         y: Tensor = self.feed_forward_residual(x, self.feed_forward)
         return y
 
@@ -81,6 +86,8 @@ class DecoderStack(nn.Module):
         decoder_mask: Tensor | None,
         cross_mask: Tensor | None,
         weights: AttentionWeights | None = None,
+        layout: Layout = PADDED,
+        memory_layout: Layout = PADDED,
     ) -> Tensor:
         """Return the states that the output head reads.
 
@@ -96,7 +103,7 @@ class DecoderStack(nn.Module):
             (B, T, D).
         """
         for layer in self.layers:
-            x = layer(x, memory, decoder_mask, cross_mask, weights)
+            x = layer(x, memory, decoder_mask, cross_mask, weights, layout, memory_layout)
         y: Tensor = self.norm(x)
         return y
 

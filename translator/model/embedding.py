@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from translator.config import ModelConfig
 from translator.errors import InputError
+from translator.model.dropout import Dropout
 from translator.special_tokens import PAD
 
 
@@ -70,7 +71,7 @@ class Embedding(nn.Module):
         super().__init__()
         self.tokens = nn.Embedding(vocabulary, config.d_model, padding_idx=PAD)
         self.positions = PositionEncoding(config.d_model, config.max_positions, config.positions)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         self.scale = math.sqrt(config.d_model)  # translator/model/initialisation.py says why
 
     def forward(self, tokens: Tensor, start: int = 0) -> Tensor:

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from translator.config import ModelConfig
 from translator.model.attention import SelfAttention
 from translator.model.feed_forward import FeedForward
+from translator.model.packing import PADDED, Layout
 from translator.model.residual import Residual, final_norm
 
 
@@ -25,9 +26,11 @@ class EncoderLayer(nn.Module):
         self.self_attention_residual = Residual(config.d_model, config.dropout, config.norm)
         self.feed_forward_residual = Residual(config.d_model, config.dropout, config.norm)
 
-    def forward(self, x: Tensor, mask: Tensor | None, weights: list[Tensor] | None = None) -> Tensor:
+    def forward(
+        self, x: Tensor, mask: Tensor | None, weights: list[Tensor] | None = None, layout: Layout = PADDED
+    ) -> Tensor:
         """Return (B, S, D) for `x` (B, S, D); see `EncoderStack.forward` for the rest."""
-        x = self.self_attention_residual(x, lambda y: self.self_attention(y, mask, weights))
+        x = self.self_attention_residual(x, lambda y: self.self_attention(y, mask, weights, layout))
         y: Tensor = self.feed_forward_residual(x, self.feed_forward)
         return y
 
@@ -41,7 +44,9 @@ class EncoderStack(nn.Module):
         self.layers: Sequence[EncoderLayer] = nn.ModuleList(layers)  # type: ignore[assignment]  # it has no item type
         self.norm = final_norm(config.d_model, config.norm)
 
-    def forward(self, x: Tensor, mask: Tensor | None, weights: list[Tensor] | None = None) -> Tensor:
+    def forward(
+        self, x: Tensor, mask: Tensor | None, weights: list[Tensor] | None = None, layout: Layout = PADDED
+    ) -> Tensor:
         """Return the memory that the decoder attends to.
 
         Args:
@@ -53,6 +58,6 @@ class EncoderStack(nn.Module):
             (B, S, D).
         """
         for layer in self.layers:
-            x = layer(x, mask, weights)
+            x = layer(x, mask, weights, layout)
         y: Tensor = self.norm(x)
         return y

@@ -8,6 +8,8 @@ from typing import Literal
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from translator.model.dropout import Dropout
+
 Activation = Literal["relu", "gelu", "swiglu"]
 
 
@@ -28,7 +30,7 @@ class FeedForward(nn.Module):
         super().__init__()
         self.activation = activation
         self.inner = nn.Linear(d_model, 2 * width if activation == "swiglu" else width)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.outer = nn.Linear(width, d_model)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -8,6 +8,8 @@ from typing import Literal
 
 from torch import Tensor, nn
 
+from translator.model.dropout import Dropout
+
 NormOrder = Literal["pre", "post"]
 
 
@@ -27,7 +29,7 @@ class Residual(nn.Module):
         super().__init__()
         self.order = order
         self.norm = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         """Return (B, T, D) for `x` (B, T, D)."""

@@ -10,11 +10,13 @@ from torch import Tensor, nn
 
 from translator.config import ModelConfig
 from translator.masks import MaskGenerator
+from translator.model.attention import AttentionKernel, CrossAttention, SelfAttention
 from translator.model.cache import DecoderCache
 from translator.model.decoder import AttentionWeights, DecoderStack
 from translator.model.embedding import Embedding
 from translator.model.encoder import EncoderStack
 from translator.model.initialisation import init_weights
+from translator.model.packing import Layout
 
 
 class Transformer(nn.Module):
@@ -52,6 +54,12 @@ class Transformer(nn.Module):
         """(V, D) the output head, which is the target's embedding when they are tied."""
         return self.target_embedding.tokens.weight if self.own_head is None else self.own_head.weight
 
+    def use_attention(self, kernel: AttentionKernel) -> None:
+        """Compute attention with `kernel` in training (see `translator.model.attention.attend`)."""
+        for module in self.modules():
+            if isinstance(module, SelfAttention | CrossAttention):
+                module.kernel = kernel
+
     def forward(self, source: Tensor, target_input: Tensor) -> Tensor:
         """Return the logits of each next target token, given all before it (teacher forcing).
 
@@ -68,6 +76,27 @@ class Transformer(nn.Module):
         masks = self.masks(source, target_input)
         memory = self.encode(source, masks.encoder)
         return self.project(self.decode(target_input, memory, masks.decoder, masks.cross))
+
+    def states(self, source: Tensor, target_input: Tensor, layouts: tuple[Layout, Layout]) -> Tensor:
+        """Return the decoder's states for all target positions, computed in the given layouts of source and target.
+
+        Args:
+            source: (B, S) int64 ids, EOS at the end, filled with PAD.
+            target_input: (B, T) int64 ids, SOS first, filled with PAD.
+            layouts: of `source` and `target_input`.
+
+        Returns:
+            What the target's layout makes of (B, T, D).
+
+        Raises:
+            InputError: a side is longer than `max_positions`.
+        """
+        masks = self.masks(source, target_input)
+        of_source, of_target = layouts
+        memory = self.encoder(of_source.pack(self.source_embedding(source)), masks.encoder, layout=of_source)
+        x = of_target.pack(self.target_embedding(target_input))
+        states: Tensor = self.decoder(x, memory, masks.decoder, masks.cross, layout=of_target, memory_layout=of_source)
+        return states
 
     def encode(self, source: Tensor, encoder_mask: Tensor, weights: AttentionWeights | None = None) -> Tensor:
         """Return the memory (B, S, D) of `source` (B, S) under `encoder_mask` (B, 1, 1, S), True = may attend.

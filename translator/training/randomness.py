@@ -15,6 +15,11 @@ def seed_everything(seed: int) -> None:
     torch.manual_seed(seed)  # also seeds every GPU
 
 
+def seed_step(seed: int, step: int, rank: int) -> None:
+    """Seed torch for update number `step` of process `rank`: its noise depends on nothing that was drawn before."""
+    torch.manual_seed(int(np.random.SeedSequence([seed, step, rank]).generate_state(1, np.uint64)[0]))
+
+
 def random_tensors() -> dict[str, Tensor]:
     """Return the states of torch's generators, of the CPU and of each GPU in use."""
     states = {"random.cpu": torch.get_rng_state()}

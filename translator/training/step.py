@@ -1,17 +1,14 @@
-"""One update of the weights: forward and backward over every batch of the step, clip, update."""
+"""One update of the weights: the gradient of the step, clipped, and AdamW."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from translator.config import TrainingConfig
-from translator.data import Batch
-from translator.device import Arithmetic
-from translator.model import Transformer
-from translator.training.loss import label_smoothed_loss
-from translator.training.optimizer import set_learning_rate
+from translator.data import Batch, StepBatches
+from translator.training.gradients import Gradients
+from translator.training.optimizer import update
 from translator.training.schedule import learning_rate
 
 
@@ -19,46 +16,37 @@ from translator.training.schedule import learning_rate
 class StepResult:
     """What a step did; tensors stay on the device, so that nobody waits for them here."""
 
-    negative_log_likelihood: Tensor
-    """() sum over the target tokens of the step, without label smoothing."""
+    sentence_losses: tuple[Tensor, ...]
+    """For each batch of this process (B,) float32: negative log-likelihood of its sentences in nats, unsmoothed."""
+    batches: tuple[Batch, ...]
+    """The batches of this process, on the CPU."""
     gradient_norm: Tensor
-    """() L2 norm before clipping."""
+    """() L2 norm before clipping, of the whole step."""
+    finite: Tensor
+    """() bool: False if loss or gradient was not finite and the update was left out."""
     target_tokens: int
+    """Real tokens of the whole step, on all processes, as are the two below."""
     source_tokens: int
     positions: int
     """Positions of all batches, both sides, padding included."""
 
 
 def take_step(
-    model: Transformer,
-    batches: Sequence[Batch],
-    optimizer: torch.optim.Optimizer,
+    gradients: Gradients,
+    optimizer: torch.optim.AdamW,
+    share: StepBatches,
     step: int,
     config: TrainingConfig,
-    arithmetic: Arithmetic,
+    norms: bool = False,
 ) -> StepResult:
-    """Update `model` once on the union of `batches` (teacher forcing) and return what was seen.
+    """Update the weights once on `share`, this process's part of update number `step` (from 1), and report.
 
-    Each loss is divided by the target tokens of the whole step, so that accumulated batches give the gradient that one
-    large batch would give, however unevenly the tokens fall on them.
+    An update whose gradient is not finite is left out, on a GPU as well without waiting for the answer: the kernel of
+    the optimizer is told by a tensor, as by a gradient scaler. A loss that is not finite has such a gradient too.
     """
-    target_tokens = sum(batch.target_tokens for batch in batches)
-    total = torch.zeros((), device=arithmetic.device)
-    for batch in batches:
-        batch = batch.to(arithmetic.device, non_blocking=True)
-        with arithmetic.autocast():
-            logits = model(batch.source, batch.target_input)  # (B, T, V)
-            loss = label_smoothed_loss(logits, batch.labels, config.label_smoothing)
-        (loss.smoothed / target_tokens).backward()  # type: ignore[no-untyped-call]
-        total += loss.negative_log_likelihood
-    norm = nn.utils.clip_grad_norm_(model.parameters(), config.gradient_clip or float("inf"))
-    set_learning_rate(optimizer, learning_rate(step, config))
-    optimizer.step()
-    optimizer.zero_grad(set_to_none=True)
-    return StepResult(
-        total,
-        norm,
-        target_tokens,
-        sum(batch.source_tokens for batch in batches),
-        sum(batch.source.numel() + batch.labels.numel() for batch in batches),
-    )
+    batches, losses = gradients.compute(share)
+    weights = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    norm = nn.utils.get_total_norm([weight.grad for weight in weights if weight.grad is not None])
+    finite = torch.isfinite(norm)
+    update(optimizer, learning_rate(step, config), norm, finite, config.gradient_clip)
+    return StepResult(losses, batches, norm, finite, share.target_tokens, share.source_tokens, share.positions)

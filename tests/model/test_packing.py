@@ -1,0 +1,83 @@
+"""Working on real tokens only gives what working on padded batches gives."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_model import small_batch, small_model
+from torch import Tensor
+
+from translator.model.packing import MULTIPLE, PADDED, Packed
+from translator.special_tokens import PAD
+
+
+def tokens_of(lengths: list[int]) -> Tensor:
+    tokens = torch.full((len(lengths), max(lengths)), PAD)
+    for row, length in enumerate(lengths):
+        tokens[row, :length] = torch.arange(4, 4 + length)
+    return tokens
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=8))
+def test_packing_and_unpacking_keep_every_real_token(lengths: list[int]) -> None:
+    tokens = tokens_of(lengths)
+    layout = Packed(tokens, PAD)
+    assert layout.count == sum(lengths)
+    packed = layout.pack(tokens)
+    assert len(packed) % MULTIPLE == 0
+    assert packed[: layout.count].tolist() == tokens[tokens != PAD].tolist()
+    assert not packed[layout.count :].any()
+    assert torch.equal(layout.unpack(packed)[tokens != PAD], tokens[tokens != PAD])
+    assert layout.sentences[: layout.count].tolist() == [row for row, n in enumerate(lengths) for _ in range(n)]
+
+
+def test_gradients_go_back_where_values_came_from() -> None:
+    layout = Packed(tokens_of([3, 1, 2]), PAD)
+    x = torch.randn(3, 3, 2, dtype=torch.float64, requires_grad=True)
+    real = torch.tensor([[1, 1, 1], [1, 0, 0], [1, 1, 0]], dtype=torch.float64).unsqueeze(-1)
+    weights = torch.randn(3, 3, 2, dtype=torch.float64)
+
+    def there_and_back(x: Tensor) -> Tensor:
+        return (layout.unpack(layout.pack(x).sin()) * real * weights).sum()
+
+    assert torch.autograd.gradcheck(there_and_back, (x,))
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("kernel", ["fused", "plain"])
+def test_states_and_gradients_equal_those_of_padded_batches(norm: str, kernel: str) -> None:
+    source, target_input, labels = small_batch()
+    real = labels != PAD
+    results = []
+    for packed in (False, True):
+        model = small_model(norm=norm, dropout=0.0).double()
+        model.use_attention(kernel)  # type: ignore[arg-type]
+        layouts = (Packed(source, PAD), Packed(target_input, PAD)) if packed else (PADDED, PADDED)
+        states = model.states(source, target_input, layouts)
+        states = states[: layouts[1].count] if isinstance(layouts[1], Packed) else states[real]
+        torch.autograd.backward((states * torch.linspace(-1, 1, 32)).sum())
+        results.append((states, {name: weight.grad for name, weight in model.named_parameters()}))
+    (states, gradients), (packed_states, packed_gradients) = results
+    torch.testing.assert_close(packed_states, states, rtol=1e-9, atol=1e-9)
+    for name, gradient in gradients.items():
+        if gradient is None:
+            assert packed_gradients[name] is None, name
+        else:
+            torch.testing.assert_close(packed_gradients[name], gradient, rtol=1e-9, atol=1e-9, msg=name)
+
+
+def test_what_stands_in_rounding_rows_teaches_nothing() -> None:
+    source, target_input, _ = small_batch()
+    model = small_model(dropout=0.0)
+    layouts = Packed(source, PAD), Packed(target_input, PAD)
+    states = model.states(source, target_input, layouts)
+    assert len(states) == MULTIPLE > layouts[1].count
+    torch.autograd.backward(states[: layouts[1].count].sum())
+    before = {name: weight.grad for name, weight in model.named_parameters()}
+    model.zero_grad()
+    states = model.states(source, target_input, layouts)
+    torch.autograd.backward(states[: layouts[1].count].sum() + 0.0 * states[layouts[1].count :].sum())
+    for name, weight in model.named_parameters():
+        if weight.grad is not None:
+            torch.testing.assert_close(weight.grad, before[name], msg=name)

@@ -1,0 +1,123 @@
+"""What a recipe leaves to the machine: precision, kernels, processes. Each choice is a rule on facts, never a race of
+timings, so that the same machine always chooses the same and a run comes out in the same bits twice.
+"""
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any, Final, Literal
+
+import torch
+
+from translator.config import Config, ModelConfig, TrainingConfig
+from translator.device import Precision, choose_device, has_bf16
+from translator.errors import ConfigError
+from translator.matrix_rate import bf16_is_right
+from translator.workers import available_cores
+
+WORTH_A_PROCESS: Final = 2e9
+"""Floating point operations of a step, for each of two processes, below which what they tell each other costs more."""
+WORTH_COMPILING: Final = 2_000
+"""Steps; compiling takes a minute or two."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What was chosen, each with the reason, for the log and for run.json."""
+
+    precision: Precision
+    packed: bool
+    attention: Literal["fused", "plain"]
+    compile: bool
+    reasons: dict[str, str]
+
+    def lines(self) -> list[str]:
+        """Return one line for each choice."""
+        return [f"{key}: {reason}" for key, reason in self.reasons.items()]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the choices as JSON values."""
+        return asdict(self)
+
+
+def choose(device: torch.device, config: TrainingConfig) -> Choices:
+    """Return what training on `device` does where `config` says `auto`, and what it says elsewhere.
+
+    Raises:
+        ConfigError: bf16 is asked for on a GPU that cannot compute it.
+    """
+    on_cpu = device.type == "cpu"
+    reasons = {}
+    precision, reasons["training.precision"] = _precision(device, config)
+    if config.attention == "auto":
+        attention: Literal["fused", "plain"] = "plain" if on_cpu else "fused"
+        why = "faster for short sentences on a CPU; long ones take the fused kernel" if on_cpu else "on a GPU"
+        reasons["training.attention"] = f"{attention} ({why})"
+    else:
+        attention = config.attention
+        reasons["training.attention"] = f"{attention} (as set)"
+    if config.compile == "auto":
+        compiled = not on_cpu and config.max_steps >= WORTH_COMPILING
+        why = "on a CPU it gains too little" if on_cpu else f"{config.max_steps} steps"
+        reasons["training.compile"] = f"{'yes' if compiled else 'no'} ({why})"
+    else:
+        compiled = config.compile == "always"
+        reasons["training.compile"] = f"{'yes' if compiled else 'no'} (as set)"
+    reasons["tokens"] = (
+        "linear layers on real tokens only, in sizes that come again" if on_cpu else "padded batches, in few shapes"
+    )
+    return Choices(precision, on_cpu, attention, compiled, reasons)
+
+
+def _precision(device: torch.device, config: TrainingConfig) -> tuple[Precision, str]:
+    there = has_bf16(device)
+    if config.precision == "float32":
+        return "float32", "float32 (as set)"
+    if config.precision == "bf16":
+        if device.type == "cuda" and not there:
+            raise ConfigError("training.precision is `bf16`, but this GPU has none; use float32 or auto")
+        return "bf16", "bf16 (as set)"
+    if not there:
+        return "float32", f"float32 (this {_name(device)} has no bf16)"
+    if not bf16_is_right(device):
+        return "float32", f"float32 (bf16 products of this {_name(device)} came out wrong in a test)"
+    return "bf16", f"bf16 (this {_name(device)} has it, and it was tried)"
+
+
+def _name(device: torch.device) -> str:
+    return "CPU" if device.type == "cpu" else "GPU"
+
+
+def choose_processes(config: Config) -> tuple[int, str]:
+    """Return how many processes of this machine share each update, and why.
+
+    On a CPU two processes of half the threads each beat one: what is not a matrix product hardly gains by a second
+    thread. Where a step is short, what they tell each other would cost more than it gains.
+    """
+    if config.training.processes != "auto":
+        return config.training.processes, "as set"
+    device = choose_device(config.run.device)
+    if device.type == "cuda":
+        count = torch.cuda.device_count() if config.run.device in ("auto", "cuda") else 1
+        return max(1, count), "one for each GPU"
+    threads = config.run.threads or available_cores()
+    if threads < 2:
+        return 1, "one thread"
+    if step_operations(config) < 2 * WORTH_A_PROCESS:
+        return 1, "the steps are short"
+    return 2, f"each with {math.ceil(threads / 2)} of {threads} threads"
+
+
+def step_operations(config: Config) -> float:
+    """Return about how many floating point operations an update takes: six for each weight and token."""
+    batching, training = config.batching, config.training
+    tokens = batching.tokens_per_batch * training.accumulation_steps
+    return 6.0 * tokens * _weights_of_layers(config.model, config.subword.vocabulary_size)
+
+
+def _weights_of_layers(model: ModelConfig, vocabulary: int) -> float:
+    """Return about how many weights a target token and its source token meet."""
+    width = model.d_model
+    block = (3 if model.activation == "swiglu" else 2) * width * model.feed_forward
+    encoder = model.encoder_layers * (4 * width * width + block)
+    decoder = model.decoder_layers * (8 * width * width + block)
+    return encoder + decoder + width * vocabulary

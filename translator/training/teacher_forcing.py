@@ -1,0 +1,83 @@
+"""What is differentiated in training: the model, reading the true words before each word, and its loss.
+
+B batch, S source length, T target length, N packed target tokens, D model width, V vocabulary
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from translator.model import Transformer
+from translator.model.packing import PADDED, Layout, Packed
+from translator.special_tokens import PAD
+from translator.training.loss import SummedLoss, label_smoothed_loss, projected_loss
+from translator.training.r_drop import symmetric_divergence
+
+
+class Losses(NamedTuple):
+    """What a batch costs."""
+
+    smoothed: Tensor
+    """() summed over its real target tokens, to be minimised."""
+    of_sentences: Tensor
+    """(B,) float32, detached: -log p of each sentence in nats, without smoothing."""
+
+
+class TeacherForcing(nn.Module):
+    """A model with its training loss, as one module, so that it can be compiled or distributed as a whole.
+
+    Args:
+        model: what is trained.
+        label_smoothing: ε of the loss.
+        r_drop: weight of R-Drop (translator/training/r_drop.py); 0 is off.
+        packed: work on real tokens only (translator/model/packing.py).
+    """
+
+    def __init__(self, model: Transformer, label_smoothing: float, r_drop: float, packed: bool) -> None:
+        super().__init__()
+        self.model = model
+        self.label_smoothing = label_smoothing
+        self.r_drop = r_drop
+        self.packed = packed
+
+    def forward(self, source: Tensor, target_input: Tensor, labels: Tensor) -> Losses:
+        """Return the losses of a batch.
+
+        Args:
+            source: (B, S) int64 ids, EOS at the end, filled with PAD.
+            target_input: (B, T) int64 ids, SOS first, filled with PAD.
+            labels: (B, T) int64 ids, EOS at the end, filled with PAD.
+        """
+        rows = len(source)
+        twice = bool(self.r_drop) and self.training
+        if twice:
+            source, target_input, labels = (torch.cat((x, x)) for x in (source, target_input, labels))
+        of_source, of_target = (Packed(x, PAD) if self.packed else PADDED for x in (source, target_input))
+        states = self.model.states(source, target_input, (of_source, of_target))
+        states, targets, sentences = _flat(states, labels, of_target)
+        if not twice:
+            loss = projected_loss(states, self.model.head_weight, targets, self.label_smoothing)
+            return Losses(loss.smoothed, _by_sentence(loss.of_tokens, sentences, rows))
+        loss, divergence = self._agreeing(states, targets)
+        both = _by_sentence(loss.of_tokens, sentences[targets != PAD], 2 * rows)
+        return Losses(0.5 * (loss.smoothed + self.r_drop * divergence), 0.5 * (both[:rows] + both[rows:]))
+
+    def _agreeing(self, states: Tensor, targets: Tensor) -> tuple[SummedLoss, Tensor]:
+        """Return the loss of both passes and their divergence, both summed over the real tokens of `targets`."""
+        real = targets != PAD  # picking them waits for a GPU; the doubled pass is far longer than the wait
+        logits = self.model.project(states[real])  # (2N, V), first pass first
+        return label_smoothed_loss(logits, targets[real], self.label_smoothing), symmetric_divergence(logits)
+
+
+def _flat(states: Tensor, labels: Tensor, layout: Layout) -> tuple[Tensor, Tensor, Tensor]:
+    """Return states (N, D), labels (N,) and the number of the sentence (N,) of each token; rounding rows have PAD."""
+    if isinstance(layout, Packed):
+        return states, layout.pack(labels), layout.sentences
+    sentences = torch.arange(labels.size(0), device=labels.device).unsqueeze(1).expand_as(labels)
+    return states.flatten(0, 1), labels.flatten(), sentences.flatten()
+
+
+def _by_sentence(of_tokens: Tensor, sentences: Tensor, count: int) -> Tensor:
+    """Return (count,) sums of `of_tokens` over the tokens of each sentence."""
+    return of_tokens.new_zeros(count).index_add_(0, sentences, of_tokens)
