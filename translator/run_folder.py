@@ -7,46 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from translator.changes import NO_CHANGES, Changes, compare_settings, flatten
 from translator.config import Config, load_config, resolved_yaml
 from translator.errors import ConfigError, RunError
 from translator.storage import new_folder, storage_errors, write_bytes, write_json, write_text
 
 MARK = "# The settings of this run, as resolved by translator."
 """First line of config.yaml, by which a run folder knows its own."""
-
-CHANGEABLE = frozenset(
-    {
-        "run.directory",
-        "run.device",
-        "run.threads",
-        "corpus.prepared_directory",
-        "corpus.workers",
-        "training.max_steps",
-        "training.max_minutes",
-        "training.log_every",
-        "training.validate_every",
-        "training.validation_sentences",
-        "training.sample_translations",
-        "training.checkpoint_every",
-        "training.keep_checkpoints",
-        "training.early_stopping",
-        "search",
-        "evaluation.metrics",
-        # What lies in the files is held by the fingerprint of the data; where they lie may change.
-        "corpus.sources.path",
-        "corpus.sources.source_path",
-        "corpus.sources.target_path",
-        "corpus.sources.obtain",
-        "evaluation.test_sets.path",
-        "evaluation.test_sets.source_path",
-        "evaluation.test_sets.target_path",
-        "evaluation.test_sets.obtain",
-    }
-)
-"""Settings (or whole sections) that may change between two sittings of one run: a step does not depend on them.
-
-One of them bends this: under the cosine schedule the learning rate looks ahead to `training.max_steps`.
-"""
+_MACHINE = ("versions", "hardware")
+"""What of a sitting in run.json can change the bits of a result."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +64,11 @@ class RunFolder:
         """Everything the run said."""
         return self.path / "log.txt"
 
+    @property
+    def has_checkpoint(self) -> bool:
+        """Whether training has got as far as its first checkpoint."""
+        return any(self.checkpoints_folder.glob("step-*"))
+
     @classmethod
     def open(cls, path: Path | str) -> "RunFolder":
         """Return the run folder at `path`.
@@ -129,16 +103,20 @@ class RunFolder:
         if not overrides:
             return config
         changed = load_config(self.config_file, overrides)
-        refused = [line for key, line in changed_settings(config, changed).items() if not _may_change(key)]
+        refused = [change for change in compare_settings(config, changed).items if change.effect.kind != "harmless"]
         if refused:
-            rows = "\n".join(f"  {line}" for line in refused)
+            rows = "\n".join(f"  {change}" for change in refused)
             raise ConfigError(f"a trained run cannot take these settings (saved → given):\n{rows}")
         return changed
 
-    def check(self, config: Config) -> None:
-        """Make sure that a run with the settings `config` can be put here, or go on here.
+    def check(self, config: Config, allow_changed: bool = False) -> Changes:
+        """Make sure that a run with the settings `config` can be put here, or go on here; return what has changed.
 
-        Settings in `CHANGEABLE` may differ from those of the run that is there; before its first checkpoint all may.
+        Before the first checkpoint of a run all settings may change, and nothing is said of it.
+
+        Args:
+            config: of the sitting that is about to begin.
+            allow_changed: also accept changes that make the run end otherwise than it would have.
 
         Raises:
             RunError: the folder holds a run with other settings (the message lists each with old and new value), or
@@ -157,15 +135,13 @@ class RunFolder:
                 f"{self.config_file} was not written by a run, and training would overwrite it; choose another folder "
                 "(run.directory=...)"
             )
-        if self.config_file.is_file() and any(self.checkpoints_folder.glob("step-*")):
-            refused = [line for key, line in changed_settings(self.config(), config).items() if not _may_change(key)]
-            if refused:
-                rows = "\n".join(f"  {line}" for line in refused)
-                raise RunError(
-                    f"{self.path} holds a run with other settings (old → new):\n{rows}\n"
-                    "Give the new run its own folder (run.directory=runs/OTHER), restore the old settings, "
-                    f"or delete {self.path} if it is not needed."
-                )
+        if not self.config_file.is_file() or not self.has_checkpoint:
+            return Changes()
+        changes = compare_settings(self.config(), config)
+        refusal = changes.refusal(self.path, allow_changed=allow_changed)
+        if refusal is not None:
+            raise RunError(refusal)
+        return changes
 
     def write(self, config: Config) -> None:
         """Save the resolved configuration.
@@ -175,13 +151,32 @@ class RunFolder:
         """
         write_text(self.config_file, f"{MARK}\n{resolved_yaml(config)}")
 
-    def note_sitting(self, environment: dict[str, Any]) -> None:
-        """Add versions, git commit, hardware and command of a sitting that trains to run.json.
+    def note_sitting(self, environment: dict[str, Any], changes: Changes = NO_CHANGES) -> None:
+        """Add versions, git commit, hardware, command and changed settings of a sitting that trains to run.json.
 
         Raises:
             StorageError: the folder cannot be written.
         """
-        write_json(self.info_file, {"sittings": [*self.sittings(), environment]})
+        sitting = environment | ({"changed": changes.to_json()} if changes.items else {})
+        write_json(self.info_file, {"sittings": [*self.sittings(), sitting]})
+
+    def moved(self, environment: dict[str, Any]) -> list[str]:
+        """Return, for the log, what the last sitting had otherwise in versions and hardware, and what that means.
+
+        Args:
+            environment: of the sitting that is about to begin, as `describe_environment` gives it; not noted yet.
+        """
+        sittings = self.sittings()
+        if not sittings or not isinstance(sittings[-1], dict):
+            return []
+        before, now = ({key: sitting.get(key) for key in _MACHINE} for sitting in (sittings[-1], environment))
+        old, new = flatten(before), flatten(now)
+        return [
+            f"since the last sitting {key} has changed: {old.get(key)} → {new.get(key)}; the last bits of what is "
+            "computed may differ from here on"
+            for key in dict.fromkeys([*old, *new])
+            if old.get(key) != new.get(key)
+        ]
 
     def sittings(self) -> list[dict[str, Any]]:
         """Return what run.json says of each sitting; nothing if it is not there or not readable."""
@@ -199,34 +194,3 @@ class RunFolder:
             with new_folder(self.subword_folder) as beside:
                 for name, content in files.items():
                     write_bytes(beside / name, content)
-
-
-def changed_settings(old: Config, new: Config) -> dict[str, str]:
-    """Return, for each key path whose value differs, a line `key: old → new`."""
-    before, after = flatten(old.model_dump(mode="json")), flatten(new.model_dump(mode="json"))
-    keys = [*before, *(key for key in after if key not in before)]
-    return {
-        key: f"{key}: {_show(before.get(key))} → {_show(after.get(key))}"
-        for key in keys
-        if before.get(key) != after.get(key)
-    }
-
-
-def _show(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _may_change(key: str) -> bool:
-    parts = [part for part in key.split(".") if not part.isdigit()]  # corpus.sources.0.path is corpus.sources.path
-    return any(".".join(parts[:count]) in CHANGEABLE for count in range(1, len(parts) + 1))
-
-
-def flatten(value: Any, prefix: str = "") -> dict[str, Any]:
-    """Return nested sections and lists as one level of dotted keys; an empty one stays as it is."""
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else None
-    if items is None or not value:
-        return {prefix: value}
-    flat: dict[str, Any] = {}
-    for key, child in items:
-        flat |= flatten(child, f"{prefix}.{key}" if prefix else str(key))
-    return flat

@@ -1,6 +1,6 @@
 """From clean text to batches: token stores, mixture, sampling, batching, and `DataHandler`, the face of this room."""
 
-from translator.data.batch import Batch, collate, collate_source
+from translator.data.batch import Batch, StepBatches, collate, collate_source
 from translator.data.batching import DataPosition, plan_batches
 from translator.data.handler import DataHandler
 from translator.data.length_report import LengthReport
@@ -14,6 +14,7 @@ __all__ = [
     "LengthReport",
     "MixtureRow",
     "PreparationReport",
+    "StepBatches",
     "collate",
     "collate_source",
     "format_mixture",

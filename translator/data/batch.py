@@ -1,4 +1,4 @@
-"""The frozen `Batch`, and how rows of ids become one."""
+"""The frozen `Batch`, how rows of ids become one, and the batches of a step."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from translator.data.batching import DataPosition
 from translator.special_tokens import EOS, PAD, SOS
 
 
@@ -54,6 +55,21 @@ class Batch:
             self.source_tokens,
             self.target_tokens,
         )
+
+
+@dataclass(frozen=True)
+class StepBatches:
+    """What one process computes of one update of the weights, and how much the whole update is."""
+
+    batches: tuple[Batch, ...]
+    """Of this process; none if the step has too few rows for all."""
+    target_tokens: int
+    """Of the whole step, all processes together, as are the two below."""
+    source_tokens: int
+    positions: int
+    """Positions of all that is collated, both sides, padding included."""
+    position: DataPosition
+    """Where to go on after the step."""
 
 
 def collate(sources: Sequence[ArrayLike], targets: Sequence[ArrayLike], indices: ArrayLike) -> Batch:

@@ -1,6 +1,7 @@
 """`DataHandler`, the face of this room: from a configuration to batches."""
 
 import contextlib
+import itertools
 import logging
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from translator.config import Config
 from translator.corpus.normalize import Normalizer
 from translator.corpus.prepare import PreparedCorpus, prepare_corpus
 from translator.corpus.split import Split
-from translator.data.batch import Batch, collate
+from translator.data.batch import Batch, StepBatches, collate
 from translator.data.batching import DataPosition, Numbers, epoch_generator, plan_batches
 from translator.data.encoding import StoredSplit, open_tokens
 from translator.data.epoch_stores import EpochStores
@@ -20,6 +21,7 @@ from translator.data.length_report import LengthReport, format_lengths, measure_
 from translator.data.mixture import MixtureRow, epoch_draws, format_mixture, mixture_rows
 from translator.data.pair_store import Pairs, PairStore, SampledPairs
 from translator.data.sampling import EpochSampler
+from translator.data.shares import Rows, share_step
 from translator.errors import CorpusError
 from translator.stages import stage
 from translator.subword import SubwordPair, prepare_subword
@@ -98,23 +100,58 @@ class DataHandler:
             return table
         return f"{table}\n\n{format_mixture(self.mixture)}"
 
-    def train_batches(
-        self, position: DataPosition, check: Callable[[], None] = lambda: None
-    ) -> Generator[tuple[Batch, DataPosition], None, None]:
-        """Yield batches without end, from `position` on, each with the position to resume from after it.
+    def train_steps(
+        self,
+        position: DataPosition,
+        accumulation: int,
+        rank: int = 0,
+        world: int = 1,
+        check: Callable[[], None] = lambda: None,
+    ) -> Generator[StepBatches, None, None]:
+        """Yield what process `rank` of `world` computes of each step, from `position` on, without end.
 
         The batches are a function of the seed and the epoch alone, so going on from a saved position gives the very
-        ones that would have come. An epoch holds every usable pair once, unless weights or a temperature mix the
-        sources otherwise. With `subword.sampling` the next epoch is sampled while this one is read: close the iterator
-        when it is no longer needed.
+        ones that would have come; and a step is the same batches on any number of processes. An epoch holds every
+        usable pair once, unless weights or a temperature mix the sources otherwise; a step may hold the end of one
+        epoch and the beginning of the next. With `subword.sampling` the next epoch is sampled while this one is read:
+        close the iterator when it is no longer needed.
 
         Args:
             position: where to begin.
+            accumulation: batches of a step, all processes together.
+            rank: of this process, from 0.
+            world: number of processes that share each step.
             check: called while text is sampled and the batches wait for it; it may raise to stop.
 
         Raises:
             StorageError: a sampled epoch cannot be written.
         """
+        assert accumulation >= 1 and 0 <= rank < world
+        with contextlib.closing(self._train_rows(position, check)) as planned:
+            while True:
+                step = list(itertools.islice(planned, accumulation))
+                shares = share_step([rows for rows, _ in step], world)
+                pieces = list(itertools.chain.from_iterable(shares))
+                yield StepBatches(
+                    tuple(_batch(piece) for piece in shares[rank]),
+                    target_tokens=sum(piece.target_tokens for piece in pieces),
+                    source_tokens=sum(piece.source_tokens for piece in pieces),
+                    positions=sum(piece.positions for piece in pieces),
+                    position=step[-1][1],
+                )
+
+    def train_batches(
+        self, position: DataPosition, check: Callable[[], None] = lambda: None
+    ) -> Generator[tuple[Batch, DataPosition], None, None]:
+        """Yield whole batches one at a time, each with the position after it; otherwise as `train_steps`."""
+        with contextlib.closing(self.train_steps(position, accumulation=1, check=check)) as steps:
+            for step in steps:
+                yield step.batches[0], step.position
+
+    def _train_rows(
+        self, position: DataPosition, check: Callable[[], None]
+    ) -> Generator[tuple[Rows, DataPosition], None, None]:
+        """Yield the rows of each batch from `position` on, with the position after it; nothing is read."""
         epoch, done = position.epoch, position.batch
         plain, draws = self._stores["train"], [row.drawn for row in self.mixture]
         with contextlib.ExitStack() as stack:
@@ -131,14 +168,14 @@ class DataHandler:
                 for number in range(done, len(plan)):
                     last = number + 1 == len(plan)
                     after = DataPosition(epoch + 1, 0) if last else DataPosition(epoch, number + 1)
-                    yield _batch(pairs, plan[number]), after
+                    yield Rows(pairs, plan[number]), after
                 epoch, done = epoch + 1, 0
 
     def validation_batches(self) -> Iterator[Batch]:
         """Yield every usable validation pair once, in batches that are the same at every call and for every seed."""
         pairs = self._stores["validation"]
         for numbers in self._plan(pairs, self._usable["validation"], epoch_generator(0, 0)):
-            yield _batch(pairs, numbers)
+            yield _batch(Rows(pairs, numbers))
 
     def _plan(self, pairs: Pairs, chosen: Numbers, generator: np.random.Generator) -> list[Numbers]:
         """Return batches of the pairs whose numbers are `chosen`."""
@@ -171,7 +208,7 @@ class DataHandler:
             )
 
 
-def _batch(pairs: Pairs, numbers: Numbers) -> Batch:
-    """Read the pairs with these numbers."""
-    sources, targets = zip(*(pairs[int(number)] for number in numbers), strict=True)
-    return collate(sources, targets, numbers)
+def _batch(rows: Rows) -> Batch:
+    """Read the pairs of `rows`."""
+    sources, targets = zip(*(rows.pairs[int(number)] for number in rows.numbers), strict=True)
+    return collate(sources, targets, rows.numbers)

@@ -6,9 +6,11 @@ import torch
 from torch import Tensor, nn
 
 from translator.config import TrainingConfig
-from translator.data import Batch, StepBatches
+from translator.data import Batch
 from translator.training.gradients import Gradients
 from translator.training.optimizer import update
+from translator.training.prefetch import PlacedStep
+from translator.training.randomness import seed_step
 from translator.training.schedule import learning_rate
 
 
@@ -34,19 +36,36 @@ class StepResult:
 def take_step(
     gradients: Gradients,
     optimizer: torch.optim.AdamW,
-    share: StepBatches,
-    step: int,
+    placed: PlacedStep,
+    number: int,
     config: TrainingConfig,
-    norms: bool = False,
+    seed: tuple[int, int],
 ) -> StepResult:
-    """Update the weights once on `share`, this process's part of update number `step` (from 1), and report.
+    """Update the weights once on `placed`, this process's part of update `number` (from 1), and say what was seen.
 
     An update whose gradient is not finite is left out, on a GPU as well without waiting for the answer: the kernel of
     the optimizer is told by a tensor, as by a gradient scaler. A loss that is not finite has such a gradient too.
+
+    Args:
+        gradients: of the model.
+        optimizer: of its weights.
+        placed: batches on the device.
+        number: of the update, for the learning rate and the noise.
+        config: learning rate, schedule and clipping.
+        seed: of the run, and the rank of this process: other processes drop other entries.
     """
-    batches, losses = gradients.compute(share)
-    weights = [parameter for group in optimizer.param_groups for parameter in group["params"]]
-    norm = nn.utils.get_total_norm([weight.grad for weight in weights if weight.grad is not None])
+    run_seed, rank = seed
+    batches, losses = gradients.compute(placed, lambda: seed_step(run_seed, number, rank))
+    weights = [weight for group in optimizer.param_groups for weight in group["params"] if weight.grad is not None]
+    norm = nn.utils.get_total_norm([weight.grad for weight in weights])
     finite = torch.isfinite(norm)
-    update(optimizer, learning_rate(step, config), norm, finite, config.gradient_clip)
-    return StepResult(losses, batches, norm, finite, share.target_tokens, share.source_tokens, share.positions)
+    update(optimizer, learning_rate(number, config), norm, finite, config.gradient_clip)
+    return StepResult(
+        tuple(losses),
+        tuple(one.batch for one in batches),
+        norm,
+        finite,
+        placed.step.target_tokens,
+        placed.step.source_tokens,
+        placed.step.positions,
+    )

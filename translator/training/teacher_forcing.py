@@ -3,14 +3,16 @@
 B batch, S source length, T target length, N packed target tokens, D model width, V vocabulary
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from translator.model import Transformer
-from translator.model.packing import PADDED, Layout, Packed
+from translator.model.packing import PADDED, Packed
 from translator.special_tokens import PAD
+from translator.training.compilation import Compiled
 from translator.training.loss import SummedLoss, label_smoothed_loss, projected_loss
 from translator.training.r_drop import symmetric_divergence
 
@@ -32,14 +34,20 @@ class TeacherForcing(nn.Module):
         label_smoothing: ε of the loss.
         r_drop: weight of R-Drop (translator/training/r_drop.py); 0 is off.
         packed: work on real tokens only (translator/model/packing.py).
+        compiled: compile everything up to the output head; for batches that are not packed.
     """
 
-    def __init__(self, model: Transformer, label_smoothing: float, r_drop: float, packed: bool) -> None:
+    def __init__(
+        self, model: Transformer, label_smoothing: float, r_drop: float, packed: bool, compiled: bool = False
+    ) -> None:
         super().__init__()
+        assert not (packed and compiled), "how a batch is packed depends on its tokens, which no compiler can foresee"
         self.model = model
         self.label_smoothing = label_smoothing
         self.r_drop = r_drop
         self.packed = packed
+        self.compiled = Compiled(self._padded_states) if compiled else None
+        """Counts compilations."""
 
     def forward(self, source: Tensor, target_input: Tensor, labels: Tensor) -> Losses:
         """Return the losses of a batch.
@@ -53,9 +61,7 @@ class TeacherForcing(nn.Module):
         twice = bool(self.r_drop) and self.training
         if twice:
             source, target_input, labels = (torch.cat((x, x)) for x in (source, target_input, labels))
-        of_source, of_target = (Packed(x, PAD) if self.packed else PADDED for x in (source, target_input))
-        states = self.model.states(source, target_input, (of_source, of_target))
-        states, targets, sentences = _flat(states, labels, of_target)
+        states, targets, sentences = self._states(source, target_input, labels)
         if not twice:
             loss = projected_loss(states, self.model.head_weight, targets, self.label_smoothing)
             return Losses(loss.smoothed, _by_sentence(loss.of_tokens, sentences, rows))
@@ -63,19 +69,27 @@ class TeacherForcing(nn.Module):
         both = _by_sentence(loss.of_tokens, sentences[targets != PAD], 2 * rows)
         return Losses(0.5 * (loss.smoothed + self.r_drop * divergence), 0.5 * (both[:rows] + both[rows:]))
 
+    def _states(self, source: Tensor, target_input: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return states (N, D), labels (N,) and the number of the sentence (N,) of each target token.
+
+        Tokens that are padding or rounding have the label PAD.
+        """
+        if self.packed:
+            of_target = Packed(target_input, PAD)
+            states = self.model.states(source, target_input, (Packed(source, PAD), of_target))
+            return states, of_target.pack(labels), of_target.sentences
+        compute: Callable[[Tensor, Tensor], Tensor] = self.compiled or self._padded_states
+        sentences = torch.arange(labels.size(0), device=labels.device).unsqueeze(1).expand_as(labels)
+        return compute(source, target_input).flatten(0, 1), labels.flatten(), sentences.flatten()
+
+    def _padded_states(self, source: Tensor, target_input: Tensor) -> Tensor:
+        return self.model.states(source, target_input, (PADDED, PADDED))
+
     def _agreeing(self, states: Tensor, targets: Tensor) -> tuple[SummedLoss, Tensor]:
         """Return the loss of both passes and their divergence, both summed over the real tokens of `targets`."""
         real = targets != PAD  # picking them waits for a GPU; the doubled pass is far longer than the wait
         logits = self.model.project(states[real])  # (2N, V), first pass first
         return label_smoothed_loss(logits, targets[real], self.label_smoothing), symmetric_divergence(logits)
-
-
-def _flat(states: Tensor, labels: Tensor, layout: Layout) -> tuple[Tensor, Tensor, Tensor]:
-    """Return states (N, D), labels (N,) and the number of the sentence (N,) of each token; rounding rows have PAD."""
-    if isinstance(layout, Packed):
-        return states, layout.pack(labels), layout.sentences
-    sentences = torch.arange(labels.size(0), device=labels.device).unsqueeze(1).expand_as(labels)
-    return states.flatten(0, 1), labels.flatten(), sentences.flatten()
 
 
 def _by_sentence(of_tokens: Tensor, sentences: Tensor, count: int) -> Tensor:

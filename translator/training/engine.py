@@ -1,0 +1,78 @@
+"""All that a step needs, built from a recipe: the model, what it is computed with, and the optimizer."""
+
+from functools import partial
+
+import torch
+
+from translator.config import Config
+from translator.device import Arithmetic
+from translator.model import Transformer
+from translator.training.choices import Choices
+from translator.training.gradients import Gradients
+from translator.training.memory import largest_batches, rehearse
+from translator.training.optimizer import build_optimizer
+from translator.training.prefetch import PlacedStep, Placing, unchanged
+from translator.training.ranks import Ranks
+from translator.training.shapes import ANY_SIZE, pad_to_grid
+from translator.training.step import StepResult, take_step
+from translator.training.teacher_forcing import TeacherForcing
+
+
+class Engine:
+    """The weights of a run and all that changes them; `step` is training.
+
+    Args:
+        config: the recipe.
+        vocabularies: tokens of source and target.
+        device: of this process.
+        choices: what the machine decided.
+        ranks: the processes that share each step.
+    """
+
+    def __init__(
+        self, config: Config, vocabularies: tuple[int, int], device: torch.device, choices: Choices, ranks: Ranks
+    ) -> None:
+        settings = config.training
+        self._config = config
+        self._ranks = ranks
+        self.model = Transformer(config.model, *vocabularies).to(device)
+        self.model.use_attention(choices.attention)
+        self.optimizer = build_optimizer(self.model, settings)
+        self.arithmetic = Arithmetic(device, choices.precision)
+        self.learner = TeacherForcing(
+            self.model, settings.label_smoothing, settings.r_drop, choices.packed, choices.compile
+        )
+        self.placing = Placing(device, partial(pad_to_grid, grid=ANY_SIZE) if choices.compile else unchanged)
+        self._gradients: Gradients | None = None
+
+    @property
+    def gradients(self) -> Gradients:
+        """What computes gradients; the first call waits for all processes, and gives them the weights of the first."""
+        if self._gradients is None:
+            wrapped = self._ranks.wrap(self.learner)
+            self._gradients = Gradients(wrapped, self.arithmetic, self._ranks, self.placing)
+        return self._gradients
+
+    def rehearse(self) -> None:
+        """Compute the largest batches once for nothing, on a GPU: if its memory does not suffice, that is known now.
+
+        Raises:
+            RunError: a single pair of the greatest length does not fit.
+        """
+        if self.arithmetic.device.type != "cuda":
+            return
+        batching, gradients = self._config.batching, self.gradients
+        weights = sum(weight.numel() * weight.element_size() for weight in self.model.parameters())
+        with self._ranks.local(gradients.learner):
+            rehearse(
+                largest_batches(batching.tokens_per_batch, batching.max_length, batching.max_sentences),
+                self.placing,
+                lambda placed: gradients.backward(placed, placed.batch.target_tokens),
+                gradients.discard,
+                later_bytes=2 * weights,
+            )
+
+    def step(self, placed: PlacedStep, number: int) -> StepResult:
+        """Update the weights once; see `take_step`."""
+        seed = self._config.run.seed, self._ranks.rank
+        return take_step(self.gradients, self.optimizer, placed, number, self._config.training, seed)
