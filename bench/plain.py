@@ -1,4 +1,4 @@
-"""The contestant: `nn.Transformer` trained as a tutorial would, in shuffled batches of a fixed number of sentences."""
+"""The contestant `nn.Transformer`, trained as a tutorial would, and a tutorial's batches."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -8,8 +8,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from translator.config import ModelConfig
+from bench.learner import LoopLearner
+from translator.config import Config, ModelConfig
 from translator.data import Batch, collate
+from translator.device import Arithmetic
 from translator.special_tokens import PAD
 
 Ids = NDArray[np.int32]
@@ -44,7 +46,7 @@ class PlainTransformer(nn.Module):
     def forward(self, source: Tensor, target_input: Tensor) -> Tensor:
         """Return logits (B, T, V)."""
         table, scale = self.get_buffer("table"), math.sqrt(self.source_embedding.embedding_dim)
-        causal = nn.Transformer.generate_square_subsequent_mask(target_input.size(1)).isinf()
+        causal = nn.Transformer.generate_square_subsequent_mask(target_input.size(1), device=source.device).isinf()
         states = self.transformer(
             self.dropout(self.source_embedding(source) * scale + table[: source.size(1)]),
             self.dropout(self.target_embedding(target_input) * scale + table[: target_input.size(1)]),
@@ -57,32 +59,27 @@ class PlainTransformer(nn.Module):
         return logits
 
 
-class PlainTraining:
-    """One optimizer step after another, each over `sentences` pairs drawn by a shuffled epoch."""
+class PlainLearner(LoopLearner):
+    """The loop around it, with torch's defaults: Adam without fusing, no number format but float32."""
 
-    def __init__(self, model: nn.Module, sources: Sequence[Ids], targets: Sequence[Ids], sentences: int) -> None:
-        self._model = model
-        self._loss = nn.CrossEntropyLoss(ignore_index=PAD, label_smoothing=0.1)
-        self._optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9)
-        self._batches = self._shuffled(sources, targets, sentences)
+    def __init__(self, config: Config, source_vocabulary: int, target_vocabulary: int, device: torch.device) -> None:
+        torch.set_float32_matmul_precision("highest")  # torch's default
+        model = PlainTransformer(config.model, source_vocabulary, target_vocabulary).to(device)
+        optimizer = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9)
+        super().__init__(model, optimizer, config.training, Arithmetic(device, "float32"))
 
-    @staticmethod
-    def _shuffled(sources: Sequence[Ids], targets: Sequence[Ids], sentences: int) -> Iterator[Batch]:
-        generator = np.random.default_rng(0)
-        while True:
-            order = generator.permutation(len(sources))
-            for start in range(0, len(order) - sentences + 1, sentences):
-                rows = order[start : start + sentences]
-                yield collate([sources[i] for i in rows], [targets[i] for i in rows], rows)
+    def logits(self, batch: Batch) -> Tensor:
+        """Return (B, T, V)."""
+        logits: Tensor = self.model(batch.source, batch.target_input)
+        return logits
 
-    def steps(self, count: int) -> float:
-        """Train for `count` steps and return the real target tokens seen."""
-        tokens = 0
-        for _, batch in zip(range(count), self._batches, strict=False):
-            self._optimizer.zero_grad()
-            logits = self._model(batch.source, batch.target_input)
-            self._loss(logits.flatten(0, 1), batch.labels.flatten()).backward()
-            nn.utils.clip_grad_norm_(self._model.parameters(), 1.0)
-            self._optimizer.step()
-            tokens += batch.target_tokens
-        return float(tokens)
+
+def shuffled_batches(sources: Sequence[Ids], targets: Sequence[Ids], sentences: int, seed: int) -> Iterator[Batch]:
+    """Yield a tutorial's batches without end: each epoch is shuffled and cut into batches of `sentences` pairs."""
+    generator = np.random.default_rng(seed)
+    sentences = min(sentences, len(sources))
+    while True:
+        order = generator.permutation(len(sources))
+        for start in range(0, len(order) - sentences + 1, sentences):
+            rows = order[start : start + sentences]
+            yield collate([sources[i] for i in rows], [targets[i] for i in rows], rows)

@@ -26,7 +26,8 @@ batching: {{tokens_per_batch: 200, max_length: 40}}
 model:
   {{d_model: 16, heads: 2, encoder_layers: 1, decoder_layers: 1, feed_forward: 32, dropout: 0.1, max_positions: 64}}
 training:
-  {{max_steps: 12, warmup_steps: 4, log_every: 3, validate_every: 6, validation_sentences: 8, checkpoint_every: 4}}
+  {{precision: float32, max_steps: 12, warmup_steps: 4, log_every: 3, validate_every: 6, validation_sentences: 8,
+   checkpoint_every: 4}}
 search: {{method: greedy}}
 """
 

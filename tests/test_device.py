@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from translator.device import Arithmetic, choose_device
+from translator.device import Arithmetic, choose_device, has_bf16, keep_freed_memory
 from translator.errors import ConfigError
 
 CPU = torch.device("cpu")
@@ -33,16 +33,29 @@ def test_a_gpu_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
         choose_device("cuda:2")
 
 
-def test_precision(monkeypatch: pytest.MonkeyPatch) -> None:
-    gpu = torch.device("cuda")
-    pretend(monkeypatch, gpus=1, bf16=True)
-    assert Arithmetic.choose(gpu, "auto").precision == "bf16"
-    assert Arithmetic.choose(CPU, "auto").precision == "float32"
-    assert Arithmetic.choose(CPU, "bf16").precision == "bf16"
-    pretend(monkeypatch, gpus=1, bf16=False)
-    assert Arithmetic.choose(gpu, "auto").precision == "float32"
-    with pytest.raises(ConfigError, match="this GPU has none; use float32 or auto"):
-        Arithmetic.choose(gpu, "bf16")
+def test_a_gpu_tells_whether_it_has_bf16(monkeypatch: pytest.MonkeyPatch) -> None:
+    for there in (True, False):
+        pretend(monkeypatch, gpus=1, bf16=there)
+        assert has_bf16(torch.device("cuda")) is there
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "expected"), [({"amx_bf16": True}, True), ({"avx512_bf16": True}, True), ({"avx2": True}, False)]
+)
+def test_a_cpu_tells_whether_it_has_bf16(
+    monkeypatch: pytest.MonkeyPatch, capabilities: dict[str, bool], expected: bool
+) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities)
+    assert has_bf16(CPU) is expected
+
+
+def test_freed_memory_is_kept_where_the_c_library_is_glibc(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Other:
+        def __init__(self, name: str | None) -> None:
+            pass
+
+    monkeypatch.setattr("ctypes.CDLL", Other)
+    assert not keep_freed_memory()
 
 
 def test_autocast_computes_products_in_bf16_and_only_then() -> None:

@@ -2,14 +2,20 @@
 
 import os
 import signal
+import subprocess
+import sys
+import time
 
 import pytest
 
+from translator import signals
 from translator.errors import Interrupted
 from translator.signals import stop_on_signals
 
+CODES = [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+
+@pytest.mark.parametrize(("number", "code"), CODES)
 def test_a_signal_stops_at_once(number: int, code: int) -> None:
     with pytest.raises(Interrupted) as caught, stop_on_signals():
         os.kill(os.getpid(), number)
@@ -30,6 +36,18 @@ def test_a_deferred_signal_waits_for_the_check() -> None:
         assert done
 
 
+def test_inside_a_deferred_stretch_another_may_be_stopped_at_once() -> None:
+    with stop_on_signals() as stop, stop.deferred():
+        with pytest.raises(Interrupted), stop.immediate():
+            os.kill(os.getpid(), signal.SIGTERM)
+            pytest.fail("the signal was held back")
+        assert stop.is_deferred
+    with stop_on_signals() as stop, stop.deferred():
+        os.kill(os.getpid(), signal.SIGTERM)
+        with pytest.raises(Interrupted), stop.immediate():
+            pytest.fail("a signal that has come before was forgotten")
+
+
 def test_a_second_signal_does_not_wait() -> None:
     with pytest.raises(Interrupted), stop_on_signals() as stop, stop.deferred():
         os.kill(os.getpid(), signal.SIGINT)
@@ -37,8 +55,121 @@ def test_a_second_signal_does_not_wait() -> None:
         pytest.fail("the second signal was ignored")
 
 
+@pytest.mark.parametrize("pair", [(signal.SIGINT, signal.SIGTERM), (signal.SIGHUP, signal.SIGHUP)])
+def test_what_terminals_and_launchers_send_together_is_one_request(
+    pair: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(Interrupted) as caught, stop_on_signals() as stop, stop.deferred():
+        os.kill(os.getpid(), pair[0])
+        os.kill(os.getpid(), pair[1])
+        with pytest.raises(Interrupted) as first:
+            stop.check()
+        assert first.value.signal_number == pair[0]
+        monkeypatch.setattr(signals, "_ONE_REQUEST", 0.0)
+        os.kill(os.getpid(), pair[1])
+        pytest.fail("a signal that came later was ignored")
+    assert caught.value.signal_number == pair[1]
+
+
+def test_unwinding_is_not_disturbed_by_the_rest_of_a_request() -> None:
+    cleaned = []
+    with pytest.raises(Interrupted), stop_on_signals():
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+        finally:
+            os.kill(os.getpid(), signal.SIGTERM)
+            cleaned.append("all of it")
+    assert cleaned
+
+
 def test_the_old_handlers_come_back() -> None:
-    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
+    before = [signal.getsignal(number) for number, _ in CODES]
     with stop_on_signals():
-        assert signal.getsignal(signal.SIGTERM) != before[0]
-    assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
+        assert signal.getsignal(signal.SIGTERM) != before[1]
+    assert [signal.getsignal(number) for number, _ in CODES] == before
+    assert signal.set_wakeup_fd(-1) == -1
+
+
+PROGRAM = """
+import contextlib, sys, threading, time
+from translator import signals
+from translator.errors import Interrupted
+signals.PATIENCE, signals.PATIENCE_AGAIN = {patience}, 0.2
+
+
+
+
+def stubborn():
+    while True:
+        with contextlib.suppress(Interrupted):
+            time.sleep(20)
+
+
+try:
+    with signals.stop_on_signals() as stop, {where}:
+        threading.Timer(0.1, print, ("ready",), {{"flush": True}}).start()  # while the work is being done
+        {work}
+except Interrupted as interrupted:
+    sys.exit(interrupted.exit_code)
+"""
+
+
+def program(work: str, *, where: str = "contextlib.nullcontext()", patience: float = 60.0) -> subprocess.Popen[bytes]:
+    """Start a program of its own that does `work`, and wait until it has begun."""
+    script = PROGRAM.format(work=work, where=where, patience=patience)
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"ready\n"
+    return process
+
+
+IN_A_LIBRARY = "__import__('hashlib').pbkdf2_hmac('sha256', b'', b'', 80_000_000)"
+"""Some 30 seconds in one call of a library, which lets other threads run and sees no signal."""
+
+
+@pytest.mark.parametrize(("number", "code"), CODES)
+def test_a_first_signal_ends_a_long_call_into_a_library(number: int, code: int) -> None:
+    process = program(IN_A_LIBRARY, patience=0.2)
+    process.send_signal(number)
+    _, told = process.communicate()
+    assert process.returncode == code
+    assert told == f"translator: stopped at once by signal {number}\n".encode()
+
+
+def test_where_something_is_at_stake_only_a_second_signal_does() -> None:
+    process = program(IN_A_LIBRARY, where="stop.deferred()", patience=0.1)
+    process.send_signal(signal.SIGTERM)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(0.6)
+    process.send_signal(signal.SIGTERM)
+    process.communicate()
+    assert process.returncode == 143
+
+
+def test_a_second_signal_ends_a_program_that_holds_on_to_life() -> None:
+    process = program("stubborn()")
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    process.communicate()
+    assert process.returncode == 130
+
+
+def test_the_shell_sees_the_code_too() -> None:
+    script = PROGRAM.format(
+        work="import os; os.kill(os.getpid(), 15); time.sleep(20)", where="stop.deferred()", patience=9
+    )
+    script = script.replace("15); time.sleep(20)", "15); stop.check()")
+    done = subprocess.run(
+        ["bash", "-c", '"$0" -c "$1"; echo $?', sys.executable, script], capture_output=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == b"143"
+
+
+def test_nohup_is_respected() -> None:
+    script = (
+        "import os, signal\nfrom translator.signals import stop_on_signals\n"
+        "with stop_on_signals() as stop:\n    os.kill(os.getpid(), signal.SIGHUP)\n    print(stop.requested)"
+    )
+    done = subprocess.run(["nohup", sys.executable, "-c", script], capture_output=True, check=True)
+    assert done.stdout == b"False\n"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from translator.checkpoint import find_checkpoint, verify_checkpoint
 from translator.cli import main
 
 Mount = Callable[[str], Path]
@@ -53,10 +54,15 @@ def test_a_full_disk_under_the_prepared_data(
 def test_a_disk_that_fills_in_the_middle_of_training(
     small_disk: Mount, tiny_recipe: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    disk = small_disk("size=700k")
-    code, message = train(tiny_recipe, capsys, f"run.directory={disk}/run", "training.max_steps=400")
+    disk = small_disk("size=1200k")
+    code, message = train(
+        tiny_recipe, capsys, f"run.directory={disk}/run", "training.max_steps=400", "training.keep_checkpoints=20"
+    )
     assert code == 2
-    assert "the disk is full; free some space" in message
+    assert "the disk is too full; the checkpoint needs" in message
+    assert "free some space there" in message
+    last = find_checkpoint(disk / "run" / "checkpoints", "last")
+    verify_checkpoint(last)
     left = [path.name for path in (disk / "run" / "checkpoints").iterdir()]
     assert not [name for name in left if name.startswith(".")], "nothing half-written"
     subprocess.run(["mount", "-o", "remount,size=20m", str(disk)], check=True)

@@ -10,7 +10,6 @@ import pytest
 
 from translator.errors import StorageError
 from translator.storage import (
-    exclusive,
     new_folder,
     replace_link,
     restore_folders,
@@ -121,17 +120,6 @@ def test_two_processes_that_make_one_folder_take_turns(tmp_path: Path) -> None:
     assert (tmp_path / "folder" / "a").read_text() == "second"
     assert [entry.name for entry in tmp_path.iterdir()] == ["folder"]
     first.stdout.close()
-
-
-def test_a_held_folder_is_known_to_be_held(tmp_path: Path) -> None:
-    with exclusive(tmp_path) as first:
-        assert first
-        with exclusive(tmp_path) as second:
-            assert not second
-    with exclusive(tmp_path) as again:
-        assert again
-    with pytest.raises(StorageError, match="cannot open"), exclusive(tmp_path / "nowhere"):
-        pass
 
 
 def test_a_link_moves_in_one_step(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """The command line: every verb is one function elsewhere; here are only arguments, what is printed, and exit codes.
 
-Exit codes: 0 done; 1 a bug, with its traceback; 2 the user's mistake, with one message; 130 and 143 stopped by SIGINT
-and SIGTERM after saving.
+Exit codes: 0 done; 1 a bug, with its traceback; 2 the user's mistake, with one message; 129, 130 and 143 stopped by
+SIGHUP, SIGINT and SIGTERM after saving.
 """
 
 import argparse
@@ -16,6 +16,7 @@ from translator.errors import InputError, Interrupted, TranslatorError
 from translator.log import log_to_console
 from translator.signals import StopRequest, stop_on_signals
 from translator.streaming import translate_interactively, translate_stream, write_lines
+from translator.training.launch import handed_over, launch, launched
 
 if TYPE_CHECKING:
     from translator.evaluation import Score, TranslatedPair
@@ -33,12 +34,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with stop_on_signals() as stop:
             options = _parse(arguments)
+            options.arguments = sys.argv[1:] if arguments is None else arguments
             options.verb(options, stop)
     except TranslatorError as error:
-        print(f"translator: {error}", file=sys.stderr)
+        if not handed_over(error):
+            print(f"translator: {error}", file=sys.stderr)
         return USER_ERROR
     except Interrupted as interrupted:
-        print(f"translator: {interrupted}", file=sys.stderr)
+        if not handed_over(interrupted):
+            print(f"translator: {interrupted}", file=sys.stderr)
         return interrupted.exit_code
     except BrokenPipeError:
         pass  # the reader of our output has gone (`| head`): nothing is left to say
@@ -76,6 +80,20 @@ def _parser() -> argparse.ArgumentParser:
         )
         _add_set(verb)
         verb.set_defaults(verb=function)
+        if name == "train":
+            verb.add_argument(
+                "--allow-changed",
+                action="store_true",
+                help="go on with settings that make the run end otherwise than it would have",
+            )
+    runs = verbs.add_parser("runs", help="list runs: state, best score, speed")
+    runs.add_argument("folder", nargs="?", default="runs", metavar="FOLDER", help="where they are (default: runs)")
+    runs.set_defaults(verb=_runs)
+    average = verbs.add_parser("average", help="average checkpoints of a run into its checkpoint `averaged`")
+    average.add_argument("--run", required=True, metavar="FOLDER", help="run folder, for example runs/sample")
+    average.add_argument("--count", type=int, default=5, metavar="K", help="how many (default: 5)")
+    average.add_argument("--of", choices=("last", "best"), default="last", help="the newest or the best (default: last)")
+    average.set_defaults(verb=_average)
 
     corpus = verbs.add_parser("corpus", help="look into corpora")
     questions = corpus.add_subparsers(metavar="QUESTION", required=True)
@@ -98,7 +116,7 @@ def _parser() -> argparse.ArgumentParser:
     translate.set_defaults(verb=_translate)
     for verb in (evaluate, translate):
         verb.add_argument("--run", required=True, metavar="FOLDER", help="run folder, for example runs/sample")
-        verb.add_argument("--checkpoint", default="best", help="best (default), last, or a step number")
+        verb.add_argument("--checkpoint", default="best", help="best (default), last, averaged, or a step number")
         verb.add_argument("--search", choices=("greedy", "beam"), help="search.method (default: as in the run)")
         verb.add_argument("--beam", type=int, metavar="N", help="search.beam_size, with beam search")
         _add_set(verb)
@@ -150,9 +168,21 @@ def _download(options: argparse.Namespace, stop: StopRequest) -> None:
 
 def _train(options: argparse.Namespace, stop: StopRequest) -> None:
     from translator.config import load_config
+    from translator.training.choices import choose_processes
     from translator.training.run import train_run
 
-    outcome = train_run(load_config(options.config, options.overrides), stop)
+    config = load_config(options.config, options.overrides)
+    if not launched():
+        processes, why = choose_processes(config)
+        if processes > 1:
+            print(f"training.processes: {processes} ({why})", file=sys.stderr)
+            code = launch(options.arguments, processes, stop, config.run.threads // processes)
+            if code:
+                raise SystemExit(code)
+            return
+    outcome = train_run(config, stop, options.allow_changed)
+    if not outcome.tells:
+        return
     folder = outcome.run.path
     if outcome.was_finished:
         _say(
@@ -167,6 +197,18 @@ def _train(options: argparse.Namespace, stop: StopRequest) -> None:
         f"  make evaluate RUN={folder} SEARCH=beam BEAM=5",
         f'  make translate RUN={folder} TEXT="The door is open."',
     )
+
+
+def _runs(options: argparse.Namespace, stop: StopRequest) -> None:
+    from translator.run_list import format_run_list
+
+    _say(format_run_list(options.folder))
+
+
+def _average(options: argparse.Namespace, stop: StopRequest) -> None:
+    from translator.checkpoint import average_run
+
+    _say(average_run(options.run, options.count, options.of))
 
 
 def _search_overrides(options: argparse.Namespace) -> list[str]:

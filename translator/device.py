@@ -51,7 +51,7 @@ class Arithmetic:
 def has_bf16(device: torch.device) -> bool:
     """Return whether `device` computes products of bfloat16 by itself, not by way of float32."""
     if device.type == "cuda":
-        return torch.cuda.is_bf16_supported(including_emulation=False)
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     capabilities = torch.cpu.get_capabilities()
     return any(capabilities.get(name, False) for name in ("amx_bf16", "avx512_bf16", "bf16"))
 

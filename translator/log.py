@@ -11,6 +11,8 @@ from tqdm import tqdm
 from translator.storage import storage_errors
 
 LOGGER = logging.getLogger("translator")
+RECORD = logging.getLogger("translator.record")
+"""For what belongs into log.txt and would flood the console."""
 
 
 def _tell(message: str) -> None:
@@ -52,12 +54,14 @@ def log_to_console() -> None:
     LOGGER.setLevel(logging.INFO)
     LOGGER.propagate = False
     if not any(isinstance(handler, _ConsoleHandler) for handler in LOGGER.handlers):
-        LOGGER.addHandler(_ConsoleHandler())
+        console = _ConsoleHandler()
+        console.addFilter(lambda record: record.name != RECORD.name)
+        LOGGER.addHandler(console)
 
 
 @contextlib.contextmanager
 def log_to_file(path: Path) -> Iterator[None]:
-    """Append messages with their time to `path` while the block runs.
+    """Append messages with their time to `path` while the block runs, those of `RECORD` too.
 
     Raises:
         StorageError: the file cannot be opened. One that cannot be written later gets one warning on standard error.

@@ -123,7 +123,11 @@ def new_folder(path: Path) -> Iterator[Path]:
             if path.exists():
                 old = path.parent / f".{path.name}.replaced"
                 path.rename(old)
-                beside.rename(path)
+                try:
+                    beside.rename(path)
+                except OSError:
+                    old.rename(path)
+                    raise
                 shutil.rmtree(old, ignore_errors=True)
             else:
                 beside.rename(path)
@@ -166,28 +170,6 @@ def _clear_abandoned(ours: Path) -> None:
                 shutil.rmtree(folder, ignore_errors=True)
             finally:
                 os.close(handle)
-
-
-@contextlib.contextmanager
-def exclusive(folder: Path) -> Iterator[bool]:
-    """Hold `folder` for this process while the block runs; yields False if another living process holds it.
-
-    The system gives the hold back when the process ends, however it ends. Folders on a file system without locks are
-    never refused.
-    """
-    with storage_errors(folder, "open"):
-        handle = os.open(folder, os.O_RDONLY)
-    try:
-        free = True
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            free = False
-        except OSError:
-            pass
-        yield free
-    finally:
-        os.close(handle)
 
 
 def restore_folders(parent: Path) -> None:

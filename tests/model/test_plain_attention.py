@@ -25,7 +25,7 @@ def test_it_equals_the_fused_kernel_forward_and_backward(masked: bool) -> None:
     results = []
     for kernel in ("fused", "plain"):
         query, key, value = inputs()
-        context = attend(query, key, value, mask, kernel=kernel)  # type: ignore[arg-type]
+        context = attend(query, key, value, mask, kernel=kernel)
         torch.autograd.backward(context.square().sum())
         results.append([context, query.grad, key.grad, value.grad])
     for fused, plain in zip(*results, strict=True):
@@ -57,7 +57,7 @@ def test_dropout_drops_weights_and_keeps_the_mean() -> None:
 
 def test_views_of_a_fused_projection_need_no_copy_by_the_caller() -> None:
     projected = torch.randn(2, 5, 3 * 12, dtype=torch.float64)
-    query, key, value = (part.unflatten(-1, (3, 4)).transpose(1, 2) for part in projected.chunk(3, dim=-1))
+    query, key, value = (part.view(2, 5, 3, 4).transpose(1, 2) for part in projected.chunk(3, dim=-1))
     torch.testing.assert_close(attend(query, key, value, None, kernel="plain"), attend(query, key, value, None))
 
 

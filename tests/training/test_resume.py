@@ -14,6 +14,7 @@ from translator.data import DataHandler, DataPosition
 from translator.errors import CheckpointError, Interrupted, RunError
 from translator.run_folder import RunFolder
 from translator.signals import stop_on_signals
+from translator.training.breakdown import Means
 from translator.training.keeper import Keeper
 from translator.training.run import train_run
 from translator.training.step import take_step
@@ -28,7 +29,7 @@ def stop_at_step(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
             os.kill(os.getpid(), signal.SIGTERM)
         return take_step(*arguments)
 
-    monkeypatch.setattr("translator.training.trainer.take_step", step_with_a_signal)
+    monkeypatch.setattr("translator.training.engine.take_step", step_with_a_signal)
 
 
 @pytest.mark.parametrize("step", [1, 5, 6, 11])
@@ -90,14 +91,14 @@ def test_a_stop_during_validation_saves_and_the_validation_is_made_up(
     whole = tiny(f"run.directory={tmp_path}/whole")
     expected = run(whole).progress
     halved = tiny(f"run.directory={tmp_path}/halved")
-    original = Validator._loss
+    original = Validator._losses
 
-    def loss_with_a_signal(self: Validator, model: Any) -> float:
+    def loss_with_a_signal(self: Validator, model: Any) -> Means:
         os.kill(os.getpid(), signal.SIGINT)
         return original(self, model)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Validator, "_loss", loss_with_a_signal)
+        patch.setattr(Validator, "_losses", loss_with_a_signal)
         with pytest.raises(Interrupted), stop_on_signals() as stop:
             train_run(halved, stop)
     state = load_checkpoint(find_checkpoint(RunFolder(tmp_path / "halved").checkpoints_folder, "last")).state
@@ -146,7 +147,7 @@ def test_a_second_signal_in_a_step_saves_nothing_torn(
         return result
 
     with monkeypatch.context() as patch:
-        patch.setattr("translator.training.trainer.take_step", step_with_two_signals)
+        patch.setattr("translator.training.engine.take_step", step_with_two_signals)
         with pytest.raises(Interrupted), stop_on_signals() as stop:
             train_run(torn, stop)
     assert steps_saved(RunFolder(tmp_path / "torn").checkpoints_folder) == [4], "the last whole checkpoint"
@@ -154,15 +155,31 @@ def test_a_second_signal_in_a_step_saves_nothing_torn(
     assert_same_bits(final(torn), final(whole))
 
 
-def test_a_truncated_checkpoint_is_one_clear_message(tiny: Any) -> None:
-    outcome = run(tiny())
-    model = outcome.run.checkpoints_folder / "step-000012" / "model.safetensors"
+def test_a_truncated_checkpoint_is_passed_over(tiny: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    whole = tiny(f"run.directory={tmp_path}/whole", "training.max_steps=20")
+    run(whole)
+    harmed = tiny(f"run.directory={tmp_path}/harmed")
+    folder = run(harmed).run.checkpoints_folder
+    model = folder / "step-000012" / "model.safetensors"
     model.write_bytes(model.read_bytes()[:-100])
-    with pytest.raises(CheckpointError, match=r"damaged checkpoint: .*model\.safetensors is not what was written"):
+    longer = tiny(f"run.directory={tmp_path}/harmed", "training.max_steps=20")
+    run(longer)
+    assert "model.safetensors is not what was written" in caplog.text
+    assert "training goes on from step-000008" in caplog.text
+    assert (folder / ".damaged-step-000012").is_dir()
+    assert_same_bits(final(longer), final(whole))
+
+
+def test_when_every_checkpoint_is_damaged_training_does_not_begin_anew(tiny: Any) -> None:
+    folder = run(tiny()).run.checkpoints_folder
+    for model in folder.glob("step-*/model.safetensors"):
+        model.write_bytes(b"")
+    with pytest.raises(CheckpointError, match=r"every checkpoint in .* is damaged: .*; or, to train again"):
         run(tiny("training.max_steps=20"))
 
 
 def test_a_checkpoint_without_its_generators_is_refused(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is whole, so it is not passed over as if it were damaged."""
     with monkeypatch.context() as patch:
         patch.setattr("translator.training.keeper.random_numbers", dict)
         run(tiny())

@@ -13,7 +13,7 @@ from translator.checkpoint import find_checkpoint, steps_saved
 from translator.corpus import NORMALIZER_VERSION
 from translator.errors import CheckpointError, RunError
 from translator.inference import Translator
-from translator.storage import exclusive
+from translator.lock import hold_folder
 
 
 def test_a_finished_run_says_so_and_goes_on_when_asked_for_more(tiny: Any) -> None:
@@ -66,7 +66,7 @@ def test_other_settings_are_refused_with_old_and_new_value(tiny: Any) -> None:
 def test_before_the_first_checkpoint_all_settings_may_change(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was left by a first try that died early must not mix with the second."""
     with monkeypatch.context() as patch:
-        patch.setattr("translator.training.trainer.take_step", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+        patch.setattr("translator.training.engine.take_step", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
         patch.setattr(os, "kill", lambda *_: (_ for _ in ()).throw(RuntimeError("killed")))
         with pytest.raises(RuntimeError, match="killed"):
             run(tiny())
@@ -90,7 +90,7 @@ def test_new_scores_belong_to_the_new_checkpoint(tiny: Any) -> None:
 
 def test_two_trainings_in_one_folder_are_refused(tiny: Any, tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
-    with exclusive(tmp_path / "run"), pytest.raises(RunError, match="another process is training in"):
+    with hold_folder(tmp_path / "run"), pytest.raises(RunError, match="another process is at work in"):
         run(tiny())
 
 
@@ -129,7 +129,7 @@ def test_the_version_of_the_normalizer_travels_with_the_run(tiny: Any, monkeypat
     folder = run(tiny()).run
     assert [sitting["normalizer_version"] for sitting in folder.sittings()] == [NORMALIZER_VERSION]
     assert (folder.preparation_folder / "report.html").is_file()
-    for module in ("corpus.prepare", "data.encoding", "checkpoint"):
+    for module in ("corpus.prepare", "data.encoding", "checkpoint.state"):
         monkeypatch.setattr(f"translator.{module}.NORMALIZER_VERSION", NORMALIZER_VERSION + 1)
     told = f"normalizer version {NORMALIZER_VERSION}, this version of translator has {NORMALIZER_VERSION + 1}"
     with pytest.raises(CheckpointError, match=told):

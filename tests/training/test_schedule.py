@@ -24,6 +24,29 @@ def test_warm_up_is_linear_and_ends_at_the_peak(schedule: str) -> None:
     assert learning_rate(100, settings) == pytest.approx(1e-3)
 
 
+def test_the_figures_of_vaswani_et_al() -> None:
+    """Their rate is D^-½ · min(step^-½, step · warmup^-1.5) (§5.3), with a peak of (D · warmup)^-½."""
+    warmup, d_model = 4000, 512
+    settings = TrainingConfig(learning_rate=(d_model * warmup) ** -0.5, warmup_steps=warmup)
+    for step in (1, 100, 3999, 4000, 4001, 25_000, 100_000):
+        expected = d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
+        assert learning_rate(step, settings) == pytest.approx(expected, rel=1e-12)
+    assert learning_rate(warmup, TrainingConfig()) == pytest.approx(7e-4)  # our default, and theirs in one digit
+    assert round(settings.learning_rate, 4) == 7e-4
+
+
+@pytest.mark.parametrize("schedule", ["inverse_sqrt", "cosine", "constant"])
+def test_without_warm_up_the_first_update_has_nearly_the_peak(schedule: str) -> None:
+    assert learning_rate(1, config(schedule, warmup=0)) == pytest.approx(1e-3, rel=1e-4)
+
+
+@pytest.mark.parametrize("schedule", ["inverse_sqrt", "cosine", "constant"])
+def test_the_end_of_the_warm_up_is_no_jump(schedule: str) -> None:
+    settings = config(schedule, warmup=400, steps=4000)
+    for step in (399, 400, 401):
+        assert learning_rate(step, settings) == pytest.approx(1e-3, rel=3e-3)
+
+
 def test_inverse_square_root() -> None:
     settings = config("inverse_sqrt")
     assert learning_rate(400, settings) == pytest.approx(5e-4)

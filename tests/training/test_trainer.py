@@ -1,18 +1,23 @@
 """The training loop: its ends, its arithmetic, and a loss that breaks."""
 
-import itertools
+import dataclasses
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from tiny_runs import final, run
 
-from translator.data import Batch, DataHandler, DataPosition, collate
+from translator.data import DataHandler, DataPosition, StepBatches, collate
 from translator.device import Arithmetic
 from translator.errors import RunError
 from translator.model import Transformer
 from translator.special_tokens import EOS, PAD, SOS
+from translator.training.gradients import Gradients
+from translator.training.prefetch import Placing
+from translator.training.ranks import Ranks
 from translator.training.step import take_step
+from translator.training.teacher_forcing import TeacherForcing
 
 
 def test_early_stopping_ends_the_run(tiny: Any) -> None:
@@ -28,46 +33,70 @@ def test_a_time_limit_ends_the_run(tiny: Any) -> None:
     assert outcome.progress.step >= 1
 
 
-def test_a_loss_that_is_not_finite_stops_the_run_and_harms_no_checkpoint(
-    tiny: Any, monkeypatch: pytest.MonkeyPatch
+def test_updates_that_are_not_finite_are_skipped_and_too_many_stop_the_run(
+    tiny: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    config = tiny("training.log_every=1")
+    config = tiny("training.max_skipped_updates=2")
 
-    def poisoned(model: Any, *arguments: Any) -> object:
-        if arguments[2] == 9:
+    def poisoned(gradients: Gradients, *arguments: Any) -> object:
+        if arguments[2] >= 9:
             with torch.no_grad():
-                next(model.parameters()).fill_(float("nan"))
-        return take_step(model, *arguments)
+                next(gradients.learner.parameters()).fill_(float("nan"))
+        return take_step(gradients, *arguments)
 
-    monkeypatch.setattr("translator.training.trainer.take_step", poisoned)
-    with pytest.raises(RunError, match=r"no longer finite near step 9.*Lower training\.learning_rate"):
+    monkeypatch.setattr("translator.training.engine.take_step", poisoned)
+    with pytest.raises(RunError, match=r"2 updates in a row \(steps 9 to 10\) were skipped.*training\.learning_rate"):
         run(config)
     saved = final(config)
     assert all(torch.isfinite(tensor).all() for tensor in saved.values())
+    assert (tmp_path / "run" / "stopped-batch" / "step.json").is_file()
+
+
+def test_one_bad_update_is_skipped_and_the_run_goes_on(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = tiny()
+    before: dict[str, torch.Tensor] = {}
+
+    def poisoned(gradients: Gradients, *arguments: Any) -> Any:
+        if arguments[2] != 9:
+            return take_step(gradients, *arguments)
+        weights = {name: weight.detach().clone() for name, weight in gradients.learner.named_parameters()}
+        with monkeypatch.context() as patch:
+            patch.setattr(gradients.learner, "label_smoothing", float("nan"))
+            result = take_step(gradients, *arguments)
+        before.update(weights)
+        assert not bool(result.finite)
+        for name, weight in gradients.learner.named_parameters():
+            assert torch.equal(weight, weights[name]), name
+        return result
+
+    monkeypatch.setattr("translator.training.engine.take_step", poisoned)
+    outcome = run(config)
+    assert before and outcome.progress.step == 12
+    assert outcome.progress.skipped_updates == {"skipped": 1, "in_a_row": 0}
 
 
 def test_accumulated_batches_give_the_gradient_of_their_union(tiny: Any) -> None:
-    """One step over three uneven batches equals one step over all their pairs at once."""
-    settings = ["training.gradient_clip=null", "training.warmup_steps=0", "training.learning_rate=1.0"]
-    config = tiny(*settings, "batching.tokens_per_batch=64")
+    """One step over three uneven batches has the gradient of one step over all their pairs at once."""
+    config = tiny("batching.tokens_per_batch=64")
     data = DataHandler(config)
     sizes = data.subword.source.vocabulary_size, data.subword.target.vocabulary_size
-    batches = [batch for batch, _ in itertools.islice(data.train_batches(DataPosition()), 3)]
-    assert len({batch.target_tokens for batch in batches}) > 1, "uneven batches, or a mean of means would pass"
+    step = next(data.train_steps(DataPosition(), accumulation=3))
+    assert len({batch.target_tokens for batch in step.batches}) > 1, "uneven batches, or a mean of means would pass"
     special = (PAD, SOS, EOS)
-    sources = [[t for t in row.tolist() if t not in special] for batch in batches for row in batch.source]
-    targets = [[t for t in row.tolist() if t not in special] for batch in batches for row in batch.labels]
-    union = collate(sources, targets, range(len(sources)))
+    sources = [[t for t in row.tolist() if t not in special] for batch in step.batches for row in batch.source]
+    targets = [[t for t in row.tolist() if t not in special] for batch in step.batches for row in batch.labels]
+    union = dataclasses.replace(step, batches=(collate(sources, targets, range(len(sources))),))
 
-    def updated(rows: list[Batch]) -> dict[str, torch.Tensor]:
-        """Weights after one step of plain gradient descent, so that their change is the gradient itself."""
+    def gradient(share: StepBatches) -> dict[str, torch.Tensor]:
         torch.manual_seed(0)
         model = Transformer(config.model, *sizes).eval()
-        optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
-        take_step(model, rows, optimizer, 1, config.training, Arithmetic(torch.device("cpu"), "float32"))
-        return model.state_dict()
+        cpu = torch.device("cpu")
+        learner = TeacherForcing(model, 0.1, 0.0, packed=True)
+        gradients = Gradients(learner, Arithmetic(cpu, "float32"), Ranks.alone(), Placing(cpu))
+        gradients.compute(Placing(cpu).step(share), lambda: None)
+        return {name: weight.grad for name, weight in model.named_parameters() if weight.grad is not None}
 
-    apart, together = updated(batches), updated([union])
+    apart, together = gradient(step), gradient(union)
     for key, value in together.items():
         torch.testing.assert_close(apart[key], value, rtol=0, atol=1e-6, msg=key)
 

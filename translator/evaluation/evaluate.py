@@ -5,7 +5,6 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from translator.checkpoint import step_folder
 from translator.config import Config, SearchConfig
 from translator.corpus.normalize import Normalizer
 from translator.corpus.prepare import PreparedCorpus
@@ -67,7 +66,7 @@ def evaluate_run(
     saved_scores(run)  # a damaged file is better known now than after an hour of translating
     translator = Translator.load(run.path, checkpoint=checkpoint, device=device, overrides=overrides)
     assert translator.checkpoint is not None, "it was loaded from one"
-    checkpoint_name = step_folder(run.checkpoints_folder, translator.checkpoint.step).name
+    checkpoint_name = translator.checkpoint.name
     data = DataHandler(config)
     if data.fingerprint != translator.checkpoint.data:
         LOGGER.warning(

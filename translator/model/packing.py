@@ -69,7 +69,7 @@ class _Gather(torch.autograd.Function):
     """Picks rows; the gradient is picked as well, since each real token stands in one place on either side.
 
     PAD and the rounding rows stand for each other, many to many. That is right because neither reaches a loss, masks
-    and labels see to it, so that their gradient is zero; where one would be picked from a real token, it is set to that.
+    and labels see to it, so that their gradient is zero; where it would be picked from a real token, it is set to zero.
     """
 
     @staticmethod

@@ -9,9 +9,12 @@ from typing import Any, Final, Literal
 import torch
 
 from translator.config import Config, ModelConfig, TrainingConfig
-from translator.device import Precision, choose_device, has_bf16
+from translator.device import Precision, choose_device, has_bf16, keep_freed_memory, use_threads
 from translator.errors import ConfigError
 from translator.matrix_rate import bf16_is_right
+from translator.training.cuda_settings import set_up_cuda
+from translator.training.randomness import seed_everything
+from translator.training.ranks import Ranks
 from translator.workers import available_cores
 
 WORTH_A_PROCESS: Final = 2e9
@@ -48,13 +51,6 @@ def choose(device: torch.device, config: TrainingConfig) -> Choices:
     on_cpu = device.type == "cpu"
     reasons = {}
     precision, reasons["training.precision"] = _precision(device, config)
-    if config.attention == "auto":
-        attention: Literal["fused", "plain"] = "plain" if on_cpu else "fused"
-        why = "faster for short sentences on a CPU; long ones take the fused kernel" if on_cpu else "on a GPU"
-        reasons["training.attention"] = f"{attention} ({why})"
-    else:
-        attention = config.attention
-        reasons["training.attention"] = f"{attention} (as set)"
     if config.compile == "auto":
         compiled = not on_cpu and config.max_steps >= WORTH_COMPILING
         why = "on a CPU it gains too little" if on_cpu else f"{config.max_steps} steps"
@@ -62,10 +58,16 @@ def choose(device: torch.device, config: TrainingConfig) -> Choices:
     else:
         compiled = config.compile == "always"
         reasons["training.compile"] = f"{'yes' if compiled else 'no'} (as set)"
-    reasons["tokens"] = (
-        "linear layers on real tokens only, in sizes that come again" if on_cpu else "padded batches, in few shapes"
-    )
-    return Choices(precision, on_cpu, attention, compiled, reasons)
+    if config.attention == "auto":
+        attention: Literal["fused", "plain"] = "plain" if on_cpu and not compiled else "fused"
+        why = "faster for short sentences on a CPU; long ones take the fused kernel" if on_cpu else "on a GPU"
+        reasons["training.attention"] = f"{attention} ({'compiled' if on_cpu and compiled else why})"
+    else:
+        attention = config.attention
+        reasons["training.attention"] = f"{attention} (as set)"
+    packed = on_cpu and not compiled
+    reasons["tokens"] = "linear layers on real tokens only, in sizes that come again" if packed else "padded batches"
+    return Choices(precision, packed, attention, compiled, reasons)
 
 
 def _precision(device: torch.device, config: TrainingConfig) -> tuple[Precision, str]:
@@ -121,3 +123,20 @@ def _weights_of_layers(model: ModelConfig, vocabulary: int) -> float:
     encoder = model.encoder_layers * (4 * width * width + block)
     decoder = model.decoder_layers * (8 * width * width + block)
     return encoder + decoder + width * vocabulary
+
+
+def set_up(config: Config, device: torch.device, ranks: Ranks) -> Choices:
+    """Set what holds for the whole process, choose what is left to the machine, and return the choices.
+
+    Raises:
+        ConfigError: bf16 is asked for on a GPU that cannot compute it.
+    """
+    if device.type == "cuda":
+        set_up_cuda()
+    else:
+        keep_freed_memory()
+    if ranks.world == 1:  # else the launcher has divided the threads
+        use_threads(config.run.threads)
+    torch.set_float32_matmul_precision(config.training.matmul_precision)
+    seed_everything(config.run.seed)
+    return choose(device, config.training)

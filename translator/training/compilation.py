@@ -13,10 +13,8 @@ LOGGER = logging.getLogger("translator")
 P = ParamSpec("P")
 Result = TypeVar("Result")
 
-ANY_SHAPE_LIMIT: Final = 8
-"""Compilations of code that takes any shape; more mean that something in it is not as general as it should be."""
-FIXED_SHAPE_LIMIT: Final = 160
-"""Compilations of code for fixed shapes: a run over Mizan on the grid of `translator.training.shapes` sees fewer."""
+_LIMIT: Final = 8
+"""Compilations of one function; more mean that its code is not as general as it should be."""
 
 
 class Compiled(Generic[P, Result]):
@@ -26,8 +24,7 @@ class Compiled(Generic[P, Result]):
 
     Args:
         function: or module; it takes and returns tensors.
-        fixed_shapes: compile for each shape anew and replay CUDA graphs, instead of once for any shape. Wants batches
-            on a grid of few shapes, and a GPU.
+        graphs: replay CUDA graphs, one for each shape, on a GPU. Wants batches on a grid of few shapes.
         backend: of `torch.compile`.
         limit: compilations at most; a shape that would take one more is computed without.
     """
@@ -36,25 +33,21 @@ class Compiled(Generic[P, Result]):
         self,
         function: Callable[P, Result],
         *,
-        fixed_shapes: bool = False,
-        backend: str = "inductor",
-        limit: int | None = None,
+        graphs: bool = False,
+        backend: str | Callable[..., Any] = "inductor",
+        limit: int = _LIMIT,
     ) -> None:
         # They take a second to load, and most programs never compile.
         import torch._dynamo.config
         from torch._dynamo.exc import TorchDynamoException
 
         self._function = function
-        self._fixed_shapes = fixed_shapes
-        self._limit = limit or (FIXED_SHAPE_LIMIT if fixed_shapes else ANY_SHAPE_LIMIT)
+        self._limit = limit
         self._errors = TorchDynamoException
         settings = torch._dynamo.config
         settings.recompile_limit = max(settings.recompile_limit, self._limit + 1)  # ours comes first
         self._compiled: Callable[P, Result] | None = torch.compile(
-            function,
-            backend=backend,
-            dynamic=not fixed_shapes,
-            mode="reduce-overhead" if fixed_shapes and backend == "inductor" else None,
+            function, backend=backend, dynamic=True, mode="reduce-overhead" if graphs else None
         )
         self.compilations = 0
         """Pieces of code compiled so far, here and by whatever else compiled during a call."""
@@ -68,8 +61,7 @@ class Compiled(Generic[P, Result]):
         """Return what the function returns."""
         if self._compiled is None:
             return self._function(*arguments, **named)
-        if not self._fixed_shapes:
-            _take_any_size([*arguments, *named.values()])
+        _take_any_size([*arguments, *named.values()])
         before = _graphs()
         try:
             with self._within_limit():
@@ -94,7 +86,8 @@ class Compiled(Generic[P, Result]):
         """Return the context of a call: once there were enough compilations, new shapes are computed without."""
         if self.compilations < self._limit:
             return contextlib.nullcontext()
-        return torch.compiler.set_stance("eager_on_recompile")
+        known_shapes: contextlib.AbstractContextManager[object] = torch.compiler.set_stance("eager_on_recompile")
+        return known_shapes
 
     def _count(self, compiled: int) -> None:
         below = self.compilations < self._limit
@@ -116,7 +109,7 @@ def _graphs() -> int:
 def _take_any_size(values: list[Any]) -> None:
     """Tell the compiler that the sizes of integer tensors vary, each by itself.
 
-    Else it would take two sizes that are equal by chance at the first call for one, and compile again when they are not.
+    Else it would take two sizes that are equal by chance at the first call for one, and compile again later.
     """
     from torch._dynamo import maybe_mark_dynamic
 

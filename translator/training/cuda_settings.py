@@ -18,9 +18,9 @@ def set_up_cuda() -> None:
         os.environ["PYTORCH_CUDA_ALLOC_CONF"] = "expandable_segments:True"
     # Partial sums of long products stay float32, as on a CPU.
     torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
-    # Torch prefers cuDNN's attention on newer GPUs, but that makes a plan for each new shape, and with a mask it has given
-    # NaN gradients at some lengths (pytorch issue 196678). Flash attention takes no mask: with one, torch then takes the
-    # memory-efficient kernel.
+    # Torch prefers cuDNN's attention on newer GPUs, but that makes a plan for each new shape, and with a mask it has
+    # given NaN gradients at some lengths (pytorch issue 196678). Flash attention takes no mask: with one, torch then
+    # takes the memory-efficient kernel.
     torch.backends.cuda.enable_cudnn_sdp(False)
     torch.backends.cuda.enable_flash_sdp(True)
     torch.backends.cuda.enable_mem_efficient_sdp(True)

@@ -1,21 +1,29 @@
 """All that a step needs, built from a recipe: the model, what it is computed with, and the optimizer."""
 
 from functools import partial
+from typing import Final
 
 import torch
 
 from translator.config import Config
 from translator.device import Arithmetic
+from translator.matrix_rate import matrix_rate
 from translator.model import Transformer
 from translator.training.choices import Choices
+from translator.training.flops import StepFlops
 from translator.training.gradients import Gradients
 from translator.training.memory import largest_batches, rehearse
+from translator.training.meter import Speed
+from translator.training.norms import BlockNorms
 from translator.training.optimizer import build_optimizer
 from translator.training.prefetch import PlacedStep, Placing, unchanged
 from translator.training.ranks import Ranks
 from translator.training.shapes import ANY_SIZE, pad_to_grid
 from translator.training.step import StepResult, take_step
 from translator.training.teacher_forcing import TeacherForcing
+
+WORTH_MEASURING: Final = 200
+"""Steps; measuring the machine takes a third of a second."""
 
 
 class Engine:
@@ -51,15 +59,16 @@ class Engine:
         if self._gradients is None:
             wrapped = self._ranks.wrap(self.learner)
             self._gradients = Gradients(wrapped, self.arithmetic, self._ranks, self.placing)
+            self._gradients.settle()
         return self._gradients
 
     def rehearse(self) -> None:
-        """Compute the largest batches once for nothing, on a GPU: if its memory does not suffice, that is known now.
+        """Compute the largest batches once for nothing: compiling is done then, and a lack of a GPU's memory known.
 
         Raises:
             RunError: a single pair of the greatest length does not fit.
         """
-        if self.arithmetic.device.type != "cuda":
+        if self.arithmetic.device.type == "cpu" and self.learner.compiled is None:
             return
         batching, gradients = self._config.batching, self.gradients
         weights = sum(weight.numel() * weight.element_size() for weight in self.model.parameters())
@@ -72,7 +81,16 @@ class Engine:
                 later_bytes=2 * weights,
             )
 
-    def step(self, placed: PlacedStep, number: int) -> StepResult:
+    def step(self, placed: PlacedStep, number: int, norms: BlockNorms | None = None) -> StepResult:
         """Update the weights once; see `take_step`."""
         seed = self._config.run.seed, self._ranks.rank
-        return take_step(self.gradients, self.optimizer, placed, number, self._config.training, seed)
+        return take_step(self.gradients, self.optimizer, placed, number, self._config.training, seed, norms)
+
+    def speed(self) -> Speed | None:
+        """Measure what the share of the matrix rate is counted with; None for a run too short to be worth it."""
+        settings, arithmetic = self._config.training, self.arithmetic
+        if settings.max_steps < WORTH_MEASURING:
+            return None
+        vocabulary = len(self.model.head_weight)
+        flops = StepFlops(self._config.model, vocabulary, passes=2 if settings.r_drop else 1)
+        return Speed(flops, matrix_rate(arithmetic.device, arithmetic.precision))

@@ -65,11 +65,19 @@ class Gradients:
         return placed, losses
 
     def backward(self, placed: Placed, target_tokens: int) -> Tensor:
-        """Add the gradient of one batch, as a part of a step of `target_tokens`; return the losses (B,) of its pairs."""
+        """Add the gradient of one batch of a step of `target_tokens`; return the losses (B,) of its pairs."""
         batch = placed.on_device
         losses = self._forward(batch.source, batch.target_input, batch.labels)
         (losses.smoothed / target_tokens).backward()  # type: ignore[no-untyped-call]
         return losses.of_sentences[: placed.batch.size]
+
+    def settle(self) -> None:
+        """Exchange gradients once for nothing: after the first time torch puts them into another order, for good.
+
+        Their sums would be taken in another order in the first step of each sitting, and a resume not be exact.
+        """
+        self._ranks.exchange(self.learner, self._of_nothing)
+        self.discard()
 
     def discard(self) -> None:
         """Forget all gradients."""

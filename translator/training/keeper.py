@@ -1,56 +1,177 @@
 """Saves and restores everything that the next training step depends on."""
 
 import logging
+import math
+from collections.abc import Mapping
 
 import torch
+from torch import Tensor
 
 from translator.checkpoint import (
+    BackgroundWriter,
     CheckpointState,
+    LoadedCheckpoint,
     check_normalizer,
-    find_checkpoint,
-    load_checkpoint,
+    check_space,
+    finish_interrupted_writes,
     mark_best,
+    newest_whole,
+    ranked_steps,
     remove_old_checkpoints,
+    repair,
     restore_weights,
     save_checkpoint,
+    snapshot,
     step_folder,
-    steps_saved,
 )
 from translator.config import Config
 from translator.data import DataHandler, DataPosition
 from translator.errors import CheckpointError, RunError
 from translator.model import Transformer
 from translator.run_folder import RunFolder
-from translator.storage import restore_folders
+from translator.training.moving_average import MovingAverage
 from translator.training.optimizer import optimizer_tensors, restore_optimizer
 from translator.training.progress import TrainingProgress
 from translator.training.randomness import random_numbers, random_tensors, restore_random
 
 LOGGER = logging.getLogger("translator")
 
+Tensors = Mapping[str, Tensor]
+
 
 class Keeper:
-    """Checkpoints of one run: weights, optimizer, generators, data position, progress."""
+    """Checkpoints of one run: weights, their moving average, optimizer, generators, data position, progress.
+
+    Args:
+        config: the settings of the run.
+        run: where its checkpoints lie.
+        data: what it trains on.
+        model: the network itself, not wrapped.
+        optimizer: the one that updates it.
+        average: the moving average of its weights, if the run keeps one.
+        writes: False on all processes of a run but one; such a keeper only reads, and must not `restore` before the
+            writing one has.
+        background: write in a thread of its own, one checkpoint at a time. Whoever asks for it must call `close`, or
+            `wait`, before anybody reads the checkpoints and before the process ends, or the error of the last write
+            is never heard.
+    """
 
     def __init__(
-        self, config: Config, run: RunFolder, data: DataHandler, model: Transformer, optimizer: torch.optim.Optimizer
+        self,
+        config: Config,
+        run: RunFolder,
+        data: DataHandler,
+        model: Transformer,
+        optimizer: torch.optim.Optimizer,
+        *,
+        average: MovingAverage | None = None,
+        writes: bool = True,
+        background: bool = False,
     ) -> None:
         self._config = config
         self._folder = run.checkpoints_folder
         self._data = data
         self._model = model
         self._optimizer = optimizer
+        self._average = average
+        self._writes = writes
+        self._writer = BackgroundWriter() if background and writes else None
+        self._copies: dict[str, dict[str, Tensor]] = {}
+        self._lower_is_better = config.training.best_metric == "loss"
 
     def save(self, progress: TrainingProgress, position: DataPosition) -> None:
-        """Write a checkpoint of this moment, name it best if it is, and delete those that are no longer kept.
+        """Write a checkpoint of this moment, name the best, and delete those that are no longer kept.
+
+        In the background, the caller waits for the write before and for a copy of all tensors, no longer.
 
         Raises:
             RunError: a weight is not finite; nothing is written.
-            StorageError: the disk is full or the folder cannot be written; older checkpoints are untouched.
+            StorageError: this write or the one before it failed, because the disk is full, say; older checkpoints are
+                untouched.
         """
-        if not all(bool(torch.isfinite(weight).all()) for weight in self._model.parameters()):
+        self.wait()
+        if self._average is not None:
+            self._average.swap_out()
+        if not _finite(self._model):
             raise not_finite(progress.step)
-        state = CheckpointState(
+        if not self._writes:
+            return
+        state = self._state(progress, position)
+        model: Tensors = self._model.state_dict()
+        training: Tensors = optimizer_tensors(self._optimizer) | random_tensors()
+        average: Tensors = {} if self._average is None else self._average.weights()
+        if self._writer is None:
+            self._write(state, model, training, average)
+            return
+        check_space(step_folder(self._folder, state.step), [*model.values(), *training.values(), *average.values()])
+        everything = {"model": model, "training": training, "average": average}
+        copies = {part: snapshot(tensors, self._copies.get(part)) for part, tensors in everything.items()}
+        self._copies = copies
+        self._writer.submit(lambda: self._write(state, copies["model"], copies["training"], copies["average"]))
+
+    def wait(self) -> None:
+        """Return when the last checkpoint is on the disk.
+
+        Raises:
+            StorageError: it could not be written.
+        """
+        if self._writer is not None:
+            self._writer.wait()
+
+    def close(self) -> None:
+        """Wait, and end the thread that writes.
+
+        Raises:
+            StorageError: the last checkpoint could not be written.
+        """
+        if self._writer is not None:
+            self._writer.close()
+
+    def restore(self) -> tuple[TrainingProgress, DataPosition] | None:
+        """Put the newest whole checkpoint back into model, optimizer, generators and moving average.
+
+        A damaged one is passed over with a warning and set aside under another name.
+
+        Returns:
+            Where training goes on; None if the run has no checkpoint yet.
+
+        Raises:
+            CheckpointError: every checkpoint is damaged; or the newest whole one does not fit the model, lacks
+                something, or is of another normalizer.
+            RunError: the corpus or the subword models have changed since it was written.
+            StorageError: the folder cannot be written.
+        """
+        if self._writes:
+            finish_interrupted_writes(self._folder)
+        found = newest_whole(self._folder)
+        if found is None:
+            return None
+        path, loaded = found
+        state = loaded.state
+        check_normalizer(state, path)  # before the data: theirs would differ too, and say less
+        if state.data != self._data.fingerprint or state.subword != self._data.subword.sha256:
+            raise RunError(
+                f"the corpus or its preparation has changed since {path} was written, so the run cannot go on with it; "
+                "restore the corpus files, or train into another folder (run.directory=runs/OTHER)"
+            )
+        restore_weights(self._model, loaded.model, path)
+        try:
+            self._restore_training(loaded)
+            progress, position = TrainingProgress(**state.progress), DataPosition(**state.position)
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise CheckpointError(
+                f"{path} lacks what training needs ({error!r}); delete it to go on from the checkpoint before it"
+            ) from error
+        if self._writes:
+            repair(self._folder, state.step, lower_is_better=self._lower_is_better)
+            LOGGER.info("resuming from %s", path)
+        return progress, position
+
+    def _state(self, progress: TrainingProgress, position: DataPosition) -> CheckpointState:
+        """Return all that is saved of this moment besides tensors."""
+        score = progress.last_validation.get(self._config.training.best_metric, math.nan)
+        scored = progress.validated_step == progress.step and not math.isnan(score)
+        return CheckpointState(
             step=progress.step,
             model=self._config.model.model_dump(mode="json"),
             source_vocabulary=self._data.subword.source.vocabulary_size,
@@ -61,45 +182,36 @@ class Keeper:
             position=position.state_dict(),
             progress=progress.to_json(),
             random=random_numbers(),
+            score=score if scored else None,
+            average={} if self._average is None else self._average.state,
         )
-        training = optimizer_tensors(self._optimizer) | random_tensors()
-        save_checkpoint(self._folder, state, self._model.state_dict(), training)
-        if progress.best_step == progress.step:
-            mark_best(self._folder, progress.step)
-        remove_old_checkpoints(self._folder, self._config.training.keep_checkpoints)
 
-    def restore(self) -> tuple[TrainingProgress, DataPosition] | None:
-        """Put the last checkpoint back into model, optimizer and generators; None if the run has none yet.
+    def _write(self, state: CheckpointState, model: Tensors, training: Tensors, average: Tensors) -> None:
+        """Write a checkpoint, then bring links and number of checkpoints up to date, in this order."""
+        save_checkpoint(self._folder, state, model, training, average)
+        for best in ranked_steps(self._folder, lower_is_better=self._lower_is_better)[:1]:
+            mark_best(self._folder, best)
+        settings = self._config.training
+        remove_old_checkpoints(
+            self._folder,
+            settings.keep_checkpoints,
+            settings.keep_best,
+            lower_is_better=self._lower_is_better,
+            whole=state.step,
+        )
 
-        Raises:
-            CheckpointError: the checkpoint is damaged, does not fit the model, or is of another normalizer.
-            RunError: the corpus or the subword models have changed since it was written.
-        """
-        restore_folders(self._folder)
-        if not steps_saved(self._folder):
-            return None
-        path = find_checkpoint(self._folder, "last")
-        loaded = load_checkpoint(path)
-        state = loaded.state
-        check_normalizer(state, path)  # before the data: theirs would differ too, and say less
-        if state.data != self._data.fingerprint or state.subword != self._data.subword.sha256:
-            raise RunError(
-                f"the corpus or its preparation has changed since {path} was written, so the run cannot go on with it; "
-                "restore the corpus files, or train into another folder (run.directory=runs/OTHER)"
-            )
-        restore_weights(self._model, loaded.model, path)
-        try:
-            restore_optimizer(self._optimizer, loaded.training)
-            restore_random(loaded.training, state.random)
-            progress, position = TrainingProgress(**state.progress), DataPosition(**state.position)
-        except (KeyError, TypeError, ValueError, RuntimeError) as error:
-            raise CheckpointError(
-                f"{path} lacks what training needs ({error!r}); delete it to go on from the checkpoint before it"
-            ) from error
-        if progress.best_step is not None and step_folder(self._folder, progress.best_step).is_dir():
-            mark_best(self._folder, progress.best_step)  # a kill may have come between saving and naming
-        LOGGER.info("resuming from %s", path)
-        return progress, position
+    def _restore_training(self, loaded: LoadedCheckpoint) -> None:
+        """Put back optimizer, generators and moving average."""
+        restore_optimizer(self._optimizer, loaded.training)
+        restore_random(loaded.training, loaded.state.random)
+        if self._average is not None:
+            self._average.restore(loaded.average, loaded.state.average)
+
+
+def _finite(model: Transformer) -> bool:
+    """Return whether every weight is finite; `aminmax` passes NaN on, and needs no mask as large as the weights."""
+    bounds = [bound for weight in model.parameters() for bound in torch.aminmax(weight.detach())]
+    return bool(torch.isfinite(torch.stack(bounds)).all())
 
 
 def not_finite(step: int) -> RunError:

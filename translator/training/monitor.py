@@ -1,24 +1,40 @@
 """Everything that TensorBoard shows; the only file that knows TensorBoard."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 
+from translator.changes import flatten
+from translator.data import MixtureRow
 from translator.evaluation import TranslatedPair
 from translator.evaluation.markdown import persian, plain, table
 from translator.inference import Translator
-from translator.run_folder import flatten
 from translator.storage import storage_errors
+from translator.training.meter import Report
 from translator.training.plots import attention_figure
+from translator.training.spikes import Spike
+from translator.training.validation import Validation
+
+_CHARTS: Final = {
+    "loss": ["train/loss", "validation/loss", "train/loss_spike"],
+    "perplexity": ["train/perplexity", "validation/perplexity"],
+    "loss by target length": ["loss_by_length/.*"],
+    "loss by source": ["loss_by_source/.*"],
+    "validation loss by source": ["validation_by_source/.*/loss"],
+    "gradient norm by block": ["gradient_norm/.*"],
+    "weight norm by block": ["weight_norm/.*"],
+    "mixture": ["mixture/.*"],
+}
+"""Curves that are looked at together."""
 
 
 class Monitor:
     """Writes the event file of one sitting; use it as a context manager.
 
     Args:
-        folder: where the event files of the run are.
+        folder: where the event files of the run are; None writes nothing, for all processes of a run but the first.
         first_step: first step of this sitting; points of an earlier sitting from there on were lost with its
             checkpoint, and TensorBoard leaves them out.
 
@@ -26,13 +42,18 @@ class Monitor:
         StorageError: (also from every method) the disk is full or the folder cannot be written.
     """
 
-    def __init__(self, folder: Path, first_step: int) -> None:
+    def __init__(self, folder: Path | None, first_step: int) -> None:
+        self._folder = folder
+        self._writer: Any = None
+        if folder is None:
+            return
         from torch.utils.tensorboard import SummaryWriter  # slow to import, and only training needs it
 
-        self._folder = folder
         with storage_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
             self._writer = SummaryWriter(str(folder), purge_step=first_step)
+        charts = {title: ["Multiline", tags] for title, tags in _CHARTS.items()}
+        self._write(lambda writer: writer.add_custom_scalars({"training": charts}))
 
     def __enter__(self) -> Self:
         return self
@@ -40,29 +61,78 @@ class Monitor:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        with storage_errors(self._folder):
-            self._writer.close()
+        self._write(lambda writer: writer.close())
+
+    def _write(self, add: Callable[[Any], None]) -> None:
+        """Let `add` write, if this process writes at all."""
+        if self._folder is not None:
+            with storage_errors(self._folder):
+                add(self._writer)
 
     def scalars(self, group: str, numbers: Mapping[str, float], step: int) -> None:
         """Add a point to the curve `group/name` for each name in `numbers`."""
-        with storage_errors(self._folder):
+
+        def add(writer: Any) -> None:
             for name, value in numbers.items():
-                self._writer.add_scalar(f"{group}/{name}", value, step)
+                writer.add_scalar(f"{group}/{name}", value, step)
+
+        self._write(add)
+
+    def report(self, report: Report) -> None:
+        """Show the numbers of the last steps."""
+        self.scalars("train", report.train, report.step)
+        self.scalars("speed", report.speed, report.step)
+        self.scalars("loss_by_length", report.loss_by_length, report.step)
+        self.scalars("loss_by_source", report.loss_by_source, report.step)
+        self.scalars("mixture", report.mixture, report.step)
+
+    def norms(self, gradient: Mapping[str, float], weight: Mapping[str, float], step: int) -> None:
+        """Show the norms of gradient and weights, block by block."""
+        self.scalars("gradient_norm", gradient, step)
+        self.scalars("weight_norm", weight, step)
+
+    def spikes(self, spikes: Iterable[Spike]) -> None:
+        """Mark steps whose loss was far above the others."""
+
+        def add(writer: Any) -> None:
+            for spike in spikes:
+                writer.add_scalar("train/loss_spike", spike.loss, spike.step)
+                writer.add_text("train/loss_spike", plain(spike.line), spike.step)
+
+        self._write(add)
+
+    def validation(self, validation: Validation, step: int) -> None:
+        """Show losses, scores and sample translations."""
+        self.scalars("validation", validation.scores, step)
+        self.scalars("validation_by_length", validation.loss_by_length, step)
+        for source, scores in validation.by_source.items():
+            named = {f"{source}/{metric}": value for metric, value in scores.items()}
+            self.scalars("validation_by_source", named, step)
+        self.translations(validation.samples, step)
 
     def translations(self, samples: Iterable[TranslatedPair], step: int) -> None:
         """Show sample translations as a table."""
         rows = [(plain(pair.source), persian(pair.reference), persian(pair.hypothesis)) for pair in samples]
         if rows:
-            with storage_errors(self._folder):
-                self._writer.add_text(
-                    "validation/translations", table(("source", "reference", "translation"), rows), step
-                )
+            text = table(("source", "reference", "translation"), rows)
+            self._write(lambda writer: writer.add_text("validation/translations", text, step))
 
     def attention(self, translator: Translator, source: str, step: int) -> None:
         """Show where the model looks while it translates `source`."""
-        image = attention_figure(*translator.attention(source))
-        with storage_errors(self._folder):
-            self._writer.add_image("validation/attention", image, step, dataformats="HWC")
+
+        def add(writer: Any) -> None:
+            image = attention_figure(*translator.attention(source))
+            writer.add_image("validation/attention", image, step, dataformats="HWC")
+
+        self._write(add)
+
+    def mixture(self, rows: Iterable[MixtureRow], step: int) -> None:
+        """Show what each source gives to an epoch, as a table."""
+        cells = [
+            (plain(row.name), f"{row.pairs:,}", f"{row.weight:g}", f"{row.share:.2%}", f"{row.drawn:,}") for row in rows
+        ]
+        text = table(("source", "usable pairs", "weight", "share of an epoch", "drawn in an epoch"), cells)
+        self._write(lambda writer: writer.add_text("data/mixture", text, step))
 
     def hparams(self, config: dict[str, Any], metrics: Mapping[str, float]) -> None:
         """Show the settings of the run beside its last validation.
@@ -71,16 +141,18 @@ class Monitor:
             config: nested sections, as JSON values.
             metrics: names and values of the curves in the group `validation`.
         """
-        from torch.utils.tensorboard.summary import hparams
-
         # Written here by hand: `SummaryWriter.add_hparams` would put them into a second run beside this one.
         named = {f"validation/{name}": value for name, value in metrics.items()}
-        file_writer: Any = self._writer.file_writer
         settings = {
             # A truth value or null as text: TensorBoard would show 1.0000, or nothing.
             key: json.dumps(value) if isinstance(value, bool | list | None) else value
             for key, value in flatten(config).items()
         }
-        with storage_errors(self._folder):
+
+        def add(writer: Any) -> None:
+            from torch.utils.tensorboard.summary import hparams
+
             for summary in hparams(settings, named):  # type: ignore[no-untyped-call]
-                file_writer.add_summary(summary)
+                writer.file_writer.add_summary(summary)
+
+        self._write(add)

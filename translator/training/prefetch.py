@@ -110,13 +110,13 @@ class _CopyStream:
 
     def __init__(self, placing: Placing) -> None:
         self._placing = placing
-        self._stream = torch.cuda.Stream(placing.device)
+        self._stream = torch.cuda.Stream(placing.device)  # type: ignore[no-untyped-call]
 
     def start(self, step: StepBatches) -> _Coming:
         """Begin to copy a step; nobody waits."""
         with torch.cuda.stream(self._stream):
             placed = self._placing.step(step)
-            arrived = torch.cuda.Event()
+            arrived = torch.cuda.Event()  # type: ignore[no-untyped-call]
             arrived.record(self._stream)
         return _Coming(placed, arrived)
 

@@ -27,10 +27,18 @@ class TrainingProgress:
     """Validations in a row that brought no better score."""
     last_validation: dict[str, float] = field(default_factory=dict)
     """Loss, perplexity, BLEU and chrF of the last validation."""
+    best_metric: str = ""
+    """What `best_score` is a score of."""
+    skipped_updates: dict[str, int] = field(default_factory=lambda: {"skipped": 0, "in_a_row": 0})
+    """Counts of the guard against losses and gradients that are not finite."""
+    loss_spikes: dict[str, Any] = field(default_factory=dict)
+    """Running mean and deviation of the loss."""
 
     def note_validation(self, scores: dict[str, float], metric: str) -> bool:
         """Take in the scores of a validation at the present step; return whether `metric` is the best so far."""
         score = scores[metric]
+        if metric != self.best_metric:  # scores of another metric cannot be compared
+            self.best_metric, self.best_score, self.best_step, self.validations_without_gain = metric, None, None, 0
         sign = -1.0 if metric == "loss" else 1.0
         better = not math.isnan(score) and (self.best_score is None or sign * score > sign * self.best_score)
         if better:

@@ -197,8 +197,10 @@ class Ranks:
     def exchange(self, model: nn.Module, forward: Callable[[], Tensor]) -> None:
         """Add up the gradients of all ranks with a backward pass that adds nothing to them.
 
-        For a rank that has no batch in a step, or took all of them with `local`. The other ranks may be in the
-        backward pass of a batch at the same time.
+        For a rank that has no batch in a step, or took all of them with `local`; the other ranks may be in the backward
+        pass of a batch at the same time. And for all ranks once before the first step, because
+        `DistributedDataParallel` orders the gradients anew after its first backward pass: a step right after a start
+        must add them up in the same order as any other.
 
         Args:
             model: as `wrap` returned it.

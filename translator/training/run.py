@@ -1,22 +1,29 @@
 """A whole training run: prepare the data, train or go on training, score the best checkpoint."""
 
+import contextlib
 import logging
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch
+
+from translator.changes import NO_CHANGES, Changes
 from translator.checkpoint import find_checkpoint
 from translator.config import Config
 from translator.corpus import NORMALIZER_VERSION, format_report
 from translator.data import DataHandler, preparation_report, write_preparation_report
 from translator.device import choose_device
-from translator.errors import RunError
 from translator.evaluation import Score, TranslatedPair, evaluate_run, saved_scores, search_label
+from translator.lock import hold_folder
 from translator.log import log_to_file
 from translator.provenance import describe_environment
 from translator.run_folder import RunFolder
 from translator.signals import StopRequest
-from translator.storage import exclusive
+from translator.training.choices import Choices, set_up
+from translator.training.engine import Engine
+from translator.training.initialize import initial_checkpoint
 from translator.training.progress import TrainingProgress
+from translator.training.ranks import Ranks
 from translator.training.trainer import Trainer
 
 LOGGER = logging.getLogger("translator")
@@ -33,47 +40,95 @@ class TrainingOutcome:
     was_finished: bool
     """Whether there was nothing left to train."""
     scores: list[Score]
+    tells: bool
+    """Whether this is the process that tells of the run."""
     samples: list[TranslatedPair]
     """A few test sentences with reference and hypothesis; empty when nothing was evaluated now."""
 
 
-def train_run(config: Config, stop: StopRequest) -> TrainingOutcome:
+def train_run(config: Config, stop: StopRequest, allow_changed: bool = False) -> TrainingOutcome:
     """Carry the run of `config` to its end and evaluate it; go on where an earlier call was stopped.
+
+    Where torch's launcher started several processes, each calls this; the first one writes and tells.
+
+    Args:
+        config: the recipe.
+        stop: tells of stop signals.
+        allow_changed: go on with settings that make the run end otherwise than it would have.
 
     Raises:
         TranslatorError: a mistake in the configuration, the corpus or the run folder.
         Interrupted: SIGINT or SIGTERM arrived; a later call goes on.
     """
-    choose_device(config.run.device)  # a missing GPU is better known before the preparation
+    chosen = choose_device(config.run.device)  # a missing GPU is better known before the preparation
+    if config.training.initialize_from is not None:
+        initial_checkpoint(config)
     run = RunFolder(Path(config.run.directory))
-    run.check(config)
-    saved_scores(run)  # a damaged file is better known now than after the training
-    with exclusive(run.path) as ours:
-        if not ours:
-            raise RunError(f"another process is training in {run.path}; wait for it, stop it, or set run.directory")
-        return _train_and_evaluate(config, run, stop)
+    with Ranks.join(chosen) as ranks, contextlib.ExitStack() as stack:
+        changes = NO_CHANGES
+        if not ranks.main:
+            LOGGER.setLevel(logging.ERROR)  # one voice is enough
+        if ranks.main:
+            changes = run.check(config, allow_changed)
+            saved_scores(run)  # a damaged file is better known now than after the training
+            stack.enter_context(hold_folder(run.path))
+        return _train_and_evaluate(config, run, changes, ranks, stop)
 
 
-def _train_and_evaluate(config: Config, run: RunFolder, stop: StopRequest) -> TrainingOutcome:
+def _train_and_evaluate(
+    config: Config, run: RunFolder, changes: Changes, ranks: Ranks, stop: StopRequest
+) -> TrainingOutcome:
     """Do the work of `train_run` in a run folder that is ours."""
-    data = DataHandler(config)
-    run.write(config)
-    with log_to_file(run.log_file):
-        LOGGER.info("%s\n\n%s\n", format_report(data.corpus.report), data.format_report())
-        write_preparation_report(preparation_report(data, config), run.preparation_folder)
-        trainer = Trainer(config, run, data, stop)
-        run.keep_subword(data.subword_folder)  # not before a checkpoint has had its say on them
+    with ranks.first_on_each_machine():
+        data = DataHandler(config)
+    with log_to_file(run.log_file) if ranks.main else contextlib.nullcontext():
+        if ranks.main:
+            _note_preparation(config, run, data, changes)
+        ranks.barrier()
+        device = ranks.device(choose_device(config.run.device))
+        choices = set_up(config, device, ranks)
+        vocabularies = data.subword.source.vocabulary_size, data.subword.target.vocabulary_size
+        engine = Engine(config, vocabularies, device, choices, ranks)
+        trainer = Trainer(config, run, data, engine, ranks, stop)
         was_finished = trainer.finished is not None
+        if ranks.main:
+            run.keep_subword(data.subword_folder)  # not before a checkpoint has had its say on them
+            if not was_finished:
+                _note_sitting(run, changes, choices, ranks)
         if not was_finished:
-            run.note_sitting({**describe_environment(), "normalizer_version": NORMALIZER_VERSION})
             trainer.train()
         reason = trainer.finished or ""
-        checkpoint = find_checkpoint(run.checkpoints_folder, "best").name
-        made = checkpoint, search_label(config.search)
-        scores = [score for score in saved_scores(run) if (score.checkpoint, score.search) == made]
-        samples: list[TranslatedPair] = []
-        if not scores:
-            LOGGER.info("training is over: %s; evaluating the best checkpoint", reason)
-            evaluation = evaluate_run(run)
-            scores, samples = evaluation.scores, evaluation.samples
-    return TrainingOutcome(run, trainer.progress, reason, was_finished, scores, samples)
+        if not ranks.main:
+            return TrainingOutcome(run, trainer.progress, reason, was_finished, [], False, [])
+        scores, samples = _evaluate(config, run, reason)
+    return TrainingOutcome(run, trainer.progress, reason, was_finished, scores, True, samples)
+
+
+def _note_preparation(config: Config, run: RunFolder, data: DataHandler, changes: Changes) -> None:
+    """Write down settings and data of this sitting."""
+    run.write(config)
+    LOGGER.info("%s\n\n%s\n", format_report(data.corpus.report), data.format_report())
+    write_preparation_report(preparation_report(data, config), run.preparation_folder)
+    for line in changes.lines:
+        LOGGER.info(line)
+
+
+def _note_sitting(run: RunFolder, changes: Changes, choices: Choices, ranks: Ranks) -> None:
+    """Write down, and say, what this sitting runs on and how."""
+    environment = {**describe_environment(), "normalizer_version": NORMALIZER_VERSION}
+    environment |= {"choices": choices.to_json(), "processes": ranks.world, "threads": torch.get_num_threads()}
+    for line in (*run.moved(environment), *choices.lines()):
+        LOGGER.info(line)
+    run.note_sitting(environment, changes)
+
+
+def _evaluate(config: Config, run: RunFolder, reason: str) -> tuple[list[Score], list[TranslatedPair]]:
+    """Return the scores of the best checkpoint, and samples if they had to be computed."""
+    checkpoint = find_checkpoint(run.checkpoints_folder, "best").name
+    made = checkpoint, search_label(config.search)
+    scores = [score for score in saved_scores(run) if (score.checkpoint, score.search) == made]
+    if scores:
+        return scores, []
+    LOGGER.info("training is over: %s; evaluating the best checkpoint", reason)
+    evaluation = evaluate_run(run)
+    return evaluation.scores, evaluation.samples

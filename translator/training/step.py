@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from translator.config import TrainingConfig
 from translator.data import Batch
 from translator.training.gradients import Gradients
+from translator.training.norms import BlockNorms
 from translator.training.optimizer import update
 from translator.training.prefetch import PlacedStep
 from translator.training.randomness import seed_step
@@ -31,6 +32,8 @@ class StepResult:
     source_tokens: int
     positions: int
     """Positions of all batches, both sides, padding included."""
+    block_norms: Tensor | None = None
+    """(blocks,) norm of each block's gradient before clipping, where it was asked for."""
 
 
 def take_step(
@@ -40,6 +43,7 @@ def take_step(
     number: int,
     config: TrainingConfig,
     seed: tuple[int, int],
+    norms: BlockNorms | None = None,
 ) -> StepResult:
     """Update the weights once on `placed`, this process's part of update `number` (from 1), and say what was seen.
 
@@ -53,12 +57,14 @@ def take_step(
         number: of the update, for the learning rate and the noise.
         config: learning rate, schedule and clipping.
         seed: of the run, and the rank of this process: other processes drop other entries.
+        norms: measures the gradient block by block, on request.
     """
     run_seed, rank = seed
     batches, losses = gradients.compute(placed, lambda: seed_step(run_seed, number, rank))
     weights = [weight for group in optimizer.param_groups for weight in group["params"] if weight.grad is not None]
     norm = nn.utils.get_total_norm([weight.grad for weight in weights])
     finite = torch.isfinite(norm)
+    block_norms = None if norms is None else norms.gradients()
     update(optimizer, learning_rate(number, config), norm, finite, config.gradient_clip)
     return StepResult(
         tuple(losses),
@@ -68,4 +74,5 @@ def take_step(
         placed.step.target_tokens,
         placed.step.source_tokens,
         placed.step.positions,
+        block_norms,
     )

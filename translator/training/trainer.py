@@ -1,73 +1,97 @@
-"""The training loop: steps, the log, validation, checkpoints, and a clean end whatever ends it."""
+"""The training loop: steps, validation, checkpoints, and a clean end whatever ends it."""
 
 import contextlib
-import itertools
 import logging
-import math
+import signal
 import time
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
-import torch
+from collections.abc import Generator, Iterator
 
 from translator.config import Config
-from translator.data import Batch, DataHandler, DataPosition
-from translator.device import Arithmetic, choose_device, use_threads
+from translator.data import DataHandler, DataPosition
+from translator.data.read_ahead import read_ahead
 from translator.errors import Interrupted
 from translator.inference import Translator
-from translator.model import Transformer
-from translator.progress import progress_bar
 from translator.run_folder import RunFolder
 from translator.signals import StopRequest
-from translator.training.keeper import Keeper, not_finite
-from translator.training.meter import Meter
-from translator.training.monitor import Monitor
-from translator.training.optimizer import build_optimizer
+from translator.training.engine import Engine
+from translator.training.initialize import initialize
+from translator.training.keeper import Keeper
+from translator.training.moving_average import MovingAverage
+from translator.training.observer import Observer
+from translator.training.prefetch import PlacedStep, prefetch
 from translator.training.progress import TrainingProgress
-from translator.training.randomness import seed_everything
-from translator.training.schedule import learning_rate
-from translator.training.step import StepResult, take_step
+from translator.training.ranks import Ranks
 from translator.training.validation import Validator
-
-if TYPE_CHECKING:
-    from tqdm import tqdm
 
 LOGGER = logging.getLogger("translator")
 
 
 class Trainer:
-    """Trains the model of one run, from its beginning or from its last checkpoint."""
+    """Trains the model of one run, from its beginning or from its last checkpoint.
 
-    def __init__(self, config: Config, run: RunFolder, data: DataHandler, stop: StopRequest) -> None:
-        torch.set_float32_matmul_precision(config.training.matmul_precision)
-        use_threads(config.run.threads)
-        seed_everything(config.run.seed)
+    Args:
+        config: the recipe.
+        run: its folder.
+        data: its batches.
+        engine: the model and what trains it.
+        ranks: the processes that train together; all make a trainer and call `train`.
+        stop: tells of stop signals.
+    """
+
+    def __init__(
+        self, config: Config, run: RunFolder, data: DataHandler, engine: Engine, ranks: Ranks, stop: StopRequest
+    ) -> None:
         self._config = config
         self._settings = config.training
-        self._run = run
         self._data = data
+        self._engine = engine
+        self._ranks = ranks
         self._stop = stop
-        self._device = choose_device(config.run.device)
-        self._arithmetic = Arithmetic.choose(self._device, config.training.precision)
-        subword = data.subword
-        model = Transformer(config.model, subword.source.vocabulary_size, subword.target.vocabulary_size)
-        self.model = model.to(self._device)
-        self._optimizer = build_optimizer(self.model, config.training)
-        self._keeper = Keeper(config, run, data, self.model, self._optimizer)
-        # Greedy: validation compares checkpoints, and beam search would cost five times as much.
-        greedy = config.search.model_copy(update={"method": "greedy"})
-        self._translator = Translator(
-            self.model, subword, data.normalizer, greedy, config.batching.max_length, self._device
+        if config.training.initialize_from is not None and not run.has_checkpoint:
+            for line in initialize(engine.model, data.subword, config):
+                LOGGER.info(line)
+        decay = config.training.ema_decay
+        self._average = None if decay is None else MovingAverage(engine.model, decay)
+        self._keeper = Keeper(
+            config,
+            run,
+            data,
+            engine.model,
+            engine.optimizer,
+            average=self._average,
+            writes=ranks.main,
+            background=config.training.save_in_background,
         )
-        self._validator = Validator(data, self._translator, config.training, self._arithmetic, stop.check)
         self.progress = TrainingProgress()
         self._position = DataPosition()
-        restored = self._keeper.restore()
-        if restored is not None:
-            self.progress, self._position = restored
-        self._saved_step = self.progress.step if restored is not None else -1
+        self._saved_step = -1
+        self._restore()
+        # Greedy: validation compares checkpoints, and beam search would cost five times as much.
+        greedy = config.search.model_copy(update={"method": "greedy"})
+        device = engine.arithmetic.device
+        self._translator = Translator(
+            engine.model, data.subword, data.normalizer, greedy, config.batching.max_length, device
+        )
+        self._validator = Validator(
+            data, self._translator, config.training, engine.arithmetic, self._check_together, ranks
+        )
+        self._observer = Observer(config, run, data, engine, ranks, self.progress)
         self._clock = time.monotonic()
         self._in_step = False
+
+    def _restore(self) -> None:
+        """Go on from the last checkpoint, if there is one."""
+        if not self._ranks.main:
+            self._ranks.barrier()  # the first process mends what a kill has left
+        restored = self._keeper.restore()
+        if self._ranks.main:
+            self._ranks.barrier()
+        if restored is None:
+            return
+        self.progress, self._position = restored
+        self._saved_step = self.progress.step
+        if self._settings.initialize_from is not None and self._ranks.main:
+            LOGGER.info("training.initialize_from is ignored: the run goes on from its own checkpoint")
 
     @property
     def finished(self) -> str | None:
@@ -86,118 +110,112 @@ class Trainer:
 
         Raises:
             Interrupted: SIGINT or SIGTERM arrived; everything is saved, and the same call later goes on.
-            RunError: the loss is no longer finite; the last good checkpoint is untouched.
+            RunError: too many updates in a row were skipped, or another process was lost; the last good checkpoint is
+                untouched.
+            StorageError: a checkpoint could not be written; the last good one is untouched.
         """
         self.progress.sittings += 1
-        self._describe()
-        with Monitor(self._run.tensorboard_folder, first_step=self.progress.step + 1) as monitor, self._stop.deferred():
-            total, done = self._settings.max_steps, self.progress.step
-            bar: tqdm[object] = progress_bar(description="training", total=total, initial=done, unit="step")
+        with self._stop.deferred(), contextlib.closing(self._keeper), self._observer.watching():
+            with self._stop.immediate():
+                self._engine.rehearse()
             try:
-                with bar:
-                    self._loop(monitor, bar)
+                with contextlib.closing(self._steps()) as steps:
+                    self._loop(steps)
             except Interrupted:
-                if self._in_step:  # a second signal tore the step apart: weights and progress no longer agree
-                    LOGGER.info("stopped at once; the same command goes on from step %d", max(0, self._saved_step))
-                else:
-                    self._save()
-                    LOGGER.info("stopped at step %d; the same command goes on from here", self.progress.step)
+                self._save_at_a_stop()
                 raise
-            finally:
-                monitor.hparams(self._config.model_dump(mode="json"), self.progress.last_validation)
         self._stop.check()  # a signal that came with the last save
         return self.progress
 
-    def _loop(self, monitor: Monitor, bar: "tqdm[object]") -> None:
-        """Take steps until the end is reached; every way out leaves a checkpoint of the last step behind."""
-        with contextlib.closing(self._data.train_batches(self._position, self._stop.check)) as batches:
-            self._take_steps(batches, monitor, bar)
+    def _steps(self) -> Generator[PlacedStep, None, None]:
+        """Yield this process's part of each step, read and put on the device ahead of its use."""
+        rank, world = self._ranks.rank, self._ranks.world
+        ahead = read_ahead(
+            lambda check: self._data.train_steps(self._position, self._settings.accumulation_steps, rank, world, check),
+            self._stop.check if world == 1 else lambda: None,  # several processes stop at the same step
+        )
+        return prefetch(ahead, self._engine.placing)
 
-    def _take_steps(self, batches: Iterator[tuple[Batch, DataPosition]], monitor: Monitor, bar: "tqdm[object]") -> None:
-        meter = Meter(self._device)
+    def _loop(self, steps: Iterator[PlacedStep]) -> None:
+        """Take steps until the end is reached; every way out leaves a checkpoint of the last step behind."""
         self._clock = time.monotonic()
-        every = self._settings
-        self.model.train()
+        self._observer.restart()
+        self._engine.model.train()
         while True:
             if self._validation_due:
-                self._validate(monitor)
+                self._validate()
                 self._saved_step = -1  # a checkpoint saved before the validation does not know its result
                 self._save()
-                meter.restart()
             if self.finished is not None:
                 self._save()
                 return
-            self._stop.check()
-            meter.add(self._step(batches))
-            bar.update()
+            self._check_together()
+            self._step(steps)
             self._tick()
-            step, saves = self.progress.step, self.progress.step % every.checkpoint_every == 0
-            if step % every.log_every == 0 or saves or self._validation_due or self.finished is not None:
-                self._log(meter, monitor, bar)
-            if saves and not self._validation_due:  # a validation saves when it is done
-                self._save()
-                meter.restart()
+            if self.progress.step % self._settings.checkpoint_every == 0 and not self._validation_due:
+                self._save()  # a validation saves when it is done
 
-    def _step(self, batches: Iterator[tuple[Batch, DataPosition]]) -> StepResult:
-        """Take one update over the next batches."""
-        taken = list(itertools.islice(batches, self._settings.accumulation_steps))
-        step = self.progress.step + 1
+    def _step(self, steps: Iterator[PlacedStep]) -> None:
+        """Take one update."""
+        asked = time.perf_counter()
+        placed = next(steps)
+        self._observer.waited(time.perf_counter() - asked)
+        number = self.progress.step + 1
         self._in_step = True
-        result = take_step(
-            self.model, [batch for batch, _ in taken], self._optimizer, step, self._settings, self._arithmetic
-        )
-        self.progress.step = step
+        result = self._engine.step(placed, number, self._observer.norms_for(number))
+        if self._average is not None:
+            self._average.update()
+        self.progress.step = number
         self.progress.target_tokens += result.target_tokens
-        self._position = taken[-1][1]
+        self._position = placed.step.position
         self._in_step = False
-        return result
+        self._observer.add(result, self._position)
 
-    def _log(self, meter: Meter, monitor: Monitor, bar: "tqdm[object]") -> None:
-        """Report the steps since the last report.
+    def _validate(self) -> None:
+        """Validate at the present step and report."""
+        averaged = None if self._average is None else self._average.swapped_in()
+        validation = self._validator.validate(self._engine.model, averaged)
+        better = self.progress.note_validation(validation.scores, self._settings.best_metric)
+        self._observer.validated(validation, better, self._translator, self._validator.first_source)
+        self._observer.restart()
+
+    def _save(self) -> None:
+        """Write a checkpoint of the present step unless there is one."""
+        if self.progress.step != self._saved_step:
+            self._observer.settle()
+            self._tick()
+            self._keeper.save(self.progress, self._position)
+            self._saved_step = self.progress.step
+            self._observer.restart()
+
+    def _save_at_a_stop(self) -> None:
+        """Save, unless a second signal tore a step apart, so that weights and progress no longer agree."""
+        if self._in_step:
+            if self._ranks.main:
+                LOGGER.info("stopped at once; the same command goes on from step %d", max(0, self._saved_step))
+            return
+        if self.progress.step != self._saved_step:
+            self._observer.report(self._position)
+            self._save()
+        self._keeper.wait()
+        self._ranks.barrier()  # the launcher ends those that are left when the first one leaves
+        if self._ranks.main:
+            LOGGER.info("stopped at step %d; the same command goes on from here", self.progress.step)
+
+    def _check_together(self) -> None:
+        """Raise on all processes if a stop signal has reached any; and let the first one's clock be everybody's.
 
         Raises:
-            RunError: a loss or gradient among them was not finite, so the weights are spoilt and must not be saved.
+            Interrupted: it has.
         """
-        numbers = meter.read()
-        if not (math.isfinite(numbers["loss"]) and math.isfinite(numbers["gradient_norm"])):
-            raise not_finite(self.progress.step)
-        numbers["learning_rate"] = learning_rate(self.progress.step, self._settings)
-        monitor.scalars("train", numbers, self.progress.step)
-        bar.set_postfix(loss=f"{numbers['loss']:.3f}", tokens_per_s=f"{numbers['tokens_per_second']:.0f}")
-
-    def _validate(self, monitor: Monitor) -> None:
-        """Validate at the present step and report."""
-        step = self.progress.step
-        validation = self._validator.validate(self.model)
-        better = self.progress.note_validation(validation.scores, self._settings.best_metric)
-        monitor.scalars("validation", validation.scores, step)
-        monitor.translations(validation.samples, step)
-        if self._validator.first_source is not None:
-            monitor.attention(self._translator, self._validator.first_source, step)
-        shown = "  ".join(f"{name} {value:.2f}" for name, value in validation.scores.items())
-        LOGGER.info("step %d: validation %s%s", step, shown, "  (best so far)" if better else "")
+        own_seconds = self.progress.seconds if self._ranks.main else 0.0
+        stopped, self.progress.seconds = self._ranks.sum([float(self._stop.requested), own_seconds])
+        if stopped:
+            self._stop.check()
+            raise Interrupted(signal.SIGTERM)
 
     def _tick(self) -> None:
         """Add the time since the last call to the time that the run has taken."""
         now = time.monotonic()
         self.progress.seconds += now - self._clock
         self._clock = now
-
-    def _save(self) -> None:
-        """Write a checkpoint of the present step unless there is one."""
-        if self.progress.step != self._saved_step:
-            self._tick()
-            self._keeper.save(self.progress, self._position)
-            self._saved_step = self.progress.step
-
-    def _describe(self) -> None:
-        """Say what is about to be trained, on what, and how."""
-        parameters = sum(parameter.numel() for parameter in self.model.parameters())
-        LOGGER.info(
-            "model: %.1fM weights; data: %d training pairs; on %s in %s, %d threads",
-            parameters / 1e6,
-            self._data.pair_count("train"),
-            self._device,
-            self._arithmetic.precision,
-            torch.get_num_threads(),
-        )

@@ -14,7 +14,7 @@ from corpus.download.file_server import Answer, FileServer, zip_bytes
 
 from translator.corpus.download import connection, transfer
 from translator.errors import StorageError
-from translator.storage import exclusive
+from translator.lock import exclusive
 
 
 def test_a_file_comes_whole_and_leaves_nothing_beside(server: FileServer, tmp_path: Path) -> None:

@@ -22,9 +22,10 @@ from translator.corpus.download.connection import (
 from translator.corpus.download.datasets import MAGIC, Dataset
 from translator.corpus.download.foreign_text import printable
 from translator.errors import CorpusError, Interrupted
+from translator.lock import exclusive
 from translator.log import LOGGER
 from translator.progress import progress_bar
-from translator.storage import exclusive, storage_errors, write_json
+from translator.storage import storage_errors, write_json
 
 WAITS: Final = (1.0, 4.0, 15.0)
 """Seconds before each further attempt; the count starts anew whenever an attempt got further than all before."""
