@@ -36,7 +36,7 @@ def main() -> int:
         "--steps", type=_positive, default=Options.steps, help="training steps of a round (%(default)s)"
     )
     parser.add_argument(
-        "--curve-steps", type=int, default=Options.curve_steps, help="of a learning curve, 0 for none (%(default)s)"
+        "--curve-steps", type=_count, default=Options.curve_steps, help="of a learning curve, 0 for none (%(default)s)"
     )
     parser.add_argument(
         "--only",
@@ -62,12 +62,16 @@ def main() -> int:
     return 0
 
 
+def _count(text: str) -> int:
+    """Return a whole number from 0."""
+    return 0 if text == "0" else _positive(text)
+
+
 def _positive(text: str) -> int:
     """Return a whole number from 1."""
-    number = int(text)
-    if number < 1:
-        raise ValueError
-    return number
+    if not text.isascii() or not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"`{text}` is no whole number from 1")
+    return int(text)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ so that peak memory, the precision of products and all that a library sets at im
 
 import itertools
 import json
+import logging
 import os
 import sys
 import time
@@ -52,6 +53,10 @@ class Contest:
         self._step = 0
         self._learner = build_learner(self._name, self._config, *self._sizes())
         self._batches = self._tutorial_batches() if self._name == TUTORIAL else self._our_batches()
+        return {}
+
+    def weights(self) -> Answer:
+        """Return the number of weights."""
         return {"weights": sum(parameter.numel() for parameter in self._learner.model.parameters())}
 
     def train(self, steps: int, watched: bool) -> Answer:
@@ -90,6 +95,7 @@ class Contest:
         return self._data.subword.source.vocabulary_size, self._data.subword.target.vocabulary_size
 
     def _our_batches(self) -> Iterator[Batch]:
+        """Return the batches of `translator train`, in its order."""
         return (batch for batch, _ in self._data.train_batches(DataPosition()))
 
     def _tutorial_batches(self) -> Iterator[Batch]:
@@ -132,7 +138,12 @@ def obey(commands: TextIO, answers: TextIO, contest: Contest | None) -> None:
     """Answer every line of `commands` until there is no more; None is the machine itself."""
     verbs: dict[str, Callable[..., Answer]] = {"rates": machine_rates, "memory": lambda: {"bytes": peak_memory()}}
     if contest is not None:
-        verbs |= {"begin": contest.begin, "train": contest.train, "validate": contest.validate}
+        verbs |= {
+            "begin": contest.begin,
+            "weights": contest.weights,
+            "train": contest.train,
+            "validate": contest.validate,
+        }
     for line in commands:
         command: dict[str, Any] = json.loads(line)
         answers.write(json.dumps(verbs[command.pop("do")](**command)) + "\n")
@@ -147,6 +158,7 @@ def main() -> int:
     name, recipe = sys.argv[1:]
     config = parse_config(recipe, f"the recipe of {name}")
     use_threads(config.run.threads or available_cores())
+    logging.getLogger("translator").setLevel(logging.ERROR)  # the parent has said it
     obey(sys.stdin, answers, None if name == "machine" else Contest(name, config))
     return 0
 

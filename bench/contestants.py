@@ -20,9 +20,15 @@ class Contestant:
         arguments = [sys.executable, "-m", "bench.contest", name, config.model_dump_json()]
         # One thread setting for all, set by the recipe: what the shell asks for must not differ from it.
         environment = {key: value for key, value in os.environ.items() if key != "OMP_NUM_THREADS"}
+        environment["PYTHONPATH"] = os.pathsep.join(sys.path)  # finds what this process finds
         self._process = subprocess.Popen(
             arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8", env=environment
         )
+
+    @property
+    def running(self) -> bool:
+        """Whether the process is alive."""
+        return self._process.poll() is None
 
     def ask(self, verb: str, **arguments: Any) -> dict[str, float]:
         """Give one command and wait for its answer.

@@ -49,7 +49,7 @@ def format_curves(curves: Mapping[str, Curve]) -> list[str]:
     lines = ["  loss in nats for a token, training / validation, after so many thousand target tokens"]
     for name, curve in curves.items():
         points = (
-            f"{point['target_tokens'] / 1000:,.0f}k {point['training_loss']:.3f} / {point['validation_loss']:.3f}"
+            f"{point['target_tokens'] / 1000:,.1f}k {point['training_loss']:.3f} / {point['validation_loss']:.3f}"
             for point in curve
         )
         lines.append(f"    {name:<36} " + "   ".join(points))

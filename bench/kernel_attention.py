@@ -40,9 +40,9 @@ def _comparison(length: int, dtype: torch.dtype, masked: bool, dropout: float) -
         if kind == "fused":
             context = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
         elif kind == "added":
-            context = _plain_added(query, key, value, bias, dropout)
+            context = plain_added(query, key, value, bias, dropout)
         else:
-            context = _plain_filled(query, key, value, mask, dropout)
+            context = plain_filled(query, key, value, mask, dropout)
         torch.autograd.backward(context.transpose(1, 2).flatten(2), above)
         projected.grad = None
 
@@ -56,7 +56,8 @@ def _comparison(length: int, dtype: torch.dtype, masked: bool, dropout: float) -
     return Comparison(title, ways)
 
 
-def _plain_filled(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: float) -> Tensor:
+def plain_filled(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: float) -> Tensor:
+    """Return the context (B, H, S, K) under `mask` (B, 1, 1, S), True = may attend; the softmax is in float32."""
     scores = torch.matmul(query * query.size(-1) ** -0.5, key.transpose(-2, -1)).float()  # (B, H, S, S)
     if mask is None:
         weights = scores.softmax(dim=-1)
@@ -66,7 +67,8 @@ def _plain_filled(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
     return torch.matmul(F.dropout(weights, dropout).to(value.dtype), value)
 
 
-def _plain_added(query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, dropout: float) -> Tensor:
+def plain_added(query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, dropout: float) -> Tensor:
+    """Return the context (B, H, S, K) with `bias` (B, 1, 1, S) on the scores: 0, or -inf where none may attend."""
     scores = torch.matmul(query * query.size(-1) ** -0.5, key.transpose(-2, -1))  # (B, H, S, S)
     weights = (scores if bias is None else scores + bias).softmax(dim=-1)
     return torch.matmul(F.dropout(weights, dropout), value)

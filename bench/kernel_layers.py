@@ -107,7 +107,7 @@ def dropout_comparisons() -> Iterator[Comparison]:
             elif kind == "native":
                 y = torch.native_dropout(x, DROPOUT, True)[0]
             else:
-                y = _NoiseDropout.apply(x, kind)  # type: ignore[no-untyped-call]
+                y = NoiseDropout.apply(x, kind)  # type: ignore[no-untyped-call]
             torch.autograd.backward(y, above)
             x.grad = None
 
@@ -127,7 +127,7 @@ def dropout_comparisons() -> Iterator[Comparison]:
         )
 
 
-class _NoiseDropout(torch.autograd.Function):
+class NoiseDropout(torch.autograd.Function):
     """Dropout that keeps one multiplier for each position, drawn in the way that is asked for."""
 
     @staticmethod

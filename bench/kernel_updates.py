@@ -63,7 +63,7 @@ def _projected(vocabulary: int, dtype: torch.dtype, labels: Tensor) -> Compariso
 
     def chunked(rows: int) -> None:
         torch.set_float32_matmul_precision("medium")
-        loss: Tensor = _ChunkedLoss.apply(states, weight, labels, rows)  # type: ignore[no-untyped-call]
+        loss: Tensor = ChunkedLoss.apply(states, weight, labels, rows)  # type: ignore[no-untyped-call]
         torch.autograd.backward(loss / TOKENS)
         clear()
 
@@ -74,7 +74,7 @@ def _projected(vocabulary: int, dtype: torch.dtype, labels: Tensor) -> Compariso
     return Comparison(f"projection and loss, N {TOKENS} D {WIDTH} V {vocabulary}, {kind}", ways)
 
 
-class _ChunkedLoss(torch.autograd.Function):
+class ChunkedLoss(torch.autograd.Function):
     """Projects and scores some rows at a time, so that the logits of all tokens never lie in memory together."""
 
     @staticmethod

@@ -1,6 +1,7 @@
 """The contestant `nn.Transformer`, trained as a tutorial would, and a tutorial's batches."""
 
 import math
+import warnings
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -30,16 +31,18 @@ class PlainTransformer(nn.Module):
         table = torch.zeros(512, width)
         table[:, 0::2], table[:, 1::2] = torch.sin(positions * rates), torch.cos(positions * rates)
         self.register_buffer("table", table)
-        self.transformer = nn.Transformer(
-            width,
-            config.heads,
-            config.encoder_layers,
-            config.decoder_layers,
-            config.feed_forward,
-            config.dropout,
-            batch_first=True,
-            norm_first=config.norm == "pre",
-        )
+        with warnings.catch_warnings():  # with pre-norm it says that it cannot use a faster path, in evaluation only
+            warnings.filterwarnings("ignore", message="enable_nested_tensor")
+            self.transformer = nn.Transformer(
+                width,
+                config.heads,
+                config.encoder_layers,
+                config.decoder_layers,
+                config.feed_forward,
+                config.dropout,
+                batch_first=True,
+                norm_first=config.norm == "pre",
+            )
         self.dropout = nn.Dropout(config.dropout)
         self.head = nn.Linear(width, target_vocabulary)
 

@@ -37,7 +37,7 @@ def bench_training(options: Options) -> list[str]:
     DataHandler(config)  # prepares once what every contestant then finds
     with start_contestants(["machine", *names], config) as started:
         machine = started.pop("machine")
-        weights = {name: int(contestant.ask("begin")["weights"]) for name, contestant in started.items()}
+        weights = {name: int(contestant.ask("weights")["weights"]) for name, contestant in started.items()}
         rates, rounds = _speed_rounds(machine, started, options)
         memory = {name: contestant.ask("memory")["bytes"] for name, contestant in started.items()}
         curves = learning_curves(started, options.curve_steps) if options.curve_steps else {}

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from translator.errors import StorageError
-from translator.log import LOGGER, log_to_console, log_to_file
+from translator.log import LOGGER, RECORD, log_to_console, log_to_file
 
 FULL = Path("/dev/full")
 needs_full_device = pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
@@ -45,6 +45,18 @@ def test_the_file_gets_what_is_said_inside_the_block(tmp_path: Path) -> None:
         LOGGER.warning("outside")
     lines = path.read_text(encoding="utf-8").splitlines()
     assert [re.sub(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} ", "", line) for line in lines] == ["INFO گل", "INFO second"]
+
+
+def test_the_record_is_for_the_file_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log_to_console()
+    with log_to_file(tmp_path / "log.txt"):
+        RECORD.info("step 50: loss 3.412")
+        LOGGER.info("for all")
+    assert capsys.readouterr().err == "for all\n"
+    assert [line.split(" ", 3)[3] for line in (tmp_path / "log.txt").read_text(encoding="utf-8").splitlines()] == [
+        "step 50: loss 3.412",
+        "for all",
+    ]
 
 
 def test_a_log_that_cannot_be_opened(tmp_path: Path) -> None:

@@ -92,7 +92,9 @@ def _parser() -> argparse.ArgumentParser:
     average = verbs.add_parser("average", help="average checkpoints of a run into its checkpoint `averaged`")
     average.add_argument("--run", required=True, metavar="FOLDER", help="run folder, for example runs/sample")
     average.add_argument("--count", type=int, default=5, metavar="K", help="how many (default: 5)")
-    average.add_argument("--of", choices=("last", "best"), default="last", help="the newest or the best (default: last)")
+    average.add_argument(
+        "--of", choices=("last", "best"), default="last", help="the newest or the best (default: last)"
+    )
     average.set_defaults(verb=_average)
 
     corpus = verbs.add_parser("corpus", help="look into corpora")

@@ -85,6 +85,8 @@ def progress_bar(
 ) -> "tqdm[Item]":
     """Return a tqdm bar over `items`, or one to be moved by hand when `items` is None; `initial` were done before.
 
+    A `silent` one shows nothing: another process has the word.
+
     When standard error is not a terminal, progress is told in plain lines, one every 10 seconds at most and one at the
     end.
     """

@@ -115,3 +115,10 @@ def test_errors_of_the_function_are_its_own() -> None:
     with pytest.raises(KeyError, match="too long"):
         compiled(tokens(5, 2))
     assert not compiled.given_up
+
+
+def test_vectors_may_have_any_size_too() -> None:
+    compiled = Compiled(torch.cumsum, backend="eager")
+    for shape in ((3, 4), (5, 7), (2, 9)):
+        assert torch.equal(compiled(torch.ones(shape), dim=1), torch.ones(shape).cumsum(dim=1))
+    assert compiled.compilations == 1

@@ -2,6 +2,7 @@
 
 import io
 import math
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,14 +11,21 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
+from step_results import step_result
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.plugin_util import markdown_to_safe_html
+from tensorboard.plugins.custom_scalar.layout_pb2 import Layout
 from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 
+from translator.data import MixtureRow
 from translator.errors import StorageError
 from translator.evaluation import TranslatedPair
 from translator.inference import AttentionMap
+from translator.training.breakdown import Breakdown, Sources
+from translator.training.meter import Meter
 from translator.training.monitor import Monitor
+from translator.training.spikes import Spike
+from translator.training.validation import Validation
 
 
 def read(folder: Path) -> EventAccumulator:
@@ -42,6 +50,65 @@ def test_scalars_are_grouped(tmp_path: Path) -> None:
         "validation/bleu",
     }
     assert points(tmp_path, "train/loss") == [(10, 2.5)]
+
+
+def test_a_report_and_a_validation_have_their_groups(tmp_path: Path) -> None:
+    breakdown = Breakdown(Sources.of_counts({"mizan": 10, "tep": 5}))
+    meter = Meter(breakdown)
+    meter.add(50, step_result([0, 12], [5, 10], [10.0, 35.0]))
+    by_source = {"mizan": {"loss": 2.0, "chrf": 30.0}, "tep": {"loss": 4.0}}
+    validation = Validation({"loss": 3.0}, [TranslatedPair("a", "ب", "پ")], by_source, {"01-08": 2.5})
+    with Monitor(tmp_path, first_step=1) as monitor:
+        monitor.report(meter.read({"learning_rate": 1e-3, "tokens_seen": 15.0, "epoch": 0.5}))
+        monitor.norms({"encoder.layers.0": 0.5, "head": 0.25}, {"encoder.layers.0": 7.0, "head": 8.0}, 50)
+        monitor.spikes([Spike(48, 9.5, 3.0, [(12, 11.25)])])
+        monitor.validation(validation, 50)
+        monitor.mixture([MixtureRow("mizan", 10, 1.0, 2 / 3, 10)], 0)
+    tags = set(read(tmp_path).Tags()["scalars"])
+    numbers = ("loss", "perplexity", "gradient_norm", "gradient_norm_max", "skipped_updates", "learning_rate")
+    assert {tag for tag in tags if tag.startswith("train/")} == {
+        f"train/{name}" for name in (*numbers, "tokens_seen", "epoch", "loss_spike")
+    }
+    assert {tag for tag in tags if tag.startswith("speed/")} == {
+        f"speed/{name}" for name in ("tokens_per_second", "padding", "data_wait", "memory_mib")
+    }
+    assert {tag for tag in tags if tag.split("/")[0] not in ("train", "speed")} == {
+        *("loss_by_length/01-08", "loss_by_length/09-16", "loss_by_source/mizan", "loss_by_source/tep"),
+        *("mixture/mizan", "mixture/tep", "gradient_norm/encoder.layers.0", "gradient_norm/head"),
+        *("weight_norm/encoder.layers.0", "weight_norm/head", "validation/loss", "validation_by_length/01-08"),
+        *("validation_by_source/mizan/loss", "validation_by_source/mizan/chrf", "validation_by_source/tep/loss"),
+    }
+    assert points(tmp_path, "train/loss") == [(50, 3.0)]
+    assert points(tmp_path, "train/loss_spike") == [(48, 9.5)]
+    assert points(tmp_path, "validation_by_source/tep/loss") == [(50, 4.0)]
+    texts = read(tmp_path)
+    (spike,) = texts.Tensors("train/loss_spike/text_summary")
+    assert "12 (11.25)" in spike.tensor_proto.string_val[0].decode("utf-8")
+    (mixture,) = texts.Tensors("data/mixture/text_summary")
+    assert "| mizan | 10 | 1 | 66.67% | 10 |" in mixture.tensor_proto.string_val[0].decode("utf-8")
+    assert texts.Tensors("validation/translations/text_summary")
+
+
+def test_curves_that_belong_together_share_a_chart(tmp_path: Path) -> None:
+    with Monitor(tmp_path, first_step=1):
+        pass
+    (event,) = read(tmp_path).Tensors("custom_scalars__config__")
+    layout = Layout.FromString(event.tensor_proto.string_val[0])
+    charts = {chart.title: list(chart.multiline.tag) for category in layout.category for chart in category.chart}
+    assert charts["loss"][:2] == ["train/loss", "validation/loss"]
+    assert re.fullmatch(charts["validation loss by source"][0], "validation_by_source/mizan/loss")
+    assert not re.fullmatch(charts["validation loss by source"][0], "validation_by_source/mizan/bleu")
+
+
+def test_a_process_that_does_not_write_leaves_no_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    translator: Any = None  # not asked: drawing for nobody would cost time
+    with Monitor(None, first_step=1) as monitor:
+        monitor.scalars("train", {"loss": 1.0}, 1)
+        monitor.translations([TranslatedPair("a", "ب", "پ")], 1)
+        monitor.attention(translator, "I go.", 1)
+        monitor.hparams(CONFIG, {"loss": 1.0})
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_resumed_run_has_no_overlapping_points(tmp_path: Path) -> None:

@@ -102,7 +102,8 @@ def cuda(monkeypatch: pytest.MonkeyPatch) -> tuple[Source, Placing]:
 
 def test_a_cpu_gets_the_batches_themselves_when_it_asks_for_them() -> None:
     source = Source()
-    with contextlib.closing(prefetch(source.steps(), Placing(torch.device("cpu")))) as steps:
+    made = source.steps()  # kept here, so that nothing but closing closes it
+    with contextlib.closing(prefetch(made, Placing(torch.device("cpu")))) as steps:
         first = next(steps)
         assert source.done == ["made 5"]
         for placed, batch in zip(first.placed, first.step.batches, strict=True):
@@ -131,7 +132,8 @@ def test_the_next_step_is_under_way_and_only_the_computing_stream_waits(cuda: tu
 
 def test_closing_a_gpu_s_batches_closes_what_makes_them(cuda: tuple[Source, Placing]) -> None:
     source, placing = cuda
-    steps = prefetch(source.steps(), placing)
+    made = source.steps()  # kept here, so that nothing but closing closes it
+    steps = prefetch(made, placing)
     next(steps)
     steps.close()
     assert source.done[-1] == "closed"

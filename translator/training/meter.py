@@ -153,9 +153,8 @@ class Meter:
         seconds = max(1e-9, time.perf_counter() - self._began)
         parts, step_sums = self._breakdown.sums([], [], []), []
         for taken, own, good in zip(self._steps, losses, finite, strict=True):
-            # The loss of a skipped step may be NaN on one rank and a number on another: it counts on none.
-            step_sums.append(float(own.sum()) if good else 0.0)
-            if good:
+            step_sums.append(float(own.sum()))
+            if good:  # what a rank sees of a skipped step may be NaN, or a number where another has NaN
                 parts += self._breakdown.sums(own, taken.tokens, taken.numbers)
         rate = self._speed.matrix_rate if self._speed is not None else 0.0
         summed = self._total([*parts.ravel().tolist(), *step_sums, self._flops, self._waited, rate, 1.0])

@@ -122,10 +122,7 @@ class Validator:
                     by_source.setdefault(name, {}).update(self._scores(hypotheses, own))
             every = max(1, len(self._pairs) // max(1, self._config.sample_translations))
             shown = everything[::every][: self._config.sample_translations]
-            samples = [
-                TranslatedPair(source, reference, hypotheses[number])
-                for number, (source, reference) in ((number, self._pairs[number]) for number in shown)
-            ]
+            samples = [TranslatedPair(self._pairs[n][0], self._pairs[n][1], hypotheses[n]) for n in shown]
         return Validation(scores, samples, by_source if len(names) > 1 else {}, means.by_length)
 
     def _scores(self, hypotheses: Sequence[str], numbers: Sequence[int]) -> dict[str, float]:
