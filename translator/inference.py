@@ -153,7 +153,7 @@ class Translator:
         hypotheses = [""] * len(pieces)
         progress: tqdm[object] | None = None
         if description is not None:
-            progress = progress_bar(description=description, total=len(pieces), unit="line")
+            progress = progress_bar(description=description, total=len(pieces), unit=" lines")
         with self._evaluation_mode(), progress or contextlib.nullcontext():
             for batch in self._plan([len(piece.ids) for piece in pieces]):
                 if between_batches is not None:

@@ -17,6 +17,7 @@ from translator.data import DataHandler
 from translator.errors import CheckpointError, RunError
 from translator.model import Transformer
 from translator.run_folder import RunFolder
+from translator.storage import write_json
 from translator.subword import SubwordPair
 from translator.training.initialize import HEAD, SOURCE_TABLE, TARGET_TABLE, initial_checkpoint, initialize
 
@@ -53,7 +54,7 @@ def edit_state(run: RunFolder, **changes: Any) -> None:
     content = json.loads(file.read_text(encoding="utf-8"))
     del content["own_sha256"]
     content["state"] |= changes
-    file.write_text(json.dumps(content | {"own_sha256": _sha256_of_json(content)}), encoding="utf-8")
+    write_json(file, content | {"own_sha256": _sha256_of_json(content)})
 
 
 def test_the_same_model_takes_everything(tiny: Any, old: RunFolder) -> None:
