@@ -11,19 +11,26 @@ SEARCH ?=
 BEAM   ?=
 CHECKPOINT ?=
 TEXT   ?=
+NPROC  ?=
+OF     ?= last
+COUNT  ?= 5
+KILLS  ?= 25
 PORT   ?= 6006
 DATASET ?=
 INPUTS ?= 200000
 
 BIN  := $(VENV)/bin
 SETS := $(foreach override,$(SET),--set '$(override)')
+PROCESSES := $(if $(NPROC),--set training.processes=$(NPROC))
 SEARCH_FLAGS := $(if $(SEARCH),--search '$(SEARCH)') $(if $(BEAM),--beam '$(BEAM)') $(if $(CHECKPOINT),--checkpoint '$(CHECKPOINT)')
 
+# The recipe of a benchmark is its own unless one is named.
+BENCH_FLAGS := $(if $(filter command line,$(origin CONFIG)),--config '$(CONFIG)') $(SETS)
 # Make would expand the text again when it hands it on by itself.
 unexport TEXT
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev download prepare train evaluate translate tensorboard sample test check format lint types bench fuzz clean
+.PHONY: help install install-dev download prepare train evaluate translate average runs tensorboard sample test check format lint types bench bench-train bench-gpu experiments scaling torture fuzz clean
 
 help:  ## show this list
 	@echo 'make TARGET [NAME=value ...]'
@@ -57,11 +64,17 @@ download: install  ## fetch DATASET=mizan|tatoeba|flores200 into data/; nothing 
 prepare: install  ## clean and split the corpus of CONFIG, train its subword models, store its tokens
 	@'$(BIN)/translator' prepare --config '$(CONFIG)' $(SETS)
 
-train: install  ## train the recipe CONFIG (default: the embedded sample), then evaluate it
-	@'$(BIN)/translator' train --config '$(CONFIG)' $(SETS)
+train: install  ## train the recipe CONFIG (default: the embedded sample), then evaluate it; NPROC=4 processes
+	@'$(BIN)/translator' train --config '$(CONFIG)' $(SETS) $(PROCESSES)
 
 evaluate: install  ## score RUN on its test sets; SEARCH=greedy|beam BEAM=5 CHECKPOINT=best
 	@'$(BIN)/translator' evaluate --run '$(RUN)' $(SEARCH_FLAGS) $(SETS)
+
+average: install  ## average COUNT=5 checkpoints of RUN, OF=last or best, into its checkpoint `averaged`
+	@'$(BIN)/translator' average --run '$(RUN)' --count $(COUNT) --of $(OF)
+
+runs: install  ## list the runs: state, best score, speed
+	@'$(BIN)/translator' runs
 
 translate: install  ## translate TEXT, or standard input line by line, with RUN
 	@'$(BIN)/translator' translate --run '$(RUN)' $(SEARCH_FLAGS) $(SETS) $(if $(value TEXT),-- "$$TRANSLATE_TEXT")
@@ -90,8 +103,28 @@ types: install-dev
 
 check: lint types test  ## everything that must hold before a change lands
 
-bench: install  ## measure speed (see docs/results.md); the last part prepares 4,000,000 pairs and takes some minutes
-	'$(BIN)/python' -m bench --config '$(CONFIG)' $(SETS)
+$(VENV)/.installed-bench: pyproject.toml constraints.txt | $(BIN)/python
+	'$(BIN)/python' -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
+	@touch '$@' '$(VENV)/.installed'
+
+bench: $(VENV)/.installed-bench  ## measure speed (see docs/results.md); the last part prepares 4,000,000 pairs and takes some minutes
+	'$(BIN)/python' -m bench $(BENCH_FLAGS)
+
+bench-train: $(VENV)/.installed-bench  ## training speed and learning curves beside nn.Transformer and Marian
+	'$(BIN)/python' -m bench training $(BENCH_FLAGS)
+
+bench-gpu: $(VENV)/.installed-bench  ## training speed on a GPU beside Marian, as a share of its matrix rate
+	'$(BIN)/python' -m bench gpu
+
+experiments: install  ## train the variants of bench/experiments.yaml and compare them (hours; goes on where it stopped)
+	'$(BIN)/python' -m bench.experiments
+
+scaling: install  ## simulate how evenly up to 64 processes are loaded, and measure one against two
+	'$(BIN)/python' -m bench.scaling simulate
+	'$(BIN)/python' -m bench.scaling measure
+
+torture: install-dev  ## kill training at KILLS=25 instants a scenario, and in every other way, and compare the bits
+	'$(BIN)/python' -m bench.torture --kills $(KILLS)
 
 fuzz: install-dev  ## read INPUTS=200000 broken corpora and look for tracebacks and misaligned pairs
 	'$(BIN)/python' -m bench.fuzz --inputs $(INPUTS)

@@ -17,23 +17,24 @@ from typing import Any, TextIO
 import numpy as np
 import torch
 
-from bench.flops import training_flops
+from bench.contestants import OURS
 from bench.learner import Learner
-from bench.matrix_rate import matrix_rate
 from bench.peak_memory import peak_memory
 from bench.plain import Ids, PlainLearner, shuffled_batches
 from translator.config import Config, parse_config
 from translator.data import Batch, DataHandler, DataPosition
 from translator.data.pair_store import PairStore
 from translator.device import Arithmetic, use_threads
+from translator.matrix_rate import matrix_rate
 from translator.special_tokens import PAD
+from translator.training.flops import StepFlops
 from translator.training.randomness import seed_everything
 from translator.workers import available_cores
 
 CPU = torch.device("cpu")
 TUTORIAL = "nn.Transformer, tutorial's batches"
-OURS = "translator"
-NAMES = (OURS, "nn.Transformer", TUTORIAL, "Marian", "Marian, medium")
+OURS_ALONE = "translator, one process"
+NAMES = (OURS, OURS_ALONE, "nn.Transformer", TUTORIAL, "Marian", "Marian, medium")
 
 Answer = dict[str, float]
 
@@ -89,7 +90,7 @@ class Contest:
 
     def _flops(self, batch: Batch) -> float:
         lengths = ((ids != PAD).sum(dim=1).numpy() for ids in (batch.source, batch.labels))
-        return training_flops(self._config.model, self._sizes()[1], *lengths)
+        return StepFlops(self._config.model, self._sizes()[1])(*lengths)
 
     def _sizes(self) -> tuple[int, int]:
         return self._data.subword.source.vocabulary_size, self._data.subword.target.vocabulary_size
@@ -117,7 +118,7 @@ class Contest:
 def build_learner(name: str, config: Config, source_vocabulary: int, target_vocabulary: int) -> Learner:
     """Return the contestant called `name`, on the CPU."""
     sizes = source_vocabulary, target_vocabulary
-    if name == OURS:
+    if name in (OURS, OURS_ALONE):
         from bench.ours import OurLearner
 
         return OurLearner(config, *sizes, CPU)
@@ -131,7 +132,7 @@ def build_learner(name: str, config: Config, source_vocabulary: int, target_voca
 
 def machine_rates() -> Answer:
     """Return the rates of matrix products of this machine at this moment, in operations a second."""
-    return {"float32": matrix_rate(torch.float32, CPU), "bf16": matrix_rate(torch.bfloat16, CPU)}
+    return {"float32": matrix_rate(CPU, "float32", "highest"), "bf16": matrix_rate(CPU, "bf16")}
 
 
 def obey(commands: TextIO, answers: TextIO, contest: Contest | None) -> None:
@@ -157,7 +158,7 @@ def main() -> int:
     os.dup2(2, 1)
     name, recipe = sys.argv[1:]
     config = parse_config(recipe, f"the recipe of {name}")
-    use_threads(config.run.threads or available_cores())
+    use_threads((config.run.threads or available_cores()) // int(os.environ.get("WORLD_SIZE", "1")))
     logging.getLogger("translator").setLevel(logging.ERROR)  # the parent has said it
     obey(sys.stdin, answers, None if name == "machine" else Contest(name, config))
     return 0

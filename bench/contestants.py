@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -10,39 +11,63 @@ from typing import Any
 
 from translator.config import Config
 from translator.errors import RunError
+from translator.training.choices import choose_processes
+
+OURS = "translator"
 
 
 class Contestant:
-    """One contestant's process; it sleeps between two calls."""
+    """One contestant's process, or the several that train together; they sleep between two calls."""
 
     def __init__(self, name: str, config: Config) -> None:
         self.name = name
-        arguments = [sys.executable, "-m", "bench.contest", name, config.model_dump_json()]
+        count = choose_processes(config)[0] if name == OURS else 1
         # One thread setting for all, set by the recipe: what the shell asks for must not differ from it.
         environment = {key: value for key, value in os.environ.items() if key != "OMP_NUM_THREADS"}
         environment["PYTHONPATH"] = os.pathsep.join(sys.path)  # finds what this process finds
-        self._process = subprocess.Popen(
-            arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8", env=environment
-        )
+        ranks: list[dict[str, str]] = [{}]
+        if count > 1:
+            meeting = {"MASTER_ADDR": "localhost", "MASTER_PORT": str(_free_port()), "WORLD_SIZE": str(count)}
+            ranks = [meeting | {"RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(count)]
+        arguments = [sys.executable, "-m", "bench.contest", name, config.model_dump_json()]
+        self._processes = [
+            subprocess.Popen(
+                arguments,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                encoding="utf-8",
+                env=environment | rank,
+            )
+            for rank in ranks
+        ]
 
     @property
     def running(self) -> bool:
-        """Whether the process is alive."""
-        return self._process.poll() is None
+        """Whether all its processes are alive."""
+        return all(process.poll() is None for process in self._processes)
 
     def ask(self, verb: str, **arguments: Any) -> dict[str, float]:
-        """Give one command and wait for its answer.
+        """Give one command and wait for its answer; of several processes, that of the first, and all their memory.
 
         Raises:
-            RunError: the process is gone.
+            RunError: a process is gone.
         """
-        assert self._process.stdin is not None and self._process.stdout is not None
-        with contextlib.suppress(BrokenPipeError):
-            self._process.stdin.write(json.dumps({"do": verb, **arguments}) + "\n")
-            self._process.stdin.flush()
-        line = self._process.stdout.readline()
+        for process in self._processes:
+            assert process.stdin is not None
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.write(json.dumps({"do": verb, **arguments}) + "\n")
+                process.stdin.flush()
+        answers = [self._answer(process) for process in self._processes]
+        if verb == "memory":
+            return {"bytes": sum(answer["bytes"] for answer in answers)}
+        return answers[0]
+
+    def _answer(self, process: "subprocess.Popen[str]") -> dict[str, float]:
+        assert process.stdout is not None
+        line = process.stdout.readline()
         if not line:
-            code = self._process.wait()
+            code = process.wait()
             raise RunError(f"the contestant `{self.name}` ended with exit code {code}; what it said is above")
         answer: dict[str, float] = json.loads(line)
         return answer
@@ -51,13 +76,22 @@ class Contestant:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        assert self._process.stdin is not None and self._process.stdout is not None
-        if kind is not None:
-            self._process.kill()
-        with contextlib.suppress(BrokenPipeError):
-            self._process.stdin.close()  # nothing more to do, so it ends
-        self._process.wait()
-        self._process.stdout.close()
+        for process in self._processes:
+            assert process.stdin is not None and process.stdout is not None
+            if kind is not None:
+                process.kill()
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.close()  # nothing more to do, so it ends
+        for process in self._processes:
+            process.wait()
+            assert process.stdout is not None
+            process.stdout.close()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("localhost", 0))
+        return int(probe.getsockname()[1])
 
 
 @contextlib.contextmanager

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from bench.contest import OURS
-from bench.contestants import Contestant
+from bench.contestants import OURS, Contestant
 from translator.storage import write_bytes
 
 POINTS = 5

@@ -14,11 +14,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from bench.contest import OURS
-from bench.flops import training_flops
+from bench.contestants import OURS
 from bench.learner import Learner
 from bench.marian import MarianLearner, marian_is_here
-from bench.matrix_rate import finish, matrix_rate
 from bench.options import Options
 from bench.ours import OurLearner
 from bench.peak_memory import peak_memory
@@ -28,7 +26,9 @@ from translator.data import Batch, collate
 from translator.data.batching import epoch_generator, plan_batches
 from translator.device import Arithmetic
 from translator.errors import ConfigError
+from translator.matrix_rate import matrix_rate
 from translator.special_tokens import PAD
+from translator.training.flops import StepFlops
 from translator.training.randomness import seed_everything
 
 MARIAN = "Marian"
@@ -62,8 +62,6 @@ class Work:
     warm_steps: int = WARM_STEPS
     steps: int = STEPS
     rounds: int = 5
-    matrix: int = 8192
-    """Rows of the square matrices whose products give the machine's rate."""
 
 
 def bench_gpu(options: Options) -> Iterator[str]:
@@ -104,12 +102,12 @@ class Entrant:
     def train(self, steps: int) -> None:
         """Take `steps` steps and note what they took; making the batches is not timed."""
         ready = list(itertools.islice(self._batches, steps))
-        finish(self._work.device)
+        _finish(self._work.device)
         began = time.perf_counter()
         for batch in ready:
             self._step += 1
             self._learner.take_step(batch, self._step, watched=False)
-        finish(self._work.device)
+        _finish(self._work.device)
         seconds = time.perf_counter() - began
         target_tokens = sum(batch.target_tokens for batch in ready)
         numbers = {
@@ -123,7 +121,7 @@ class Entrant:
 
     def _flops(self, batch: Batch) -> float:
         lengths = ((ids != PAD).sum(dim=1).numpy() for ids in (batch.source, batch.labels))
-        return training_flops(self._config.model, self._work.vocabulary, *lengths)
+        return StepFlops(self._config.model, self._work.vocabulary)(*lengths)
 
 
 def bench_size(name: str, sizes: dict[str, Any], work: Work) -> Iterator[str]:
@@ -133,7 +131,7 @@ def bench_size(name: str, sizes: dict[str, Any], work: Work) -> Iterator[str]:
     entrants = [Entrant(entrant, config, work) for entrant in names]
     rates = []
     for number in range(work.rounds):
-        rates.append(matrix_rate(torch.bfloat16, work.device, work.matrix))
+        rates.append(matrix_rate(work.device, "bf16"))
         for entrant in entrants if number % 2 == 0 else reversed(entrants):
             entrant.train(work.steps)
     yield (
@@ -208,3 +206,9 @@ def _start_measuring(device: torch.device) -> int:
         return 0
     torch.cuda.reset_peak_memory_stats(device)
     return int(torch.cuda.memory_allocated(device))
+
+
+def _finish(device: torch.device) -> None:
+    """Wait until a GPU has done what was asked of it."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)

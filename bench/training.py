@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.contest import NAMES, OURS
-from bench.contestants import Contestant, start_contestants
+from bench.contest import NAMES
+from bench.contestants import OURS, Contestant, start_contestants
 from bench.curves import draw_curves, format_curves, learning_curves
 from bench.marian import marian_is_here
 from bench.options import Options

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from conftest import Recipe
 
-from bench.contest import OURS, TUTORIAL, Contest, obey
-from bench.contestants import Contestant, start_contestants
+from bench.contest import TUTORIAL, Contest, obey
+from bench.contestants import OURS, Contestant, start_contestants
 from bench.curves import format_curves, learning_curves
 from bench.training import padding, ratios
 from translator.data import DataHandler, DataPosition

@@ -11,7 +11,7 @@ from bench.options import Options
 from translator.errors import ConfigError
 
 TINY = {"d_model": 16, "heads": 2, "encoder_layers": 1, "decoder_layers": 1, "feed_forward": 32}
-WORK = Work(torch.device("cpu"), 50, 300, 500, warm_steps=1, steps=2, rounds=2, matrix=32)
+WORK = Work(torch.device("cpu"), 50, 300, 500, warm_steps=1, steps=2, rounds=2)
 
 
 def test_a_size_is_reported() -> None:
