@@ -100,7 +100,7 @@ def commands(trial: Trial, recipe: Path, steps: int) -> Iterator[Command]:
         yield (*translator, "train", "--config", str(recipe), *flags)
     else:
         folder = str(trial.run.path)
-        yield (*translator, "average", "--run", folder, "--last", str(trial.variant.average))
+        yield (*translator, "average", "--run", folder, "--count", str(trial.variant.average), "--of", "last")
         yield (*translator, "evaluate", "--run", folder, "--checkpoint", "averaged")
 
 
