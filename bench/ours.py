@@ -27,6 +27,7 @@ class OurLearner(Learner):
         self._ranks = _ranks()
         choices = set_up(config, device, self._ranks)
         self._engine = Engine(config, (source_vocabulary, target_vocabulary), device, choices, self._ranks)
+        self._engine.connect()
         self.model = self._engine.model.train()
 
     def take_step(self, batch: Batch, step: int, *, watched: bool) -> Tensor | None:

@@ -170,7 +170,7 @@ def _download(options: argparse.Namespace, stop: StopRequest) -> None:
 
 def _train(options: argparse.Namespace, stop: StopRequest) -> None:
     from translator.config import load_config
-    from translator.training.choices import choose_processes
+    from translator.training.choices import choose_processes, threads_for
     from translator.training.run import train_run
 
     config = load_config(options.config, options.overrides)
@@ -178,7 +178,7 @@ def _train(options: argparse.Namespace, stop: StopRequest) -> None:
         processes, why = choose_processes(config)
         if processes > 1:
             print(f"training.processes: {processes} ({why})", file=sys.stderr)
-            code = launch(options.arguments, processes, stop, config.run.threads // processes)
+            code = launch(options.arguments, processes, stop, threads_for(config.run.threads, processes))
             if code:
                 raise SystemExit(code)
             return

@@ -9,8 +9,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from translator.device import Precision
+
 MatmulPrecision = Literal["highest", "high", "medium"]
-Precision = Literal["float32", "bf16"]
 
 _CPU_SHAPE: Final = (1024, 1024, 1024)
 _GPU_SHAPE: Final = (8192, 4096, 4096)

@@ -144,7 +144,7 @@ def test_the_experiments_of_the_house_are_whole() -> None:
     [average] = [trial for trial in planned if trial.variant.average and trial.seed == experiments.seeds[0]]
     assert average.config.training.keep_checkpoints >= (average.variant.average or 0)
     averaging, scoring = commands(average, Path("recipe.yaml"), 1)
-    assert averaging[3:] == ("average", "--run", planned[0].config.run.directory, "--last", "5")
+    assert averaging[3:] == ("average", "--run", planned[0].config.run.directory, "--count", "5", "--of", "last")
     assert scoring[3:] == ("evaluate", "--run", planned[0].config.run.directory, "--checkpoint", "averaged")
 
 

@@ -8,10 +8,9 @@ import torch
 from small_model import SMALL
 from step_results import broken_step, step_result
 
-from translator.data import DataPosition
 from translator.training.breakdown import Breakdown, Sources
 from translator.training.flops import StepFlops
-from translator.training.meter import Meter, Report, Speed, epoch_number
+from translator.training.meter import Meter, Report, Speed
 
 BREAKDOWN = Breakdown(Sources.of_counts({"mizan": 10, "tep": 5}))
 
@@ -181,8 +180,3 @@ def test_nothing_is_read_from_the_device_before_the_report(monkeypatch: pytest.M
             patches.setattr(torch.Tensor, reading, refuse)
         meter.add(1, result)
     assert meter.read({}).train["loss"] == 1.0
-
-
-def test_epochs_have_a_part_where_their_batches_are_known() -> None:
-    assert epoch_number(DataPosition(2, 30), 120) == 2.25
-    assert epoch_number(DataPosition(2, 30), None) == 2.0

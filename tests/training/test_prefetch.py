@@ -11,7 +11,7 @@ from translator.data import Batch, DataPosition, collate
 from translator.data.batch import StepBatches
 from translator.errors import Interrupted
 from translator.training.prefetch import PlacedStep, Placing, prefetch
-from translator.training.shapes import ShapeGrid, pad_to_grid
+from translator.training.shapes import without_ones
 
 
 def step(number: int) -> StepBatches:
@@ -112,9 +112,9 @@ def test_a_cpu_gets_the_batches_themselves_when_it_asks_for_them() -> None:
 
 
 def test_what_is_padded_on_the_way_leaves_the_batch_as_it_was() -> None:
-    placing = Placing(torch.device("cpu"), lambda batch: pad_to_grid(batch, ShapeGrid((8,), (4,))))
+    placing = Placing(torch.device("cpu"), without_ones)
     placed = next(prefetch(Source().steps(), placing)).placed[0]
-    assert placed.batch.source.shape == (1, 2) and placed.on_device.source.shape == (4, 8)
+    assert placed.batch.source.shape == (1, 2) and placed.on_device.source.shape == (2, 2)
 
 
 def test_the_next_step_is_under_way_and_only_the_computing_stream_waits(cuda: tuple[Source, Placing]) -> None:

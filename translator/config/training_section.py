@@ -43,7 +43,7 @@ class TrainingConfig(Section):
     ema_decay: Annotated[float, Field(gt=0, lt=1)] | None = None
     """Keep an exponential moving average of the weights beside them, and validate and ship that; 0.999, say."""
     precision: Literal["auto", "float32", "bf16"] = "auto"
-    """`bf16` computes under autocast with float32 weights; `auto` does so where the machine is found to gain by it."""
+    """`bf16` computes under autocast with float32 weights; `auto` does so where the machine has it, tried first."""
     attention: Literal["auto", "fused", "plain"] = "auto"
     """Kernel of attention: torch's fused one, or plain products and a softmax; `auto` chooses by device and shape."""
     compile: Literal["auto", "never", "always"] = "auto"

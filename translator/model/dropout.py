@@ -14,8 +14,9 @@ class Dropout(nn.Module):
     """Zeroes entries with probability `probability` in training and scales up the others; the identity otherwise.
 
     torch's own kernel draws one random number for each entry, one after the other on a CPU. There we draw 64 bits for
-    four entries, so the probability is the nearest multiple of 2⁻¹⁶, and the others are scaled by just that. The noise
-    comes from torch's generator. A GPU takes torch's kernel, which draws side by side.
+    four entries. What the others are scaled by is rounded to the type of the entries, and the probability, a multiple
+    of 2⁻¹⁶, made to fit that, so that the mean is kept: 0.1 becomes 0.0986 in bfloat16. The noise comes from torch's
+    generator. A GPU takes torch's kernel, which draws side by side.
 
     Args:
         probability: in [0, 1).
@@ -40,9 +41,10 @@ class Dropout(nn.Module):
 
 def keep_scale(like: Tensor, probability: float) -> Tensor:
     """Return a tensor shaped and typed as `like` (on a CPU): 0 with `probability`, else what keeps the mean."""
-    drop = round(probability * _STEPS)  # of the 65,536 values of the noise, how many drop
+    scale = float(torch.tensor(1.0 / (1.0 - probability), dtype=like.dtype))
+    drop = min(round((1.0 - 1.0 / scale) * _STEPS), _STEPS - 1)  # of the 65,536 values of the noise, how many drop
     count = like.numel()
     words = torch.empty((count + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
     noise = words.view(torch.int16)[:count].view(like.shape)
     kept = (noise >= drop - _STEPS // 2).to(like.dtype)
-    return kept.mul_(_STEPS / (_STEPS - drop))
+    return kept.mul_(scale)

@@ -37,6 +37,12 @@ class _PlainAttention(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: float) -> Tensor:
+        # One type for all, also where autocast would take another one for the softmax: the backward pass is outside it.
+        with torch.autocast(query.device.type, enabled=False):
+            return _PlainAttention._forward(ctx, query, key, value, mask, dropout)
+
+    @staticmethod
+    def _forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: float) -> Tensor:
         rows, heads, length, width = query.shape
         q, k, v = (x.reshape(rows * heads, *x.shape[2:]) for x in (query, key, value))
         scores = torch.baddbmm(q.new_empty(1, 1, 1), q, k.transpose(1, 2), beta=0, alpha=width**-0.5)  # (B·H, T, S)
@@ -44,7 +50,7 @@ class _PlainAttention(torch.autograd.Function):
         if blocked is not None:
             scores.view(rows, heads, length, -1).masked_fill_(blocked, torch.finfo(scores.dtype).min)
         weights = torch.softmax(scores, dim=-1)
-        if blocked is not None and bool(blocked.all(dim=-1).any()):
+        if blocked is not None and (blocked.is_cuda or bool(blocked.all(dim=-1).any())):  # asking would wait for a GPU
             weights.view(rows, heads, length, -1).masked_fill_(blocked, 0.0)  # else a row of nothing would be uniform
         noise = None
         if dropout:

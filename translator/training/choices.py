@@ -2,7 +2,7 @@
 timings, so that the same machine always chooses the same and a run comes out in the same bits twice.
 """
 
-import math
+import os
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
@@ -106,7 +106,12 @@ def choose_processes(config: Config) -> tuple[int, str]:
         return 1, "one thread"
     if step_operations(config) < 2 * WORTH_A_PROCESS:
         return 1, "the steps are short"
-    return 2, f"each with {math.ceil(threads / 2)} of {threads} threads"
+    return 2, f"each with {threads_for(threads, 2)} of {threads} threads"
+
+
+def threads_for(threads: int, processes: int) -> int:
+    """Return the threads of each of `processes` that share `threads`; 0, all there are, stays 0."""
+    return max(1, threads // processes) if threads else 0
 
 
 def step_operations(config: Config) -> float:
@@ -135,8 +140,8 @@ def set_up(config: Config, device: torch.device, ranks: Ranks) -> Choices:
         set_up_cuda()
     else:
         keep_freed_memory()
-    if ranks.world == 1:  # else the launcher has divided the threads
-        use_threads(config.run.threads)
+    # Without a number torch takes what the launcher of several processes has set, or all cores.
+    use_threads(threads_for(config.run.threads, int(os.environ.get("LOCAL_WORLD_SIZE", ranks.world))))
     torch.set_float32_matmul_precision(config.training.matmul_precision)
     seed_everything(config.run.seed)
     return choose(device, config.training)

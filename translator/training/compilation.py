@@ -24,7 +24,6 @@ class Compiled(Generic[P, Result]):
 
     Args:
         function: or module; it takes and returns tensors.
-        graphs: replay CUDA graphs, one for each shape, on a GPU. Wants batches on a grid of few shapes.
         backend: of `torch.compile`.
         limit: compilations at most; a shape that would take one more is computed without.
     """
@@ -33,7 +32,6 @@ class Compiled(Generic[P, Result]):
         self,
         function: Callable[P, Result],
         *,
-        graphs: bool = False,
         backend: str | Callable[..., Any] = "inductor",
         limit: int = _LIMIT,
     ) -> None:
@@ -46,9 +44,7 @@ class Compiled(Generic[P, Result]):
         self._errors = TorchDynamoException
         settings = torch._dynamo.config
         settings.recompile_limit = max(settings.recompile_limit, self._limit + 1)  # ours comes first
-        self._compiled: Callable[P, Result] | None = torch.compile(
-            function, backend=backend, dynamic=True, mode="reduce-overhead" if graphs else None
-        )
+        self._compiled: Callable[P, Result] | None = torch.compile(function, backend=backend, dynamic=True)
         self.compilations = 0
         """Pieces of code compiled so far, here and by whatever else compiled during a call."""
 

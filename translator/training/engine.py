@@ -1,6 +1,5 @@
 """All that a step needs, built from a recipe: the model, what it is computed with, and the optimizer."""
 
-from functools import partial
 from typing import Final
 
 import torch
@@ -18,7 +17,7 @@ from translator.training.norms import BlockNorms
 from translator.training.optimizer import build_optimizer
 from translator.training.prefetch import PlacedStep, Placing, unchanged
 from translator.training.ranks import Ranks
-from translator.training.shapes import ANY_SIZE, pad_to_grid
+from translator.training.shapes import without_ones
 from translator.training.step import StepResult, take_step
 from translator.training.teacher_forcing import TeacherForcing
 
@@ -50,17 +49,14 @@ class Engine:
         self.learner = TeacherForcing(
             self.model, settings.label_smoothing, settings.r_drop, choices.packed, choices.compile
         )
-        self.placing = Placing(device, partial(pad_to_grid, grid=ANY_SIZE) if choices.compile else unchanged)
-        self._gradients: Gradients | None = None
+        self.placing = Placing(device, without_ones if choices.compile else unchanged)
+        self.gradients: Gradients
 
-    @property
-    def gradients(self) -> Gradients:
-        """What computes gradients; the first call waits for all processes, and gives them the weights of the first."""
-        if self._gradients is None:
-            wrapped = self._ranks.wrap(self.learner)
-            self._gradients = Gradients(wrapped, self.arithmetic, self._ranks, self.placing)
-            self._gradients.settle()
-        return self._gradients
+    def connect(self) -> None:
+        """Meet the other processes, which take the weights of the first; to be called once, before the first step."""
+        wrapped = self._ranks.wrap(self.learner)
+        self.gradients = Gradients(wrapped, self.arithmetic, self._ranks, self.placing)
+        self.gradients.settle()
 
     def rehearse(self) -> None:
         """Compute the largest batches once for nothing: compiling is done then, and a lack of a GPU's memory known.
@@ -70,6 +66,19 @@ class Engine:
         """
         if self.arithmetic.device.type == "cpu" and self.learner.compiled is None:
             return
+        if self.learner.compiled is None:
+            self._rehearse()
+            return
+        from torch._dynamo.exc import TorchDynamoException  # with compiling, this is loaded anyway
+
+        try:
+            self._rehearse()
+        except TorchDynamoException as error:  # of the backward pass: those of the forward pass are seen to
+            self.learner.compiled.give_up(error)
+            self.gradients.discard()
+            self._rehearse()
+
+    def _rehearse(self) -> None:
         batching, gradients = self._config.batching, self.gradients
         weights = sum(weight.numel() * weight.element_size() for weight in self.model.parameters())
         with self._ranks.local(gradients.learner):
@@ -78,7 +87,7 @@ class Engine:
                 self.placing,
                 lambda placed: gradients.backward(placed, placed.batch.target_tokens),
                 gradients.discard,
-                later_bytes=2 * weights,
+                later_bytes=0 if self.optimizer.state else 2 * weights,
             )
 
     def step(self, placed: PlacedStep, number: int, norms: BlockNorms | None = None) -> StepResult:

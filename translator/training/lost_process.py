@@ -26,8 +26,10 @@ def lost_process_errors(world: int) -> Iterator[None]:
     """
     try:
         yield
-    except RuntimeError as error:  # torch.distributed.DistError is one too
-        if not any(sign in f"{type(error).__name__}: {error}".lower() for sign in (*_SIGNS, "dist")):
+    except RuntimeError as error:
+        from torch.distributed import DistError
+
+        if not isinstance(error, DistError) and not any(sign in str(error).lower() for sign in _SIGNS):
             raise
         said = str(error).strip().split("\n")[0]
         raise LostProcessError(

@@ -12,7 +12,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from translator.data import DataPosition
 from translator.special_tokens import PAD
 from translator.training.breakdown import Breakdown, Numbers
 from translator.training.step import StepResult
@@ -215,8 +214,3 @@ def memory_in_use(device: torch.device) -> dict[str, float]:
         numbers["gpu_memory_mib"] = torch.cuda.max_memory_allocated(device) / _MIB
         numbers["gpu_memory_reserved_mib"] = torch.cuda.max_memory_reserved(device) / _MIB
     return numbers
-
-
-def epoch_number(position: DataPosition, batches_of_epoch: int | None) -> float:
-    """Return how many epochs have been seen, with the part of the present one where its batches are known."""
-    return position.epoch + (position.batch / batches_of_epoch if batches_of_epoch else 0.0)

@@ -61,13 +61,12 @@ class Observer:
         self._progress = progress
         sources = Sources.of_split(data.corpus, "train")
         self._meter = Meter(Breakdown(sources), engine.speed(), ranks.sum)
-        self.waited = self._meter.waited
-        self.restart = self._meter.restart
         self._norms = BlockNorms(engine.model)
         self._guard = Guard(run.path, config.training.max_skipped_updates, config.run.seed, sources, ranks)
         self._guard.restore(progress.skipped_updates)
         self._spikes = LossSpikes(**progress.loss_spikes)
         self._last: StepResult | None = None
+        self._unreported = False
         self._monitor: Monitor
         self._bar: tqdm[object]
 
@@ -86,6 +85,17 @@ class Observer:
             finally:
                 self._monitor.hparams(self._config.model_dump(mode="json"), self._progress.last_validation)
 
+    def waited(self, seconds: float) -> None:
+        """Take in that so much time was spent on waiting for a batch."""
+        self._meter.waited(seconds)
+
+    def restart(self) -> None:
+        """Leave the time since the last report out of the rates of the next: it went into a save or a validation.
+
+        Steps are lost to the rates by that only if they were not reported before; `norms_for` lets reports come first.
+        """
+        self._meter.restart()
+
     def norms_for(self, step: int) -> BlockNorms | None:
         """Return what is to measure the gradients of a step that ends in a report."""
         every = self._config.training
@@ -100,10 +110,20 @@ class Observer:
         """
         step = self._progress.step
         self._last = result
+        self._unreported = True
         self._meter.add(step, result)
         self._guard.watch(step, result)
         self._bar.update()
         if result.block_norms is not None:
+            self.report(position)
+
+    def report_the_rest(self, position: DataPosition) -> None:
+        """Tell of the steps since the last report, if there are any.
+
+        Raises:
+            RunError: as `add`.
+        """
+        if self._unreported:
             self.report(position)
 
     def report(self, position: DataPosition) -> None:
@@ -113,6 +133,7 @@ class Observer:
             RunError: as `add`.
         """
         self.settle()
+        self._unreported = False
         step = self._progress.step
         report = self._meter.read(
             {
@@ -120,7 +141,7 @@ class Observer:
                 "tokens_seen": self._progress.target_tokens,
                 "epoch": position.epoch,
                 "skipped_updates_in_all": self._guard.skipped,
-                "halved_batches": self._engine.gradients.halving.halved,
+                "halved_batches": self._ranks.sum([self._engine.gradients.halving.halved])[0],
             }
         )
         if self._engine.learner.compiled is not None:
@@ -153,7 +174,6 @@ class Observer:
             return
         step = self._progress.step
         self._monitor.validation(validation, step)
-        self._monitor.translations(validation.samples, step)
         if source is not None:
             self._monitor.attention(translator, source, step)
         shown = "  ".join(f"{name} {value:.2f}" for name, value in validation.scores.items())

@@ -43,6 +43,7 @@ def update(
     told.grad_scale = None if clip is None else (gradient_norm / clip).clamp(min=1.0)
     told.found_inf = (~finite).float()
     optimizer.step()
+    told.grad_scale = told.found_inf = None
     optimizer.zero_grad(set_to_none=True)
 
 

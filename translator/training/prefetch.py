@@ -43,7 +43,7 @@ class Placing:
 
     Args:
         device: where to.
-        pad: what is to be done on the way, as `translator.training.shapes.pad_to_grid` does it.
+        pad: what is to be done on the way, as `translator.training.shapes.without_ones` does it.
     """
 
     def __init__(self, device: torch.device, pad: Callable[[Batch], Batch] = unchanged) -> None:

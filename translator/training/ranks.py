@@ -113,10 +113,6 @@ class Ranks:
             return torch.device("cuda", self.local_rank)
         return chosen
 
-    def any(self, flag: bool) -> bool:
-        """Return whether `flag` is true on any rank; all must ask."""
-        return flag if self._groups is None else any(value[0] for value in self._gather([float(flag)]))
-
     def sum(self, values: Sequence[float]) -> list[float]:
         """Return the sums over all ranks, in float64 and in the order of the ranks: the same bits everywhere."""
         if self._groups is None:

@@ -61,17 +61,18 @@ def train_run(config: Config, stop: StopRequest, allow_changed: bool = False) ->
         Interrupted: SIGINT or SIGTERM arrived; a later call goes on.
     """
     chosen = choose_device(config.run.device)  # a missing GPU is better known before the preparation
-    if config.training.initialize_from is not None:
-        initial_checkpoint(config)
     run = RunFolder(Path(config.run.directory))
+    if config.training.initialize_from is not None and not run.has_checkpoint:
+        initial_checkpoint(config)  # so is a checkpoint that is not there
     with Ranks.join(chosen) as ranks, contextlib.ExitStack() as stack:
         changes = NO_CHANGES
         if not ranks.main:
             LOGGER.setLevel(logging.ERROR)  # one voice is enough
         if ranks.main:
-            changes = run.check(config, allow_changed)
-            saved_scores(run)  # a damaged file is better known now than after the training
+            run.check(config, allow_changed)  # what cannot be is better said before another process is spoken of
+            saved_scores(run)
             stack.enter_context(hold_folder(run.path))
+            changes = run.check(config, allow_changed)  # whoever held the folder may have changed it
         return _train_and_evaluate(config, run, changes, ranks, stop)
 
 
@@ -90,6 +91,8 @@ def _train_and_evaluate(
         vocabularies = data.subword.source.vocabulary_size, data.subword.target.vocabulary_size
         engine = Engine(config, vocabularies, device, choices, ranks)
         trainer = Trainer(config, run, data, engine, ranks, stop)
+        if ranks.main:
+            run.write(config)  # those of a run that goes on, once its checkpoint has agreed
         was_finished = trainer.finished is not None
         if ranks.main:
             run.keep_subword(data.subword_folder)  # not before a checkpoint has had its say on them
@@ -105,8 +108,9 @@ def _train_and_evaluate(
 
 
 def _note_preparation(config: Config, run: RunFolder, data: DataHandler, changes: Changes) -> None:
-    """Write down settings and data of this sitting."""
-    run.write(config)
+    """Write down the data of this sitting, and the settings of a new run."""
+    if not run.has_checkpoint:
+        run.write(config)
     LOGGER.info("%s\n\n%s\n", format_report(data.corpus.report), data.format_report())
     write_preparation_report(preparation_report(data, config), run.preparation_folder)
     for line in changes.lines:

@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterator
 from translator.config import Config
 from translator.data import DataHandler, DataPosition
 from translator.data.read_ahead import read_ahead
-from translator.errors import Interrupted
+from translator.errors import Interrupted, RunError
 from translator.inference import Translator
 from translator.run_folder import RunFolder
 from translator.signals import StopRequest
@@ -72,12 +72,11 @@ class Trainer:
         self._translator = Translator(
             engine.model, data.subword, data.normalizer, greedy, config.batching.max_length, device
         )
-        self._validator = Validator(
-            data, self._translator, config.training, engine.arithmetic, self._check_together, ranks
-        )
+        self._validator = Validator(data, self._translator, config.training, engine.arithmetic, self._agree, ranks)
         self._observer = Observer(config, run, data, engine, ranks, self.progress)
         self._clock = time.monotonic()
         self._in_step = False
+        self._stopping_together = False
 
     def _restore(self) -> None:
         """Go on from the last checkpoint, if there is one."""
@@ -86,9 +85,17 @@ class Trainer:
         restored = self._keeper.restore()
         if self._ranks.main:
             self._ranks.barrier()
+        if restored is not None:
+            self.progress, self._position = restored
+        found = self._ranks.gather_text(f"step {self.progress.step}, {self._position}, data {self._data.fingerprint}")
+        if len(set(found)) > 1:
+            everybody = "; ".join(f"process {rank}: {text}" for rank, text in enumerate(found))
+            raise RunError(
+                f"the processes do not go on from the same place ({everybody}); the run folder and the prepared text "
+                "must be the same for all machines"
+            )
         if restored is None:
             return
-        self.progress, self._position = restored
         self._saved_step = self.progress.step
         if self._settings.initialize_from is not None and self._ranks.main:
             LOGGER.info("training.initialize_from is ignored: the run goes on from its own checkpoint")
@@ -117,6 +124,7 @@ class Trainer:
         self.progress.sittings += 1
         with self._stop.deferred(), contextlib.closing(self._keeper), self._observer.watching():
             with self._stop.immediate():
+                self._engine.connect()
                 self._engine.rehearse()
             try:
                 with contextlib.closing(self._steps()) as steps:
@@ -140,20 +148,26 @@ class Trainer:
         """Take steps until the end is reached; every way out leaves a checkpoint of the last step behind."""
         self._clock = time.monotonic()
         self._observer.restart()
-        self._engine.model.train()
+        self._engine.learner.train()
         while True:
+            self._agree()  # whatever is decided until the next time is decided alike by all processes
             if self._validation_due:
                 self._validate()
-                self._saved_step = -1  # a checkpoint saved before the validation does not know its result
-                self._save()
-            if self.finished is not None:
+                self._save(anew=True)  # a checkpoint saved before the validation does not know its result
+            elif self.finished is not None:
+                self._observer.report_the_rest(self._position)
                 self._save()
                 return
-            self._check_together()
-            self._step(steps)
-            self._tick()
-            if self.progress.step % self._settings.checkpoint_every == 0 and not self._validation_due:
-                self._save()  # a validation saves when it is done
+            else:
+                self._step(steps)
+                if self._saves_after(self.progress.step):
+                    self._save()
+
+    def _saves_after(self, step: int) -> bool:
+        """Whether a checkpoint is due, and none comes anyway with the validation of the step."""
+        every = self._settings
+        validates = step % every.validate_every == 0 or step >= every.max_steps
+        return step % every.checkpoint_every == 0 and not (validates and self._data.pair_count("validation"))
 
     def _step(self, steps: Iterator[PlacedStep]) -> None:
         """Take one update."""
@@ -174,48 +188,47 @@ class Trainer:
     def _validate(self) -> None:
         """Validate at the present step and report."""
         averaged = None if self._average is None else self._average.swapped_in()
-        validation = self._validator.validate(self._engine.model, averaged)
+        validation = self._validator.validate(self._engine.learner, averaged)
         better = self.progress.note_validation(validation.scores, self._settings.best_metric)
         self._observer.validated(validation, better, self._translator, self._validator.first_source)
         self._observer.restart()
 
-    def _save(self) -> None:
-        """Write a checkpoint of the present step unless there is one."""
-        if self.progress.step != self._saved_step:
+    def _save(self, anew: bool = False) -> None:
+        """Write a checkpoint of the present step unless there is one, or `anew`."""
+        if anew or self.progress.step != self._saved_step:
             self._observer.settle()
-            self._tick()
             self._keeper.save(self.progress, self._position)
             self._saved_step = self.progress.step
+            self._ranks.barrier()  # a slow disk is no lost process
             self._observer.restart()
 
     def _save_at_a_stop(self) -> None:
         """Save, unless a second signal tore a step apart, so that weights and progress no longer agree."""
-        if self._in_step:
+        if self._in_step or (self._ranks.world > 1 and not self._stopping_together):
             if self._ranks.main:
                 LOGGER.info("stopped at once; the same command goes on from step %d", max(0, self._saved_step))
             return
         if self.progress.step != self._saved_step:
-            self._observer.report(self._position)
+            self._observer.report_the_rest(self._position)
             self._save()
         self._keeper.wait()
         self._ranks.barrier()  # the launcher ends those that are left when the first one leaves
         if self._ranks.main:
             LOGGER.info("stopped at step %d; the same command goes on from here", self.progress.step)
 
-    def _check_together(self) -> None:
-        """Raise on all processes if a stop signal has reached any; and let the first one's clock be everybody's.
+    def _agree(self) -> None:
+        """Take the time of the first process on all, and raise on all if a stop signal has reached any.
 
         Raises:
             Interrupted: it has.
         """
-        own_seconds = self.progress.seconds if self._ranks.main else 0.0
-        stopped, self.progress.seconds = self._ranks.sum([float(self._stop.requested), own_seconds])
+        now = time.monotonic()
+        seconds = self.progress.seconds + now - self._clock
+        self._clock = now
+        stopped, self.progress.seconds = self._ranks.sum(
+            [float(self._stop.requested), seconds if self._ranks.main else 0.0]
+        )
         if stopped:
+            self._stopping_together = True
             self._stop.check()
             raise Interrupted(signal.SIGTERM)
-
-    def _tick(self) -> None:
-        """Add the time since the last call to the time that the run has taken."""
-        now = time.monotonic()
-        self.progress.seconds += now - self._clock
-        self._clock = now

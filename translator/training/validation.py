@@ -11,7 +11,6 @@ from typing import Final
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from translator.config import TrainingConfig
@@ -19,10 +18,10 @@ from translator.data import Batch, DataHandler
 from translator.device import Arithmetic
 from translator.evaluation import TranslatedPair, compute_scores
 from translator.inference import Translator
-from translator.model import Transformer
 from translator.special_tokens import PAD
 from translator.training.breakdown import Breakdown, Means, Sources
 from translator.training.ranks import Ranks
+from translator.training.teacher_forcing import Losses, TeacherForcing
 
 FEWEST_OF_A_SOURCE: Final = 50
 """Translated sentences that a source must have for scores of its own: those of fewer would mostly be noise."""
@@ -88,24 +87,24 @@ class Validator:
         """The sentence whose attention is drawn."""
         return self._pairs[0][0] if self._pairs else None
 
-    def validate(self, model: Transformer, weights: AbstractContextManager[object] | None = None) -> Validation:
+    def validate(self, learner: TeacherForcing, weights: AbstractContextManager[object] | None = None) -> Validation:
         """Return loss, scores and samples; the model is left in training mode.
 
         Args:
-            model: the model itself, not wrapped for several processes; the translator's own.
+            learner: of the translator's own model, not wrapped for several processes.
             weights: held open meanwhile, to put averaged weights into the model and take them out again.
 
         Raises:
             Interrupted: a stop signal came in between.
         """
-        model.eval()
+        learner.eval()
         try:
             with weights or contextlib.nullcontext():
-                means = self._losses(model)
+                means = self._losses(learner)
                 hypotheses = self._translate([source for source, _ in self._pairs])
             return self._judged(means, hypotheses)
         finally:
-            model.train()
+            learner.train()
 
     def _judged(self, means: Means, hypotheses: list[str]) -> Validation:
         """Return losses and scores together."""
@@ -131,7 +130,7 @@ class Validator:
         references = [self._pairs[number][1] for number in numbers]
         return {score.metric: score.score for score in compute_scores(outputs, references, metrics=("bleu", "chrf"))}
 
-    def _losses(self, model: Transformer) -> Means:
+    def _losses(self, learner: TeacherForcing) -> Means:
         """Return the mean losses, each batch computed by one rank."""
         count = int(self._breakdown.sources.starts[-1])
         # One place for each pair, and nothing but zeros where another rank was at work: so the sums over the ranks are
@@ -142,22 +141,19 @@ class Validator:
             self._check_stop()
             for batch in dealt[self._ranks.rank : self._ranks.rank + 1]:
                 numbers = batch.indices.numpy()
-                losses[numbers] = self._sentence_losses(model, batch).double().cpu().numpy()
+                losses[numbers] = self._sentence_losses(learner, batch).double().cpu().numpy()
                 tokens[numbers] = (batch.labels != PAD).sum(dim=1).numpy()
         summed = np.array(self._ranks.sum([*losses.tolist(), *tokens.tolist()])).reshape(2, count)
         seen = np.flatnonzero(summed[1])
         return self._breakdown.means(self._breakdown.sums(summed[0][seen], summed[1][seen], seen))
 
     @torch.inference_mode()
-    def _sentence_losses(self, model: Transformer, batch: Batch) -> Tensor:
+    def _sentence_losses(self, learner: TeacherForcing, batch: Batch) -> Tensor:
         """Return (B,) float32 the negative log-likelihood of each sentence in nats, without label smoothing."""
         batch = batch.to(self._arithmetic.device)
         with self._arithmetic.autocast():
-            logits = model(batch.source, batch.target_input)  # (B, T, V)
-        losses = F.cross_entropy(
-            logits.flatten(0, 1).float(), batch.labels.flatten(), ignore_index=PAD, reduction="none"
-        )
-        return losses.view(batch.labels.shape).sum(dim=1)
+            losses: Losses = learner(batch.source, batch.target_input, batch.labels)
+        return losses.of_sentences
 
     def _translate(self, lines: list[str]) -> list[str]:
         """Return the translation of each line, each made by one rank."""

@@ -38,8 +38,8 @@ def work(ranks: Ranks, folder: Path, stop: StopRequest) -> None:
 def talk(ranks: Ranks, folder: Path) -> None:
     """Write down what the messages came to."""
     said = [
-        ranks.any(False),
-        ranks.any(ranks.rank == ranks.world - 1),
+        bool(ranks.sum([0.0])[0]),
+        bool(ranks.sum([float(ranks.rank == ranks.world - 1)])[0]),
         ranks.sum([0.1 * (ranks.rank + 1), 1e300]),
         ranks.gather_text("سلام" * ranks.rank),
         os.environ["OMP_NUM_THREADS"],
@@ -93,7 +93,7 @@ def ask_to_stop(ranks: Ranks, folder: Path, stop: StopRequest) -> None:
     """Take steps until somebody is asked to stop; all stop after the same one, and wait until the first has saved."""
     count = 0
     with stop.deferred():
-        while not ranks.any(stop.requested):
+        while not ranks.sum([float(stop.requested)])[0]:
             count += 1
             if count == 3:
                 (folder / f"process-{ranks.rank}").write_text(str(os.getpid()))

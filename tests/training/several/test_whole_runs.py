@@ -17,10 +17,6 @@ from tiny_runs import final
 from toy import letters, write_pairs
 
 from translator.config import Config, parse_config
-from translator.training import trainer
-
-if "ranks" not in vars(trainer) and not hasattr(trainer, "Ranks"):
-    pytest.skip("the trainer does not take several processes yet", allow_module_level=True)
 
 EXACT = ("model.dropout=0.0", "training.precision=float32", "training.matmul_precision=highest")
 
