@@ -80,9 +80,10 @@ class Faults:
         if isinstance(path, int):
             found = self._of_handle(path)
         elif folder_handle is not None:
-            found = str(Path(self._of_handle(folder_handle)) / os.fspath(path))
+            found = str(Path(self._of_handle(folder_handle)) / os.fsdecode(path))
         else:
-            found = str(Path(os.path.realpath(Path(path).parent)) / Path(path).name)
+            name = Path(os.fsdecode(path))
+            found = str(Path(os.path.realpath(name.parent)) / name.name)
         return found if f"{found}/".startswith(f"{self._folder}/") else None
 
     @staticmethod

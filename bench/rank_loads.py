@@ -79,12 +79,10 @@ class Load:
     """Batches, or pieces of one, that a rank computes in a step, on average."""
 
 
-SHARINGS: Final = ("as built", "own streams", "greedy", "in a line")
-"""Ways to share a step: as the trainer does it; each rank the next batches of a plan of its own part of the corpus;
-whole batches, the costliest first, each to the rank with the least so far; and all rows of the step in a line, cut into
-parts of equal cost, so that a batch is cut only where a border falls."""
-_TARGET_WEIGHT: Final = 2
-"""What a target token costs beside a source token, about, for the cuts of the line."""
+SHARINGS: Final = ("as built", "in turn", "own streams", "greedy")
+"""Ways to share a step: as the trainer does it; whole batches in turn, as many as go round, and each of the others cut
+by rows into one piece a rank; each rank the next batches of a plan of its own part of the corpus; and whole batches,
+the costliest first, each to the rank with the least so far."""
 
 
 def plan(pairs: LengthPairs, tokens_per_batch: int, seed: int = 1) -> list[Rows]:
@@ -143,8 +141,8 @@ def shares_of(step: Sequence[Rows], world: int, sharing: str, sizes: Sizes) -> l
         return share_step(step, world)
     if sharing == "own streams":
         return [list(step[rank::world]) for rank in range(world)]
-    if sharing == "in a line":
-        return _cut_line(step, world)
+    if sharing == "in turn":
+        return _in_turn(step, world)
     assert sharing == "greedy"
     shares: list[list[Rows]] = [[] for _ in range(world)]
     costs = [0.0] * world
@@ -155,19 +153,13 @@ def shares_of(step: Sequence[Rows], world: int, sharing: str, sizes: Sizes) -> l
     return shares
 
 
-def _cut_line(step: Sequence[Rows], world: int) -> list[list[Rows]]:
-    """Return the shares of the line: neighbouring rows, `world` parts of about equal weight."""
-    weights = [
-        rows.pairs.source_lengths[rows.numbers].astype(np.int64)
-        + _TARGET_WEIGHT * rows.pairs.target_lengths[rows.numbers].astype(np.int64)
-        for rows in step
-    ]
-    middle = np.cumsum(np.concatenate(weights)) - np.concatenate(weights) // 2
-    owner = np.minimum(middle * world // (int(middle[-1]) + 1), world - 1)
-    shares: list[list[Rows]] = [[] for _ in range(world)]
-    for rows, owners in zip(step, np.split(owner, np.cumsum([len(one) for one in weights])[:-1]), strict=True):
-        for rank in np.unique(owners):
-            shares[rank].append(Rows(rows.pairs, rows.numbers[owners == rank]))
+def _in_turn(step: Sequence[Rows], world: int) -> list[list[Rows]]:
+    """Return the shares of batches that go round whole, and of those left over, each cut as a step of its own."""
+    whole = len(step) // world * world
+    shares = [list(step[rank:whole:world]) for rank in range(world)]
+    for rows in step[whole:]:
+        for share, piece in zip(shares, share_step([rows], world), strict=True):
+            share += piece
     return shares
 
 

@@ -5,7 +5,9 @@ by themselves; each must end in the same bits as a run that was left in peace. O
 """
 
 import argparse
+import hashlib
 import random
+import re
 import shutil
 import signal
 import sys
@@ -19,7 +21,7 @@ from typing import Final
 
 from bench.torture_bits import differences
 from bench.torture_damage import damaged_copies, full_disk
-from bench.torture_runs import Course, Death, Instant, Life, write_recipe
+from bench.torture_runs import ROOT, Course, Death, Instant, Life, write_recipe
 from translator.checkpoint import steps_saved
 from translator.run_folder import RunFolder
 
@@ -27,8 +29,11 @@ SAMPLING: Final = (
     *("subword.model_type=unigram", "subword.vocabulary_size=40", "subword.byte_fallback=false"),
     "subword.sampling=0.3",
 )
-STOPPED: Final = {signal.SIGTERM: 143, signal.SIGINT: 130}
+STOPPED: Final = {signal.SIGTERM: 143, signal.SIGINT: 130, signal.SIGHUP: 129}
 """Exit codes after a stop signal."""
+KILLS: Final = 25
+FEWER: Final = {"stop": 12, "processes": 8}
+"""Blows of scenarios that need fewer, or take longer for each, than the others."""
 
 Judge = Callable[[Course, signal.Signals, Death], list[str]]
 """Returns complaints about how a process ended."""
@@ -47,9 +52,9 @@ class Workshop:
     remarks: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
 
-    def course(self, name: str, overrides: tuple[str, ...] = ()) -> Course:
+    def course(self, name: str, overrides: tuple[str, ...] = (), prepared: Path | None = None) -> Course:
         """Return a new run."""
-        return Course(self.recipe, self.folder / name, overrides)
+        return Course(self.recipe, self.folder / name, overrides, prepared)
 
     def whole(self, overrides: tuple[str, ...] = ()) -> tuple[Path, Life]:
         """Carry a run from its start to its end in peace."""
@@ -117,7 +122,7 @@ def kill_two_processes(work: Workshop) -> None:
 
 
 def stop(work: Workshop) -> None:
-    """SIGTERM and SIGINT in turn: the exit code of a stop, and in training a saved checkpoint, within seconds."""
+    """SIGTERM, SIGINT and SIGHUP in turn: the exit code of a stop, and in training a saved checkpoint."""
     whole, life = work.whole()
     for course in strike_again_and_again(work, (), life, list(STOPPED), stopped_well):
         if not work.failures:
@@ -135,37 +140,40 @@ def stopped_well(course: Course, blow: signal.Signals, death: Death) -> list[str
     if death.exit_code not in allowed:
         found += [f"{blow.name} in {death.phase}: exit code {death.exit_code}", *course.complaints(1)]
     elif death.phase in ("training", "validation", "checkpoint write"):
-        step = course.last_telling.rpartition("stopped at step ")[2].split(";")[0]
-        steps = steps_saved(RunFolder(course.run).checkpoints_folder)
-        if not step.isdigit() or (steps or [0])[-1] != int(step):
-            found += [f"{blow.name} in {death.phase}: saved steps are {steps}", *course.complaints(death.exit_code)]
+        said = re.search(r"stopped at step (\d+)", course.last_telling)
+        last = max(steps_saved(RunFolder(course.run).checkpoints_folder), default=0)
+        if said is None or int(said[1]) != last:
+            found += [f"{blow.name} in {death.phase}: saved is step {last}", *course.complaints(death.exit_code)]
     return found
 
 
 def die_in_a_save(work: Workshop) -> None:
-    """SIGKILL before each call in turn by which two saves change the folder: a best one, and one that deletes."""
-    short = ("training.max_steps=18",)
-    whole, _ = work.whole(short)
-    under = work.folder / "calls" / "checkpoints"
-    told = work.folder / "calls.txt"
-    work.failures += work.course("calls", short).finish(("--under", str(under), "--calls", str(told)))
-    if work.failures:
-        return
-    calls = [line.split("\t") for line in told.read_text(encoding="utf-8").splitlines()]
-    first = next(number for number, (_, path) in enumerate(calls, start=1) if "step-000006" in path)
-    after = next(number for number, (_, path) in enumerate(calls, start=1) if "step-000012" in path)
-    for number in range(first, after):
-        course = work.course(f"call-{number}", short)
-        under = course.run / "checkpoints"
-        code = course.start(("--under", str(under), "--die-at", str(number))).wait()
-        work.where[calls[number - 1][0]] += 1
-        if code != -signal.SIGKILL:
-            work.failures.append(f"{course.run.name}: exit code {code} where a kill was due")
-            continue
-        complaints = course.finish()
-        work.failures += complaints
-        if not complaints:
-            work.compare(course, whole)
+    """SIGKILL in each operation on files in turn of a save that names a best one and deletes an old one."""
+    for background in ("true", "false"):
+        often = ("training.max_steps=12", "training.validate_every=6", "training.checkpoint_every=4")
+        short = (*often, f"training.save_in_background={background}")
+        whole = work.course(f"whole-{background}", short)
+        told = work.folder / f"operations-{background}.txt"
+        work.failures += whole.finish(("--under", str(whole.run / "checkpoints"), "--told", str(told)))
+        if work.failures:
+            return
+        operations = [line.split("\t") for line in told.read_text(encoding="utf-8").splitlines()]
+        first, after = (
+            next(number for number, (_, path) in enumerate(operations, start=1) if f"step-{step:06d}" in path)
+            for step in (8, 12)
+        )
+        for number in range(first, after):
+            course = work.course(f"at-{number}-{background}", short, whole.prepared_directory)
+            fault = ("--under", str(course.run / "checkpoints"), "--die-at", str(number))
+            code = course.start(fault).wait()
+            work.where[operations[number - 1][0]] += 1
+            if code != -signal.SIGKILL:
+                work.failures.append(f"{course.run.name}: exit code {code} where a kill was due")
+                continue
+            complaints = course.finish()
+            work.failures += complaints
+            if not complaints:
+                work.compare(course, whole.run)
 
 
 def jump_the_clock(work: Workshop) -> None:
@@ -189,7 +197,7 @@ def in_short(work: Workshop) -> None:
     short = ("training.max_steps=18",)
     whole, life = work.whole(short)
     course = work.course("short", short)
-    fault = ("--under", str(course.run / "checkpoints"), "--die-at", str(work.chance.randint(1, 60)))
+    fault = ("--under", str(course.run / "checkpoints"), "--die-at", str(work.chance.randint(1, 80)))
     if (code := course.start(fault).wait()) != -signal.SIGKILL:
         work.failures += [f"exit code {code} where a kill in a save was due", *course.complaints(code)]
     work.where["checkpoint write"] += 1
@@ -206,13 +214,21 @@ def in_short(work: Workshop) -> None:
 SCENARIOS: Final[dict[str, Callable[[Workshop], None]]] = {
     "plain": kill,
     "sampling": kill_with_sampling,
-    "processes": kill_two_processes,
-    "stop": stop,
     "save": die_in_a_save,
+    "stop": stop,
     "damage": damaged_copies,
     "disk": full_disk,
     "clock": jump_the_clock,
+    "processes": kill_two_processes,
 }
+
+
+def fingerprint_of_code() -> str:
+    """Return a hash of what is tortured."""
+    digest = hashlib.sha256()
+    for file in sorted((ROOT / "translator").rglob("*.py")):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
 
 
 def play(
@@ -221,8 +237,10 @@ def play(
     """Play one scenario in `folder`, tell of it in a line, and return what came of it."""
     folder.mkdir()
     work = Workshop(folder, write_recipe(folder), kills, random.Random(f"{seed} {name}"))
-    began = time.monotonic()
+    began, code = time.monotonic(), fingerprint_of_code()
     (scenario or SCENARIOS[name])(work)
+    if work.failures and fingerprint_of_code() != code:
+        work.failures.append("the code was changed meanwhile, so that sittings of one run were of different programs")
     seconds = time.monotonic() - began
     told = [f"{sum(work.where.values())} blows", *(f"{count} in {where}" for where, count in work.where.most_common())]
     verdict = f"FAILED, see {folder}" if work.failures else "PASSED"
@@ -236,13 +254,18 @@ def main() -> int:
     """Play the scenarios; 1 if one failed, and then its runs are kept."""
     parser = argparse.ArgumentParser(prog="bench.torture", description="Kill training in every way, and compare bits.")
     parser.add_argument("--scenario", action="append", choices=SCENARIOS, help="only this one; may be repeated")
-    parser.add_argument("--kills", type=int, default=25, metavar="N", help="in each scenario that kills (default: 25)")
+    fewer = "".join(f", {name}: {count}" for name, count in FEWER.items())
+    parser.add_argument(
+        "--kills", type=int, metavar="N", help=f"in each scenario that strikes at random (default: {KILLS}{fewer})"
+    )
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the instants (default: 1)")
     options = parser.parse_args()
+    if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:  # under `nohup`; the runs are to hear it
+        signal.signal(signal.SIGHUP, lambda *_: None)
     folder = Path(tempfile.mkdtemp(prefix="torture-")).resolve()
     began, failed = time.monotonic(), []
     for name in options.scenario or SCENARIOS:
-        if play(name, folder / name, options.seed, options.kills).failures:
+        if play(name, folder / name, options.seed, options.kills or FEWER.get(name, KILLS)).failures:
             failed.append(name)
         else:
             shutil.rmtree(folder / name)

@@ -14,7 +14,7 @@ from translator.run_folder import RunFolder
 if TYPE_CHECKING:
     from bench.torture import Workshop
 
-HALF: Final = ("training.max_steps=30",)
+HALF: Final = ("training.max_steps=36",)
 """The end of a validation, so that going on from there is what an uninterrupted run does."""
 _ROOMY: Final = "size=64m"
 
@@ -39,7 +39,7 @@ def damaged_copies(work: "Workshop") -> None:
     harms: dict[str, Callable[[Path], None]] = {"flipped": flip, "cut": cut, "gone": Path.unlink}
     for name in sorted(file.name for file in newest.iterdir()):
         for harm, harm_it in harms.items():
-            course = work.course(f"{harm}-{name}")
+            course = work.course(f"{harm}-{name}", prepared=half.prepared_directory)
             shutil.copytree(half.run, course.run, symlinks=True)
             shutil.rmtree(RunFolder(course.run).evaluation_folder)  # of the first half's best checkpoint
             harm_it(RunFolder(course.run).checkpoints_folder / newest.name / name)

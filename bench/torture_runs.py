@@ -27,18 +27,19 @@ batching: {{tokens_per_batch: 200, max_length: 40}}
 model:
   {{d_model: 16, heads: 2, encoder_layers: 1, decoder_layers: 1, feed_forward: 32, dropout: 0.1, max_positions: 64}}
 training:
-  {{max_steps: 60, accumulation_steps: 2, learning_rate: 0.01, warmup_steps: 4, log_every: 3, processes: 1,
-    validate_every: 6, validation_sentences: 8, checkpoint_every: 4, keep_checkpoints: 2, early_stopping: 6}}
+  {{max_steps: 72, accumulation_steps: 2, learning_rate: 0.01, warmup_steps: 4, log_every: 3, processes: 1,
+    validate_every: 12, validation_sentences: 8, checkpoint_every: 5, keep_checkpoints: 2, early_stopping: 6}}
 search: {{method: greedy}}
 """
 """Learns to copy words, with dropout, two batches a step, validation, checkpoints and patience: seconds of work."""
 
 PHASES: Final = (
-    ("checkpoint write", r"in (save_checkpoint|_?write_checkpoint|new_folder|mark_best|remove_old_checkpoints)\b"),
+    ("waiting for the processes it launched", r"in launch_agent\b"),
+    ("start of the trainer", r"translator/training/trainer\.py\", line \d+ in (__init__|_restore)\b"),
+    ("checkpoint write", r"translator/training/keeper\.py\", line \d+ in (save|wait|close|_write)\b"),
     ("evaluation", r"in evaluate_run\b"),
     ("validation", r"translator/training/validation\.py|in _validate\b"),
-    ("training", r"translator/training/trainer\.py\", line \d+ in (?!__init__)"),
-    ("start of the trainer", r"translator/training/trainer\.py\", line \d+ in __init__"),
+    ("training", r"translator/training/trainer\.py\", line \d+ in "),
     ("preparation", r"translator/data/handler\.py\", line \d+ in __init__"),
     ("imports", r"importlib"),
     ("end", r"in main\b"),
@@ -94,11 +95,14 @@ class Life:
     def instant(self, chance: random.Random, number: int) -> Instant:
         """Return the instant of blow `number`: of three, one in the whole life, one in training, one in a save.
 
-        Starting takes longer than training here, so instants of the whole life alone would mostly hit imports.
+        Starting takes longer than training here, so instants of the whole life alone would mostly hit imports. Each
+        sitting goes on where one was struck, so a third of the rest is enough to be struck everywhere in the end, and
+        a run is struck several times.
         """
+        then = self.from_training_on / 3
         if number % 3 == 0:
-            return Instant(chance.uniform(0, self.before_training + self.from_training_on))
-        return Instant(chance.uniform(0, self.from_training_on), of_training=True, in_a_save=number % 3 == 2)
+            return Instant(chance.uniform(0, self.before_training + then))
+        return Instant(chance.uniform(0, then), of_training=True, in_a_save=number % 3 == 2)
 
 
 class Sitting:
@@ -150,7 +154,8 @@ class Sitting:
             if due is None and self.training_began is not None:
                 due = self.training_began + instant.seconds
             time.sleep(0.005 if due is None or self.computed < due else 0.0005)
-        phase = self._where()
+        # To be asked where it stands takes longer than a save here.
+        phase = "checkpoint write" if instant.in_a_save else self._where()
         everyone = family(self.process.pid)
         victim = chance.choice(everyone) if blow == signal.SIGKILL and everyone else self.process.pid
         began = time.monotonic()
@@ -164,6 +169,8 @@ class Sitting:
                 self.process.wait()
                 return Death(phase, self.process.returncode, _SOON, all_gone=False)
             time.sleep(0.005)
+        if instant.in_a_save and blow == signal.SIGKILL and not self._is_saving():
+            phase = "training"  # nothing half-written was left
         return Death(phase, self.process.returncode, time.monotonic() - began)
 
     def _look(self) -> None:
@@ -183,7 +190,7 @@ class Sitting:
         with contextlib.suppress(ProcessLookupError):
             self.process.send_signal(signal.SIGUSR1)
         asked, before, size = time.monotonic(), -1, 0
-        while time.monotonic() - asked < 0.5 and (not size or size != before):  # until it has been written to its end
+        while time.monotonic() - asked < 2.0 and (not size or size != before):  # until it has been written to its end
             time.sleep(0.002)
             before, size = size, self._stack.stat().st_size
         stack = self._stack.read_text(encoding="utf-8", errors="replace")
@@ -222,17 +229,24 @@ class Course:
     recipe: Path
     run: Path
     overrides: tuple[str, ...] = ()
+    prepared: Path | None = None
+    """Prepared data of another run; None prepares its own."""
     sittings: int = 0
     tellings: list[Path] = field(default_factory=list)
 
     def start(self, driver: Sequence[str] | None = ()) -> Sitting:
         """Start it, or start it again, with options of `bench.torture_driver`; None is the plain command line."""
-        own = (f"run.directory={self.run}", f"corpus.prepared_directory={self.run.parent}/{self.run.name}-prepared")
+        own = (f"run.directory={self.run}", f"corpus.prepared_directory={self.prepared_directory}")
         sets = [part for override in (*own, *self.overrides) for part in ("--set", override)]
         sitting = Sitting(self.run, self.sittings, driver, ["train", "--config", str(self.recipe), *sets])
         self.sittings += 1
         self.tellings.append(sitting.told)
         return sitting
+
+    @property
+    def prepared_directory(self) -> Path:
+        """Where its prepared data are."""
+        return self.prepared or self.run.with_name(f"{self.run.name}-prepared")
 
     def finish(self, driver: Sequence[str] | None = ()) -> list[str]:
         """Let it come to its end; return what went wrong."""

@@ -121,10 +121,4 @@ def test_a_refusal_lists_all_and_says_what_to_do(tiny: Any) -> None:
     ],
 )
 def test_what_moves_the_batches_is_told_from_what_does_not(tiny: Any, override: str, moves: bool) -> None:
-    assert compare_settings(tiny(), tiny(override)).breaks_data_position == moves
     assert (batch_order(tiny()) != batch_order(tiny(override))) == moves
-
-
-def test_a_best_score_of_another_metric_is_forgotten(tiny: Any) -> None:
-    assert compare_settings(tiny(), tiny("training.best_metric=loss")).forgets_best_score
-    assert not compare_settings(tiny(), tiny("training.early_stopping=3")).forgets_best_score

@@ -1,7 +1,10 @@
 """The README keeps up with the code."""
 
+import json
 import re
 from pathlib import Path
+
+from translator.config import TrainingConfig
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -29,3 +32,10 @@ def test_every_linked_file_is_there() -> None:
         assert (ROOT / link).exists(), link
     for recipe in re.findall(r"`(configs/[^`]+\.yaml)`", README):
         assert (ROOT / recipe).is_file(), recipe
+
+
+def test_every_key_of_training_is_explained_with_its_default() -> None:
+    page = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `([a-z_0-9]+)` \| ([^ |]+) \|", page, flags=re.MULTILINE))
+    defaults = {key: field.default for key, field in TrainingConfig.model_fields.items()}
+    assert rows == {key: value if isinstance(value, str) else json.dumps(value) for key, value in defaults.items()}

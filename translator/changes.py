@@ -23,16 +23,15 @@ class Effect:
     """For a person; empty where there is nothing to say."""
     moves_batches: bool = False
     """Whether the batches of an epoch become others, so that a place among them means nothing any more."""
-    forgets_best: bool = False
-    """Whether the best validation score so far cannot be compared with those to come."""
 
 
 _HARMLESS: Final = Effect("harmless")
 _SCORED: Final = Effect("harmless", "validation scores are not quite comparable with those from before")
 _MACHINE: Final = Effect("harmless", "sums are taken in another order, so the last bits differ from here on")
+_PROCESSES: Final = Effect("harmless", "other noise of dropout is drawn, and the last bits differ, from here on")
 _START: Final = Effect("harmless", "only a new run starts from it; this one goes on from its own weights")
 _STEP: Final = Effect("inexact")
-_BEST: Final = Effect("inexact", "the best score so far is forgotten", forgets_best=True)
+_BEST: Final = Effect("inexact", "the best score so far is forgotten")
 _BATCHES: Final = Effect("inexact", "the present epoch begins again", moves_batches=True)
 _AVERAGE: Final = Effect("inexact", "the weights are averaged otherwise from here on")
 _COSINE: Final = Effect("inexact", "the cosine schedule looks ahead to it")
@@ -71,7 +70,7 @@ _TABLE: Final[tuple[tuple[Effect, str, str], ...]] = (
     (_NETWORK, "model", "positions max_positions tied_embeddings"),
     (_STEP, "model", "dropout attention_dropout feed_forward_dropout"),
     (_HARMLESS, "training", "max_steps max_minutes max_skipped_updates early_stopping"),
-    (_MACHINE, "training", "processes"),
+    (_PROCESSES, "training", "processes"),
     (_START, "training", "initialize_from"),
     (_STEP, "training", "accumulation_steps learning_rate schedule warmup_steps beta1 beta2 weight_decay"),
     (_STEP, "training", "label_smoothing r_drop gradient_clip"),
@@ -122,16 +121,6 @@ class Changes:
     def lines(self) -> list[str]:
         """One for each change, for the log."""
         return [f"changed since the last sitting: {change.line}" for change in self.items]
-
-    @property
-    def breaks_data_position(self) -> bool:
-        """Whether a place among the batches of an epoch, taken before, means nothing any more."""
-        return any(change.effect.moves_batches for change in self.items)
-
-    @property
-    def forgets_best_score(self) -> bool:
-        """Whether the best validation score so far cannot be compared with those to come."""
-        return any(change.effect.forgets_best for change in self.items)
 
     def of_kind(self, kind: Kind) -> list[Change]:
         """Return those whose effect is of `kind`."""

@@ -38,7 +38,7 @@ class StorageError(TranslatorError):
 
 
 class Interrupted(BaseException):
-    """SIGINT or SIGTERM arrived; raised only where work can stop with everything saved.
+    """SIGINT, SIGTERM or SIGHUP arrived; raised only where work can stop with everything saved.
 
     Derives from `BaseException`, as `KeyboardInterrupt` does, so that no handler for ordinary errors swallows it.
     """

@@ -14,7 +14,7 @@ from translator.storage import new_folder, storage_errors, write_bytes, write_js
 
 MARK = "# The settings of this run, as resolved by translator."
 """First line of config.yaml, by which a run folder knows its own."""
-_MACHINE = ("versions", "hardware")
+_MACHINE = ("versions", "hardware", "processes", "threads", "choices")
 """What of a sitting in run.json can change the bits of a result."""
 
 
@@ -175,7 +175,7 @@ class RunFolder:
             f"since the last sitting {key} has changed: {old.get(key)} → {new.get(key)}; the last bits of what is "
             "computed may differ from here on"
             for key in dict.fromkeys([*old, *new])
-            if old.get(key) != new.get(key)
+            if old.get(key) != new.get(key) and not key.startswith("choices.reasons")
         ]
 
     def sittings(self) -> list[dict[str, Any]]:

@@ -20,7 +20,8 @@ from translator.checkpoint import (
     save_checkpoint,
     steps_saved,
 )
-from translator.errors import CheckpointError, InputError
+from translator.errors import CheckpointError, InputError, RunError
+from translator.lock import hold_folder
 
 CPU = torch.device("cpu")
 
@@ -111,3 +112,12 @@ def test_a_run_is_averaged_by_its_own_metric(tiny: Any) -> None:
     )
     with pytest.raises(InputError, match="cannot average the `worst` checkpoints; choose `last` or `best`"):
         average_run(run.path, 1, "worst")
+
+
+def test_a_run_that_is_in_training_is_not_averaged(tiny: Any) -> None:
+    run = untrained_run(tiny())
+    with hold_folder(run.path), pytest.raises(RunError, match="another process is at work in"):
+        average_run(run.path, 1, "last")
+    assert not (run.checkpoints_folder / "averaged").exists()
+    average_run(run.path, 1, "last")
+    assert not (run.path / ".lock").exists()

@@ -33,6 +33,10 @@ def step_of(*batches: list[tuple[int, int]]) -> list[Rows]:
     return [Rows(pairs, numbers) for numbers in np.split(np.arange(ends[-1]), ends[:-1])]
 
 
+def cost_of(share: list[Rows]) -> int:
+    return sum(rows.source_tokens + 2 * rows.target_tokens for rows in share)
+
+
 def numbers_of(share: list[Rows]) -> list[list[int]]:
     return [rows.numbers.tolist() for rows in share]
 
@@ -55,37 +59,56 @@ def test_all_shares_together_are_the_step(batches: list[list[tuple[int, int]]], 
 
 
 @given(batches=STEPS, world=st.integers(1, 7))
-def test_no_piece_is_further_from_an_equal_share_than_its_longest_pair(
+def test_no_share_is_further_from_an_equal_one_than_its_costliest_pair(
+    batches: list[list[tuple[int, int]]], world: int
+) -> None:
+    costs = [cost_of([rows]) for rows in step_of(*[[pair] for batch in batches for pair in batch])]
+    for share in share_step(step_of(*batches), world):
+        assert abs(cost_of(share) - sum(costs) / world) <= max(costs)
+
+
+@given(batches=STEPS, world=st.integers(1, 7))
+def test_each_share_is_the_next_part_of_the_line_in_one_piece_of_each_batch(
     batches: list[list[tuple[int, int]]], world: int
 ) -> None:
     step = step_of(*batches)
     shares = share_step(step, world)
-    for number, batch in enumerate(batches):
-        pieces = [rows for share in shares for rows in share if rows.numbers[0] in step[number].numbers]
-        if number < len(batches) // world * world:
-            assert numbers_of(pieces) == [step[number].numbers.tolist()]
-            continue
-        longest = max(map(sum, batch))
-        sizes = [rows.source_tokens + rows.target_tokens for rows in pieces]
-        assert all(abs(size - sum(map(sum, batch)) / world) <= longest for size in sizes)
+    line = [number for share in shares for piece in numbers_of(share) for number in piece]
+    assert line == list(range(len(line)))
+    owners = {number: place for place, rows in enumerate(step) for number in rows.numbers.tolist()}
+    for share in shares:
+        places = [{owners[number] for number in piece} for piece in numbers_of(share)]
+        assert all(len(one) == 1 for one in places), "a piece is of one batch"
+        assert len(set().union(*places)) == len(places), "a batch gives a process one piece"
+    assert [numbers_of(share) for share in share_step(step, world)] == [numbers_of(share) for share in shares]
 
 
 @given(batches=STEPS)
 def test_one_process_computes_the_batches_as_they_are(batches: list[list[tuple[int, int]]]) -> None:
     step = step_of(*batches)
-    assert share_step(step, 1) == [step]
+    (share,) = share_step(step, 1)
+    assert len(share) == len(step)
+    assert all(ours is whole for ours, whole in zip(share, step, strict=True))
 
 
-def test_whole_batches_go_round_and_the_rest_is_cut() -> None:
+def test_a_batch_is_cut_only_where_a_border_falls() -> None:
     step = step_of(*[[(2, 2)] * 4 for _ in range(5)])
     first, second = share_step(step, 2)
-    assert numbers_of(first) == [[0, 1, 2, 3], [8, 9, 10, 11], [16, 17]]
-    assert numbers_of(second) == [[4, 5, 6, 7], [12, 13, 14, 15], [18, 19]]
+    assert numbers_of(first) == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+    assert numbers_of(second) == [[10, 11], [12, 13, 14, 15], [16, 17, 18, 19]]
 
 
-def test_a_cut_weighs_both_sides() -> None:
-    first, second = share_step(step_of([(1, 30), (30, 1), (10, 11), (10, 10), (10, 11)]), 2)
-    assert numbers_of(first) == [[0, 1]] and numbers_of(second) == [[2, 3, 4]]
+def test_batches_of_equal_cost_stay_whole() -> None:
+    step = step_of(*[[(3, 2)] * 4 for _ in range(6)])
+    for world in (2, 3, 6):
+        assert [len(share) for share in share_step(step, world)] == [6 // world] * world
+
+
+def test_a_target_token_weighs_two() -> None:
+    first, second = share_step(step_of([(1, 8), (10, 1), (9, 1)]), 2)
+    assert numbers_of(first) == [[0]] and numbers_of(second) == [[1, 2]]
+    first, second = share_step(step_of([(8, 1), (1, 10), (1, 9)]), 2)
+    assert numbers_of(first) == [[0, 1]] and numbers_of(second) == [[2]]
 
 
 def test_a_single_row_leaves_the_others_nothing() -> None:

@@ -40,8 +40,11 @@ class SmallRun:
         self.average = MovingAverage(self.model, 0.9) if ema else None
         vocabulary = SimpleNamespace(vocabulary_size=11)
         data: Any = SimpleNamespace(
-            subword=SimpleNamespace(source=vocabulary, target=vocabulary, sha256={"a": "b"}), fingerprint="data"
+            subword=SimpleNamespace(source=vocabulary, target=vocabulary, sha256={"a": "b"}),
+            fingerprint=f"tokens sampled with {self.config.subword.sampling}",
+            token_fingerprint="tokens",
         )
+        self.data = data
         self.keeper = Keeper(
             self.config, RunFolder(folder), data, self.model, self.optimizer, average=self.average, **options
         )

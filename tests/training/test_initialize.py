@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import torch
 from untrained import untrained_run
 
 from translator.changes import compare_settings
-from translator.checkpoint import find_checkpoint, load_checkpoint
+from translator.checkpoint import find_checkpoint, load_checkpoint, save_checkpoint
 from translator.checkpoint.files import _sha256_of_json
 from translator.config import Config
 from translator.data import DataHandler
@@ -76,6 +77,16 @@ def test_a_checkpoint_folder_will_do(tiny: Any, old: RunFolder) -> None:
     folder = old.checkpoints_folder / "last"
     _, weights, _ = start(tiny(f"training.initialize_from={folder}"))
     assert torch.equal(weights[SOURCE_TABLE], weights_of(old)[SOURCE_TABLE])
+
+
+def test_the_moving_average_is_taken_where_there_is_one(tiny: Any, old: RunFolder) -> None:
+    path = find_checkpoint(old.checkpoints_folder, "best")
+    loaded = load_checkpoint(path)
+    average = {name: weight + 1 for name, weight in loaded.model.items()}
+    save_checkpoint(old.checkpoints_folder, replace(loaded.state, average={"updates": 3}), loaded.model, {}, average)
+    _, weights, lines = start(tiny(f"training.initialize_from={old.path}"))
+    assert all(torch.equal(weight, average[name]) for name, weight in weights.items())
+    assert lines[0] == f"starting from the moving average of the weights of {path}"
 
 
 def test_pieces_are_found_by_their_text_in_another_vocabulary(tiny: Any, old: RunFolder) -> None:

@@ -11,8 +11,11 @@ from checkpoint.small_checkpoints import damage, named
 from tiny_runs import assert_same_bits
 from training.small_keeper import SmallRun
 
-from translator.checkpoint import read_state, step_folder, steps_saved
-from translator.errors import CheckpointError, RunError, StorageError
+from translator.checkpoint import load_checkpoint, read_state, step_folder, steps_saved
+from translator.data import DataPosition
+from translator.errors import RunError, StorageError
+
+SAMPLED = "subword={model_type: unigram, sampling: 0.1}"
 
 
 @pytest.fixture(autouse=True)
@@ -147,9 +150,87 @@ def test_a_swap_that_a_signal_broke_off_is_not_saved(tmp_path: Path) -> None:
     assert_same_bits(again.tensors(), raw)
 
 
-def test_a_run_that_had_no_moving_average_is_told(tmp_path: Path) -> None:
+def test_a_moving_average_that_is_switched_on_begins_with_the_raw_weights(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     run = SmallRun(tmp_path, ema=False)
+    for _ in range(3):
+        run.step()
+    run.save()
+    raw = run.tensors()
+    run.step()
+    again = SmallRun(tmp_path)
+    with caplog.at_level(logging.INFO):
+        assert again.restore()
+    assert "the moving average begins with the weights of step-000003, which has none" in caplog.text
+    assert again.average is not None
+    assert again.average.state == {"updates": 0}
+    assert_same_bits(again.average.weights(), {name: raw[name] for name in again.average.weights()})
+    again.step()
+    assert_same_bits(dict(again.model.state_dict()), dict(run.model.state_dict()))
+    again.save()
+    caplog.clear()
+    assert SmallRun(tmp_path).restore()
+    assert "the moving average begins" not in caplog.text
+
+
+def test_a_moving_average_that_is_switched_off_is_ignored(tmp_path: Path) -> None:
+    run = SmallRun(tmp_path)
     run.step()
     run.save()
-    with pytest.raises(CheckpointError, match="step-000001 lacks what training needs"):
-        SmallRun(tmp_path).restore()
+    run.step()
+    again = SmallRun(tmp_path, ema=False)
+    assert again.restore()
+    again.step()
+    assert_same_bits(dict(again.model.state_dict()), dict(run.model.state_dict()))
+    again.save()
+    assert not load_checkpoint(step_folder(again.folder, 2)).average
+
+
+@pytest.mark.parametrize(
+    ("changed", "batch"),
+    [("training.learning_rate=0.5", 3), ("batching.tokens_per_batch=99", 0), ("run.seed=2", 0), (SAMPLED, 0)],
+)
+def test_a_place_in_the_data_means_nothing_among_other_batches(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, changed: str, batch: int
+) -> None:
+    run = SmallRun(tmp_path)
+    for _ in range(3):
+        run.step()
+    run.position = DataPosition(2, 3)
+    run.save()
+    again = SmallRun(tmp_path, changed)
+    with caplog.at_level(logging.INFO):
+        assert again.restore()
+    assert again.position == DataPosition(2, batch)
+    assert caplog.text.count("the present epoch begins again") == (batch == 0)
+    again.step()
+    again.position = DataPosition(2, 1)
+    again.save()
+    third = SmallRun(tmp_path, changed)
+    third.restore()
+    assert third.position == DataPosition(2, 1), "the new place is one among the new batches"
+
+
+def test_a_checkpoint_from_before_batches_had_a_fingerprint_keeps_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = SmallRun(tmp_path)
+    run.step()
+    with monkeypatch.context() as patch:
+        patch.setattr(run.keeper, "_batch_order", "")
+        run.save()
+    again = SmallRun(tmp_path, "run.seed=2")
+    again.restore()
+    assert again.position == DataPosition(0, 1)
+
+
+def test_other_text_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = SmallRun(tmp_path)
+    run.step()
+    run.save()
+    again = SmallRun(tmp_path)
+    monkeypatch.setattr(again.data, "fingerprint", "others")
+    monkeypatch.setattr(again.data, "token_fingerprint", "others")
+    with pytest.raises(RunError, match="the corpus or its preparation has changed"):
+        again.restore()

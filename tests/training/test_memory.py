@@ -146,8 +146,8 @@ def test_the_log_says_so_ten_times(caplog: pytest.LogCaptureFixture) -> None:
         step = Step(1, 6, backward=False)
         halving([PLACE(BATCHES[0])], step.compute, step.discard)
     assert halving.halved == 12 and len(caplog.messages) == 10
-    assert "2 pairs of 5 and 5 tokens" in caplog.messages[0] and "memory/halved_batches" not in caplog.messages[0]
-    assert "memory/halved_batches" in caplog.messages[-1]
+    assert "2 pairs of 5 and 5 tokens" in caplog.messages[0] and "train/halved_batches" not in caplog.messages[0]
+    assert "train/halved_batches" in caplog.messages[-1]
 
 
 @pytest.mark.parametrize(

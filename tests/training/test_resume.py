@@ -10,15 +10,28 @@ import torch
 from tiny_runs import assert_same_bits, final, run
 
 from translator.checkpoint import find_checkpoint, load_checkpoint, steps_saved
+from translator.config import Config
 from translator.data import DataHandler, DataPosition
 from translator.errors import CheckpointError, Interrupted, RunError
 from translator.run_folder import RunFolder
-from translator.signals import stop_on_signals
+from translator.signals import StopRequest, stop_on_signals
 from translator.training.breakdown import Means
 from translator.training.keeper import Keeper
-from translator.training.run import train_run
+from translator.training.run import TrainingOutcome, train_run
 from translator.training.step import take_step
 from translator.training.validation import Validator
+
+UNIGRAM = ("subword.model_type=unigram", "subword.vocabulary_size=40", "subword.byte_fallback=false")
+
+
+def final_average(config: Config) -> dict[str, torch.Tensor]:
+    path = find_checkpoint(RunFolder(Path(config.run.directory)).checkpoints_folder, "last")
+    return load_checkpoint(path).average
+
+
+def changed(config: Config) -> TrainingOutcome:
+    """Train with changed settings, which is asked for."""
+    return train_run(config, StopRequest(), allow_changed=True)
 
 
 def stop_at_step(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
@@ -48,6 +61,22 @@ def test_resumed_equals_uninterrupted(tiny: Any, monkeypatch: pytest.MonkeyPatch
     assert_same_bits(final(halved), final(whole))
 
 
+def test_resumed_equals_uninterrupted_with_a_moving_average(
+    tiny: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    whole, halved = (tiny(f"run.directory={tmp_path}/{name}", "training.ema_decay=0.9") for name in ("whole", "halved"))
+    run(whole)
+    with monkeypatch.context() as patch:
+        stop_at_step(patch, 7)
+        with pytest.raises(Interrupted), stop_on_signals() as stop:
+            train_run(halved, stop)
+    run(halved)
+    assert_same_bits(final(halved), final(whole))
+    average = final_average(whole)
+    assert_same_bits(final_average(halved), average)
+    assert any(not torch.equal(weight, average[name]) for name, weight in final(whole).items())
+
+
 @pytest.mark.parametrize(("at_the_border", "ahead"), [(False, True), (True, False)])
 def test_resumed_equals_uninterrupted_with_sampled_pieces(
     tiny: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, at_the_border: bool, ahead: bool
@@ -55,7 +84,7 @@ def test_resumed_equals_uninterrupted_with_sampled_pieces(
     if ahead:
         monkeypatch.setattr("translator.data.epoch_stores._WORTH_A_PROCESS", 0)
     sampled = (
-        *("subword.model_type=unigram", "subword.vocabulary_size=40", "subword.byte_fallback=false"),
+        *UNIGRAM,
         *("subword.sampling=0.3", "batching.tokens_per_batch=300"),
     )
     whole = tiny(f"run.directory={tmp_path}/whole", *sampled)
@@ -78,11 +107,66 @@ def test_resumed_equals_uninterrupted_with_sampled_pieces(
     assert_same_bits(final(halved), final(whole))
 
 
-def test_another_strength_of_sampling_is_another_run(tiny: Any, tmp_path: Path) -> None:
-    unigram = ("subword.model_type=unigram", "subword.vocabulary_size=40", "subword.byte_fallback=false")
-    run(tiny(*unigram, "subword.sampling=0.3"))
-    with pytest.raises(RunError, match=r"subword\.sampling: 0\.3 → 0\.2"):
-        run(tiny(*unigram, "subword.sampling=0.2"))
+@pytest.mark.parametrize("strength", [0.2, 0.0])
+def test_another_strength_of_sampling_is_taken_only_when_asked_for(
+    tiny: Any, caplog: pytest.LogCaptureFixture, strength: float
+) -> None:
+    run(tiny(*UNIGRAM, "subword.sampling=0.3"))
+    longer = tiny(*UNIGRAM, f"subword.sampling={strength}", "training.max_steps=14")
+    with pytest.raises(RunError, match=rf"subword\.sampling: 0\.3 → {strength}"):
+        run(longer)
+    assert changed(longer).progress.step == 14
+    assert "the present epoch begins again" in caplog.text
+
+
+def test_a_changed_learning_rate_is_taken_only_when_asked_for(tiny: Any, tmp_path: Path) -> None:
+    same = tiny(f"run.directory={tmp_path}/same", "training.max_steps=14")
+    for config in (tiny(), tiny(f"run.directory={tmp_path}/same")):
+        run(config)
+    other = tiny("training.max_steps=14", "training.learning_rate=0.002")
+    with pytest.raises(RunError, match=r"only with --allow-changed:\n  training\.learning_rate: 0\.0007 → 0\.002"):
+        run(other)
+    folder = RunFolder(tmp_path / "run")
+    assert folder.config() == tiny()
+    outcome = changed(other)
+    assert outcome.progress.step == 14
+    assert folder.config() == other
+    rate = {"old": 0.0007, "new": 0.002}
+    assert folder.sittings()[-1]["changed"]["training.learning_rate"] == rate
+    assert "training.learning_rate: 0.0007 → 0.002" in folder.log_file.read_text(encoding="utf-8")
+    run(same)
+    assert any(not torch.equal(weight, final(same)[name]) for name, weight in final(other).items())
+
+
+def test_a_kill_after_settings_have_changed_does_not_mix_two_orders_of_batches(
+    tiny: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The new settings are written down by then, so nothing has changed; but the checkpoint is from before."""
+    for name in ("whole", "halved"):
+        run(tiny(f"run.directory={tmp_path}/{name}", "training.max_steps=7"))
+    whole, halved = (
+        tiny(f"run.directory={tmp_path}/{name}", "batching.tokens_per_batch=150") for name in ("whole", "halved")
+    )
+    changed(whole)
+    with monkeypatch.context() as patch:
+        patch.setattr("translator.training.engine.take_step", lambda *_: (_ for _ in ()).throw(RuntimeError("killed")))
+        with pytest.raises(RuntimeError, match="killed"):
+            changed(halved)
+    caplog.clear()
+    run(halved)
+    assert "the present epoch begins again" in caplog.text
+    assert_same_bits(final(halved), final(whole))
+
+
+def test_a_moving_average_may_be_switched_on_and_off(tiny: Any, caplog: pytest.LogCaptureFixture) -> None:
+    run(tiny())
+    averaged = tiny("training.ema_decay=0.9", "training.max_steps=14")
+    changed(averaged)
+    assert "the moving average begins with the weights of step-000012" in caplog.text
+    assert final_average(averaged).keys() == final(averaged).keys()
+    plain = tiny("training.max_steps=16")
+    changed(plain)
+    assert not final_average(plain)
 
 
 def test_a_stop_during_validation_saves_and_the_validation_is_made_up(

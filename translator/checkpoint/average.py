@@ -13,6 +13,7 @@ from translator.checkpoint.names import AVERAGED, step_folder, steps_saved
 from translator.checkpoint.retention import ranked_steps
 from translator.checkpoint.state import CheckpointState
 from translator.errors import CheckpointError, InputError
+from translator.lock import hold_folder
 from translator.run_folder import RunFolder
 
 Choice = Literal["last", "best"]
@@ -23,7 +24,7 @@ def average_run(run_folder: Path | str, count: int, which: str) -> str:
 
     Raises:
         InputError: `count` or `which` makes no sense.
-        RunError: there is no run in the folder.
+        RunError: there is no run in the folder, or another process is at work in it.
         CheckpointError: there are fewer checkpoints than asked for, or one is damaged or of another model.
         StorageError: the disk is full or the folder cannot be written.
     """
@@ -32,8 +33,9 @@ def average_run(run_folder: Path | str, count: int, which: str) -> str:
     chosen: Choice = "last" if which == "last" else "best"
     run = RunFolder.open(run_folder)
     lower_is_better = run.config().training.best_metric == "loss"
-    path = average_checkpoints(run.checkpoints_folder, count, chosen, lower_is_better=lower_is_better)
-    steps = ", ".join(str(step) for step in load_weights(path)[0].averaged_steps)
+    with hold_folder(run.path):  # a training would delete checkpoints while they are read
+        path = average_checkpoints(run.checkpoints_folder, count, chosen, lower_is_better=lower_is_better)
+        steps = ", ".join(str(step) for step in load_weights(path)[0].averaged_steps)
     return f"{path}: the mean of the weights of steps {steps}; use it with --checkpoint averaged"
 
 

@@ -59,6 +59,7 @@ def write_checkpoint(path: Path, state: CheckpointState, files: Mapping[str, Map
                 save_file(held, beside / name)
             except SafetensorError as error:  # it wraps the system's own error into text
                 raise OSError(_error_number(str(error)), str(error)) from error
+            (beside / name).chmod(0o644)  # safetensors gives 0600; others may read a run folder too
             digests[name] = _sha256_of_tensors(beside / name, held)
             sizes[name] = (beside / name).stat().st_size
         body = {"format": FORMAT, "sha256": digests, "bytes": sizes, "state": asdict(state)}

@@ -32,10 +32,15 @@ def intact_states(folder: Path) -> dict[int, CheckpointState]:
 
 
 def ranked_steps(folder: Path, *, lower_is_better: bool) -> list[int]:
-    """Return the steps of the checkpoints in `folder` that have a score, the best first; of equals the oldest."""
+    """Return the steps of the checkpoints in `folder` that have a score, the best first; of equals the oldest.
+
+    The newest score says what metric counts: others cannot be compared with it.
+    """
     sign = 1.0 if lower_is_better else -1.0
-    scores = {step: state.score for step, state in intact_states(folder).items()}
-    return [step for _, step in sorted((sign * score, step) for step, score in scores.items() if score is not None)]
+    scored = {step: state for step, state in intact_states(folder).items() if state.score is not None}
+    metrics = {step: state.progress.get("best_metric", "") for step, state in scored.items()}
+    counts = [step for step in scored if metrics[step] == metrics[max(scored)]]
+    return sorted(counts, key=lambda step: (sign * (scored[step].score or 0.0), step))
 
 
 def remove_old_checkpoints(

@@ -22,7 +22,11 @@ class CheckpointState:
     subword: dict[str, str]
     """SHA-256 of each subword model by file name."""
     data: str = ""
-    """Fingerprint of the prepared data."""
+    """Fingerprint of the prepared data, the strength of subword sampling included."""
+    tokens: str = ""
+    """Fingerprint of the prepared data without it; empty in checkpoints from before it was kept."""
+    batch_order: str = ""
+    """Fingerprint of the settings under which `position` is a place; empty in checkpoints from before it was kept."""
     normalizer_version: int = NORMALIZER_VERSION
     normalization: dict[str, Any] = field(default_factory=dict)
     """The section of the configuration: which rules of the normalizer the text went through."""

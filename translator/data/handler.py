@@ -59,6 +59,7 @@ class DataHandler:
             self._stores, self.token_folder, self.fingerprint = open_tokens(
                 self.corpus, self.subword, config.corpus.normalization, prepared
             )
+        self.token_fingerprint = self.fingerprint  # of the text alone, however strongly it is sampled
         self._sampler: EpochSampler | None = None
         if config.subword.sampling:
             self._sampler = EpochSampler(self.corpus, self.subword_folder, config.subword.sampling, config.run.seed)

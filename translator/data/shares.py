@@ -1,16 +1,20 @@
-"""Which part of a step each process computes: whole batches in turn, and what is left over cut by rows.
+"""Which part of a step each process computes: all its rows in a line, cut into parts of about equal cost.
 
-A step is the same batches on any number of processes. Everybody knows the lengths of all its pairs, so everybody works
-out every share without asking, and reads only the rows of its own.
+A batch is cut only where a border falls. A step is the same batches on any number of processes. Everybody knows the
+lengths of all its pairs, so everybody works out every share without asking, and reads only the rows of its own.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from translator.data.batching import Numbers
 from translator.data.pair_store import Pairs
+
+_TARGET_WEIGHT: Final = 2
+"""What a target token costs beside a source token, about: cross-attention and the output come on top."""
 
 
 @dataclass(frozen=True)
@@ -41,28 +45,25 @@ class Rows:
 def share_step(batches: Sequence[Rows], world: int) -> list[list[Rows]]:
     """Return what each of `world` processes computes of a step: together the rows of `batches`, each once.
 
-    As many batches as can be dealt out evenly go round whole; each of the others is cut into one piece a process. A
-    batch of few rows gives some processes nothing.
+    A process computes neighbouring rows, in one piece of each batch that it has rows of; a batch that is not cut is
+    passed on as it is. Neighbours are alike in length, so the pieces of a batch have no more padding than the batch.
+    Where rows are few, or one is long, some processes get nothing.
     """
-    whole = len(batches) // world * world
-    shares = [list(batches[rank:whole:world]) for rank in range(world)]
-    for batch in batches[whole:]:
-        for share, piece in zip(shares, _pieces(batch, world), strict=True):
-            if len(piece.numbers):
-                share.append(piece)
+    costs = [_costs(batch) for batch in batches]
+    line = np.concatenate(costs)
+    middles = 2 * np.cumsum(line) - line  # everything doubled, and in whole numbers: every machine cuts at the same row
+    owners = middles * world // (2 * int(line.sum()))
+    shares: list[list[Rows]] = [[] for _ in range(world)]
+    ends = np.cumsum([len(one) for one in costs])
+    for batch, owner in zip(batches, np.split(owners, ends[:-1]), strict=True):
+        cuts = np.flatnonzero(np.diff(owner)) + 1
+        pieces = [Rows(batch.pairs, numbers) for numbers in np.split(batch.numbers, cuts)] if len(cuts) else [batch]
+        for piece, rank in zip(pieces, owner[[0, *cuts]], strict=True):
+            shares[rank].append(piece)
     return shares
 
 
-def _pieces(batch: Rows, count: int) -> list[Rows]:
-    """Cut a batch into `count` runs of neighbouring rows with about as many tokens each, both sides counted.
-
-    Neighbours are alike in length, so the pieces together have no more padding than the batch had.
-    """
-    tokens = batch.pairs.source_lengths[batch.numbers].astype(np.int64) + batch.pairs.target_lengths[batch.numbers]
-    before = np.concatenate(([0], np.cumsum(tokens)))  # tokens before each place where it can be cut
-    wanted = np.arange(1, count) * before[-1]
-    # In whole numbers (everything times `count`), so that every machine cuts at the same row.
-    after = np.clip(np.searchsorted(before * count, wanted), 1, len(tokens))
-    nearer_before = wanted - before[after - 1] * count < before[after] * count - wanted
-    cuts = np.where(nearer_before, after - 1, after)
-    return [Rows(batch.pairs, numbers) for numbers in np.split(batch.numbers, cuts)]
+def _costs(batch: Rows) -> Numbers:
+    """Return (B,) about how much work each row is, in source tokens."""
+    source = batch.pairs.source_lengths[batch.numbers].astype(np.int64)
+    return source + _TARGET_WEIGHT * batch.pairs.target_lengths[batch.numbers].astype(np.int64)

@@ -144,4 +144,7 @@ def set_up(config: Config, device: torch.device, ranks: Ranks) -> Choices:
     use_threads(threads_for(config.run.threads, int(os.environ.get("LOCAL_WORLD_SIZE", ranks.world))))
     torch.set_float32_matmul_precision(config.training.matmul_precision)
     seed_everything(config.run.seed)
-    return choose(device, config.training)
+    choices = choose(device, config.training)
+    processes, why = choose_processes(config)
+    choices.reasons["training.processes"] = f"{ranks.world} ({why if ranks.world == processes else 'as launched'})"
+    return choices

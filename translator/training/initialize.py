@@ -11,7 +11,7 @@ from typing import Final
 
 from torch import Tensor
 
-from translator.checkpoint import STATE_FILE, CheckpointState, find_checkpoint, load_checkpoint
+from translator.checkpoint import STATE_FILE, CheckpointState, find_checkpoint, load_weights
 from translator.config import Config
 from translator.corpus.normalize import NORMALIZER_VERSION
 from translator.errors import CheckpointError, RunError, SubwordError
@@ -54,8 +54,9 @@ def initial_checkpoint(config: Config) -> Path:
 def initialize(model: Transformer, subword: SubwordPair, config: Config) -> list[str]:
     """Load the weights that `training.initialize_from` names into `model`, as far as they fit; return the account.
 
-    A weight of the same name and shape is taken. Rows of embeddings and output head go by the text of their pieces
-    where the subword models are others, if the models of that run are at hand.
+    The weights are those that translate: the moving average of a checkpoint where it has one. One of the same name and
+    shape is taken. Rows of embeddings and output head go by the text of their pieces where the subword models are
+    others, if the models of that run are at hand.
 
     Args:
         model: of a new run, in its initial state.
@@ -67,12 +68,13 @@ def initialize(model: Transformer, subword: SubwordPair, config: Config) -> list
         CheckpointError: the checkpoint is damaged, or nothing of it fits.
     """
     path = initial_checkpoint(config)
-    loaded = load_checkpoint(path, with_training=False)
-    old, own = loaded.model, model.state_dict()
-    lines = [f"starting from the weights of {path}", *_cautions(loaded.state, config)]
+    state, old = load_weights(path)
+    own = model.state_dict()
+    kind = "moving average of the weights" if state.average else "weights"
+    lines = [f"starting from the {kind} of {path}", *_cautions(state, config)]
     taken = _take_alike(own, old)
     lines += _account(own, old, taken)
-    vocabularies = _Vocabularies(path, loaded.state, subword)
+    vocabularies = _Vocabularies(path, state, subword)
     for name, title in _TABLES.items():
         if name in own:
             rows, line = _take_rows(name, own[name], old, vocabularies)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
+from translator.changes import batch_order
 from translator.checkpoint import (
     BackgroundWriter,
     CheckpointState,
@@ -74,6 +75,7 @@ class Keeper:
         self._model = model
         self._optimizer = optimizer
         self._average = average
+        self._batch_order = batch_order(config)
         self._writes = writes
         self._writer = BackgroundWriter() if background and writes else None
         self._copies: dict[str, dict[str, Tensor]] = {}
@@ -132,6 +134,8 @@ class Keeper:
 
         A damaged one is passed over with a warning and set aside under another name.
 
+        Where settings have changed that decide which batches an epoch is made of, the epoch begins again.
+
         Returns:
             Where training goes on; None if the run has no checkpoint yet.
 
@@ -149,7 +153,9 @@ class Keeper:
         path, loaded = found
         state = loaded.state
         check_normalizer(state, path)  # before the data: theirs would differ too, and say less
-        if state.data != self._data.fingerprint or state.subword != self._data.subword.sha256:
+        same_batches = state.data == self._data.fingerprint
+        same_text = same_batches or self._data.token_fingerprint in (state.tokens, state.data)
+        if not same_text or state.subword != self._data.subword.sha256:
             raise RunError(
                 f"the corpus or its preparation has changed since {path} was written, so the run cannot go on with it; "
                 "restore the corpus files, or train into another folder (run.directory=runs/OTHER)"
@@ -162,9 +168,16 @@ class Keeper:
             raise CheckpointError(
                 f"{path} lacks what training needs ({error!r}); delete it to go on from the checkpoint before it"
             ) from error
+        same_batches &= state.batch_order in ("", self._batch_order)
+        if not same_batches:
+            position = DataPosition(position.epoch, 0)
         if self._writes:
             repair(self._folder, state.step, lower_is_better=self._lower_is_better)
             LOGGER.info("resuming from %s", path)
+            if not same_batches:
+                LOGGER.info("the present epoch begins again: its batches are others than they were at that checkpoint")
+            if self._average is not None and not loaded.average:
+                LOGGER.info("the moving average begins with the weights of %s, which has none", path.name)
         return progress, position
 
     def _state(self, progress: TrainingProgress, position: DataPosition) -> CheckpointState:
@@ -178,6 +191,8 @@ class Keeper:
             target_vocabulary=self._data.subword.target.vocabulary_size,
             subword=self._data.subword.sha256,
             data=self._data.fingerprint,
+            tokens=self._data.token_fingerprint,
+            batch_order=self._batch_order,
             normalization=self._config.corpus.normalization.model_dump(mode="json"),
             position=position.state_dict(),
             progress=progress.to_json(),
@@ -204,8 +219,10 @@ class Keeper:
         """Put back optimizer, generators and moving average."""
         restore_optimizer(self._optimizer, loaded.training)
         restore_random(loaded.training, loaded.state.random)
-        if self._average is not None:
+        if self._average is not None and loaded.average:
             self._average.restore(loaded.average, loaded.state.average)
+        elif self._average is not None:  # switched on since
+            self._average.restore(self._model.state_dict(), {"updates": 0})
 
 
 def _finite(model: Transformer) -> bool:

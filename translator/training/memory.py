@@ -108,7 +108,7 @@ class Halving:
             LOGGER.warning(
                 f"out of memory on a batch of {_shape(batch)}: computed as {_shape(halves[0])} and {_shape(halves[1])} "
                 "instead, with the same gradient; if this happens often, lower batching.tokens_per_batch"
-                + ("; from now on this is only counted, as memory/halved_batches" if self.halved == _TOLD else "")
+                + ("; from now on this is only counted, as train/halved_batches" if self.halved == _TOLD else "")
             )
 
     def _too_long(self, batch: Batch, complaint: str) -> RunError:

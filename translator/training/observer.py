@@ -176,5 +176,7 @@ class Observer:
         self._monitor.validation(validation, step)
         if source is not None:
             self._monitor.attention(translator, source, step)
-        shown = "  ".join(f"{name} {value:.2f}" for name, value in validation.scores.items())
+        shown = "  ".join(
+            f"{name} {value:{'.2f' if value < 1e6 else '.3g'}}" for name, value in validation.scores.items()
+        )
         LOGGER.info("step %d: validation %s%s", step, shown, "  (best so far)" if better else "")

@@ -8,9 +8,6 @@ import arabic_reshaper
 import numpy as np
 import numpy.typing as npt
 from bidi.algorithm import get_display  # the other one, `bidi.get_display`, mirrors no brackets
-from matplotlib import font_manager
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 
 from translator.special_tokens import SPECIAL_TOKENS
 
@@ -41,6 +38,9 @@ def attention_figure(
         target_pieces: T pieces of the Persian side.
         weights: (T, S) share of attention that each target piece gives to each source piece, in [0, 1].
     """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # slow to import, and only pictures need it
+    from matplotlib.figure import Figure
+
     rows, columns = weights.shape
     assert (rows, columns) == (len(target_pieces), len(source_pieces)), (
         "one row per target piece, one column per source"
@@ -119,4 +119,6 @@ def _drawn(text: str, right_to_left: bool) -> str:
 
 def _glyphs() -> Collection[int]:
     """Return the characters that the font can draw; matplotlib keeps the font in memory."""
+    from matplotlib import font_manager
+
     return font_manager.get_font(font_manager.findfont(FONT)).get_charmap()

@@ -58,7 +58,7 @@ def train_run(config: Config, stop: StopRequest, allow_changed: bool = False) ->
 
     Raises:
         TranslatorError: a mistake in the configuration, the corpus or the run folder.
-        Interrupted: SIGINT or SIGTERM arrived; a later call goes on.
+        Interrupted: SIGINT, SIGTERM or SIGHUP arrived; a later call goes on.
     """
     chosen = choose_device(config.run.device)  # a missing GPU is better known before the preparation
     run = RunFolder(Path(config.run.directory))

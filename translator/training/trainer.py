@@ -116,7 +116,7 @@ class Trainer:
         """Train to the end that the configuration sets.
 
         Raises:
-            Interrupted: SIGINT or SIGTERM arrived; everything is saved, and the same call later goes on.
+            Interrupted: SIGINT, SIGTERM or SIGHUP arrived; everything is saved, and the same call later goes on.
             RunError: too many updates in a row were skipped, or another process was lost; the last good checkpoint is
                 untouched.
             StorageError: a checkpoint could not be written; the last good one is untouched.

@@ -49,7 +49,17 @@ def weights(recipe: Path, run: Path) -> dict[str, torch.Tensor]:
 def assert_close(ours: dict[str, torch.Tensor], expected: dict[str, torch.Tensor]) -> None:
     assert ours.keys() == expected.keys()
     for key, tensor in expected.items():
-        torch.testing.assert_close(ours[key], tensor, rtol=1e-3, atol=1e-4)
+        torch.testing.assert_close(
+            what_matters(key, ours[key]), what_matters(key, tensor), rtol=1e-3, atol=1e-4, msg=key
+        )
+
+
+def what_matters(key: str, weight: torch.Tensor) -> torch.Tensor:
+    """Leave out the bias of attention's keys: no softmax sees it, and Adam blows up what its gradient has of rounding."""
+    if key.endswith("query_key_value.bias"):
+        query, _, value = weight.chunk(3)
+        return torch.cat((query, value))
+    return weight.chunk(2)[1] if key.endswith("key_value.bias") else weight
 
 
 def test_two_processes_make_the_run_of_one_and_another_number_goes_on(recipe: Path, tmp_path: Path) -> None:
