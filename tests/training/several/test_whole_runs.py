@@ -55,7 +55,7 @@ def assert_close(ours: dict[str, torch.Tensor], expected: dict[str, torch.Tensor
 
 
 def what_matters(key: str, weight: torch.Tensor) -> torch.Tensor:
-    """Leave out the bias of attention's keys: no softmax sees it, and Adam blows up what its gradient has of rounding."""
+    """Leave out the bias of attention's keys: no softmax sees it, and Adam blows up its gradient, mere rounding."""
     if key.endswith("query_key_value.bias"):
         query, _, value = weight.chunk(3)
         return torch.cat((query, value))
