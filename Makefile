@@ -14,7 +14,7 @@ TEXT   ?=
 NPROC  ?=
 OF     ?= last
 COUNT  ?= 5
-KILLS  ?= 25
+KILLS  ?=
 PORT   ?= 6006
 DATASET ?=
 INPUTS ?= 200000
@@ -123,8 +123,8 @@ scaling: install  ## simulate how evenly up to 64 processes are loaded, and meas
 	'$(BIN)/python' -m bench.scaling simulate
 	'$(BIN)/python' -m bench.scaling measure
 
-torture: install-dev  ## kill training at KILLS=25 instants a scenario, and in every other way, and compare the bits
-	'$(BIN)/python' -m bench.torture --kills $(KILLS)
+torture: install-dev  ## kill training at 25 instants a scenario (KILLS=N), and in every other way, and compare the bits
+	'$(BIN)/python' -m bench.torture $(if $(KILLS),--kills $(KILLS))
 
 fuzz: install-dev  ## read INPUTS=200000 broken corpora and look for tracebacks and misaligned pairs
 	'$(BIN)/python' -m bench.fuzz --inputs $(INPUTS)

@@ -194,10 +194,11 @@ def jump_the_clock(work: Workshop) -> None:
 
 def in_short(work: Workshop) -> None:
     """One run killed inside a save, then at random instants: what is tested with every change."""
-    short = ("training.max_steps=18",)
+    short = ("training.max_steps=16", "training.validate_every=16")
     whole, life = work.whole(short)
     course = work.course("short", short)
-    fault = ("--under", str(course.run / "checkpoints"), "--die-at", str(work.chance.randint(1, 80)))
+    # Not in the first save: it is to leave a checkpoint behind to go on from.
+    fault = ("--under", str(course.run / "checkpoints"), "--die-at", str(work.chance.randint(30, 80)))
     if (code := course.start(fault).wait()) != -signal.SIGKILL:
         work.failures += [f"exit code {code} where a kill in a save was due", *course.complaints(code)]
     work.where["checkpoint write"] += 1

@@ -5,9 +5,11 @@ from pathlib import Path
 from bench.torture import in_short, play
 
 KILLS = 3
+"""At random instants: of the whole life of a process, of training, and of a save."""
 
 
-def test_killed_in_a_save_and_at_random_instants(tmp_path: Path) -> None:
+def test_killed_in_an_operation_on_files_and_at_random_instants(tmp_path: Path) -> None:
     work = play("short", tmp_path / "short", seed=1, kills=KILLS, scenario=in_short)
     assert work.failures == []
-    assert sum(work.where.values()) >= 2
+    assert work.where["checkpoint write"] >= 1
+    assert sum(work.where.values()) >= 3  # a process that was quick may have ended before its blow
