@@ -12,6 +12,7 @@ from typing import Any
 from translator.config import Config
 from translator.errors import RunError
 from translator.training.choices import choose_processes
+from translator.training.launch import large_pages
 
 OURS = "translator"
 
@@ -28,6 +29,7 @@ class Contestant:
         ranks: list[dict[str, str]] = [{}]
         if count > 1:
             meeting = {"MASTER_ADDR": "localhost", "MASTER_PORT": str(_free_port()), "WORLD_SIZE": str(count)}
+            meeting |= large_pages()
             ranks = [meeting | {"RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(count)]
         arguments = [sys.executable, "-m", "bench.contest", name, config.model_dump_json()]
         self._processes = [

@@ -74,6 +74,7 @@ def launch(
     stopped_by: int | None = None
     with tempfile.TemporaryDirectory(prefix="translator-") as folder:
         environment = {
+            **large_pages(),
             "OMP_NUM_THREADS": str(threads or max(1, available_cores() // processes)),
             "TORCH_ELASTIC_SHUTDOWN_TIMEOUT": str(_TO_SAVE),
             _FAILURES: folder,
@@ -101,6 +102,15 @@ def launch(
                 stopped_by = int(error.sigval)
         told = _told(Path(folder))
     return _judge(failures, told, stopped_by, processes)
+
+
+def large_pages() -> dict[str, str]:
+    """Return the environment in which the C library takes memory in large pages, where the system offers them.
+
+    A step walks through gigabytes, and finds them faster so. Only a process that begins in it heeds it (glibc 2.35).
+    """
+    already = os.environ.get("GLIBC_TUNABLES", "")
+    return {"GLIBC_TUNABLES": ":".join(filter(None, (already, "glibc.malloc.hugetlb=1")))}
 
 
 def _judge(failures: Sequence[tuple[int, int]], told: Sequence[str], stopped_by: int | None, processes: int) -> int:
