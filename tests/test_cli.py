@@ -320,3 +320,11 @@ def test_help_and_version_are_quick_to_say(capsys: pytest.CaptureFixture[str]) -
 def test_help_does_not_load_torch() -> None:
     code = "import sys; from translator.cli import _parser; _parser(); assert 'torch' not in sys.modules"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_closed_streams_are_no_bug(tmp_path: Path) -> None:
+    """Some service managers start programs so."""
+    for closing in ("2>&-", ">&-"):
+        command = f"{shlex.quote(sys.executable)} -m translator runs {shlex.quote(str(tmp_path))} {closing}"
+        done = subprocess.run(["sh", "-c", command], capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr

@@ -155,3 +155,14 @@ def test_what_killed_processes_left_is_cleared_by_whoever_comes_next(tmp_path: P
         assert beside.exists()
         assert (tmp_path / ".living.partial").exists()  # its process is alive
     assert sorted(path.name for path in tmp_path.iterdir()) == ["living", "other"]
+
+
+def test_a_folder_in_the_place_of_a_link_is_set_aside(tmp_path: Path) -> None:
+    """A copy that follows links has made it."""
+    (tmp_path / "one").mkdir()
+    (tmp_path / "best").mkdir()
+    (tmp_path / "best" / "file").write_text("kept", encoding="utf-8")
+    replace_link(tmp_path / "best", "one")
+    assert (tmp_path / "best").resolve() == tmp_path / "one"
+    [aside] = tmp_path.glob(".best.copied.*")
+    assert (aside / "file").read_text(encoding="utf-8") == "kept"

@@ -6,6 +6,7 @@ SIGHUP, SIGINT and SIGTERM after saving.
 
 import argparse
 import io
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,6 +27,9 @@ USER_ERROR = 2
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb and return the exit code."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started us
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - as long as we live
     for stream in (sys.stdout, sys.stderr):  # Persian is UTF-8, whatever the locale says
         if isinstance(stream, io.TextIOWrapper):
             # What cannot be shown must not stop a message; `reconfigure` would take "strict" by itself.

@@ -183,8 +183,13 @@ def restore_folders(parent: Path) -> None:
 
 
 def replace_link(link: Path, target: str) -> None:
-    """Point the symbolic link `link` at `target` (relative to the link's folder) in one step."""
+    """Point the symbolic link `link` at `target` (relative to the link's folder) in one step.
+
+    A folder in its place, which a copy that follows links has made, is set aside under a hidden name.
+    """
     with storage_errors(link):
+        if link.is_dir() and not link.is_symlink():
+            link.rename(tempfile.mkdtemp(dir=link.parent, prefix=f".{link.name}.copied."))
         beside = link.parent / f".{link.name}.partial"
         with contextlib.suppress(FileNotFoundError):
             beside.unlink()

@@ -50,3 +50,12 @@ def test_without_an_average_the_name_says_how_to_make_one(tmp_path: Path) -> Non
     save(tmp_path, 1)
     with pytest.raises(CheckpointError, match=r"no checkpoint `averaged` in .*; make it with `translator average`"):
         find_checkpoint(tmp_path, "averaged")
+
+
+def test_a_link_out_of_the_run_is_not_followed(tmp_path: Path) -> None:
+    folder = tmp_path / "checkpoints"
+    save(folder, 1)
+    (folder / "last").unlink()
+    (folder / "last").symlink_to(tmp_path)
+    with pytest.raises(CheckpointError, match=r"last is a link out of the run, to .*; remove the link"):
+        find_checkpoint(folder, "last")

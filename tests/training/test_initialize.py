@@ -207,3 +207,17 @@ def test_a_run_that_goes_on_may_leave_it_out(tiny: Any, old: RunFolder) -> None:
     changes = compare_settings(tiny(f"training.initialize_from={old.path}"), tiny())
     assert [change.effect.kind for change in changes.items] == ["harmless"]
     assert "only a new run starts from it" in changes.lines[0]
+
+
+def test_spoilt_weights_are_refused(tiny: Any, old: RunFolder) -> None:
+    path = find_checkpoint(old.checkpoints_folder, "best")
+    loaded = load_checkpoint(path)
+    spoilt = {name: weight.clone() for name, weight in loaded.model.items()}
+    next(iter(spoilt.values())).fill_(float("nan"))
+    save_checkpoint(old.checkpoints_folder, loaded.state, spoilt, loaded.training)
+    config = tiny(f"training.initialize_from={old.path}")
+    model, subword = new_model(config)
+    with pytest.raises(
+        CheckpointError, match=r"are not finite \(.*name another checkpoint in training\.initialize_from"
+    ):
+        initialize(model, subword, config)

@@ -37,7 +37,12 @@ def find_checkpoint(folder: Path, name: str) -> Path:
     if wanted in (BEST, LAST, AVERAGED) or _STEP_NAME.fullmatch(wanted):  # a name, never a path
         path = folder / wanted
         if path.is_dir():
-            return path.resolve()
+            found = path.resolve()
+            if path.is_symlink() and found.parent != folder.resolve():
+                raise CheckpointError(
+                    f"{path} is a link out of the run, to {found}; remove the link, the next training sets it right"
+                )
+            return found
         steps = steps_saved(folder)
         if wanted == LAST and steps:
             return step_folder(folder, steps[-1])

@@ -16,7 +16,7 @@ class TrainingConfig(Section):
     """Stop after so many minutes of training, all sittings of the run together."""
     accumulation_steps: Annotated[int, Field(ge=1, le=10_000)] = 1
     """Batches whose gradients are added up for one update, on however many processes."""
-    processes: Literal["auto"] | PositiveInt = "auto"
+    processes: Literal["auto"] | Annotated[int, Field(ge=1, le=1024)] = "auto"
     """Processes that share each update on this machine; `auto` takes one for each GPU, and on a CPU what is faster."""
     initialize_from: PathText | None = None
     """Run folder, or checkpoint folder, whose weights a new run starts from."""

@@ -69,6 +69,12 @@ def initialize(model: Transformer, subword: SubwordPair, config: Config) -> list
     """
     path = initial_checkpoint(config)
     state, old = load_weights(path)
+    spoilt = [name for name, weight in old.items() if not bool(weight.isfinite().all())]
+    if spoilt:
+        raise CheckpointError(
+            f"weights in {path} are not finite ({', '.join(spoilt[:5])}), so nothing can start from them; name another "
+            "checkpoint in training.initialize_from"
+        )
     own = model.state_dict()
     kind = "moving average of the weights" if state.average else "weights"
     lines = [f"starting from the {kind} of {path}", *_cautions(state, config)]

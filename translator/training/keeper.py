@@ -76,6 +76,8 @@ class Keeper:
         self._optimizer = optimizer
         self._average = average
         self._batch_order = batch_order(config)
+        # An older checkpoint does not tell; then the settings do that were written down when it was made.
+        self._batch_order_before = batch_order(run.config()) if run.config_file.is_file() else self._batch_order
         self._writes = writes
         self._writer = BackgroundWriter() if background and writes else None
         self._copies: dict[str, dict[str, Tensor]] = {}
@@ -168,7 +170,7 @@ class Keeper:
             raise CheckpointError(
                 f"{path} lacks what training needs ({error!r}); delete it to go on from the checkpoint before it"
             ) from error
-        same_batches &= state.batch_order in ("", self._batch_order)
+        same_batches &= (state.batch_order or self._batch_order_before) == self._batch_order
         if not same_batches:
             position = DataPosition(position.epoch, 0)
         if self._writes:
