@@ -165,7 +165,7 @@ def _logged(folder: Path) -> list[float]:
 
     events = EventAccumulator(str(folder))
     events.Reload()
-    return [row.value for row in events.Scalars("train/tokens_per_second")]
+    return [row.value for row in events.Scalars("speed/tokens_per_second")]
 
 
 def main() -> int:
