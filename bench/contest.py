@@ -17,7 +17,7 @@ from typing import Any, TextIO
 import numpy as np
 import torch
 
-from bench.contestants import OURS
+from bench.contestants import OURS, OURS_TWICE
 from bench.learner import Learner
 from bench.peak_memory import peak_memory
 from bench.plain import Ids, PlainLearner, shuffled_batches
@@ -33,8 +33,7 @@ from translator.workers import available_cores
 
 CPU = torch.device("cpu")
 TUTORIAL = "nn.Transformer, tutorial's batches"
-OURS_ALONE = "translator, one process"
-NAMES = (OURS, OURS_ALONE, "nn.Transformer", TUTORIAL, "Marian", "Marian, medium")
+NAMES = (OURS, OURS_TWICE, "nn.Transformer", TUTORIAL, "Marian", "Marian, medium")
 
 Answer = dict[str, float]
 
@@ -118,7 +117,7 @@ class Contest:
 def build_learner(name: str, config: Config, source_vocabulary: int, target_vocabulary: int) -> Learner:
     """Return the contestant called `name`, on the CPU."""
     sizes = source_vocabulary, target_vocabulary
-    if name in (OURS, OURS_ALONE):
+    if name in (OURS, OURS_TWICE):
         from bench.ours import OurLearner
 
         return OurLearner(config, *sizes, CPU)

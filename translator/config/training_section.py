@@ -17,7 +17,7 @@ class TrainingConfig(Section):
     accumulation_steps: Annotated[int, Field(ge=1, le=10_000)] = 1
     """Batches whose gradients are added up for one update, on however many processes."""
     processes: Literal["auto"] | Annotated[int, Field(ge=1, le=1024)] = "auto"
-    """Processes that share each update on this machine; `auto` takes one for each GPU, and on a CPU what is faster."""
+    """Processes that share each update on this machine; `auto` takes one for each GPU, and one on a CPU."""
     initialize_from: PathText | None = None
     """Run folder, or checkpoint folder, whose weights a new run starts from."""
     learning_rate: Annotated[float, Field(gt=0, le=100)] = 7e-4

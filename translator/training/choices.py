@@ -8,17 +8,14 @@ from typing import Any, Final, Literal
 
 import torch
 
-from translator.config import Config, ModelConfig, TrainingConfig
+from translator.config import Config, TrainingConfig
 from translator.device import Precision, choose_device, has_bf16, keep_freed_memory, use_threads
 from translator.errors import ConfigError
 from translator.matrix_rate import bf16_is_right
 from translator.training.cuda_settings import set_up_cuda
 from translator.training.randomness import seed_everything
 from translator.training.ranks import Ranks
-from translator.workers import available_cores
 
-WORTH_A_PROCESS: Final = 2e9
-"""Floating point operations of a step, for each of two processes, below which what they tell each other costs more."""
 WORTH_COMPILING: Final = 2_000
 """Steps; compiling takes a minute or two."""
 
@@ -92,8 +89,7 @@ def _name(device: torch.device) -> str:
 def choose_processes(config: Config) -> tuple[int, str]:
     """Return how many processes of this machine share each update, and why.
 
-    On a CPU two processes of half the threads each beat one: what is not a matrix product hardly gains by a second
-    thread. Where a step is short, what they tell each other would cost more than it gains.
+    On a CPU one process of all threads was measured to beat two of half the threads each (docs/results.md).
     """
     if config.training.processes != "auto":
         return config.training.processes, "as set"
@@ -101,33 +97,12 @@ def choose_processes(config: Config) -> tuple[int, str]:
     if device.type == "cuda":
         count = torch.cuda.device_count() if config.run.device in ("auto", "cuda") else 1
         return max(1, count), "one for each GPU"
-    threads = config.run.threads or available_cores()
-    if threads < 2:
-        return 1, "one thread"
-    if step_operations(config) < 2 * WORTH_A_PROCESS:
-        return 1, "the steps are short"
-    return 2, f"each with {threads_for(threads, 2)} of {threads} threads"
+    return 1, "on a CPU one process of all threads is faster"
 
 
 def threads_for(threads: int, processes: int) -> int:
     """Return the threads of each of `processes` that share `threads`; 0, all there are, stays 0."""
     return max(1, threads // processes) if threads else 0
-
-
-def step_operations(config: Config) -> float:
-    """Return about how many floating point operations an update takes: six for each weight and token."""
-    batching, training = config.batching, config.training
-    tokens = batching.tokens_per_batch * training.accumulation_steps
-    return 6.0 * tokens * _weights_of_layers(config.model, config.subword.vocabulary_size)
-
-
-def _weights_of_layers(model: ModelConfig, vocabulary: int) -> float:
-    """Return about how many weights a target token and its source token meet."""
-    width = model.d_model
-    block = (3 if model.activation == "swiglu" else 2) * width * model.feed_forward
-    encoder = model.encoder_layers * (4 * width * width + block)
-    decoder = model.decoder_layers * (8 * width * width + block)
-    return encoder + decoder + width * vocabulary
 
 
 def set_up(config: Config, device: torch.device, ranks: Ranks) -> Choices:

@@ -197,6 +197,7 @@ class Trainer:
         """Write a checkpoint of the present step unless there is one, or `anew`."""
         if anew or self.progress.step != self._saved_step:
             self._observer.settle()
+            self._tick()
             self._keeper.save(self.progress, self._position)
             self._saved_step = self.progress.step
             self._ranks.barrier()  # a slow disk is no lost process
@@ -222,13 +223,16 @@ class Trainer:
         Raises:
             Interrupted: it has.
         """
-        now = time.monotonic()
-        seconds = self.progress.seconds + now - self._clock
-        self._clock = now
-        stopped, self.progress.seconds = self._ranks.sum(
-            [float(self._stop.requested), seconds if self._ranks.main else 0.0]
-        )
+        self._tick()
+        own_seconds = self.progress.seconds if self._ranks.main else 0.0
+        stopped, self.progress.seconds = self._ranks.sum([float(self._stop.requested), own_seconds])
         if stopped:
             self._stopping_together = True
             self._stop.check()
             raise Interrupted(signal.SIGTERM)
+
+    def _tick(self) -> None:
+        """Add the time since the last call to the time that the run has taken; `_agree` comes before it decides."""
+        now = time.monotonic()
+        self.progress.seconds += now - self._clock
+        self._clock = now
