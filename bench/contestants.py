@@ -11,7 +11,7 @@ from typing import Any
 
 from translator.config import Config
 from translator.errors import RunError
-from translator.training.launch import large_pages
+from translator.large_pages import large_pages
 
 OURS = "translator"
 OURS_TWICE = "translator, two processes"
@@ -26,10 +26,11 @@ class Contestant:
         # One thread setting for all, set by the recipe: what the shell asks for must not differ from it.
         environment = {key: value for key, value in os.environ.items() if key != "OMP_NUM_THREADS"}
         environment["PYTHONPATH"] = os.pathsep.join(sys.path)  # finds what this process finds
+        if name in (OURS, OURS_TWICE):
+            environment |= large_pages()  # as `translator train` takes them for itself
         ranks: list[dict[str, str]] = [{}]
         if count > 1:
             meeting = {"MASTER_ADDR": "localhost", "MASTER_PORT": str(_free_port()), "WORLD_SIZE": str(count)}
-            meeting |= large_pages()
             ranks = [meeting | {"RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(count)]
         arguments = [sys.executable, "-m", "bench.contest", name, config.model_dump_json()]
         self._processes = [

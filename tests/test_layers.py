@@ -17,6 +17,7 @@ LAYERS = [
     "stages",
     "progress",
     "workers",
+    "large_pages",
     "log",
     "signals",
     "config",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from translator import __version__
 from translator.errors import InputError, Interrupted, TranslatorError
+from translator.large_pages import begin_in_large_pages
 from translator.log import log_to_console
 from translator.signals import StopRequest, stop_on_signals
 from translator.streaming import translate_interactively, translate_stream, write_lines
@@ -27,6 +28,8 @@ USER_ERROR = 2
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb and return the exit code."""
+    if arguments is None and sys.argv[1:2] == ["train"] and not launched():
+        begin_in_large_pages()  # before anything has happened that would happen twice
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by whoever started us
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - as long as we live

@@ -19,6 +19,7 @@ from types import FrameType
 from typing import Final
 
 from translator.errors import Interrupted, RunError, TranslatorError
+from translator.large_pages import large_pages
 from translator.signals import STOP_SIGNALS, StopRequest
 from translator.training.lost_process import ADVICE, LostProcessError
 from translator.workers import available_cores
@@ -102,15 +103,6 @@ def launch(
                 stopped_by = int(error.sigval)
         told = _told(Path(folder))
     return _judge(failures, told, stopped_by, processes)
-
-
-def large_pages() -> dict[str, str]:
-    """Return the environment in which the C library takes memory in large pages, where the system offers them.
-
-    A step walks through gigabytes, and finds them faster so. Only a process that begins in it heeds it (glibc 2.35).
-    """
-    already = os.environ.get("GLIBC_TUNABLES", "")
-    return {"GLIBC_TUNABLES": ":".join(filter(None, (already, "glibc.malloc.hugetlb=1")))}
 
 
 def _judge(failures: Sequence[tuple[int, int]], told: Sequence[str], stopped_by: int | None, processes: int) -> int:
