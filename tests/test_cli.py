@@ -318,7 +318,7 @@ def test_help_and_version_are_quick_to_say(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_help_does_not_load_torch() -> None:
-    code = "import sys; from translator.cli import _parser; _parser(); assert 'torch' not in sys.modules"
+    code = "import sys; from translator.cli import parser; parser(); assert 'torch' not in sys.modules"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

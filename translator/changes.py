@@ -80,8 +80,9 @@ _TABLE: Final[tuple[tuple[Effect, str, str], ...]] = (
     (_HARMLESS, "training", "log_every validate_every checkpoint_every sample_translations"),
     (_HARMLESS, "training", "keep_checkpoints keep_best save_in_background"),
     (_SCORED, "training", "validation_sentences"),
-    (_SCORED, "search", "method beam_size length_penalty max_length_ratio"),
-    (_HARMLESS, "search", "batch_size"),
+    (_SCORED, "search", "method beam_size length_penalty length_normalization max_length_ratio min_length_ratio"),
+    (_SCORED, "search", "no_repeat_ngram temperature top_k top_p seed precision"),
+    (_HARMLESS, "search", "batch_size processes"),
     (_HARMLESS, "evaluation", "metrics"),
     # Their text is kept out of the training split.
     (_TEXT, "evaluation", "test_sets"),

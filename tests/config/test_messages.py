@@ -37,7 +37,7 @@ def mistakes(text: str) -> list[str]:
         ("search:", "search: this section is empty; give it keys or leave it out"),
         ("search: greedy", "search: expected a section of keys, got 'greedy' (text)"),
         ("search: [greedy]", "search: expected a section of keys, got a list"),
-        ("search: {7: 1}", "search.7: unknown key; known here: method, beam_size, length_penalty, max_length_ratio"),
+        ("search: {7: 1}", "search.7: unknown key; known here: method, beam_size, length_penalty, length_normalization"),
     ],
 )
 def test_a_wrong_value(section: str, expected: str) -> None:

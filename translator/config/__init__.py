@@ -1,14 +1,13 @@
 """Configuration: the sections, and how a YAML file with overrides becomes one validated, frozen `Config`."""
 
 from translator.config.cleaning_sections import FilterConfig, NormalizationConfig
+from translator.config.evaluation_section import EvaluationConfig, MetricName
 from translator.config.loader import load_config, parse_config, resolved_yaml
+from translator.config.search_section import SearchConfig
 from translator.config.sections import (
     Config,
-    EvaluationConfig,
-    MetricName,
     ModelConfig,
     RunConfig,
-    SearchConfig,
 )
 from translator.config.text_sections import (
     BatchingConfig,

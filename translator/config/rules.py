@@ -133,3 +133,11 @@ def distinct_test_sets(sources: dict[int, str], test_sets: dict[int, str]) -> It
             key = f"evaluation.test_sets.{number}.name"
             yield (key,), f"`{name}` is taken; choose another name ({taken[name]} has it)"
         taken.setdefault(name, f"evaluation.test_sets.{number}")
+
+
+@rule("min_length_ratio", "max_length_ratio")
+def lengths_leave_room(min_length_ratio: float, max_length_ratio: float) -> Iterator[Mistake]:
+    """The shortest output is not longer than the longest."""
+    if min_length_ratio > max_length_ratio:
+        reason = f"`min_length_ratio` ({min_length_ratio:g}) exceeds `max_length_ratio` ({max_length_ratio:g})"
+        yield ("min_length_ratio", "max_length_ratio"), reason

@@ -8,8 +8,10 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from translator.config import rules
+from translator.config.evaluation_section import EvaluationConfig
+from translator.config.search_section import SearchConfig
 from translator.config.section import Fraction, PathText, PositiveInt, Rule, Section, matching
-from translator.config.text_sections import BatchingConfig, CorpusConfig, SourceConfig, SubwordConfig
+from translator.config.text_sections import BatchingConfig, CorpusConfig, SubwordConfig
 from translator.config.training_section import TrainingConfig
 
 
@@ -57,38 +59,6 @@ class ModelConfig(Section):
     """Longest sequence, in tokens."""
     tied_embeddings: Literal["none", "target", "all"] = "target"
     """Weights that are one: none; target embedding and output head; both embeddings and the head (joint subwords)."""
-
-
-class SearchConfig(Section):
-    """How a sequence is picked from the model's probabilities."""
-
-    method: Literal["greedy", "beam"] = "beam"
-    """Algorithm."""
-    beam_size: Annotated[int, Field(ge=1, le=1000)] = 5
-    """Hypotheses kept per sentence by beam search."""
-    length_penalty: Annotated[float, Field(ge=0, le=10)] = 1.0
-    """Alpha of Wu et al. 2016 §7: scores are divided by ((5 + length) / 6) ** alpha."""
-    max_length_ratio: Annotated[float, Field(gt=0, le=100)] = 2.0
-    """Longest output, as a multiple of the source's tokens, ten tokens added."""
-    batch_size: PositiveInt = 64
-    """Sentences searched together."""
-
-
-MetricName = Literal["bleu", "bleu_intl", "chrf", "chrf++"]
-
-
-class EvaluationConfig(Section):
-    """Scoring on held-out text."""
-
-    test_sets: Annotated[tuple[SourceConfig, ...], Field(strict=False)] = ()
-    """More test sets than the corpus's own test split; their text is kept out of the training split."""
-    metrics: Annotated[tuple[MetricName, ...], Field(strict=False, min_length=1)] = (
-        "bleu",
-        "bleu_intl",
-        "chrf",
-        "chrf++",
-    )
-    """Scores to compute; BLEU 13a on raw text always comes first."""
 
 
 class Config(Section):

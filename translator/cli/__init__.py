@@ -1,0 +1,75 @@
+"""The command line: every verb is one function elsewhere; here are only arguments, what is printed, and exit codes.
+
+Exit codes: 0 done; 1 a bug, with its traceback; 2 the user's mistake, with one message; 129, 130 and 143 stopped by
+SIGHUP, SIGINT and SIGTERM after saving.
+"""
+
+import argparse
+import io
+import os
+import sys
+from collections.abc import Sequence
+
+from translator import __version__
+from translator.cli import corpora, evaluating, running, training, translating
+from translator.cli.say import say
+from translator.errors import Interrupted, TranslatorError
+from translator.large_pages import begin_in_large_pages
+from translator.log import log_to_console
+from translator.signals import stop_on_signals
+from translator.training.launch import handed_over, launched
+
+USER_ERROR = 2
+GROUPS = (corpora, training, running, evaluating, translating)
+"""Each adds its verbs, in the order of `--help`."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one verb and return the exit code."""
+    if arguments is None and sys.argv[1:2] == ["train"] and not launched():
+        begin_in_large_pages()  # before anything has happened that would happen twice
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started us
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - as long as we live
+    for stream in (sys.stdout, sys.stderr):  # Persian is UTF-8, whatever the locale says
+        if isinstance(stream, io.TextIOWrapper):
+            # What cannot be shown must not stop a message; `reconfigure` would take "strict" by itself.
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace" if stream is sys.stderr else stream.errors)
+    log_to_console()
+    try:
+        with stop_on_signals() as stop:
+            options = _parse(arguments)
+            options.arguments = sys.argv[1:] if arguments is None else arguments
+            options.verb(options, stop)
+    except TranslatorError as error:
+        if not handed_over(error):
+            print(f"translator: {error}", file=sys.stderr)
+        return USER_ERROR
+    except Interrupted as interrupted:
+        if not handed_over(interrupted):
+            print(f"translator: {interrupted}", file=sys.stderr)
+        return interrupted.exit_code
+    except BrokenPipeError:
+        pass  # the reader of our output has gone (`| head`): nothing is left to say
+    return 0
+
+
+def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    try:
+        return parser().parse_args(arguments)
+    finally:
+        say()  # argparse prints its help and leaves
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the whole command line; what it parses has the verb's function as `verb`."""
+    whole = argparse.ArgumentParser(
+        prog="translator",
+        description="Train, evaluate and use English→Persian neural translation models.",
+        epilog="Example: translator train --config configs/sample.yaml --set training.max_steps=2000",
+    )
+    whole.add_argument("--version", action="version", version=f"translator {__version__}")
+    verbs = whole.add_subparsers(metavar="VERB", required=True)
+    for group in GROUPS:
+        group.add_verbs(verbs)
+    return whole

@@ -1,0 +1,33 @@
+"""The verbs on trained runs as such: runs, average."""
+
+import argparse
+
+from translator.cli.arguments import Verbs
+from translator.cli.say import say
+from translator.signals import StopRequest
+
+
+def add_verbs(verbs: Verbs) -> None:
+    """Add the verbs runs and average."""
+    runs = verbs.add_parser("runs", help="list runs: state, best score, speed")
+    runs.add_argument("folder", nargs="?", default="runs", metavar="FOLDER", help="where they are (default: runs)")
+    runs.set_defaults(verb=_runs)
+    average = verbs.add_parser("average", help="average checkpoints of a run into its checkpoint `averaged`")
+    average.add_argument("--run", required=True, metavar="FOLDER", help="run folder, for example runs/sample")
+    average.add_argument("--count", type=int, default=5, metavar="K", help="how many (default: 5)")
+    average.add_argument(
+        "--of", choices=("last", "best"), default="last", help="the newest or the best (default: last)"
+    )
+    average.set_defaults(verb=_average)
+
+
+def _runs(options: argparse.Namespace, stop: StopRequest) -> None:
+    from translator.run_list import format_run_list
+
+    say(format_run_list(options.folder))
+
+
+def _average(options: argparse.Namespace, stop: StopRequest) -> None:
+    from translator.checkpoint import average_run
+
+    say(average_run(options.run, options.count, options.of))
