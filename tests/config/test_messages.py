@@ -34,10 +34,17 @@ def mistakes(text: str) -> list[str]:
         ("evaluation: {metrics: bleu}", "evaluation.metrics: expected a list, got 'bleu' (text)"),
         ("evaluation: {metrics: {bleu: 1}}", "evaluation.metrics: expected a list, got a section"),
         ("evaluation: {metrics: []}", "evaluation.metrics: must not be empty: give the list at least one item"),
+        (
+            "training: {processes: two}",
+            "training.processes: 'two' (text) is not one of 'auto'; or else: expected a valid integer",
+        ),
         ("search:", "search: this section is empty; give it keys or leave it out"),
         ("search: greedy", "search: expected a section of keys, got 'greedy' (text)"),
         ("search: [greedy]", "search: expected a section of keys, got a list"),
-        ("search: {7: 1}", "search.7: unknown key; known here: method, beam_size, length_penalty, length_normalization"),
+        (
+            "search: {7: 1}",
+            "search.7: unknown key; known here: method, beam_size, length_penalty, length_normalization",
+        ),
     ],
 )
 def test_a_wrong_value(section: str, expected: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from translator.config.document import Document, KeyPath, apply_override, parse_document, parse_path, show_path
 from translator.config.messages import describe
@@ -54,6 +55,10 @@ def parse_config(text: str, name: str, overrides: Sequence[str] = ()) -> Config:
     return config
 
 
+_KIND = re.compile(r"literal\[.*\]|constrained-(int|float)|int|float")
+"""How pydantic names one of several kinds of value."""
+
+
 def resolved_yaml(config: Config) -> str:
     """Return `config` as YAML with every key spelled out; parsing it gives an equal `Config`."""
     return yaml.safe_dump(config.model_dump(mode="json"), allow_unicode=True, sort_keys=False, width=120)
@@ -73,10 +78,20 @@ def _explain(error: ValidationError, document: Document) -> list[str]:
     # A broken rule is a `value_error` of its section, and pydantic asks no rule of a section with a wrong key:
     # all rules are asked here instead, about the keys that are right in themselves.
     details = [detail for detail in details if detail["type"] != "value_error" and detail["loc"] not in holders]
-    lines = [_line(document, detail["loc"], describe(detail)) for detail in details]
-    known = _right_keys(Config, document.values, (), {detail["loc"] for detail in details})
+    reasons: dict[KeyPath, list[str]] = {}
+    for detail in details:
+        reasons.setdefault(_key_of(detail), []).append(describe(detail))
+    lines = [_line(document, path, "; or else: ".join(found)) for path, found in reasons.items()]
+    known = _right_keys(Config, document.values, (), reasons.keys())
     lines += [_line(document, document.to_blame(paths), reason) for paths, reason in _broken_rules(Config, known, ())]
     return lines
+
+
+def _key_of(detail: ErrorDetails) -> KeyPath:
+    """Return the key of a finding; of a key that takes values of several kinds pydantic names the kind as well."""
+    path = detail["loc"]
+    named = detail["type"] not in ("extra_forbidden", "invalid_key") and isinstance(path[-1], str)
+    return path[:-1] if named and _KIND.fullmatch(str(path[-1])) else path
 
 
 def _line(document: Document, path: KeyPath, reason: str) -> str:
