@@ -31,7 +31,9 @@ def main() -> int:
     parser.add_argument("--config", metavar="FILE", help="recipe (default: the part's own)")
     parser.add_argument("--set", dest="overrides", action="append", default=[], metavar="KEY.PATH=VALUE")
     parser.add_argument("--output", type=Path, default=Options.output, metavar="FOLDER", help="for files of results")
-    parser.add_argument("--rounds", type=_positive, default=Options.rounds, help="rounds that count (%(default)s)")
+    parser.add_argument(
+        "--rounds", type=_count, default=Options.rounds, help="rounds that count (%(default)s); 0 for curves alone"
+    )
     parser.add_argument(
         "--steps", type=_positive, default=Options.steps, help="training steps of a round (%(default)s)"
     )
@@ -51,6 +53,8 @@ def main() -> int:
     if unknown:
         parser.error(f"no part {', '.join(unknown)}; there are: {', '.join(PARTS)}")
     options = Options(**arguments)
+    if not options.rounds and parts != ["training"]:
+        parser.error("--rounds 0 leaves nothing to measure but the curves of `training`")
     try:
         for part in parts or USUAL:
             for line in PARTS[part](options):

@@ -1,12 +1,13 @@
 """Learning curves: what each contestant has learnt after the same number of tokens."""
 
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from bench.contestants import OURS, Contestant
+from bench.contestants import OURS, Contestant, start_contestants
+from translator.config import Config
 from translator.storage import write_bytes
 
 POINTS = 5
@@ -15,32 +16,42 @@ POINTS = 5
 Curve = list[dict[str, float]]
 
 
-def learning_curves(contestants: Mapping[str, Contestant], steps: int) -> dict[str, Curve]:
-    """Train every contestant anew from the seed for `steps` steps and return its curve.
+def learning_curves(names: Sequence[str], config: Config, steps: int) -> dict[str, Curve]:
+    """Train every contestant from the seed for `steps` steps and return its curve.
+
+    One after the other, each in a fresh process: together they would not fit into memory, since what a library keeps
+    for each shape of a batch adds up over so many steps.
 
     Each point has the target tokens and seconds of training so far, the mean training loss since the point before, and
     the loss on all validation pairs; both in nats for a token, without smoothing.
     """
-    curves: dict[str, Curve] = {name: [] for name in contestants}
-    for contestant in contestants.values():
-        contestant.ask("begin")
+    curves = {}
+    for name in names:
+        with start_contestants([name], config) as started:
+            curves[name] = _learning_curve(started[name], steps)
+        print(*format_curves({name: curves[name]})[1:], sep="\n", flush=True)
+    return curves
+
+
+def _learning_curve(contestant: Contestant, steps: int) -> Curve:
+    contestant.ask("begin")
+    curve: Curve = []
     ends = [steps * (point + 1) // POINTS for point in range(POINTS)]
     for begin, end in zip([0, *ends], ends, strict=False):
         if end == begin:
             continue
-        for name, contestant in contestants.items():
-            answer = contestant.ask("train", steps=end - begin, watched=True)
-            before = curves[name][-1] if curves[name] else {"target_tokens": 0.0, "seconds": 0.0}
-            curves[name].append(
-                {
-                    "step": end,
-                    "target_tokens": before["target_tokens"] + answer["target_tokens"],
-                    "seconds": before["seconds"] + answer["seconds"],
-                    "training_loss": answer["loss"],
-                    "validation_loss": contestant.ask("validate")["loss"],
-                }
-            )
-    return curves
+        answer = contestant.ask("train", steps=end - begin, watched=True)
+        before = curve[-1] if curve else {"target_tokens": 0.0, "seconds": 0.0}
+        curve.append(
+            {
+                "step": end,
+                "target_tokens": before["target_tokens"] + answer["target_tokens"],
+                "seconds": before["seconds"] + answer["seconds"],
+                "training_loss": answer["loss"],
+                "validation_loss": contestant.ask("validate")["loss"],
+            }
+        )
+    return curve
 
 
 def format_curves(curves: Mapping[str, Curve]) -> list[str]:

@@ -35,23 +35,29 @@ def bench_training(options: Options) -> list[str]:
     chosen = [name for name in NAMES if name in options.only or not options.only]
     names = [name for name in chosen if marian_is_here() or "Marian" not in name]
     DataHandler(config)  # prepares once what every contestant then finds
-    with start_contestants(["machine", *names], config) as started:
-        machine = started.pop("machine")
-        weights = {name: int(contestant.ask("weights")["weights"]) for name, contestant in started.items()}
-        rates, rounds = _speed_rounds(machine, started, options)
-        memory = {name: contestant.ask("memory")["bytes"] for name, contestant in started.items()}
-        curves = learning_curves(started, options.curve_steps) if options.curve_steps else {}
-    lines = [_heading(config), *_speed_lines(rates, rounds, memory, weights)]
+    lines = [_heading(config)]
+    results: dict[str, Any] = {"config": config.model_dump(mode="json")}
+    if options.rounds:
+        with start_contestants(["machine", *names], config) as started:
+            machine = started.pop("machine")
+            weights = {name: int(contestant.ask("weights")["weights"]) for name, contestant in started.items()}
+            rates, rounds = _speed_rounds(machine, started, options)
+            memory = {name: contestant.ask("memory")["bytes"] for name, contestant in started.items()}
+        lines += _speed_lines(rates, rounds, memory, weights)
+        results |= {"rates": rates, "rounds": rounds, "peak_memory": memory, "weights": weights}
+        write_json(options.output / "training.json", results)
+        print(*lines, sep="\n", flush=True)  # the curves take long, and may not come to their end
+        lines = []
     if len(names) < len(chosen):
         lines.append("  Marian is left out: the library `transformers` is not installed (the extra `bench` has it)")
-    results: dict[str, Any] = {"rates": rates, "rounds": rounds, "peak_memory": memory, "weights": weights}
-    if curves:
+    if options.curve_steps:
+        curves = learning_curves(names, config, options.curve_steps)
         lines += format_curves(curves)
         results["curves"] = curves
+        write_json(options.output / "training.json", results)
         draw_curves(curves, options.output / "training-curves.svg")
-    results["config"] = config.model_dump(mode="json")
-    write_json(options.output / "training.json", results)
-    return [*lines, f"  written: {options.output}/training.json" + (" and training-curves.svg" if curves else "")]
+    written = " and training-curves.svg" if options.curve_steps else ""
+    return [*lines, f"  written: {options.output}/training.json{written}"]
 
 
 def _recipe(options: Options) -> Config:

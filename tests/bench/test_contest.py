@@ -63,12 +63,12 @@ def test_a_process_takes_its_turns_and_is_missed_when_it_is_gone(
     tiny: Recipe, capfd: pytest.CaptureFixture[str]
 ) -> None:
     config = tiny()
+    curves = learning_curves([OURS], config, 5)
+    assert [point["step"] for point in curves[OURS]] == [1, 2, 3, 4, 5]
+    assert curves[OURS][-1]["training_loss"] < curves[OURS][0]["training_loss"]
+    assert len(format_curves(curves)) == 2
     with start_contestants([OURS], config) as contestants:
-        curves = learning_curves(contestants, 5)
         assert contestants[OURS].ask("memory")["bytes"] > 1e6
-        assert [point["step"] for point in curves[OURS]] == [1, 2, 3, 4, 5]
-        assert curves[OURS][-1]["training_loss"] < curves[OURS][0]["training_loss"]
-        assert len(format_curves(curves)) == 2
         with pytest.raises(RunError, match="the contestant `translator` ended with exit code 1"):
             contestants[OURS].ask("sing")
     assert "KeyError" in capfd.readouterr().err
