@@ -1,17 +1,25 @@
 """A model whose probabilities are known, for the search to be held against."""
 
-import itertools
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from translator.search import Hypothesis
+from translator.search import Hypothesis, LengthPenalty
 from translator.special_tokens import EOS, SOS
 
 VOCABULARY = 7
 PRODUCED = (EOS, 4, 5, 6)
 """What a search may choose from: neither PAD, UNK nor SOS."""
+
+MayFollow = Callable[[tuple[int, ...], int], bool]
+"""Says whether a token may follow the tokens so far."""
+
+
+def anything(tokens: tuple[int, ...], token: int) -> bool:
+    """Allow what a search may choose from."""
+    return token in PRODUCED
 
 
 class KnownState:
@@ -37,6 +45,7 @@ class KnownModel:
         self.seed, self.sharpness, self.max_positions = seed, sharpness, max_positions
         self.state: KnownState | None = None
         self.steps = 0
+        self._known: dict[tuple[int, tuple[int, ...]], Tensor] = {}
 
     def start(self, source: Tensor, width: int = 1) -> KnownState:
         self.state = KnownState(source[:, 0].tolist(), width)
@@ -48,7 +57,24 @@ class KnownModel:
         cache.rows = [
             (name, (*prefix, token)) for (name, prefix), token in zip(cache.rows, tokens.tolist(), strict=True)
         ]
-        return torch.stack([self.logits(name, prefix) for name, prefix in cache.rows])
+        return torch.stack([self.known(name, prefix) for name, prefix in cache.rows])
+
+    def __call__(self, source: Tensor, target_input: Tensor) -> Tensor:
+        """The logits (B, T, V) of all next tokens."""
+        rows = zip(source[:, 0].tolist(), target_input.tolist(), strict=True)
+        return torch.stack(
+            [
+                torch.stack([self.known(name, tuple(prefix[:length])) for length in range(1, len(prefix) + 1)])
+                for name, prefix in rows
+            ]
+        )
+
+    def known(self, name: int, prefix: tuple[int, ...]) -> Tensor:
+        """What `logits` says, asked once."""
+        key = (name, prefix)
+        if key not in self._known:
+            self._known[key] = self.logits(name, prefix)
+        return self._known[key]
 
     def logits(self, name: int, prefix: tuple[int, ...]) -> Tensor:
         """(V,) for what follows `prefix`, which begins with SOS."""
@@ -56,25 +82,35 @@ class KnownModel:
         digest = hash((self.seed, name, prefix)) % 2**31
         return self.sharpness * torch.randn(VOCABULARY, generator=torch.Generator().manual_seed(digest))
 
+    def token_scores(self, name: int, tokens: tuple[int, ...], finished: bool) -> list[float]:
+        """The log-probability of each of `tokens`, and of EOS after them."""
+        wanted = (*tokens, EOS) if finished else tokens
+        prefixes = [(SOS, *tokens[:length]) for length in range(len(wanted))]
+        known = [self.known(name, prefix).log_softmax(-1) for prefix in prefixes]
+        return [scores[token].item() for scores, token in zip(known, wanted, strict=True)]
+
     def score(self, name: int, tokens: tuple[int, ...], finished: bool) -> float:
         """The sum of log-probabilities of `tokens`, and of EOS after them."""
-        wanted = (*tokens, EOS) if finished else tokens
-        prefix: tuple[int, ...] = (SOS,)
-        total = 0.0
-        for token in wanted:
-            total += self.logits(name, prefix).log_softmax(-1)[token].item()
-            prefix = (*prefix, token)
-        return total
+        return sum(self.token_scores(name, tokens, finished))
 
-    def all_finished(self, name: int, limit: int, alpha: float) -> list[Hypothesis]:
-        """Every finished hypothesis of at most `limit` tokens with EOS, best first, by brute force."""
-        others = [token for token in PRODUCED if token != EOS]
+    def all_hypotheses(
+        self, name: int, limit: int, penalty: LengthPenalty, may_follow: MayFollow = anything
+    ) -> list[Hypothesis]:
+        """Every hypothesis of at most `limit` tokens with EOS, best first, finished ones first, by brute force."""
         found = []
-        for length in range(limit):
-            for tokens in itertools.product(others, repeat=length):
-                score = self.score(name, tokens, True)
-                found.append(Hypothesis(tokens, score, score / ((5 + length + 1) / 6) ** alpha, True))
-        return sorted(found, key=lambda hypothesis: -hypothesis.normalized_score)
+        open_ones: list[tuple[int, ...]] = [()]
+        while open_ones:
+            tokens = open_ones.pop()
+            allowed = [token for token in range(VOCABULARY) if may_follow(tokens, token)] or [EOS]
+            for token in allowed:
+                grown = (*tokens, token)
+                if token == EOS:
+                    found.append(Hypothesis.from_tokens(tokens, self.token_scores(name, tokens, True), True, penalty))
+                elif len(grown) == limit:
+                    found.append(Hypothesis.from_tokens(grown, self.token_scores(name, grown, False), False, penalty))
+                else:
+                    open_ones.append(grown)
+        return sorted(found, key=lambda hypothesis: (not hypothesis.finished, -hypothesis.normalized_score))
 
 
 class ScriptedModel(KnownModel):

@@ -30,7 +30,7 @@ def test_training_is_teacher_forced() -> None:
 def test_inference_is_autoregressive() -> None:
     """Each token of a greedy translation is the likeliest one after the tokens before it."""
     model = small_model(tied_embeddings="none").eval()
-    (found,) = search(model, small_batch()[0][:1], SearchConfig(method="greedy"))
+    ((found,),) = search(model, small_batch()[0][:1], SearchConfig(method="greedy"))
     produced = [*found.tokens, *([EOS] if found.finished else [])]
     for t, token in enumerate(produced):
         logits = model(small_batch()[0][:1], torch.tensor([[SOS, *produced[:t]]]))[0, -1]

@@ -227,7 +227,7 @@ class TestR5:
             if position.epoch == 12:
                 break
         assert sum(losses[-3:]) < 0.7 * sum(losses[:3])
-        (found,) = search(model.eval(), batch.source[:1], SearchConfig(method="greedy"))
+        ((found,),) = search(model.eval(), batch.source[:1], SearchConfig(method="greedy"))
         assert found.tokens
 
     @torch.no_grad()

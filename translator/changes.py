@@ -83,7 +83,7 @@ _TABLE: Final[tuple[tuple[Effect, str, str], ...]] = (
     (_SCORED, "search", "method beam_size length_penalty length_normalization max_length_ratio min_length_ratio"),
     (_SCORED, "search", "no_repeat_ngram temperature top_k top_p seed precision"),
     (_HARMLESS, "search", "batch_size processes"),
-    (_HARMLESS, "evaluation", "metrics"),
+    (_HARMLESS, "evaluation", "metrics bootstrap_samples rare_below comet_model"),
     # Their text is kept out of the training split.
     (_TEXT, "evaluation", "test_sets"),
     (_TEXT, "evaluation.test_sets", _SOURCE_TEXT),

@@ -4,10 +4,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from translator.config.section import Section
+from translator.config.section import PathText, PositiveInt, Section
 from translator.config.text_sections import SourceConfig
 
-MetricName = Literal["bleu", "bleu_intl", "chrf", "chrf++"]
+MetricName = Literal["bleu", "bleu_intl", "chrf", "chrf++", "ter", "length_ratio", "spbleu", "comet"]
 
 
 class EvaluationConfig(Section):
@@ -20,5 +20,15 @@ class EvaluationConfig(Section):
         "bleu_intl",
         "chrf",
         "chrf++",
+        "ter",
+        "length_ratio",
+        "spbleu",
+        "comet",
     )
-    """Scores to compute; BLEU 13a on raw text always comes first."""
+    """Scores to compute; BLEU 13a on raw text always comes first. Those whose models are not there are left out."""
+    bootstrap_samples: Annotated[int, Field(ge=40, le=1_000_000)] = 1000
+    """Resamples of a test set, from which the 95% interval of each score is taken (Koehn 2004)."""
+    rare_below: PositiveInt = 5
+    """A source word is rare if the training text has it fewer times than this."""
+    comet_model: PathText | None = None
+    """A COMET checkpoint (.ckpt), a local file; give one that you trust, since COMET unpickles it. `null`: no COMET."""

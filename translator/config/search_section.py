@@ -24,7 +24,7 @@ class SearchConfig(Section):
     max_length_ratio: Annotated[float, Field(gt=0, le=100)] = 2.0
     """Longest output, as a multiple of the source's tokens, ten tokens added."""
     min_length_ratio: Annotated[float, Field(ge=0, le=100)] = 0.0
-    """Shortest output, as a multiple of the source's tokens, rounded down; no hypothesis ends before."""
+    """Shortest output, as a multiple of the source's tokens, rounded down; none ends before unless it must."""
     no_repeat_ngram: Annotated[int, Field(ge=0, le=100)] = 0
     """No sequence of so many tokens comes twice in a hypothesis; 0 allows it."""
     temperature: Annotated[float, Field(gt=0, le=100)] = 1.0

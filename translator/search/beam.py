@@ -4,133 +4,106 @@ B batch, n sentences still being searched, W beam width, R = n * W rows, S sourc
 """
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
+from translator.search.constraints import Constraint, forbidden_tokens
+from translator.search.continuations import best_continuations, largest
 from translator.search.hypothesis import Hypothesis
-from translator.search.length_penalty import best_reachable
-from translator.search.model import SearchModel, State, best_continuations
+from translator.search.length_penalty import USUAL_PENALTY, LengthPenalty
+from translator.search.model import SearchModel, State
+from translator.search.trace import Trace
 from translator.special_tokens import EOS, SOS
-
-
-@dataclass
-class _Sentence:
-    """What is known of one sentence besides its beam."""
-
-    limit: int
-    """Tokens that its hypotheses may grow to, EOS included."""
-    finished: list[Hypothesis] = field(default_factory=list)
-    """Hypotheses that ended in EOS, in the order they were found."""
-    unfinished: list[Hypothesis] = field(default_factory=list)
-    """Hypotheses that were stopped at the limit."""
-
-    def is_decided(self, best_live: float, alpha: float) -> bool:
-        """Say whether nothing in the beam, of highest score `best_live`, can beat the best finished hypothesis."""
-        if not self.finished:
-            return False
-        return max(h.normalized_score for h in self.finished) >= best_reachable(best_live, self.limit, alpha)
-
-    def ranked(self, count: int) -> list[Hypothesis]:
-        """Return the `count` best, best first; unfinished ones only where nothing finished."""
-        found = self.finished or self.unfinished
-        return sorted(found, key=lambda hypothesis: -hypothesis.normalized_score)[:count]
 
 
 @torch.inference_mode()
 def beam_search(
-    model: SearchModel[State], source: Tensor, max_lengths: Tensor, beam_size: int, length_penalty: float = 1.0
+    model: SearchModel[State],
+    source: Tensor,
+    max_lengths: Tensor,
+    beam_size: int,
+    penalty: LengthPenalty = USUAL_PENALTY,
+    count: int = 1,
+    constraints: Sequence[Constraint] = (),
 ) -> list[list[Hypothesis]]:
     """Translate each row of `source`; a sentence that is decided leaves the batch with its whole beam.
 
     The W best continuations of a beam are kept at each step; those that end in EOS leave the beam, and the next step
-    fills their places with continuations of the others. A sentence is decided when none of its live hypotheses can beat
-    its best finished one, when none is live, or at its longest length.
+    fills their places with continuations of the others. A sentence is decided when `count` hypotheses have finished
+    which nothing in its beam can beat, when its beam is empty, or at its longest length.
 
     Args:
         model: what gives the probabilities.
         source: (B, S) int64 ids.
         max_lengths: (B,) int64, tokens that each row may grow to, EOS included; at least 1.
         beam_size: W.
-        length_penalty: alpha of Wu et al. 2016; not negative.
+        penalty: what hypotheses of different lengths are compared by.
+        count: hypotheses wanted for each row, at most W.
+        constraints: on what may be produced.
 
     Returns:
-        For each row, in order, up to W hypotheses, best first. The first is the best that this beam can find; the
-        others are those that had ended by then.
+        For each row, in order, the best `count` that this beam can find, best first; hypotheses that were stopped at
+        the longest length only where too few finished. Fewer than `count` only where the constraints and the longest
+        length allow no more.
     """
-    sentences = [_Sentence(limit) for limit in max_lengths.tolist()]
-    live = list(range(len(sentences)))  # numbers of the n sentences
-    if not live:
+    assert 1 <= count <= beam_size
+    if len(source) == 0:
         return []
-    tokens = source.new_full((len(live) * beam_size,), SOS)  # (R,)
-    prefixes = source.new_empty(len(live), beam_size, 0)  # (n, W, tokens so far)
+    device = source.device
+    limits = max_lengths.to(device)  # (n,)
+    live = torch.arange(len(source), device=device)  # (n,) numbers of the sentences
+    tokens = source.new_full((len(source) * beam_size,), SOS)  # (R,)
+    prefixes = source.new_empty(len(source), beam_size, 0)  # (n, W, tokens so far), kept for the constraints only
     # All rows of a sentence begin alike; only the first counts, or the beam would fill with copies of one hypothesis.
-    scores = torch.full((len(live), beam_size), -math.inf, device=source.device)  # (n, W)
+    scores = torch.full((len(source), beam_size), -math.inf, dtype=torch.float64, device=device)  # (n, W)
     scores[:, 0] = 0.0
+    best_finished = scores.new_full((len(source), count), -math.inf)  # (n, count) normalized scores, best first
+    trace = Trace()
     state = model.start(source, beam_size)
-    for length in range(1, max(sentence.limit for sentence in sentences) + 1):
-        scores, parents, chosen = _extend(scores, model.step(tokens, state))  # (n, W) each
-        prefixes = prefixes.gather(1, parents.unsqueeze(2).expand(-1, -1, length - 1))
-        prefixes = torch.cat((prefixes, chosen.unsqueeze(2)), dim=2)  # (n, W, length)
-        scores = _collect(sentences, live, prefixes, scores, length, length_penalty)
-        best = scores.max(dim=1).values.tolist()
-        going = [
-            place
-            for place, number in enumerate(live)
-            if best[place] > -math.inf and not sentences[number].is_decided(best[place], length_penalty)
-        ]
-        if not going:
+    for length in range(1, int(limits.max()) + 1):
+        logits = model.step(tokens, state)
+        forbidden = None
+        if constraints:
+            sentences = live.repeat_interleave(beam_size)
+            forbidden = forbidden_tokens(constraints, logits.size(1), prefixes.flatten(0, 1), sentences)
+        scores, parents, chosen = _extend(scores, logits, forbidden)  # (n, W) each
+        trace.add(live, parents, chosen, scores)
+        ended = chosen == EOS  # (n, W)
+        newly_finished = scores.masked_fill(~ended, -math.inf) / penalty.divisor(float(length))
+        best_finished = torch.cat((best_finished, newly_finished), dim=1).topk(count, dim=1).values
+        scores = scores.masked_fill(ended | (limits == length).unsqueeze(1), -math.inf)
+        best_live = scores.max(dim=1).values  # (n,)
+        decided = best_finished[:, -1] >= penalty.best_reachable(best_live, limits.double())
+        going = (~decided & (best_live > -math.inf)).nonzero().squeeze(1)  # (n',) places among the live
+        if len(going) == 0:
             break
-        first_rows = torch.arange(0, len(live) * beam_size, beam_size, device=source.device)  # (n,)
-        rows = parents + first_rows.unsqueeze(1)  # (n, W) where in the state each new row comes from
+        rows = parents + torch.arange(0, len(tokens), beam_size, device=device).unsqueeze(1)  # (n, W) in the state
+        if constraints:
+            prefixes = prefixes.gather(1, parents.unsqueeze(2).expand_as(prefixes))
+            prefixes = torch.cat((prefixes, chosen.unsqueeze(2)), dim=2)
         if len(going) < len(live):
-            live = [live[place] for place in going]
-            kept = torch.tensor(going, device=source.device)
-            scores, prefixes, chosen, rows = scores[kept], prefixes[kept], chosen[kept], rows[kept]
+            live, limits, best_finished, prefixes = live[going], limits[going], best_finished[going], prefixes[going]
+            scores, chosen, rows = scores[going], chosen[going], rows[going]
         tokens = chosen.flatten()
         state.select(rows.flatten())
-    return [sentence.ranked(beam_size) for sentence in sentences]
+    return trace.hypotheses(max_lengths.tolist(), count, penalty)
 
 
-def _extend(scores: Tensor, logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _extend(scores: Tensor, logits: Tensor, forbidden: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
     """Return the W best continuations of each beam: their scores, parents (0..W-1) and tokens, (n, W) each.
 
+    Equally good ones come in the order of their parents, then of their ids.
+
     Args:
-        scores: (n, W) sums of log-probabilities, -inf where there is no hypothesis.
+        scores: (n, W) float64 sums of log-probabilities, -inf where there is no hypothesis.
         logits: (R, V).
+        forbidden: (R, V) bool, True = may not follow; None forbids PAD, UNK and SOS.
     """
     width = scores.size(1)
-    count = min(width, logits.size(1))  # C: no row can give more than W of the W best
-    log_probabilities, tokens = best_continuations(logits, count)  # (R, C) each
-    totals = (scores.unsqueeze(2) + log_probabilities.view(-1, width, count)).flatten(1)  # (n, W * C)
-    best, places = totals.topk(width, dim=1)  # (n, W) each
-    return best, places // count, tokens.view(-1, width * count).gather(1, places)
-
-
-def _collect(
-    sentences: list[_Sentence], live: list[int], prefixes: Tensor, scores: Tensor, length: int, alpha: float
-) -> Tensor:
-    """Note the hypotheses that have ended or may grow no further; return `scores` with -inf in their places.
-
-    Args:
-        sentences: all of them.
-        live: numbers of the n sentences that are still searched.
-        prefixes: (n, W, length) tokens so far.
-        scores: (n, W).
-        length: tokens so far.
-        alpha: of the length penalty.
-    """
-    ended = prefixes[:, :, -1] == EOS  # (n, W)
-    at_limit = torch.tensor([sentences[number].limit == length for number in live], device=scores.device)  # (n,)
-    leaving = (ended | at_limit.unsqueeze(1)) & (scores > -math.inf)  # (n, W)
-    places, slots = leaving.nonzero(as_tuple=True)  # (how many leave,) each
-    for place, tokens, score in zip(
-        places.tolist(), prefixes[places, slots].tolist(), scores[places, slots].tolist(), strict=True
-    ):
-        sentence = sentences[live[place]]
-        if tokens[-1] == EOS:
-            sentence.finished.append(Hypothesis.from_tokens(tokens[:-1], score, True, alpha))
-        else:
-            sentence.unfinished.append(Hypothesis.from_tokens(tokens, score, False, alpha))
-    return scores.masked_fill(ended | at_limit.unsqueeze(1), -math.inf)
+    log_probabilities, tokens = best_continuations(logits, width, forbidden)  # (R, C): no row can give more than W
+    count = tokens.size(1)
+    totals = (scores.unsqueeze(2) + log_probabilities.reshape(-1, width, count)).flatten(1)  # (n, W * C)
+    best, places = largest(totals, width)  # (n, W) each
+    return best, places // count, tokens.reshape(-1, width * count).gather(1, places)

@@ -1,9 +1,9 @@
-"""What a search returns, and how hypotheses of different lengths are compared."""
+"""What a search returns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from translator.search.length_penalty import length_penalty
+from translator.search.length_penalty import LengthPenalty
 
 
 @dataclass(frozen=True)
@@ -18,9 +18,15 @@ class Hypothesis:
     """`score` over the length penalty; what hypotheses are compared by."""
     finished: bool
     """True when it ended in EOS, False when it was stopped at its longest length."""
+    token_scores: tuple[float, ...] = ()
+    """Log-probability of each token, and of EOS where it came; empty where an engine does not tell."""
 
     @classmethod
-    def from_tokens(cls, tokens: Sequence[int], score: float, finished: bool, alpha: float) -> "Hypothesis":
-        """Return the hypothesis of `tokens` (no SOS, no EOS) with the sum of log-probabilities `score`."""
+    def from_tokens(
+        cls, tokens: Sequence[int], token_scores: Sequence[float], finished: bool, penalty: LengthPenalty
+    ) -> "Hypothesis":
+        """Return the hypothesis of `tokens` (no SOS, no EOS), each with its log-probability, EOS's last if finished."""
         length = len(tokens) + finished  # EOS is a token that the model chose, too
-        return cls(tuple(tokens), score, score / length_penalty(length, alpha), finished)
+        assert len(token_scores) == length
+        score = sum(token_scores)
+        return cls(tuple(tokens), score, penalty.normalized(score, length), finished, tuple(token_scores))

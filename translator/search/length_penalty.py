@@ -1,25 +1,68 @@
-"""The length penalty of Wu et al. 2016 §7, equation 14, without its coverage term."""
+"""Length penalties: what the score of a hypothesis is divided by, so that long and short ones can be compared."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from torch import Tensor
+
+from translator.config import SearchConfig
+
+Numbers = TypeVar("Numbers", float, Tensor)
+"""One number, or a tensor of them."""
 
 
-def length_penalty(length: int, alpha: float) -> float:
-    """Return ((5 + length) / 6) ** alpha, what a sum of log-probabilities of `length` tokens is divided by.
+@dataclass(frozen=True)
+class LengthPenalty(ABC):
+    """A divisor of scores that never falls as hypotheses grow."""
 
-    Args:
-        length: tokens that were chosen, EOS included.
-        alpha: 0 compares plain sums, which favours short hypotheses; 1 compares near-means.
-    """
-    return float(((5.0 + length) / 6.0) ** alpha)
+    alpha: float = 1.0
+    """Strength, not negative; 0 compares plain sums, which favours short hypotheses."""
+
+    @staticmethod
+    def of(config: SearchConfig) -> "LengthPenalty":
+        """Return the penalty that `config` asks for."""
+        kinds = {"gnmt": GnmtPenalty, "average": AveragePenalty}
+        return kinds[config.length_normalization](config.length_penalty)
+
+    @abstractmethod
+    def divisor(self, length: Numbers) -> Numbers:
+        """Return what a sum of log-probabilities of `length` tokens, EOS included, is divided by."""
+
+    def normalized(self, score: Numbers, length: Numbers) -> Numbers:
+        """Return `score` of `length` tokens, EOS included, over its divisor."""
+        return score / self.divisor(length)
+
+    def best_reachable(self, score: Numbers, longest: Numbers) -> Numbers:
+        """Return an upper bound on the normalized score of anything that continues a hypothesis.
+
+        Each further token adds a log-probability, at most 0, so `score` (at most 0) can only fall; dividing by the
+        largest divisor, that of the longest length, brings a negative number nearest to 0.
+
+        Args:
+            score: sum of log-probabilities so far.
+            longest: tokens that the hypothesis may grow to, EOS included.
+        """
+        return self.normalized(score, longest)
 
 
-def best_reachable(score: float, longest: int, alpha: float) -> float:
-    """Return an upper bound on the normalized score of anything that continues a hypothesis.
+class GnmtPenalty(LengthPenalty):
+    """The penalty of Wu et al. 2016 §7, equation 14, without its coverage term."""
 
-    Each further token adds a log-probability, at most 0, so `score` (at most 0) can only fall; dividing by the largest
-    penalty, that of the longest length, brings a negative number nearest to 0.
+    def divisor(self, length: Numbers) -> Numbers:
+        """Return ((5 + length) / 6) ** alpha."""
+        divisor: Numbers = ((length + 5.0) / 6.0) ** self.alpha
+        return divisor
 
-    Args:
-        score: sum of log-probabilities so far.
-        longest: tokens that the hypothesis may grow to, EOS included.
-        alpha: of the length penalty, not negative.
-    """
-    return score / length_penalty(longest, alpha)
+
+class AveragePenalty(LengthPenalty):
+    """With alpha 1, what is compared is the mean log-probability of a token."""
+
+    def divisor(self, length: Numbers) -> Numbers:
+        """Return length ** alpha."""
+        divisor: Numbers = length**self.alpha
+        return divisor
+
+
+USUAL_PENALTY: Final = GnmtPenalty()
+"""The penalty of a recipe that does not name one."""

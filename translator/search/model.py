@@ -1,17 +1,11 @@
 """What a search needs of a model; anything that has it can be searched, also a table of known probabilities.
 
-B sentences, W rows for each of them in a run, R = B * W rows, S source length, V vocabulary
+B sentences, W rows for each of them in a run, R = B * W rows, S source length, T target length, V vocabulary
 """
 
 from typing import Protocol, TypeVar
 
-import torch
 from torch import Tensor
-
-from translator.special_tokens import PAD, SOS, UNK
-
-FORBIDDEN = (PAD, UNK, SOS)
-"""Tokens that are never produced: they stand for no text."""
 
 
 class SearchState(Protocol):
@@ -43,18 +37,12 @@ class SearchModel(Protocol[State]):
         """Take in `tokens` (R,) int64, SOS first, and return the logits (R, V) of the tokens that follow."""
 
 
-def best_continuations(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """Return the log-probabilities and ids, (R, count) each, of the likeliest next tokens, best first.
+class TeacherForcedModel(Protocol):
+    """A model that tells the probabilities of all tokens of given targets at once."""
 
-    The log-probabilities are those of the whole distribution, in float32 whatever the type of the logits; tokens that
-    are never produced have -inf. `count` must not exceed V.
+    def __call__(self, source: Tensor, target_input: Tensor, /) -> Tensor:
+        """Return the logits (B, T, V) of the tokens that follow each of `target_input` (B, T), SOS first."""
 
-    Args:
-        logits: (R, V).
-        count: tokens wanted for each row.
-    """
-    logits = logits.float()
-    log_total = logits.logsumexp(dim=-1, keepdim=True)  # (R, 1): only the winners need the subtraction
-    allowed = logits.index_fill(1, torch.tensor(FORBIDDEN, device=logits.device), -torch.inf)  # (R, V)
-    best, tokens = allowed.topk(count, dim=-1) if count > 1 else allowed.max(dim=-1, keepdim=True)
-    return best - log_total, tokens
+
+class TranslationModel(SearchModel[State], TeacherForcedModel, Protocol[State]):
+    """A model that can be searched, and that can score what is there already."""
