@@ -15,7 +15,7 @@ from translator.errors import TranslatorError
 
 PARTS: dict[str, Callable[[Options], Iterable[str]]] = {
     "training": bench_training,
-    "search": lambda options: bench_search(options.load()),
+    "search": bench_search,
     "preparation": lambda options: bench_preparation(options.load()),
     "gpu": bench_gpu,
     "kernels": bench_kernels,

@@ -130,6 +130,7 @@ def test_selected_rows_go_on_where_they_were() -> None:
     model = model_of()
     source, _ = batch()
     target = torch.randint(4, VOCABULARY, (5, 2, 6))  # two hypotheses for each of five sentences
+    target[:, :, 0] = SOS
     cache = model.start(source, width=2)
     for t in range(3):
         model.step(target[:, :, t].flatten(), cache)

@@ -3,6 +3,7 @@
 The linear layers are position-wise and work on tensors of any leading shape; only `attend` mixes positions.
 
 B batch, T query length, S key length, D model width, H heads, K head width
+In a step of a search (see `translator.model.cache`): n sentences with w rows each
 """
 
 from typing import Final, Literal
@@ -86,6 +87,26 @@ def attend(
     return torch.matmul(F.dropout(probabilities, dropout).to(value.dtype), value)
 
 
+def attend_in_step(query: Tensor, keys: Tensor, values: Tensor, bias: Tensor | None) -> Tensor:
+    """Return for each of a few queries a sentence the mean of the values, by products that need no copy of the keys.
+
+    Args:
+        query: (n, w, H, K).
+        keys: (n * H, K, S), of any strides that a product takes.
+        values: (n * H, S, K), likewise.
+        bias: broadcastable to (n * H, w, S), 0 = may attend, -inf = may not; None allows everything.
+
+    Returns:
+        (n * w, H * K).
+    """
+    count, rows, heads, width = query.shape
+    queries = query.transpose(1, 2).reshape(count * heads, rows, width)
+    start, share = (queries.new_empty(1, 1, 1), 0) if bias is None else (bias, 1)
+    scores = torch.baddbmm(start, queries, keys, beta=share, alpha=width**-0.5)  # (n * H, w, S)
+    context = torch.bmm(scores.softmax(dim=-1), values).view(count, heads, rows, width)
+    return context.transpose(1, 2).reshape(count * rows, heads * width)
+
+
 class SelfAttention(nn.Module):
     """Attention of a sequence to itself; queries, keys and values come from one fused projection.
 
@@ -123,11 +144,21 @@ class SelfAttention(nn.Module):
         y: Tensor = self.output(layout.pack(context))
         return y
 
-    def step(self, x: Tensor, cache: SelfCache) -> Tensor:
-        """Attend from the newest position `x` (B, 1, D) to itself and all positions in `cache`, which takes it in."""
-        query, key, value = self._split(self.query_key_value(x))  # (B, H, 1, K) each
-        keys, values = cache.append(key, value)  # (B, H, positions so far, K) each
-        y: Tensor = self.output(merge_heads(attend(query, keys, values, None)))
+    def step(self, x: Tensor, cache: SelfCache, count: int, bias: Tensor | None) -> Tensor:
+        """Attend from the newest position of every row to what its branch in `cache`, which takes it in, has so far.
+
+        Args:
+            x: (n * w, D).
+            cache: keys and values of n sentences.
+            count: n.
+            bias: (n * H, w, positions in the cache), added to the scores; None allows everything.
+
+        Returns:
+            (n * w, D).
+        """
+        mixed = self.query_key_value(x).view(count, -1, 3, self.heads, x.size(-1) // self.heads)  # (n, w, 3, H, K)
+        keys, values = cache.append(mixed[:, :, 1:])  # (n * H, positions, K) each
+        y: Tensor = self.output(attend_in_step(mixed[:, :, 0], keys.transpose(1, 2), values, bias))
         return y
 
     def _split(self, projected: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -175,30 +206,35 @@ class CrossAttention(nn.Module):
             (B, T, D).
         """
         query = split_heads(layout.unpack(self.query(x)), self.heads)  # (B, H, T, K)
-        source = self.project_memory(memory, memory_layout)
+        keys, values = self._keys_values(memory, memory_layout)  # (B, H, S, K) each
         dropout, kernel = (self.dropout, self.kernel) if self.training else (0.0, "fused")
-        context = merge_heads(attend(query, source.keys, source.values, mask, dropout, weights, kernel))  # (B, T, D)
+        context = merge_heads(attend(query, keys, values, mask, dropout, weights, kernel))  # (B, T, D)
         y: Tensor = self.output(layout.pack(context))
         return y
 
     def project_memory(self, memory: Tensor, layout: Layout = PADDED) -> CrossCache:
-        """Return the keys and values of `memory` (B, S, D), or of as many vectors in another `layout`."""
-        key, value = layout.unpack(self.key_value(memory)).chunk(2, dim=-1)  # (B, S, D) each
-        return CrossCache(split_heads(key, self.heads), split_heads(value, self.heads))
+        """Return the keys and values of `memory` (B, S, D), or of as many vectors in another `layout`, for a search."""
+        keys, values = self._keys_values(memory, layout)
+        return CrossCache(keys.transpose(2, 3).contiguous(), values.contiguous())
 
-    def step(self, x: Tensor, cache: CrossCache, mask: Tensor) -> Tensor:
+    def step(self, x: Tensor, cache: CrossCache, count: int, bias: Tensor) -> Tensor:
         """Attend from the newest position of every row to its sentence, whose keys and values are in `cache`.
 
         Args:
-            x: (R, 1, D) with R = B * W: W rows in a run for each of the B sentences in `cache`.
-            cache: keys and values of the B sentences.
-            mask: (B, 1, 1, S) bool, True = may attend.
+            x: (n * w, D).
+            cache: keys and values; the first n are those of the n sentences.
+            count: n.
+            bias: (n * H, 1, S), added to the scores.
 
         Returns:
-            (R, 1, D).
+            (n * w, D).
         """
-        # The rows of one sentence share its keys: they are taken as W queries of it, and nothing is copied W times.
-        query = self.query(x).view(cache.keys.size(0), -1, x.size(-1))  # (B, W, D)
-        context = attend(split_heads(query, self.heads), cache.keys, cache.values, mask)  # (B, H, W, K)
-        y: Tensor = self.output(merge_heads(context).reshape(x.shape))
+        # The rows of one sentence share its keys: they are taken as w queries of it, and nothing is copied w times.
+        query = self.query(x).view(count, -1, self.heads, x.size(-1) // self.heads)  # (n, w, H, K)
+        keys, values = cache.keys[:count].flatten(0, 1), cache.values[:count].flatten(0, 1)
+        y: Tensor = self.output(attend_in_step(query, keys, values, bias))
         return y
+
+    def _keys_values(self, memory: Tensor, layout: Layout) -> tuple[Tensor, Tensor]:
+        key, value = layout.unpack(self.key_value(memory)).chunk(2, dim=-1)  # (B, S, D) each
+        return split_heads(key, self.heads), split_heads(value, self.heads)  # (B, H, S, K) each

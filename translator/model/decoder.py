@@ -1,7 +1,7 @@
 """The decoder (Vaswani et al. 2017 §3.1): self-attention, attention to the encoder's output, and feed-forward.
 
 B batch, S source length, T target length, D model width, H heads
-R rows of a search: W in a run for each of B sentences
+In a step of a search (see `translator.model.cache`): n sentences with w rows each
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from translator.config import ModelConfig
 from translator.model.attention import CrossAttention, SelfAttention
-from translator.model.cache import DecoderCache, LayerCache, SelfCache
+from translator.model.cache import DecoderCache, LayerCache, SelfCache, StepBiases
 from translator.model.feed_forward import FeedForward
 from translator.model.packing import PADDED, Layout
 from translator.model.residual import Residual, final_norm
@@ -62,10 +62,10 @@ class DecoderLayer(nn.Module):
         y: Tensor = self.feed_forward_residual(x, self.feed_forward)
         return y
 
-    def step(self, x: Tensor, cache: LayerCache, cross_mask: Tensor) -> Tensor:
-        """Return (R, 1, D) for the newest position `x` (R, 1, D), which `cache` takes in."""
-        x = self.self_attention_residual(x, lambda y: self.self_attention.step(y, cache.own))
-        x = self.cross_attention_residual(x, lambda y: self.cross_attention.step(y, cache.cross, cross_mask))
+    def step(self, x: Tensor, cache: LayerCache, count: int, biases: StepBiases) -> Tensor:
+        """Return (n * w, D) for the newest position `x` (n * w, D) of n = `count` sentences; `cache` takes it in."""
+        x = self.self_attention_residual(x, lambda y: self.self_attention.step(y, cache.own, count, biases.own))
+        x = self.cross_attention_residual(x, lambda y: self.cross_attention.step(y, cache.cross, count, biases.cross))
         y: Tensor = self.feed_forward_residual(x, self.feed_forward)
         return y
 
@@ -109,13 +109,14 @@ class DecoderStack(nn.Module):
 
     def start(self, memory: Tensor, cross_mask: Tensor, width: int) -> DecoderCache:
         """Return an empty cache for `width` rows a sentence on `memory` (B, S, D) under `cross_mask` (B, 1, 1, S)."""
-        caches = [LayerCache(SelfCache(), layer.cross_attention.project_memory(memory)) for layer in self.layers]
-        return DecoderCache(caches, cross_mask, width)
+        caches = [LayerCache(SelfCache(width), layer.cross_attention.project_memory(memory)) for layer in self.layers]
+        return DecoderCache(caches, cross_mask, self.layers[0].self_attention.heads, width, memory.dtype)
 
     def step(self, x: Tensor, cache: DecoderCache) -> Tensor:
-        """Return the states (R, 1, D) of the newest position `x` (R, 1, D), which `cache` takes in."""
+        """Return the states of the newest position `x`, (n * w, D) each, which `cache` takes in."""
+        x = cache.to_places(x)
+        biases = cache.begin_step()
         for layer, layer_cache in zip(self.layers, cache.layers, strict=True):
-            x = layer.step(x, layer_cache, cache.cross_mask)
-        cache.length += 1
-        y: Tensor = self.norm(x)
+            x = layer.step(x, layer_cache, cache.count, biases)
+        y: Tensor = self.norm(cache.from_places(x))
         return y

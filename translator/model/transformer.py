@@ -42,6 +42,8 @@ class Transformer(nn.Module):
         self.decoder = DecoderStack(config)
         tied = config.tied_embeddings != "none"
         self.own_head = None if tied else nn.Linear(config.d_model, target_vocabulary, bias=False)
+        self.prepared_head: nn.Module | None = None
+        """What computes the logits in a model that was prepared for a search (see `translator.model.prepared`)."""
         init_weights(self, self.own_head)
 
     @property
@@ -137,6 +139,9 @@ class Transformer(nn.Module):
 
     def project(self, states: Tensor) -> Tensor:
         """Return logits (..., V) for decoder states (..., D)."""
+        if self.prepared_head is not None:
+            logits: Tensor = self.prepared_head(states)
+            return logits
         return F.linear(states, self.head_weight)
 
     @torch.no_grad()
@@ -174,5 +179,8 @@ class Transformer(nn.Module):
         Raises:
             InputError: the target has reached `max_positions`.
         """
-        x = self.target_embedding(tokens.unsqueeze(1), cache.length)  # (R, 1, D)
-        return self.project(self.decoder.step(x, cache).squeeze(1))
+        alike = cache.length == 0 and cache.width > 1  # every row has SOS: one of a sentence speaks for all
+        tokens = tokens[:: cache.width] if alike else tokens
+        x = self.target_embedding(tokens.unsqueeze(1), cache.length).squeeze(1)  # (n * w, D)
+        logits = self.project(self.decoder.step(x, cache))
+        return logits.repeat_interleave(cache.width, dim=0) if alike else logits

@@ -1,0 +1,86 @@
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_model import small_model
+from torch import Tensor
+
+from translator.model import Transformer
+from translator.model.cache import FIRST_CAPACITY
+from translator.special_tokens import EOS, PAD, SOS
+
+
+def sources(count: int) -> Tensor:
+    """Return `count` sentences of 2 to 7 tokens."""
+    lengths = [2 + (3 * number) % 6 for number in range(count)]
+    rows = [[*torch.randint(4, 21, (length - 1,)).tolist(), EOS] for length in lengths]
+    return torch.tensor([row + [PAD] * (7 - len(row)) for row in rows])
+
+
+def states_of_whole_passes(model: Transformer, source: Tensor, prefixes: Tensor) -> Tensor:
+    """Return the logits (R, V) that follow each of `prefixes` (R, T), computed without a cache."""
+    width = len(prefixes) // len(source)
+    logits: Tensor = model(source.repeat_interleave(width, dim=0), prefixes)[:, -1]
+    return logits
+
+
+@settings(max_examples=25, deadline=None)
+@given(data=st.data(), width=st.integers(1, 3), count=st.integers(1, 5), norm=st.sampled_from(["pre", "post"]))
+def test_any_walk_of_a_beam_equals_the_whole_pass(data: st.DataObject, width: int, count: int, norm: str) -> None:
+    torch.manual_seed(count)
+    model = small_model(norm=norm).eval()
+    source = sources(count)
+    prefixes = torch.full((count * width, 1), SOS)
+    cache = model.start(source, width)
+    for _ in range(data.draw(st.integers(1, 7))):
+        logits = model.step(prefixes[:, -1], cache)
+        expected = states_of_whole_passes(model, source, prefixes)
+        torch.testing.assert_close(logits, expected, rtol=1e-4, atol=1e-5)
+        kept = sorted(data.draw(st.sets(st.integers(0, len(source) - 1), min_size=1)))
+        parents = data.draw(
+            st.lists(
+                st.lists(st.integers(0, width - 1), min_size=width, max_size=width),
+                min_size=len(kept),
+                max_size=len(kept),
+            )
+        )
+        rows = torch.tensor(
+            [number * width + parent for number, of_one in zip(kept, parents, strict=True) for parent in of_one]
+        )
+        cache.select(rows)
+        source = source[kept]
+        prefixes = torch.cat((prefixes[rows], torch.randint(4, 27, (len(rows), 1))), dim=1)
+
+
+def test_more_room_keeps_what_was_written_and_where_sentences_are() -> None:
+    model = small_model(max_positions=FIRST_CAPACITY + 8).eval()
+    source = sources(4)
+    prefixes = torch.full((8, 1), SOS)
+    cache = model.start(source, 2)
+    for length in range(1, FIRST_CAPACITY + 3):
+        logits = model.step(prefixes[:, -1], cache)
+        if length == 3:  # the first sentence leaves, so that the last one moves into its place
+            cache.select(torch.tensor([3, 2, 4, 4, 6, 7]))
+            source, prefixes = source[1:], prefixes[[3, 2, 4, 4, 6, 7]]
+            logits = logits[[3, 2, 4, 4, 6, 7]]
+        torch.testing.assert_close(
+            logits, states_of_whole_passes(model, source, prefixes), rtol=1e-4, atol=1e-5, msg=f"at length {length}"
+        )
+        prefixes = torch.cat((prefixes, torch.randint(4, 27, (len(prefixes), 1))), dim=1)
+
+
+@pytest.mark.parametrize("width", [1, 4])
+def test_a_new_order_moves_no_keys(width: int) -> None:
+    model = small_model().eval()
+    cache = model.start(sources(3), width)
+    tokens = torch.full((3 * width,), SOS)
+    model.step(tokens, cache)
+    buffers = [layer.own._buffer for layer in cache.layers]
+    before = [buffer[..., 0, :, :].clone() for buffer in buffers if buffer is not None]
+    assert len(before) == len(cache.layers)
+    rows = torch.arange(3 * width).view(3, width).flip(1).flatten()
+    cache.select(rows)
+    model.step(tokens, cache)
+    for layer, buffer, earlier in zip(cache.layers, buffers, before, strict=True):
+        assert layer.own._buffer is buffer is not None
+        assert torch.equal(buffer[..., 0, :, :], earlier)

@@ -1,0 +1,65 @@
+import pytest
+import torch
+from small_model import small_batch, small_model
+from torch import nn
+
+from translator.model.prepared import PreparedLinear, PreparedPrecision, prepare
+from translator.search import beam_search, greedy_search, longest_outputs
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("tied", ["none", "target"])
+def test_float32_is_the_same_model(norm: str, tied: str) -> None:
+    model = small_model(norm=norm, tied_embeddings=tied).eval()
+    source, target, _ = small_batch()
+    torch.testing.assert_close(prepare(model)(source, target), model(source, target), rtol=1e-5, atol=1e-5)
+
+
+def test_float32_finds_the_same_tokens() -> None:
+    model = small_model(norm="post").eval()
+    source, _, _ = small_batch()
+    limits = longest_outputs(source, 1.0, 40)
+    prepared = prepare(model)
+    ours = beam_search(prepared, source, limits, 3)
+    assert [[one.tokens for one in found] for found in ours] == [
+        [one.tokens for one in found] for found in beam_search(model, source, limits, 3)
+    ]
+    assert [one.tokens for one in greedy_search(prepared, source, limits)] == [
+        one.tokens for one in greedy_search(model, source, limits)
+    ]
+
+
+@pytest.mark.parametrize(("precision", "error"), [("bf16", 0.03), ("int8", 0.03)])
+@pytest.mark.parametrize("activation", ["relu", "gelu", "swiglu"])
+def test_rounded_products_come_near(precision: PreparedPrecision, error: float, activation: str) -> None:
+    model = small_model(activation=activation).eval()
+    source, target, _ = small_batch()
+    exact = model(source, target)
+    rounded = prepare(model, precision)(source, target)
+    assert rounded.dtype is torch.float32
+    distance = (rounded - exact).norm() / exact.norm()
+    assert 0 < distance < error
+
+
+def test_an_input_of_one_row_and_an_output_without_a_bias() -> None:
+    weight = torch.randn(7, 16)
+    x = torch.randn(1, 1, 16)
+    expected = nn.functional.linear(x, weight)
+    for precision, tolerance in (("float32", 1e-6), ("bf16", 0.05), ("int8", 0.05)):
+        y = PreparedLinear(weight, None, precision)(x)  # type: ignore[arg-type]  # mypy widens the literal
+        assert y.shape == (1, 1, 7)
+        torch.testing.assert_close(y, expected, rtol=tolerance, atol=tolerance * 4)
+
+
+def test_the_model_stays_as_it_was() -> None:
+    model = small_model().train()
+    names = set(model.state_dict())
+    source, target, _ = small_batch()
+    prepared = prepare(model, "bf16")
+    assert model.training and not prepared.training
+    assert model.prepared_head is None and set(model.state_dict()) == names
+    before = prepared(source, target)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(1.0)
+    assert torch.equal(prepared(source, target), before)
