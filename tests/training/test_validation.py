@@ -17,7 +17,7 @@ from translator.config import Config, parse_config
 from translator.data import DataHandler
 from translator.device import Arithmetic
 from translator.evaluation import compute_scores
-from translator.inference import Translator
+from translator.inference import TorchSearcher, Translator
 from translator.model import Transformer
 from translator.special_tokens import PAD
 from translator.training import validation as room
@@ -86,7 +86,8 @@ class Setting:
 
     def validate(self, ranks: Ranks, check: Callable[[], None], **arguments: Any) -> Validation:
         model, cpu = self.model(), torch.device("cpu")
-        translator = Translator(model, self.data.subword, self.data.normalizer, self.config.search, 40, cpu)
+        searcher = TorchSearcher([model], cpu)
+        translator = Translator(searcher, self.data.subword, self.data.normalizer, self.config.search, 40)
         arithmetic = Arithmetic(cpu, "float32")
         validator = Validator(self.data, translator, self.config.training, arithmetic, check, ranks)
         try:
@@ -154,10 +155,8 @@ def test_losses_are_those_of_all_pairs(setting: Setting) -> None:
 def test_scores_are_those_of_the_translated_lines(setting: Setting) -> None:
     found = setting.validate(Ranks.alone(), lambda: None)
     assert len(found.samples) == 3
-    model = setting.model()
-    translator = Translator(
-        model, setting.data.subword, setting.data.normalizer, setting.config.search, 40, torch.device("cpu")
-    )
+    searcher = TorchSearcher([setting.model().eval()], torch.device("cpu"))
+    translator = Translator(searcher, setting.data.subword, setting.data.normalizer, setting.config.search, 40)
     for pair in found.samples:
         assert pair.hypothesis == translator.translate(pair.source)
     names = setting.data.corpus.names("validation")

@@ -25,22 +25,55 @@ def add_config(verb: argparse.ArgumentParser) -> None:
     add_set(verb)
 
 
+def add_runs(verb: argparse.ArgumentParser, several: str) -> None:
+    """Let `verb` take run folders, as `runs`, and which checkpoint of theirs.
+
+    Args:
+        verb: the parser.
+        several: what it means that `--run` is given again.
+    """
+    verb.add_argument(
+        "--run",
+        dest="runs",
+        action="append",
+        required=True,
+        metavar="FOLDER",
+        help=f"run folder, for example runs/sample; {several}",
+    )
+    verb.add_argument("--checkpoint", default="best", help="best (default), last, averaged, or a step number")
+
+
 def add_search(verb: argparse.ArgumentParser) -> None:
     """Let `verb` choose how translations are picked."""
-    verb.add_argument("--search", choices=("greedy", "beam"), help="search.method (default: as in the run)")
+    verb.add_argument("--search", choices=("greedy", "beam", "sampling"), help="search.method (default: as in the run)")
     verb.add_argument("--beam", type=int, metavar="N", help="search.beam_size, with beam search")
     add_set(verb)
+
+
+def add_engine(verb: argparse.ArgumentParser) -> None:
+    """Let `verb` choose what computes, and where."""
+    verb.add_argument(
+        "--engine", choices=("torch", "ctranslate2"), help="what computes (default: torch, or what an export is for)"
+    )
+    verb.add_argument("--device", default="auto", metavar="NAME", help="cpu, cuda or cuda:N (default: as in the run)")
+    verb.add_argument(
+        "--precision", choices=("float32", "bf16", "int8"), help="search.precision (default: as in the run)"
+    )
 
 
 def search_overrides(options: argparse.Namespace) -> list[str]:
     """Return the search flags as overrides; a beam size implies beam search.
 
     Raises:
-        InputError: a beam size is given for greedy search, which has no beam.
+        InputError: a beam size is given for a search that has no beam.
     """
-    if options.search == "greedy" and options.beam is not None:
+    without_beam = {
+        "greedy": "which keeps one hypothesis",
+        "sampling": "which draws tokens instead",
+    }
+    if options.beam is not None and options.search in without_beam:
         raise InputError(
-            f"--beam {options.beam} means nothing with --search greedy, which keeps one hypothesis; "
+            f"--beam {options.beam} means nothing with --search {options.search}, {without_beam[options.search]}; "
             "leave out --beam, or take --search beam"
         )
     overrides = list(options.overrides)
@@ -48,4 +81,6 @@ def search_overrides(options: argparse.Namespace) -> list[str]:
         overrides.append(f"search.method={options.search or 'beam'}")
     if options.beam is not None:
         overrides.append(f"search.beam_size={options.beam}")
+    if getattr(options, "precision", None) is not None:
+        overrides.append(f"search.precision={options.precision}")
     return overrides

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from translator.config import TrainingConfig
+from translator.corpus.test_set import evenly_spread
 from translator.data import Batch, DataHandler
 from translator.device import Arithmetic
 from translator.evaluation import TranslatedPair, compute_scores
@@ -77,8 +78,7 @@ class Validator:
                 data.corpus.lines("validation", name, "en"), data.corpus.lines("validation", name, "fa"), strict=True
             )
         ]
-        count = min(config.validation_sentences, len(pairs))
-        chosen = np.linspace(0, len(pairs) - 1, count).round().astype(np.int64) if count else np.zeros(0, np.int64)
+        chosen = np.array(evenly_spread(len(pairs), config.validation_sentences), np.int64)
         self._pairs = [pairs[number] for number in chosen]
         self._source_of_pair = self._breakdown.sources.parts(chosen)
 

@@ -2,100 +2,19 @@
 
 import logging
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
+from echo_model import GREEDY, Words, echo
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor
-from untrained import add_checkpoint, untrained_run
+from untrained import untrained_run
 
 from translator import Translator
-from translator.config import NormalizationConfig, SearchConfig
-from translator.corpus.normalize import Normalizer
-from translator.data import DataHandler
-from translator.errors import CheckpointError, ConfigError, RunError, SubwordError
+from translator.config import SearchConfig
 from translator.inference import POSITIONS_AT_ONCE
-from translator.model import AttentionWeights
-from translator.run_folder import RunFolder
-from translator.special_tokens import EOS, SPECIAL_TOKENS
-from translator.subword import SubwordModel
 
-GREEDY = SearchConfig(method="greedy", batch_size=4)
 LINE_BREAKS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
-
-
-class Words:
-    """A subword model in which each word is a token, learnt when it is first seen."""
-
-    def __init__(self) -> None:
-        self.words = [spelling for spelling, _ in SPECIAL_TOKENS]
-        self.seen: list[str] = []
-
-    def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        self.seen += texts
-        for word in (word for text in texts for word in text.split()):
-            if word not in self.words:
-                self.words.append(word)
-        return [[self.words.index(word) for word in text.split()] for text in texts]
-
-    def decode_ids(self, rows: Sequence[Sequence[int]]) -> list[str]:
-        return [" ".join(self.words[token] for token in row) for row in rows]
-
-    def pieces_of(self, ids: Sequence[int]) -> list[str]:
-        return [self.words[token] for token in ids]
-
-
-class Echo(torch.nn.Module):
-    """A model that is certain of the source's own tokens."""
-
-    max_positions = 100_000
-    vocabulary = 4000
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.shapes: list[tuple[int, int]] = []
-        self.finishes = True
-
-    def start(self, source: Tensor, width: int = 1) -> "EchoState":
-        assert not self.training
-        assert torch.is_inference_mode_enabled()
-        self.shapes.append((source.size(0), source.size(1)))
-        return EchoState(source.repeat_interleave(width, dim=0))
-
-    def step(self, tokens: Tensor, cache: "EchoState", /) -> Tensor:
-        following = cache.rows[:, min(cache.length, cache.rows.size(1) - 1)]
-        if not self.finishes:
-            following = torch.full_like(following, EOS + 1)
-        cache.length += 1
-        return torch.nn.functional.one_hot(following.clamp(min=EOS), self.vocabulary) * 50.0
-
-    def attention(self, source: Tensor, target_input: Tensor) -> AttentionWeights:
-        shape = (1, 2, target_input.size(1), source.size(1))
-        first, last = torch.zeros(shape), torch.zeros(shape)
-        last[:, 0, :, 0] = 1.0
-        last[:, 1, :, -1] = 1.0
-        return AttentionWeights(cross=[first, last])
-
-
-class EchoState:
-    def __init__(self, rows: Tensor) -> None:
-        self.rows = rows
-        self.length = 0
-
-    def select(self, rows: Tensor) -> None:
-        self.rows = self.rows.index_select(0, rows)
-
-
-def echo(max_length: int = 20, search: SearchConfig = GREEDY, subword: Any = None) -> tuple[Translator, Echo]:
-    words = subword or Words()
-    model = Echo()
-    pair: Any = type("Pair", (), {"source": words, "target": words})
-    network: Any = model
-    normalizer = Normalizer(NormalizationConfig())
-    return Translator(network, pair, normalizer, search, max_length, torch.device("cpu")), model
 
 
 @settings(deadline=None, max_examples=60)
@@ -200,7 +119,7 @@ def test_attention_is_the_last_layers_mean_over_heads() -> None:
     translator, model = echo()
     model.train()
     found = translator.attention("a b c")
-    assert found.source == found.target == ["a", "b", "c", "</s>"]
+    assert found.source == found.target == ["▁a", "▁b", "▁c", "</s>"]
     assert found.weights.tolist() == [[0.5, 0.0, 0.0, 0.5]] * 4
     assert model.training
 
@@ -209,7 +128,7 @@ def test_attention_of_a_translation_that_never_ends() -> None:
     translator, model = echo(search=SearchConfig(method="greedy", max_length_ratio=1.0))
     model.finishes = False
     found = translator.attention("a b")
-    assert found.target == ["a"] * (3 + 10)
+    assert found.target == ["▁a"] * (3 + 10)
     assert found.weights.shape == (13, 3)
 
 
@@ -240,7 +159,7 @@ def test_a_run_folder_translates_whatever_comes(tiny: Any) -> None:
 
 @pytest.mark.parametrize("text", [NASTY[4], NASTY[5]])
 def test_a_hundred_thousand_characters(text: str) -> None:
-    translator, _ = echo(max_length=40)
+    translator, _ = echo(max_length=40, search=SearchConfig(method="greedy", batch_size=1000))
     assert translator.translate(text) == text.strip()
 
 
@@ -254,47 +173,24 @@ def test_a_translation_does_not_depend_on_its_neighbours(tiny: Any) -> None:
     assert translator.translate_lines(texts[::-1]) == together[::-1]
 
 
-def test_load_takes_the_checkpoint_and_the_settings_asked_for(tiny: Any) -> None:
-    config = tiny()
-    run = untrained_run(config, step=5)
-    add_checkpoint(run, config, DataHandler(config), step=9)
-    best, last, other = (Translator.load(run.path, checkpoint=name) for name in ("best", "last", "5"))
-    assert [loaded.checkpoint and loaded.checkpoint.step for loaded in (best, last, other)] == [9, 9, 5]
-    texts = ["abc", "hgf", "ddd eee"]
-    assert best.translate_lines(texts) == last.translate_lines(texts) != other.translate_lines(texts)
-    shorter = Translator.load(str(run.path), overrides=["search.max_length_ratio=0.01"])
-    assert all(len(line) <= 11 for line in shorter.translate_lines(texts))
+WEIRD = st.text(
+    st.characters()
+    | st.sampled_from(
+        LINE_BREAKS + "\t \u200c\u200e\u202e\u2066\ufeff\U0001f469\u200d\U0001f467\ud800\udfff\x00\x1b.!?,;"
+    ),
+    max_size=40,
+)
 
 
-def test_load_falls_back_to_the_cpu_only_when_nobody_asked(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    run = untrained_run(tiny("run.device=cuda"))
-    assert len(Translator.load(run.path).translate_lines(["abc"])) == 1
-    with pytest.raises(ConfigError, match=r"run\.device is `cuda`, but torch finds no CUDA GPU here"):
-        Translator.load(run.path, device="cuda")
-
-
-def test_load_falls_back_to_the_cpu_where_the_runs_gpu_is_not(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
-    run = untrained_run(tiny("run.device=cuda:3"))
-    assert len(Translator.load(run.path).translate_lines(["abc"])) == 1
-    with pytest.raises(ConfigError, match=r"run\.device is `cuda:3`, but there are only 1 GPUs"):
-        Translator.load(run.path, device="cuda:3")
-
-
-def test_load_refuses_other_subword_models(tiny: Any, tmp_path: Path) -> None:
-    run = untrained_run(tiny())
-    model = run.subword_folder / "target.model"
-    SubwordModel.train(["xyz zyx", "zz xx yy"], tiny().subword, model)
-    with pytest.raises(SubwordError, match=r"target\.model is not the model that was trained"):
-        Translator.load(run.path)
-    (run.subword_folder / "subword.json").unlink()
-    with pytest.raises(CheckpointError, match=r"subword models in .* are not those .* `best` .* restore the whole run"):
-        Translator.load(run.path)
-
-
-def test_load_says_when_there_is_no_run(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match=r"no run at .*nowhere"):
-        Translator.load(tmp_path / "nowhere")
-    assert RunFolder(tmp_path / "nowhere").path.exists() is False
+@settings(deadline=None, max_examples=60)
+@given(st.lists(WEIRD, max_size=8), st.sampled_from([4, 12]))
+def test_whatever_comes_in_as_many_lines_go_out(texts: list[str], max_length: int) -> None:
+    translator, model = echo(max_length=max_length)
+    lines = translator.translate_lines(texts)
+    assert len(lines) == len(texts)
+    for text, line in zip(texts, lines, strict=True):
+        assert len(line.splitlines()) <= 1
+        line.encode("utf-8")
+        if not text.strip():
+            assert line == ""
+    assert max((width for _, width in model.shapes), default=0) <= max_length

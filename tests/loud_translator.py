@@ -1,0 +1,82 @@
+"""A translator that needs neither a model nor torch: it writes capital letters."""
+
+import logging
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from translator.config import SearchConfig
+
+STOPPABLE = """
+import sys
+from loud_translator import loud
+from translator.errors import Interrupted
+from translator.signals import stop_on_signals
+from translator.streaming import OutputForm, Work, translate_interactively, translate_stream
+
+try:
+    with stop_on_signals():
+        {call}
+except Interrupted as interrupted:
+    print("stopped", file=sys.stderr, flush=True)
+    sys.exit(interrupted.exit_code)
+"""
+"""A program of its own that translates into capital letters."""
+ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "OMP_NUM_THREADS": "1"}
+
+
+@dataclass(frozen=True)
+class Shout:
+    """What it makes of a text; it has what `Translation` has."""
+
+    text: str
+    score: float = -1.0
+    normalized_score: float = -0.5
+    alignment: None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class Loud:
+    """Writes each text in capital letters, keeps what it was asked for, and may do something while it works.
+
+    It is typed as anything, since a real translator would bring torch into every process of a test.
+    """
+
+    identity = "loud"
+    on_cpu = True
+
+    def __init__(self, meanwhile: Callable[[], None] = lambda: None, **search: Any) -> None:
+        self.groups: list[list[str]] = []
+        self.first_lines: list[int] = []
+        self.search = SearchConfig(method="greedy", **{"processes": 1, **search})
+        self.searcher = type("Engine", (), {"name": "torch"})()
+        self._meanwhile = meanwhile
+
+    def translations(
+        self,
+        texts: Sequence[str],
+        *,
+        count: int = 1,
+        prefixes: Sequence[str] | None = None,
+        attention: bool = False,
+        first_line: int = 1,
+    ) -> list[list[Shout]]:
+        self.groups.append(list(texts))
+        self.first_lines.append(first_line)
+        self._meanwhile()
+        found: list[list[Shout]] = []
+        for number, text in enumerate(texts):
+            if "long" in text:
+                logging.getLogger("translator").warning("line %d is long", first_line + number)
+            beginning = prefixes[number] if prefixes else ""
+            found.append([Shout(beginning + text.upper())] * (count if text else 1))
+        return found
+
+
+def loud(meanwhile: Callable[[], None] = lambda: None, **search: Any) -> Any:
+    """Return a new one, with other search settings perhaps."""
+    return Loud(meanwhile, **search)
