@@ -8,30 +8,23 @@ from typing import Any
 
 import pytest
 import sacrebleu
+from evaluation.held_out_runs import FEW, lines, with_test_set
 from toy import letters, write_pairs
 from untrained import add_checkpoint, untrained_run
 
 from translator import Translator
-from translator.config import Config, SearchConfig
+from translator.config import SearchConfig
 from translator.data import DataHandler
-from translator.errors import CorpusError, RunError
-from translator.evaluation import Evaluation, compute_scores, evaluate_run, saved_scores
-from translator.evaluation.evaluate import search_label
+from translator.errors import CorpusError, RunError, StorageError
+from translator.evaluation import (
+    Evaluation,
+    compute_scores,
+    evaluate_run,
+    read_scored_set,
+    saved_scores,
+)
+from translator.inference import Translation
 from translator.run_folder import RunFolder
-
-
-def lines(path: Path) -> list[str]:
-    content = path.read_text(encoding="utf-8")
-    assert content.endswith("\n")
-    return content[:-1].split("\n")
-
-
-def with_test_set(tiny: Any, tmp_path: Path) -> Config:
-    """Return a recipe with a further test set whose references differ from their normalized form."""
-    pairs = [(word, f"{word} كتاب .") for word in letters(9, seed=5, alphabet="stuvwx")]
-    write_pairs(tmp_path / "extra.tsv", pairs)
-    config: Config = tiny(f"evaluation.test_sets=[{{name: extra, path: {tmp_path}/extra.tsv}}]")
-    return config
 
 
 def test_every_test_set_is_translated_and_scored(tiny: Any, tmp_path: Path) -> None:
@@ -42,12 +35,18 @@ def test_every_test_set_is_translated_and_scored(tiny: Any, tmp_path: Path) -> N
     assert sorted(path.name for path in folder.iterdir()) == [
         "extra.reference.txt",
         "extra.source.txt",
+        "extra.step-000005.greedy.diagnosis.json",
         "extra.step-000005.greedy.hypotheses.txt",
+        "extra.step-000005.greedy.sentences.jsonl",
+        "report.html",
         "scores.json",
+        "slices.json",
         "summary.md",
         "toy.reference.txt",
         "toy.source.txt",
+        "toy.step-000005.greedy.diagnosis.json",
         "toy.step-000005.greedy.hypotheses.txt",
+        "toy.step-000005.greedy.sentences.jsonl",
     ]
     assert lines(folder / "extra.reference.txt")[0].endswith(" كتاب ."), "references are as read"
     for name, count in (("toy", 20), ("extra", 9)):
@@ -60,7 +59,11 @@ def test_every_test_set_is_translated_and_scored(tiny: Any, tmp_path: Path) -> N
         assert chrf.sentences == count
     entries = json.loads((folder / "scores.json").read_text(encoding="utf-8"))
     assert entries == [score.to_json() for score in found.scores]
-    assert len(entries) == 2 * 2 * len(config.evaluation.metrics)
+    assert len(entries) == 2 * 3 * 6, "two sets, three spellings, six metrics without a model"
+    assert len(found.missing) == 2
+    for one, entry in zip(found.scores, entries, strict=True):
+        assert one.interval is not None
+        assert entry["interval"] == list(one.interval)
     assert entries[0]["metric"] == "bleu"
     assert entries[0]["normalization"] == "raw"
     assert entries[0]["search"] == "greedy"
@@ -75,10 +78,10 @@ def test_every_test_set_is_translated_and_scored(tiny: Any, tmp_path: Path) -> N
 def test_a_perfect_translation_of_the_raw_references_is_perfect(
     tiny: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def know(self: Translator, texts: Sequence[str], **_: object) -> list[str]:
-        return [f"{text} كتاب ." for text in texts]
+    def know(self: Translator, texts: Sequence[str], **_: object) -> list[list[Translation]]:
+        return [[Translation(f"{text} كتاب .", -1.0, -1.0, 3, 1, True)] for text in texts]
 
-    monkeypatch.setattr(Translator, "translate_lines", know)
+    monkeypatch.setattr(Translator, "translations", know)
     scores = evaluate_run(untrained_run(with_test_set(tiny, tmp_path))).scores
     raw = {(score.test_set, score.metric): score.score for score in scores if score.normalization == "raw"}
     assert raw["extra", "chrf"] == raw["extra", "chrf++"] == pytest.approx(100)
@@ -86,7 +89,7 @@ def test_a_perfect_translation_of_the_raw_references_is_perfect(
 
 
 def test_the_same_evaluation_gives_the_same_and_another_is_kept_beside(tiny: Any) -> None:
-    config = tiny()
+    config = tiny(FEW)
     run = untrained_run(config)
     first = evaluate_run(run)
     assert evaluate_run(run) == first
@@ -104,7 +107,7 @@ def test_the_same_evaluation_gives_the_same_and_another_is_kept_beside(tiny: Any
 
 def test_it_gives_the_number_of_a_validation_of_the_same_pairs(tiny: Any) -> None:
     """What the trainer does at a validation, with the test pairs."""
-    run = untrained_run(tiny())
+    run = untrained_run(tiny(FEW))
     found = evaluate_run(run).scores
     sources, references = (lines(run.evaluation_folder / f"toy.{side}.txt") for side in ("source", "reference"))
     translator = Translator.load(run.path, search=SearchConfig(method="greedy"))
@@ -114,11 +117,12 @@ def test_it_gives_the_number_of_a_validation_of_the_same_pairs(tiny: Any) -> Non
 
 
 def test_metrics_can_be_chosen_afterwards(tiny: Any) -> None:
-    run = untrained_run(tiny())
+    run = untrained_run(tiny(FEW))
     scores = evaluate_run(run, overrides=["evaluation.metrics=[chrf]"]).scores
     assert [(score.metric, score.normalization == "raw") for score in scores] == [
         ("bleu", True),
         ("chrf", True),
+        ("chrf", False),
         ("chrf", False),
     ]
 
@@ -132,7 +136,7 @@ def test_nothing_held_out_is_said(tiny: Any, caplog: pytest.LogCaptureFixture) -
 
 
 def test_a_changed_corpus_is_told(tiny: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    run = untrained_run(tiny())
+    run = untrained_run(tiny(FEW))
     with caplog.at_level(logging.WARNING, logger="translator"):
         evaluate_run(run)
     assert "have changed" not in caplog.text
@@ -144,17 +148,17 @@ def test_a_changed_corpus_is_told(tiny: Any, tmp_path: Path, caplog: pytest.LogC
 
 
 def test_a_missing_corpus_is_said(tiny: Any, tmp_path: Path) -> None:
-    run = untrained_run(tiny())
+    run = untrained_run(tiny(FEW))
     (tmp_path / "toy.tsv").unlink()
     with pytest.raises(CorpusError, match="toy"):
         evaluate_run(run)
 
 
 def test_damaged_scores_are_said_before_any_work(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = untrained_run(tiny())
+    run = untrained_run(tiny(FEW))
     run.evaluation_folder.mkdir()
     (run.evaluation_folder / "scores.json").write_text("[")
-    monkeypatch.delattr("translator.evaluation.evaluate.Translator")
+    monkeypatch.delattr("translator.evaluation.system.Translator")
     with pytest.raises(RunError, match=r"scores\.json is damaged"):
         evaluate_run(run)
 
@@ -164,14 +168,20 @@ def test_no_run(tmp_path: Path) -> None:
         evaluate_run(RunFolder(tmp_path / "nowhere"))
 
 
-@pytest.mark.parametrize(
-    ("config", "label"),
-    [
-        (SearchConfig(method="greedy"), "greedy"),
-        (SearchConfig(), "beam-5"),
-        (SearchConfig(batch_size=3), "beam-5"),
-        (SearchConfig(beam_size=2, length_penalty=0.6, max_length_ratio=3), "beam-2-penalty-0.6-ratio-3"),
-    ],
-)
-def test_search_labels_tell_settings_apart(config: SearchConfig, label: str) -> None:
-    assert search_label(config) == label
+def test_what_was_translated_can_be_read_again(tiny: Any, tmp_path: Path) -> None:
+    run = untrained_run(with_test_set(tiny, tmp_path))
+    found = evaluate_run(run)
+    for scored in found.sets:
+        assert read_scored_set(run.evaluation_folder / f"{scored.name}.sentences.jsonl") == scored
+        assert scored.hypothesis_scores is not None
+        assert scored.reference_scores is not None
+        assert scored.rare_shares
+    assert [scored.test_set for scored in found.sets] == ["toy", "extra"]
+
+
+def test_a_folder_that_cannot_be_written_is_said_before_any_work(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = untrained_run(tiny(FEW))
+    run.evaluation_folder.write_text("in the way")
+    monkeypatch.delattr("translator.evaluation.system.Translator")
+    with pytest.raises(StorageError, match="evaluation"):
+        evaluate_run(run)

@@ -7,7 +7,8 @@ import sacrebleu
 
 from translator.config import MetricName, NormalizationConfig
 from translator.errors import InputError
-from translator.evaluation.metrics import Score, compute_scores, normalization_label
+from translator.evaluation.metrics import Score, compute_scores
+from translator.evaluation.text_variants import normalization_label
 
 HYPOTHESES = ["من به خانه می‌روم.", "او کتاب را خواند."]
 REFERENCES = ["من به خانه مي‌روم.", "او کتاب خوبی را خواند ."]
@@ -49,6 +50,8 @@ def test_raw_and_normalized_on_both_sides() -> None:
     assert [(score.metric, score.normalization == "raw") for score in scores] == [
         ("bleu", True),
         ("chrf", True),
+        ("bleu", False),
+        ("chrf", False),
         ("bleu", False),
         ("chrf", False),
     ]

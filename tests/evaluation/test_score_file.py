@@ -23,20 +23,38 @@ def test_newest_first_others_kept_the_same_setting_replaced(tmp_path: Path) -> N
     run = RunFolder(tmp_path)
     chrf = dataclasses.replace(FIRST, metric="chrf", score=2.0)
     beam = dataclasses.replace(FIRST, search="beam-5", score=3.0)
-    add_scores(run, [FIRST, chrf])
-    assert add_scores(run, [beam]) == [beam, FIRST, chrf]
+    add_scores(run.evaluation_folder, [FIRST, chrf])
+    assert add_scores(run.evaluation_folder, [beam]) == [beam, FIRST, chrf]
     again = dataclasses.replace(FIRST, score=9.0)
-    assert add_scores(run, [again]) == [again, beam, chrf]
+    assert add_scores(run.evaluation_folder, [again]) == [again, beam, chrf]
     assert saved_scores(run) == [again, beam, chrf]
-    entries = json.loads(scores_file(run).read_text(encoding="utf-8"))
-    assert entries[0] == dataclasses.asdict(again)
+    entries = json.loads(scores_file(run.evaluation_folder).read_text(encoding="utf-8"))
+    assert entries[0] == again.to_json()
+
+
+def test_scores_on_other_text_stand_behind(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path)
+    other = dataclasses.replace(FIRST, test_set="flores", score=3.0)
+    add_scores(run.evaluation_folder, [FIRST])
+    assert add_scores(run.evaluation_folder, [other], first=False) == [FIRST, other]
+    assert add_scores(run.evaluation_folder, [FIRST]) == [FIRST, other]
+
+
+def test_intervals_are_kept_and_files_from_before_them_are_read(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path)
+    with_interval = dataclasses.replace(FIRST, metric="chrf", interval=(0.5, 1.5))
+    add_scores(run.evaluation_folder, [FIRST, with_interval])
+    assert saved_scores(run) == [FIRST, with_interval]
+    entries = json.loads(scores_file(run.evaluation_folder).read_text(encoding="utf-8"))
+    assert "interval" not in entries[0]
+    assert entries[1]["interval"] == [0.5, 1.5]
 
 
 @pytest.mark.parametrize("content", ["", "[", "{}", "[1]", '[{"metric": "bleu"}]', '[{"metric": "ter"}]', "\xff"])
 def test_a_damaged_file_is_named_and_left_alone(tmp_path: Path, content: str) -> None:
     run = RunFolder(tmp_path)
-    scores_file(run).parent.mkdir()
-    scores_file(run).write_bytes(content.encode("latin-1"))
+    scores_file(run.evaluation_folder).parent.mkdir()
+    scores_file(run.evaluation_folder).write_bytes(content.encode("latin-1"))
     with pytest.raises(RunError, match=r"scores\.json is damaged \(.*\); delete it and evaluate again"):
-        add_scores(run, [FIRST])
-    assert scores_file(run).read_bytes() == content.encode("latin-1")
+        add_scores(run.evaluation_folder, [FIRST])
+    assert scores_file(run.evaluation_folder).read_bytes() == content.encode("latin-1")

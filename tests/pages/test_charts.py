@@ -78,3 +78,8 @@ def test_bar() -> None:
     parts = list(ElementTree.fromstring(bar([("train", 0.75), ("gone", 0.25)])))
     assert [part.attrib["class"] for part in parts] == ["train", "gone"]
     assert [(part.attrib["x"], part.attrib["width"]) for part in parts] == [("0", "750"), ("750", "250")]
+
+
+def test_direction_controls_in_a_title_are_shown_by_name() -> None:
+    svg = chart([1], title="a\u202eb")
+    assert "a⟨RLO⟩b" in [element.text for element in svg.iter()]

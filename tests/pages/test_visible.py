@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from translator.pages.visible import plain, visible
+from translator.pages.visible import marks, plain, visible
 
 BIDI_CONTROLS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
@@ -84,3 +84,13 @@ def test_any_text(text: str) -> None:
     seen = [character for character in text if unicodedata.category(character) not in (*HIDDEN, "Zs")]
     remaining = iter(page.shown)
     assert all(character in remaining for character in seen)
+
+
+@settings(deadline=None, max_examples=300)
+@given(ANY_TEXT)
+def test_a_script_that_puts_marks_into_a_text_shows_the_same(text: str) -> None:
+    found = marks([text])
+    shown = "".join(found[character].text if character in found else character for character in text)
+    page = Reader(visible(text))
+    assert shown == page.shown
+    assert [found[character].title for character in text if character in found] == page.titles

@@ -1,28 +1,116 @@
 """The verb evaluate."""
 
 import argparse
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from translator.cli.arguments import Verbs, add_search, search_overrides
+from translator.cli.arguments import Verbs, add_engine, add_search, search_overrides
 from translator.cli.say import say
-from translator.cli.scores import sample_lines, score_table
+from translator.cli.scores import sample_lines, score_table, slice_table
+from translator.errors import InputError
 from translator.signals import StopRequest
+
+if TYPE_CHECKING:
+    from translator.evaluation import System
+    from translator.inference import Translator
 
 
 def add_verbs(verbs: Verbs) -> None:
     """Add the verb evaluate."""
-    evaluate = verbs.add_parser("evaluate", help="score a run on its test sets")
-    evaluate.add_argument("--run", required=True, metavar="FOLDER", help="run folder, for example runs/sample")
-    evaluate.add_argument("--checkpoint", default="best", help="best (default), last, averaged, or a step number")
+    summary = "translate test sets with a run, or several, and score and diagnose the translations"
+    evaluate = verbs.add_parser("evaluate", help=summary, description=summary)
+    evaluate.add_argument(
+        "--run",
+        dest="runs",
+        action="append",
+        required=True,
+        metavar="FOLDER",
+        help="run folder, for example runs/sample; several are compared with the first",
+    )
+    evaluate.add_argument("--ensemble", action="store_true", help="the runs translate together, as one system")
+    evaluate.add_argument(
+        "--checkpoint",
+        dest="checkpoints",
+        action="append",
+        metavar="NAME",
+        help="best (default), last, averaged, or a step number; several are systems of their own",
+    )
+    evaluate.add_argument(
+        "--test-set",
+        dest="test_sets",
+        action="append",
+        default=[],
+        metavar="[NAME=]PATH",
+        help="in place of the run's own: a zip, a two-column TSV, a folder of these, or files as "
+        "ENGLISH:PERSIAN[:PERSIAN...], each Persian one a reference; again for another set",
+    )
+    evaluate.add_argument(
+        "--split",
+        choices=("test", "validation"),
+        default="test",
+        help="of the run's own: what was held out for testing (default), or what training validates on",
+    )
     add_search(evaluate)
+    add_engine(evaluate)
+    evaluate.add_argument("--no-report", action="store_true", help="write no report.html")
+    evaluate.add_argument(
+        "--output", metavar="FOLDER", help="where to put report.html (default: the first run's evaluation folder)"
+    )
     evaluate.set_defaults(verb=_evaluate)
 
 
 def _evaluate(options: argparse.Namespace, stop: StopRequest) -> None:
-    from translator.evaluation import evaluate_run
+    overrides = search_overrides(options)
+    if options.test_sets and options.split != "test":
+        raise InputError(
+            f"--split {options.split} is of the run's own sentences, and --test-set names others; leave out one"
+        )
+    if options.output is not None and options.no_report:
+        raise InputError("--output says where to put the report, and --no-report that there is none; leave out one")
+    from translator.evaluation import Score, System, evaluate_systems
+    from translator.evaluation.comparison import format_comparison
+    from translator.evaluation.diagnosis import format_diagnosis
     from translator.run_folder import RunFolder
 
-    overrides = search_overrides(options)
-    run = RunFolder.open(options.run)
-    evaluation = evaluate_run(run, checkpoint=options.checkpoint, overrides=overrides)
-    say(*score_table(evaluation.scores), *sample_lines(evaluation.samples))
-    say(f"\nWritten to {run.evaluation_folder}")
+    runs = [RunFolder.open(folder) for folder in dict.fromkeys(options.runs)]
+    if options.ensemble and len(runs) < 2:
+        raise InputError("--ensemble needs two runs or more: --run FOLDER --run FOLDER")
+    groups = [tuple(runs)] if options.ensemble else [(run,) for run in runs]
+    checkpoints = list(dict.fromkeys(options.checkpoints or ["best"]))
+
+    def load(system: "System", overrides: Sequence[str]) -> "Translator":
+        from translator.export import load_translator
+
+        folders = [run.path for run in system.runs]
+        return load_translator(
+            folders, options.engine, checkpoint=system.checkpoint, device=options.device, overrides=overrides
+        )
+
+    evaluation = evaluate_systems(
+        [System(group, checkpoint) for group in groups for checkpoint in checkpoints],
+        test_sets=options.test_sets,
+        split=options.split,
+        overrides=overrides,
+        load=load,
+        report=not options.no_report,
+        output=None if options.output is None else Path(options.output),
+    )
+    by_system: dict[str, list[Score]] = {}
+    for one in evaluation.sets:
+        by_system.setdefault(one.system, []).extend(one.scores)
+    for name, scores in by_system.items():
+        say(*([name] if len(by_system) > 1 else []), *score_table(scores), "")
+    for line in evaluation.missing:
+        say(f"not computed: {line}")
+    say("", *slice_table(evaluation.slices))
+    for diagnosis in evaluation.diagnoses:
+        say("", *itertools.takewhile(bool, format_diagnosis(diagnosis, examples=0)))  # the table alone
+    for comparison in evaluation.comparisons:
+        say("", *format_comparison(comparison))
+    say(*sample_lines(evaluation.samples), "")
+    for folder in evaluation.folders:
+        say(f"Written to {folder}")
+    if evaluation.report is not None:
+        say(f"For a browser: {evaluation.report}")

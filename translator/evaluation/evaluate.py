@@ -1,138 +1,192 @@
-"""Translates the test sets of a run and scores the translations."""
+"""Translates test sets with one system or several, scores and diagnoses the translations, and writes it all down."""
 
 import logging
 import random
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
 
-from translator.config import Config, SearchConfig
-from translator.corpus.normalize import Normalizer
-from translator.corpus.prepare import PreparedCorpus
-from translator.corpus.test_set import read_test_set
-from translator.data import DataHandler
-from translator.evaluation.metrics import Score, compute_scores
-from translator.evaluation.score_file import add_scores, saved_scores
+from translator.evaluation.comparison import Comparison, compare_systems
+from translator.evaluation.material import Material, named_material, own_material
+from translator.evaluation.outcome import Evaluation, add_slices, write_outputs
+from translator.evaluation.report import read_learning_curve, write_report
+from translator.evaluation.score_file import add_scores, read_scores
+from translator.evaluation.scored_set import ScoredSet
+from translator.evaluation.scoring import Scoring, SetResult, evaluate_set
+from translator.evaluation.slices import Slice
 from translator.evaluation.summary import TranslatedPair, format_summary
+from translator.evaluation.system import Loader, System, label_of, load_system
 from translator.inference import Translator
 from translator.run_folder import RunFolder
 from translator.storage import write_text
 
 LOGGER = logging.getLogger("translator")
 
-SAMPLES = 10
+SAMPLES: Final = 10
 """Translations of each test set shown in the summary."""
+REPORT: Final = "report.html"
 
 
-@dataclass(frozen=True)
-class HeldOutSet:
-    """Sentence pairs that no model was trained on, as read from the corpus."""
-
-    name: str
-    sources: list[str]
-    references: list[str]
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """What an evaluation found; everything is also in the run's evaluation folder."""
-
-    scores: list[Score]
-    """The first is BLEU 13a on the raw text of the first test set."""
-    samples: list[TranslatedPair]
-    """Pairs of all test sets, chosen at random with the run's seed."""
-
-
-def evaluate_run(
-    run: RunFolder, *, checkpoint: str = "best", overrides: Sequence[str] = (), device: str = "auto"
-) -> Evaluation:
+def evaluate_run(run: RunFolder, *, checkpoint: str = "best", overrides: Sequence[str] = ()) -> Evaluation:
     """Translate and score the test split of each source of a run, and its further test sets.
 
-    Writes `evaluation/TEST_SET.CHECKPOINT.SEARCH.hypotheses.txt` with `TEST_SET.source.txt` and
-    `TEST_SET.reference.txt` beside, and brings `scores.json` and `summary.md` up to date.
+    Args and errors are those of `evaluate_systems`.
+    """
+    return evaluate_systems([System((run,), checkpoint)], overrides=overrides)
+
+
+def evaluate_systems(
+    systems: Sequence[System],
+    *,
+    test_sets: Sequence[str] = (),
+    split: str = "test",
+    overrides: Sequence[str] = (),
+    load: Loader = load_system,
+    report: bool = True,
+    output: Path | None = None,
+) -> Evaluation:
+    """Translate test sets with each system and score the translations, all by the settings of the first run.
+
+    Each system's evaluation folder gets `TEST_SET.CHECKPOINT.SEARCH.hypotheses.txt`, `.sentences.jsonl` and
+    `.diagnosis.json`, with `TEST_SET.source.txt` and `TEST_SET.reference.txt` beside; `scores.json`, `slices.json` and
+    `summary.md` are brought up to date. What is finished is written at once, so that an interruption loses only the
+    test set at hand.
 
     Args:
-        run: the run.
-        checkpoint: `best`, `last` or a step number.
-        overrides: `key.path=value` for search and metrics.
-        device: see `Translator.load`.
+        systems: at least one.
+        test_sets: on the command line's form (see `held_out_argument`); without any, those of the first run.
+        split: of these, `test` or `validation`.
+        overrides: `key.path=value` for search and scoring.
+        load: how a system becomes a translator.
+        report: whether to write report.html.
+        output: where to; by default the first system's folder.
 
     Raises:
-        RunError: the run, its checkpoint or its scores are damaged or missing.
+        RunError: a run, its checkpoint or its scores are damaged or missing, or runs make no ensemble.
         ConfigError: an override is wrong.
-        CorpusError: a test set cannot be read.
-        StorageError: the evaluation folder cannot be written, or prepared data are damaged.
+        InputError: a test set is not there.
+        CorpusError: a test set cannot be read, is empty or of other languages.
+        StorageError: an evaluation folder cannot be written, or prepared data are damaged.
     """
+    run = systems[0].runs[0]
     config = run.config(overrides)
-    saved_scores(run)  # a damaged file is better known now than after an hour of translating
-    translator = Translator.load(run.path, checkpoint=checkpoint, device=device, overrides=overrides)
-    assert translator.checkpoint is not None, "it was loaded from one"
-    checkpoint_name = translator.checkpoint.name
-    data = DataHandler(config)
-    if data.fingerprint != translator.checkpoint.data:
+    for system in systems:
+        read_scores(system.folder)  # a damaged file is better known now than after an hour of translating
+    material = named_material(test_sets, config) if test_sets else own_material(run, config, split)
+    if not material.sets:
+        LOGGER.warning("nothing to evaluate: corpus.split.%s is 0 and evaluation.test_sets is empty", split)
+        return Evaluation([], [])
+    for system in systems:
+        system.claim_folder()
+    scoring = Scoring.of(config)
+    own = not test_sets and split == "test"
+    found: dict[tuple[Path, str, str], list[SetResult]] = {}
+    for system in systems:
+        translator = load(system, overrides)
+        key = system.folder, translator.checkpoint_name, label_of(translator)
+        if key in found:  # `best` and `last` may be one checkpoint
+            continue
+        _warn_of_changed_data(system, material, translator)
+        found[key] = _evaluate_system(system, translator, material, scoring, own=own)
+        _write_summary(system.folder, found, scoring, config.run.seed)
+        del translator  # not two models in memory at a time
+    by_system = list(found.values())
+    results = [result for of_system in by_system for result in of_system]
+    evaluation = Evaluation(
+        scores=[score for result in results for score in result.scored.scores],
+        samples=[pair for result in by_system[0] for pair in _samples(result.scored, config.run.seed)],
+        sets=[result.scored for result in results],
+        diagnoses=[result.diagnosis for result in results],
+        slices=[part for result in results for part in result.slices],
+        comparisons=_compare(by_system),
+        missing=scoring.missing,
+        folders=list(dict.fromkeys(folder for folder, _, _ in found)),
+        report=(output or systems[0].folder) / REPORT if report else None,
+    )
+    if evaluation.report is not None:
+        _write_report(evaluation, systems, [result.slices for result in results])
+    return evaluation
+
+
+def _warn_of_changed_data(system: System, material: Material, translator: Translator) -> None:
+    """Say so if what is held out now is not what was held out in training."""
+    if material.run not in system.runs or translator.checkpoint is None or material.run is None:
+        return
+    if system.runs[0] == material.run and material.data != translator.checkpoint.data:
         LOGGER.warning(
             "the data of %s have changed since it was trained: the test split may hold sentences that the model knows, "
             "and its scores mean little. Restore the corpus files, or train again",
-            run.path,
+            material.run.path,
         )
-    search = search_label(config.search)
-    scores: list[Score] = []
-    samples: dict[str, list[TranslatedPair]] = {}
-    for held_out in held_out_sets(config, data.corpus):
-        name = held_out.name
-        hypotheses = translator.translate_lines(held_out.sources, description=f"translating {name}")
-        _write_lines(run, f"{name}.source.txt", held_out.sources)
-        _write_lines(run, f"{name}.reference.txt", held_out.references)
-        _write_lines(run, f"{name}.{checkpoint_name}.{search}.hypotheses.txt", hypotheses)
-        scores += compute_scores(
-            hypotheses,
-            held_out.references,
-            metrics=config.evaluation.metrics,
-            normalization=config.corpus.normalization,
-            test_set=name,
-            search=search,
-            checkpoint=checkpoint_name,
-        )
-        pairs = list(zip(held_out.sources, held_out.references, hypotheses, strict=True))
-        chosen = random.Random(config.run.seed).sample(pairs, min(SAMPLES, len(pairs)))
-        samples[name] = [TranslatedPair(*pair) for pair in chosen]
-    if not scores:
-        LOGGER.warning("nothing to evaluate: corpus.split.test is 0 and evaluation.test_sets is empty")
-        return Evaluation([], [])
-    title = f"Evaluation of {run.path.name}, checkpoint {checkpoint_name}, {search}"
-    write_text(run.evaluation_folder / "summary.md", format_summary(title, add_scores(run, scores), samples))
-    return Evaluation(scores, [pair for pairs in samples.values() for pair in pairs])
 
 
-def held_out_sets(config: Config, corpus: PreparedCorpus) -> list[HeldOutSet]:
-    """Return the test split of each source, then the further test sets; those without a pair are left out.
+def _evaluate_system(
+    system: System, translator: Translator, material: Material, scoring: Scoring, *, own: bool
+) -> list[SetResult]:
+    """Return what became of each test set; each is written down as soon as it is done."""
+    texts = {run: material.training_text(run, run.config()) for run in system.runs}
+    results: list[SetResult] = []
+    for held_out in material.sets:
+        result = evaluate_set(held_out, translator, scoring, texts[system.runs[0]])
+        results.append(result)
+        write_outputs(system.folder, held_out, result.scored, result.diagnosis)
+        add_slices(system.folder, [part for done in results for part in done.slices])
+        add_scores(system.folder, [score for done in results for score in done.scored.scores], first=own)
+    return results
 
-    Raises:
-        CorpusError: a test set cannot be read.
-        StorageError: the prepared text is damaged.
-    """
-    found = [
-        HeldOutSet(name, list(corpus.lines("test", name, "en")), list(corpus.lines("test", name, "fa")))
-        for name in corpus.names("test")
+
+def _write_summary(
+    folder: Path, found: Mapping[tuple[Path, str, str], Sequence[SetResult]], scoring: Scoring, seed: int
+) -> None:
+    """Write summary.md for all that was evaluated now in one folder; the table has all scores that it keeps."""
+    here = {key: results for key, results in found.items() if key[0] == folder}
+    systems = [results[0].scored for results in here.values()]
+    what = "; ".join(f"checkpoint {one.checkpoint}, {one.search}" for one in systems)
+    several = len(systems) > 1
+    samples = {}
+    for results in here.values():
+        for result in results:
+            one = result.scored
+            heading = f"{one.test_set} ({one.checkpoint}, {one.search})" if several else one.test_set
+            samples[heading] = _samples(one, seed)
+    text = format_summary(
+        f"Evaluation of {systems[0].system}, {what}",
+        read_scores(folder),
+        samples,
+        slices=[part for results in here.values() for result in results for part in result.slices],
+        missing=scoring.missing,
+    )
+    write_text(folder / "summary.md", text)
+
+
+def _samples(scored: ScoredSet, seed: int) -> list[TranslatedPair]:
+    """Return pairs chosen at random, the same whatever has translated them."""
+    numbers = random.Random(seed).sample(range(len(scored.sources)), min(SAMPLES, len(scored.sources)))
+    return [
+        TranslatedPair(scored.sources[number], scored.references[number][0], scored.hypotheses[number])
+        for number in numbers
     ]
-    for source in config.evaluation.test_sets:
-        pairs = list(read_test_set(source, Normalizer(config.corpus.normalization)))
-        found.append(HeldOutSet(source.name, [pair.source for pair in pairs], [pair.target for pair in pairs]))
-    return [held_out for held_out in found if held_out.sources]
 
 
-def search_label(config: SearchConfig) -> str:
-    """Return a short name of all search settings that a translation depends on, fit for a file name."""
-    usual = SearchConfig()
-    parts: list[str] = [config.method]
-    if config.method == "beam":
-        parts.append(str(config.beam_size))
-        if config.length_penalty != usual.length_penalty:
-            parts.append(f"penalty-{config.length_penalty:g}")
-    if config.max_length_ratio != usual.max_length_ratio:
-        parts.append(f"ratio-{config.max_length_ratio:g}")
-    return "-".join(parts)
+def _compare(by_system: Sequence[Sequence[SetResult]]) -> list[Comparison]:
+    """Return for each test set how the systems stand beside the first; nothing for a single one."""
+    if len(by_system) < 2:
+        return []
+    return [compare_systems([result.scored for result in results]) for results in zip(*by_system, strict=True)]
 
 
-def _write_lines(run: RunFolder, name: str, lines: Sequence[str]) -> None:
-    """Write one line for each text; line breaks other than "\\n" stay inside their line, as in the corpus."""
-    write_text(run.evaluation_folder / name, "".join(f"{line}\n" for line in lines))
+def _write_report(evaluation: Evaluation, systems: Sequence[System], slices: Sequence[Sequence[Slice]]) -> None:
+    """Write the page on all systems."""
+    assert evaluation.report is not None
+    runs = dict.fromkeys(run for system in systems for run in system.runs)
+    names = dict.fromkeys(one.system for one in evaluation.sets)
+    write_report(
+        evaluation.report,
+        f"Evaluation of {', '.join(names)}",
+        evaluation.sets,
+        evaluation.diagnoses,
+        evaluation.comparisons,
+        [read_learning_curve(run) for run in runs],
+        slices=slices,
+        missing=evaluation.missing,
+    )

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from sacrebleu.metrics.base import Metric
-from sacrebleu.metrics.bleu import BLEU
-from sacrebleu.metrics.chrf import CHRF
+import numpy as np
 
 from translator.config import MetricName, NormalizationConfig
-from translator.corpus.normalize import NORMALIZER_VERSION, Normalizer
 from translator.errors import InputError
+from translator.evaluation.bootstrap import interval, resampled_sums
+from translator.evaluation.sentence_counts import SentenceCounts, count_sentences
+from translator.evaluation.text_variants import RAW, RAW_TEXT, text_variants
 
-RAW: Final = "raw"
-"""The `normalization` of a score on text as it is: references as read, hypotheses as translated."""
+FIRST: Final[MetricName] = "bleu"
+"""The metric that is always there, on raw text."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,29 +24,52 @@ class Score:
     metric: MetricName
     score: float
     signature: str
-    """sacreBLEU's: tokenizer, smoothing, version."""
+    """sacreBLEU's: tokenizer, smoothing, bootstrap, version."""
     normalization: str
-    """`raw`, or which normalizer both sides went through."""
+    """`raw`, or what both sides went through."""
     search: str = ""
     checkpoint: str = ""
     sentences: int
+    interval: tuple[float, float] | None = None
+    """Where 95% of the scores of bootstrap resamples of the test set lie; None where nobody has asked."""
 
     @property
     def setting(self) -> tuple[str, ...]:
         """What was measured: two scores of one setting are two measurements of the same thing."""
         return (self.test_set, self.metric, self.normalization, self.search, self.checkpoint)
 
+    @property
+    def shown(self) -> str:
+        """The number for a person: a ratio with three decimals, anything else with two."""
+        return show_value(self.metric, self.score)
+
+    @property
+    def shown_interval(self) -> str:
+        """The interval for a person; empty where there is none."""
+        return "" if self.interval is None else "–".join(show_value(self.metric, bound) for bound in self.interval)
+
     def to_json(self) -> dict[str, Any]:
         """Return the entry of scores.json."""
-        return asdict(self)
+        entry = asdict(self)
+        if self.interval is None:
+            del entry["interval"]
+        else:
+            entry["interval"] = list(self.interval)
+        return entry
+
+
+def show_value(metric: MetricName, value: float) -> str:
+    """Return a number of this metric for a person."""
+    return f"{value:.3f}" if metric in ("length_ratio", "comet") else f"{value:.2f}"
 
 
 def compute_scores(
     hypotheses: Sequence[str],
-    references: Sequence[str],
+    references: Sequence[str] | Sequence[tuple[str, ...]],
     *,
     metrics: Sequence[MetricName],
     normalization: NormalizationConfig | None = None,
+    bootstrap_samples: int | None = None,
     test_set: str = "",
     search: str = "",
     checkpoint: str = "",
@@ -54,14 +77,34 @@ def compute_scores(
     """Return the scores of `hypotheses` against `references`, sentence by sentence in pairs.
 
     BLEU 13a on raw text is always there and always first; then the other `metrics` on raw text; then, if
-    `normalization` is given, all `metrics` with both sides passed through `Normalizer.target`.
+    `normalization` is given, all `metrics` with both sides passed through `Normalizer.target`, and all of them with
+    both sides normalized and a space for each ZWNJ.
 
     Args:
         hypotheses: detokenized translations.
-        references: the references as read from the corpus, never decoded back from ids: that would inflate BLEU.
-        metrics: names of the scores.
+        references: the references as read from the corpus, never decoded back from ids: that would inflate BLEU. One
+            text for each sentence, or equally many for each.
+        metrics: names of the scores, all of them sacreBLEU's.
         normalization: rules of the normalizer.
+        bootstrap_samples: number of resamples; without it there are no intervals.
         test_set, search, checkpoint: what to write into the scores.
+
+    Raises:
+        InputError: there are no sentences, or not as many hypotheses as references.
+    """
+    counts = counts_of_scores(hypotheses, references, metrics, normalization, bootstrap_samples, test_set)
+    return scores_of_counts(counts, bootstrap_samples, test_set=test_set, search=search, checkpoint=checkpoint)
+
+
+def counts_of_scores(
+    hypotheses: Sequence[str],
+    references: Sequence[str] | Sequence[tuple[str, ...]],
+    metrics: Sequence[MetricName],
+    normalization: NormalizationConfig | None = None,
+    bootstrap_samples: int | None = None,
+    test_set: str = "",
+) -> list[SentenceCounts]:
+    """Return what the scores of `compute_scores` are made of, in the same order.
 
     Raises:
         InputError: there are no sentences, or not as many hypotheses as references.
@@ -74,49 +117,43 @@ def compute_scores(
         )
     if not references:
         raise InputError(f"nothing to score{named}: there is not one sentence; check its file or corpus.split.test")
-    scores = []
-
-    def add(names: Sequence[MetricName], outputs: Sequence[str], truths: Sequence[str], label: str) -> None:
-        for name in names:
-            metric = _metric(name)
-            value = float(metric.corpus_score(list(outputs), [list(truths)]).score)
-            scores.append(
-                Score(
-                    test_set=test_set,
-                    metric=name,
-                    score=value,
-                    signature=str(metric.get_signature()),
-                    normalization=label,
-                    search=search,
-                    checkpoint=checkpoint,
-                    sentences=len(references),
-                )
-            )
-
-    first: MetricName = "bleu"
-    add([first, *(name for name in metrics if name != first)], hypotheses, references, RAW)
-    if normalization is not None:
-        normalizer = Normalizer(normalization)
-        outputs = [normalizer.target(text) for text in hypotheses]
-        truths = [normalizer.target(text) for text in references]
-        add(metrics, outputs, truths, normalization_label(normalization))
-    return scores
+    several = [(texts,) if isinstance(texts, str) else texts for texts in references]
+    wanted: list[MetricName] = [FIRST, *(name for name in metrics if name != FIRST)]
+    variants = [RAW_TEXT] if normalization is None else text_variants(normalization)
+    counts = count_sentences(hypotheses, several, wanted, variants, bootstrap_samples)
+    raw = [one for one in counts if one.normalization == RAW]
+    spelt = {(one.normalization, one.metric): one for one in counts}
+    return raw + [spelt[variant.label, name] for variant in variants[1:] for name in metrics]
 
 
-def normalization_label(config: NormalizationConfig) -> str:
-    """Return the `normalization` of scores whose two sides went through `Normalizer(config).target`.
-
-    Rules that differ from the defaults are named, since scores under other rules are other scores.
-    """
-    usual = NormalizationConfig().model_dump()
-    changed = [f"{key}={value}" for key, value in config.model_dump().items() if value != usual[key]]
-    return " ".join([f"normalizer-{NORMALIZER_VERSION} on both sides", *changed])
-
-
-def _metric(name: MetricName) -> Metric:
-    """Return a fresh metric; `force` only silences a warning about references with spaces before full stops."""
-    if name == "bleu":
-        return BLEU(tokenize="13a", force=True)
-    if name == "bleu_intl":
-        return BLEU(tokenize="intl", force=True)
-    return CHRF(word_order=0 if name == "chrf" else 2)
+def scores_of_counts(
+    counts: Sequence[SentenceCounts],
+    bootstrap_samples: int | None = None,
+    *,
+    test_set: str = "",
+    search: str = "",
+    checkpoint: str = "",
+) -> list[Score]:
+    """Return a score for each of `counts`, which are of the same sentences; all are resampled together."""
+    intervals: list[tuple[float, float] | None] = [None] * len(counts)
+    if bootstrap_samples is not None and counts:
+        sums = resampled_sums(np.concatenate([one.counts for one in counts], axis=1), bootstrap_samples)
+        ends = np.cumsum([one.counts.shape[1] for one in counts])
+        intervals = [
+            interval([one.score_of_sum(row) for row in part.tolist()])
+            for one, part in zip(counts, np.split(sums, ends[:-1], axis=1), strict=True)
+        ]
+    return [
+        Score(
+            test_set=test_set,
+            metric=one.metric,
+            score=one.score(),
+            signature=one.signature,
+            normalization=one.normalization,
+            search=search,
+            checkpoint=checkpoint,
+            sentences=len(one.counts),
+            interval=bounds,
+        )
+        for one, bounds in zip(counts, intervals, strict=True)
+    ]

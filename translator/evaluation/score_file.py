@@ -14,9 +14,9 @@ from translator.storage import storage_errors, write_json
 _ENTRIES: Final = TypeAdapter(list[Score])
 
 
-def scores_file(run: RunFolder) -> Path:
-    """Return where the scores of `run` are kept."""
-    return run.evaluation_folder / "scores.json"
+def scores_file(folder: Path) -> Path:
+    """Return where the scores of an evaluation folder are kept."""
+    return folder / "scores.json"
 
 
 def saved_scores(run: RunFolder) -> list[Score]:
@@ -26,10 +26,20 @@ def saved_scores(run: RunFolder) -> list[Score]:
         RunError: the file is damaged.
         StorageError: the file cannot be read.
     """
-    path = scores_file(run)
-    if not path.exists():
-        return []
+    return read_scores(run.evaluation_folder)
+
+
+def read_scores(folder: Path) -> list[Score]:
+    """Return the scores kept in an evaluation folder, as `saved_scores` does.
+
+    Raises:
+        RunError: the file is damaged.
+        StorageError: the file cannot be read.
+    """
+    path = scores_file(folder)
     with storage_errors(path, "read"):
+        if not path.exists():
+            return []
         content = path.read_bytes()
     try:
         return _ENTRIES.validate_json(content, strict=True)
@@ -39,14 +49,20 @@ def saved_scores(run: RunFolder) -> list[Score]:
         raise RunError(f"{path} is damaged ({first['msg']} {where}); delete it and evaluate again") from error
 
 
-def add_scores(run: RunFolder, scores: Sequence[Score]) -> list[Score]:
-    """Put `scores` before those saved, in place of older ones of the same setting, and return all.
+def add_scores(folder: Path, scores: Sequence[Score], *, first: bool = True) -> list[Score]:
+    """Put `scores` among those saved in `folder`, in place of older ones of the same setting, and return all.
+
+    Args:
+        folder: the evaluation folder.
+        scores: new ones.
+        first: whether they stand before the others; scores on text that is not the run's own stand behind.
 
     Raises:
         RunError: the file is damaged; it is left as it is.
         StorageError: the file cannot be written.
     """
     replaced = {score.setting for score in scores}
-    merged = [*scores, *(score for score in saved_scores(run) if score.setting not in replaced)]
-    write_json(scores_file(run), [score.to_json() for score in merged])
+    kept = [score for score in read_scores(folder) if score.setting not in replaced]
+    merged = [*scores, *kept] if first else [*kept, *scores]
+    write_json(scores_file(folder), [score.to_json() for score in merged])
     return merged

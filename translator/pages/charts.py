@@ -6,6 +6,8 @@ from typing import Final, NamedTuple
 
 from markupsafe import Markup, escape
 
+from translator.pages.visible import plain
+
 WIDTH: Final = 460
 HEIGHT: Final = 190
 _LEFT: Final = 46
@@ -69,8 +71,8 @@ def histogram(
         width=WIDTH,
         height=HEIGHT,
         identity=identity,
-        title=title,
-        description=description,
+        title=plain(title),
+        description=plain(description),
         grid=grid,
         shapes=shapes,
         marks=marks,

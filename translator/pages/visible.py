@@ -2,8 +2,8 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
 
 from markupsafe import Markup, escape
 
@@ -49,6 +49,15 @@ _PERHAPS_HIDDEN: Final = re.compile(r"[^ -~\u00a1-\u00ac\u00ae-\u052f\u0621-\u06
 _HIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"})
 
 
+class Mark(NamedTuple):
+    """What stands on a page in the place of a hidden character."""
+
+    style: str
+    """Classes of the page's style."""
+    text: str
+    title: str
+
+
 def visible(text: str) -> Markup:
     """Return `text` as HTML in which every hidden character is a mark that tells its name.
 
@@ -58,7 +67,7 @@ def visible(text: str) -> Markup:
     parts, end = [], 0
     for match in _PERHAPS_HIDDEN.finditer(text):
         character = match[0]
-        if character != _LOST and not _is_hidden(character):
+        if not _needs_mark(character):
             continue
         parts += [escape(text[end : match.start()]), _mark(character)]
         end = match.end()
@@ -70,6 +79,16 @@ def plain(text: str) -> str:
     return _PERHAPS_HIDDEN.sub(lambda match: f"⟨{_short_name(match[0])}⟩" if _is_hidden(match[0]) else match[0], text)
 
 
+def marks(texts: Iterable[str]) -> dict[str, Mark]:
+    """Return the mark of each hidden character of `texts`, for a page whose script sets the text as `visible` does."""
+    found = set().union(*map(set, texts))
+    return {one: _description(one) for one in sorted(found) if _PERHAPS_HIDDEN.match(one) and _needs_mark(one)}
+
+
+def _needs_mark(character: str) -> bool:
+    return character == _LOST or _is_hidden(character)
+
+
 def _is_hidden(character: str) -> bool:
     return unicodedata.category(character) in _HIDDEN_CATEGORIES
 
@@ -79,10 +98,17 @@ def _short_name(character: str) -> str:
 
 
 def _mark(character: str) -> Markup:
+    mark = _description(character)
+    if character == ZWNJ:
+        return Markup('<span class="{}" title="{}">{}</span>').format(mark.style, mark.title, mark.text)
+    return Markup('<bdi class="{}" dir="ltr" title="{}">{}</bdi>').format(mark.style, mark.title, mark.text)
+
+
+def _description(character: str) -> Mark:
     name = _CONTROL_NAMES.get(character) or unicodedata.name(character, "no name").lower()
     title = f"{name} (U+{ord(character):04X})"
     if character == ZWNJ:
-        return Markup('<span class="zwnj" title="{}">{}</span>').format(title, ZWNJ)
+        return Mark("zwnj", ZWNJ, title)
     if character == _LOST:
-        return Markup('<bdi class="mark lost" dir="ltr" title="{}">{}</bdi>').format(title, _LOST)
-    return Markup('<bdi class="mark" dir="ltr" title="{}">{}</bdi>').format(title, _short_name(character))
+        return Mark("mark lost", _LOST, title)
+    return Mark("mark", _short_name(character), title)

@@ -1,0 +1,164 @@
+"""Systems are found by run folder, by file of saved sentences, or as plain text."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from translated_sets import translated
+
+from translator.cli import main
+from translator.errors import InputError, RunError, TranslatorError
+from translator.evaluation.comparison.systems import read_systems
+from translator.evaluation.metrics import Score
+from translator.evaluation.scored_set import ScoredSet, write_scored_set
+
+REFERENCES = ["در باز است.", "او می‌خواند.", "هوا سرد است."]
+SOURCES = ["The door is open.", "He reads.", "It is cold."]
+
+
+def evaluated(folder: Path, *sets: ScoredSet) -> Path:
+    """Make a run folder that was evaluated, the newest first."""
+    (folder / "evaluation").mkdir(parents=True)
+    (folder / "config.yaml").write_text("# The settings of this run, as resolved by translator.\n")
+    scores = [
+        Score(
+            test_set=one.test_set,
+            metric="bleu",
+            score=1.0,
+            signature="s",
+            normalization="raw",
+            search=one.search,
+            checkpoint=one.checkpoint,
+            sentences=len(one.sources),
+        )
+        for one in sets
+    ]
+    (folder / "evaluation" / "scores.json").write_text(json.dumps([score.to_json() for score in scores]))
+    for one in sets:
+        write_scored_set(folder / "evaluation", one)
+    return folder
+
+
+def made(hypotheses: list[str], test_set: str = "held", **others: str) -> ScoredSet:
+    return replace(translated(hypotheses, REFERENCES, SOURCES, **others), test_set=test_set)
+
+
+def write(path: Path, lines: list[str]) -> str:
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> tuple[str, str]:
+    """Two run folders: the first was evaluated on two test sets, and on one of them twice."""
+    first = evaluated(
+        tmp_path / "runs" / "first",
+        made(["نو"] * 3, system="first", checkpoint="step-000009"),
+        made(["دوم"] * 3, "other", system="first", checkpoint="step-000009"),
+        made(["کهنه"] * 3, system="first", checkpoint="step-000005", search="greedy"),
+    )
+    second = evaluated(tmp_path / "runs" / "second", made(REFERENCES, system="second"))
+    return str(first), str(second)
+
+
+def test_of_a_run_the_newest_evaluation_counts(runs: tuple[str, str]) -> None:
+    ((ours, theirs),) = read_systems(runs)
+    assert ours.hypotheses == ("نو",) * 3
+    assert theirs.hypotheses == tuple(REFERENCES)
+
+
+@pytest.mark.parametrize("chosen", [{"checkpoint": "step-000005"}, {"checkpoint": "5"}, {"search": "greedy"}])
+def test_another_evaluation_can_be_chosen(runs: tuple[str, str], chosen: dict[str, str]) -> None:
+    ((ours, again),) = read_systems([runs[0], runs[0]], **chosen)
+    assert ours.hypotheses == again.hypotheses == ("کهنه",) * 3
+
+
+def test_each_test_set_that_all_have(runs: tuple[str, str]) -> None:
+    assert [sets[0].test_set for sets in read_systems([runs[0], runs[0]])] == ["held", "other"]
+    assert [sets[0].test_set for sets in read_systems([runs[0], runs[0]], test_sets=["other"])] == ["other"]
+    with pytest.raises(InputError, match=r"test set other was not translated by all systems \(.*first: held, other; "):
+        read_systems(runs, test_sets=["other"])
+
+
+def test_two_searches_of_one_run_by_their_files(runs: tuple[str, str]) -> None:
+    files = sorted(Path(runs[0], "evaluation").glob("held.*.sentences.jsonl"))
+    ((ours, theirs),) = read_systems([str(file) for file in files])
+    assert {ours.search, theirs.search} == {"greedy", "beam-5"}
+
+
+def test_a_run_that_was_not_evaluated(tmp_path: Path, runs: tuple[str, str]) -> None:
+    bare = evaluated(tmp_path / "bare")
+    with pytest.raises(RunError, match=f"no translated sentences; make them with: translator evaluate --run {bare}$"):
+        read_systems([runs[0], str(bare)])
+    with pytest.raises(RunError) as caught:
+        read_systems(runs, checkpoint="step-000007", search="greedy")
+    assert "with checkpoint step-000007 and search greedy; what it has: held.step-000009.beam-5, " in str(caught.value)
+    assert str(caught.value).endswith(f"translator evaluate --run {runs[0]} --checkpoint step-000007")
+
+
+def test_text_files(tmp_path: Path) -> None:
+    ours, theirs = write(tmp_path / "a.txt", ["یک", "", "سه"]), write(tmp_path / "b.txt", REFERENCES)
+    source, reference = write(tmp_path / "news.en", SOURCES), write(tmp_path / "news.fa", REFERENCES)
+    ((first, second),) = read_systems([ours, theirs], source=source, references=[reference, ours])
+    assert (first.system, second.system, first.test_set) == ("a.txt", "b.txt", "news")
+    assert first.hypotheses == ("یک", "", "سه")
+    assert first.references == tuple(zip(REFERENCES, ["یک", "", "سه"], strict=True))
+    Path(theirs).write_bytes(b"\xef\xbb\xbf" + "\r\n".join(REFERENCES).encode() + b"\r\n")
+    assert read_systems([ours, theirs], source=source, references=[reference])[0][1].hypotheses == tuple(REFERENCES)
+
+
+def test_a_text_file_beside_a_run(tmp_path: Path, runs: tuple[str, str]) -> None:
+    text = write(tmp_path / "a.txt", ["یک", "دو", "سه"])
+    ((ours, theirs),) = read_systems([runs[1], text])
+    assert theirs.sources == ours.sources
+    assert theirs.hypotheses == ("یک", "دو", "سه")
+    with pytest.raises(InputError, match=r"several test sets \(held, other\); say which of them .* --test-set"):
+        read_systems([runs[0], text])
+    assert read_systems([runs[0], text], test_sets=["other"])[0][0].hypotheses == ("دوم",) * 3
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", r"a\.txt is empty"),
+        ("یک\nدو\n".encode(), r"a\.txt has 2 lines, .*news\.en 3: line by line"),
+        (b"one\ntw\xff\nthree\n", r"a\.txt, line 2: not UTF-8 \(byte 0xff\)"),
+        (None, r"there is no .*a\.txt; name run folders"),
+    ],
+)
+def test_files_that_cannot_be_compared(tmp_path: Path, content: bytes | None, message: str) -> None:
+    if content is not None:
+        (tmp_path / "a.txt").write_bytes(content)
+    source, reference = write(tmp_path / "news.en", SOURCES), write(tmp_path / "news.fa", REFERENCES)
+    with pytest.raises(TranslatorError, match=message):
+        read_systems([reference, str(tmp_path / "a.txt")], source=source, references=[reference])
+
+
+def test_text_files_need_both_sides(tmp_path: Path) -> None:
+    text = write(tmp_path / "a.txt", REFERENCES)
+    with pytest.raises(InputError, match=r"a\.txt is a text file: name --source FILE and --reference FILE"):
+        read_systems([text, text])
+    with pytest.raises(InputError, match="text files need both"):
+        read_systems([text, text], source=text)
+
+
+def test_the_verb(runs: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    saved = tmp_path / "compared.json"
+    flags = ["--metrics", "chrf", "--samples", "20", "--trials", "20", "--text", "raw", "folded", "--json", str(saved)]
+    assert main(["compare", *runs, *flags]) == 0
+    out = capsys.readouterr().out
+    assert "held: 3 sentences; differences and p-values against first" in out
+    assert "second against first by sentence (chrF, raw): 3 better, 0 worse, 0 alike" in out
+    assert "ZWNJ as space" in out
+    (values,) = json.loads(saved.read_text(encoding="utf-8"))
+    assert values["systems"] == ["first", "second"]
+    assert len(values["tests"]) == 4
+    assert values["tests"][0]["systems"][1]["difference"] > 0
+
+
+def test_the_verb_refuses(runs: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", runs[0]]) == 2
+    assert "a comparison needs two systems or more" in capsys.readouterr().err
+    assert main(["compare", *runs, "--samples", "-1"]) == 2
+    assert "--samples -1 is less than nothing" in capsys.readouterr().err

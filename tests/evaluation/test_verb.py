@@ -1,0 +1,100 @@
+"""The verb evaluate: what it prints, what it writes, and how it ends."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from evaluation.held_out_runs import FEW
+from toy import write_pairs
+from untrained import untrained_run
+
+from translator.cli import main
+from translator.cli.scores import score_table
+from translator.evaluation.metrics import Score
+from translator.run_folder import RunFolder
+
+
+@pytest.fixture
+def run(tiny: Any) -> RunFolder:
+    return untrained_run(tiny(FEW, "evaluation.metrics=[bleu, chrf, comet]"))
+
+
+def test_it_prints_scores_with_intervals_side_by_side(run: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", "--run", str(run.path), "--output", str(run.path / "page"), "--search", "greedy"]) == 0
+    out = capsys.readouterr().out
+    heading = out.splitlines()[0]
+    assert [heading.index(text) for text in ("raw", "both sides", "ZWNJ as space")] == sorted(
+        heading.index(text) for text in ("raw", "both sides", "ZWNJ as space")
+    )
+    assert "95% interval" in out
+    assert "bleu: nrefs:1|bs:40|seed:12345" in out
+    assert "not computed: COMET needs a model" in out
+    assert "Diagnosis of toy" in out
+    assert (run.path / "page" / "report.html").is_file()
+    entry = json.loads((run.evaluation_folder / "scores.json").read_text(encoding="utf-8"))[0]
+    assert (entry["metric"], entry["normalization"]) == ("bleu", "raw")
+    assert entry["interval"][0] <= entry["score"] <= entry["interval"][1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--split", "validation", "--test-set", "x.tsv"], "--split validation is of the run's own sentences"),
+        (["--no-report", "--output", "x"], "leave out one"),
+        (["--ensemble"], "--ensemble needs two runs or more"),
+        (["--test-set", "nowhere.tsv"], "`nowhere.tsv` cannot be found"),
+        (["--checkpoint", "7"], "7"),
+        (["--set", "evaluation.bootstrap_samples=3"], "evaluation.bootstrap_samples"),
+    ],
+)
+def test_a_mistake_is_one_message(
+    run: RunFolder, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["evaluate", "--run", str(run.path), *arguments]) == 2
+    captured = capsys.readouterr()
+    assert captured.err.splitlines()[-1].startswith("translator: ") or message in captured.err
+    assert message in captured.err
+    assert "Traceback" not in captured.err
+
+
+def test_a_stop_signal_leaves_nothing_half_written(run: RunFolder, tmp_path: Path) -> None:
+    pairs = [(f"{'abcdefgh'[n % 8]} {n:05d}", f"در {n:05d}") for n in range(20_000)]
+    table = write_pairs(tmp_path / "long.tsv", pairs)
+    command = [sys.executable, "-m", "translator", "evaluate", "--run", str(run.path), "--test-set", str(table)]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environment) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if b"translating long" in line:
+                break
+        process.send_signal(signal.SIGINT)
+        rest = process.stderr.read().decode()
+    assert process.returncode == 130
+    assert "stopped by signal 2" in rest
+    assert "Traceback" not in rest
+    assert list(run.evaluation_folder.iterdir()) == []
+
+
+def test_scores_of_unlike_metrics_and_texts_make_one_table() -> None:
+    def score(metric: Any, value: float, text: str, bounds: tuple[float, float] | None) -> Score:
+        return Score(test_set="t", metric=metric, score=value, signature="s", normalization=text, sentences=2,
+                     interval=bounds)  # fmt: skip
+
+    lines = score_table(
+        [
+            score("bleu", 12.345, "raw", (11, 13)),
+            score("length_ratio", 0.9876, "raw", None),
+            score("bleu", 20, "other", None),
+        ]
+    )
+    assert lines[0].split() == ["test", "set", "metric", "search", "checkpoint", "raw", "other"]
+    assert "12.35 (11.00–13.00)" in lines[2] or "12.34 (11.00–13.00)" in lines[2]
+    assert lines[2].endswith("20.00")
+    assert lines[3].split() == ["t", "length_ratio", "0.988"]
+    assert lines[-2:] == ["bleu: s", "length_ratio: s"]
+    assert score_table([]) == []

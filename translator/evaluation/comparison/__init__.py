@@ -1,0 +1,27 @@
+"""Comparison: is one system better than another, or was it chance, and in which sentences."""
+
+from translator.evaluation.comparison.compare import EXAMPLES, METRICS, SAMPLES, TRIALS, compare_systems
+from translator.evaluation.comparison.results import (
+    METHODS,
+    Comparison,
+    Difference,
+    PairedTest,
+    SentenceComparison,
+    SystemResult,
+)
+from translator.evaluation.comparison.table import format_comparison
+
+__all__ = [
+    "EXAMPLES",
+    "METHODS",
+    "METRICS",
+    "SAMPLES",
+    "TRIALS",
+    "Comparison",
+    "Difference",
+    "PairedTest",
+    "SentenceComparison",
+    "SystemResult",
+    "compare_systems",
+    "format_comparison",
+]

@@ -1,0 +1,63 @@
+"""Search errors: the model itself prefers the reference, and the search did not find it (Stahlberg and Byrne 2019 §2).
+
+Where the model prefers its own hypothesis and the hypothesis is bad, not the search is to blame but the model.
+"""
+
+import math
+from typing import TYPE_CHECKING
+
+from translator.evaluation.diagnosis.finding import Finding, Flag, finding
+from translator.evaluation.scored_set import ScoredSet
+
+if TYPE_CHECKING:
+    from translator.inference.translation import Translation
+
+
+def find_search_errors(scored: ScoredSet, examples: int) -> list[Finding]:
+    """Return the sentences whose reference has the better score, plain and normalized; nothing where nobody knows."""
+    if scored.hypothesis_scores is None or scored.reference_scores is None:
+        return []
+    pairs = [
+        (number, ours, theirs)
+        for number, (ours, theirs) in enumerate(zip(scored.hypothesis_scores, scored.reference_scores, strict=True))
+        if _comparable(ours, theirs)
+    ]
+    plain = [(number, _margin(ours, theirs, theirs.score - ours.score)) for number, ours, theirs in pairs]
+    normalized = [
+        (number, _margin(ours, theirs, theirs.normalized_score - ours.normalized_score))
+        for number, ours, theirs in pairs
+    ]
+    return [
+        _finding(
+            "search_errors",
+            "The model finds the reference more probable than its own translation, which the search should have found.",
+            plain,
+            examples,
+        ),
+        _finding(
+            "search_errors_normalized",
+            "The model scores the reference above its own translation, both with the length penalty of the search.",
+            normalized,
+            examples,
+        ),
+    ]
+
+
+def _comparable(ours: "Translation", theirs: "Translation") -> bool:
+    """Say whether each is one sequence with a score: a long source is searched in parts."""
+    scores = (ours.score, ours.normalized_score, theirs.score, theirs.normalized_score)
+    return ours.pieces == theirs.pieces == 1 and all(map(math.isfinite, scores))
+
+
+def _margin(ours: "Translation", theirs: "Translation", margin: float) -> float:
+    """Return how much better the reference is; the same text never is, though cut into other tokens."""
+    return 0.0 if ours.text == theirs.text else margin
+
+
+def _finding(name: str, meaning: str, margins: list[tuple[int, float]], examples: int) -> Finding:
+    """Return the finding of these margins, the reference's score less the hypothesis'."""
+    flags = [
+        Flag(number, margin, f"the reference is better by {margin:.3f}") for number, margin in margins if margin > 0
+    ]
+    mean = {"mean margin": math.fsum(flag.weight for flag in flags) / len(flags)} if flags else {}
+    return finding(name, meaning, of=len(margins), flags=flags, examples=examples, figures=mean)
