@@ -37,6 +37,7 @@ LAYERS = [
     "inference",
     "streaming",
     "evaluation",
+    "export",
     "training",
     "run_list",
     "cli",

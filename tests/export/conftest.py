@@ -1,0 +1,47 @@
+"""Subword models of real text that all tests of exports share, and the sample's English to translate."""
+
+from pathlib import Path
+
+import pytest
+from export.stand_ins import POST, sample_pairs, taught
+
+from translator.config import SubwordConfig
+from translator.model import Transformer
+from translator.subword import JOINT_FILE, SOURCE_FILE, TARGET_FILE, SubwordModel, SubwordPair
+
+SETTINGS = SubwordConfig(vocabulary_size=420, byte_fallback=True)
+
+
+@pytest.fixture(scope="session")
+def subword_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a model for each side of the sample, bytes included."""
+    folder = tmp_path_factory.mktemp("subword")
+    pairs = sample_pairs("train")[:800]
+    SubwordModel.train([english for english, _ in pairs], SETTINGS, folder / SOURCE_FILE)
+    SubwordModel.train([persian for _, persian in pairs], SETTINGS, folder / TARGET_FILE)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def joint_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one model for both sides of the sample."""
+    folder = tmp_path_factory.mktemp("joint")
+    texts = [text for pair in sample_pairs("train")[:800] for text in pair]
+    SubwordModel.train(texts, SETTINGS.model_copy(update={"joint": True}), folder / JOINT_FILE)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def subword(subword_folder: Path) -> SubwordPair:
+    return SubwordPair.load(subword_folder)
+
+
+@pytest.fixture(scope="session")
+def joint(joint_folder: Path) -> SubwordPair:
+    return SubwordPair.load(joint_folder)
+
+
+@pytest.fixture(scope="session")
+def learnt(subword: SubwordPair) -> Transformer:
+    """A post-norm model of `POST` that has learnt a little."""
+    return taught(POST, subword)
