@@ -6,10 +6,15 @@ PYTHON ?= python3
 VENV   ?= .venv
 CONFIG ?= configs/sample.yaml
 RUN    ?= runs/sample
+A      ?=
+B      ?=
 SET    ?=
 SEARCH ?=
 BEAM   ?=
 CHECKPOINT ?=
+TEST_SET ?=
+ENGINE ?=
+ENSEMBLE ?=
 TEXT   ?=
 NPROC  ?=
 OF     ?= last
@@ -17,12 +22,18 @@ COUNT  ?= 5
 KILLS  ?=
 PORT   ?= 6006
 DATASET ?=
+TO     ?= ctranslate2
+FOLDER ?=
+QUANTIZATION ?=
 INPUTS ?= 200000
 
 BIN  := $(VENV)/bin
 SETS := $(foreach override,$(SET),--set '$(override)')
 PROCESSES := $(if $(NPROC),--set training.processes=$(NPROC))
 SEARCH_FLAGS := $(if $(SEARCH),--search '$(SEARCH)') $(if $(BEAM),--beam '$(BEAM)') $(if $(CHECKPOINT),--checkpoint '$(CHECKPOINT)')
+EVALUATE_FLAGS := $(if $(SEARCH),--search '$(SEARCH)') $(if $(BEAM),--beam '$(BEAM)') $(if $(ENGINE),--engine '$(ENGINE)') \
+  $(foreach checkpoint,$(CHECKPOINT),--checkpoint '$(checkpoint)') $(foreach set,$(TEST_SET),--test-set '$(set)') \
+  $(if $(ENSEMBLE),--ensemble)
 
 # The recipe of a benchmark is its own unless one is named.
 BENCH_FLAGS := $(if $(filter command line,$(origin CONFIG)),--config '$(CONFIG)') $(SETS)
@@ -30,7 +41,7 @@ BENCH_FLAGS := $(if $(filter command line,$(origin CONFIG)),--config '$(CONFIG)'
 unexport TEXT
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev download prepare train evaluate translate average runs tensorboard sample test check format lint types bench bench-train bench-gpu experiments scaling torture fuzz clean
+.PHONY: help install install-dev download prepare train evaluate compare translate export average runs tensorboard sample test check format lint types bench bench-train bench-search bench-gpu experiments scaling torture fuzz clean
 
 help:  ## show this list
 	@echo 'make TARGET [NAME=value ...]'
@@ -67,8 +78,11 @@ prepare: install  ## clean and split the corpus of CONFIG, train its subword mod
 train: install  ## train the recipe CONFIG (default: the embedded sample), then evaluate it; NPROC=4 processes
 	@'$(BIN)/translator' train --config '$(CONFIG)' $(SETS) $(PROCESSES)
 
-evaluate: install  ## score RUN on its test sets; SEARCH=greedy|beam BEAM=5 CHECKPOINT=best
-	@'$(BIN)/translator' evaluate --run '$(RUN)' $(SEARCH_FLAGS) $(SETS)
+evaluate: install  ## score RUN, or RUN="A B", on its test sets or TEST_SET="NAME=PATH ..."; SEARCH= BEAM= CHECKPOINT="best last" ENGINE= ENSEMBLE=1
+	@'$(BIN)/translator' evaluate $(foreach run,$(RUN),--run '$(run)') $(EVALUATE_FLAGS) $(SETS)
+
+compare: install  ## say whether run B is better than run A, by paired significance tests; both evaluated before
+	@'$(BIN)/translator' compare $(if $(A),'$(A)') $(if $(B),'$(B)')
 
 average: install  ## average COUNT=5 checkpoints of RUN, OF=last or best, into its checkpoint `averaged`
 	@'$(BIN)/translator' average --run '$(RUN)' --count $(COUNT) --of $(OF)
@@ -81,14 +95,21 @@ translate: install  ## translate TEXT, or standard input line by line, with RUN
 # `value` keeps a dollar sign in the text a dollar sign.
 translate: export TRANSLATE_TEXT = $(value TEXT)
 
+$(VENV)/.installed-export: pyproject.toml constraints.txt | $(BIN)/python
+	'$(BIN)/python' -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[export]'
+	@touch '$@' '$(VENV)/.installed'
+
+export: $(VENV)/.installed-export  ## write RUN for other programs into FOLDER; TO=ctranslate2|marian|safetensors
+	@'$(BIN)/translator' export --run '$(RUN)' --to '$(TO)' $(if $(CHECKPOINT),--checkpoint '$(CHECKPOINT)') $(if $(QUANTIZATION),--quantization '$(QUANTIZATION)') '$(or $(FOLDER),exports/$(notdir $(RUN))-$(TO))'
+
 tensorboard: install  ## watch the runs in a browser, at PORT
 	'$(BIN)/tensorboard' --logdir runs --port $(PORT)
 
 sample: install  ## write the embedded sample corpus anew
 	'$(BIN)/python' scripts/make_sample_corpus.py
 
-test: install-dev  ## run the tests
-	'$(BIN)/python' -m pytest
+test: install-dev  ## run the tests, a process for each core
+	OMP_NUM_THREADS=1 '$(BIN)/python' -m pytest -n auto --maxprocesses 4 --dist loadfile
 
 format: install-dev  ## put every file into the house style
 	'$(BIN)/ruff' format .
@@ -112,6 +133,10 @@ bench: $(VENV)/.installed-bench  ## measure speed (see docs/results.md); the las
 
 bench-train: $(VENV)/.installed-bench  ## training speed and learning curves beside nn.Transformer and Marian
 	'$(BIN)/python' -m bench training $(BENCH_FLAGS)
+
+bench-search: $(VENV)/.installed-bench  ## search speed beside CTranslate2 and Hugging Face; trains bench/search.yaml first, once
+	@test -e runs/bench/search/checkpoints/best || '$(BIN)/translator' train --config bench/search.yaml
+	'$(BIN)/python' -m bench search $(BENCH_FLAGS)
 
 bench-gpu: $(VENV)/.installed-bench  ## training speed on a GPU beside Marian, as a share of its matrix rate
 	'$(BIN)/python' -m bench gpu

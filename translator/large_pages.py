@@ -1,4 +1,4 @@
-"""Memory in large pages, which training walks through faster: gigabytes a step, and fewer places to look up."""
+"""Memory in large pages, which training and search walk through faster: fewer places to look up."""
 
 import os
 import sys

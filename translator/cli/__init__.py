@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from translator import __version__
-from translator.cli import corpora, evaluating, running, training, translating
+from translator.cli import comparing, corpora, evaluating, exporting, running, training, translating
 from translator.cli.say import say
 from translator.errors import Interrupted, TranslatorError
 from translator.large_pages import begin_in_large_pages
@@ -20,13 +20,15 @@ from translator.signals import stop_on_signals
 from translator.training.launch import handed_over, launched
 
 USER_ERROR = 2
-GROUPS = (corpora, training, running, evaluating, translating)
+COMPUTING = ("train", "evaluate", "translate")
+"""Verbs that walk through much memory."""
+GROUPS = (corpora, training, running, evaluating, comparing, translating, exporting)
 """Each adds its verbs, in the order of `--help`."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb and return the exit code."""
-    if arguments is None and sys.argv[1:2] == ["train"] and not launched():
+    if arguments is None and sys.argv[1:2] and sys.argv[1] in COMPUTING and not launched():
         begin_in_large_pages()  # before anything has happened that would happen twice
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by whoever started us
