@@ -261,8 +261,11 @@ class TestR5:
 
     def test_generation_runs_one_position_a_step(self) -> None:
         model = small_model().eval()
-        lengths: list[int] = []
-        model.decoder.layers[0].feed_forward.register_forward_pre_hook(lambda _, args: lengths.append(args[0].size(1)))
-        search(model, small_batch()[0], SearchConfig(method="greedy"))
-        assert set(lengths) == {1}
-        assert len(lengths) > 1
+        positions: list[int] = []
+        model.decoder.layers[0].feed_forward.register_forward_pre_hook(
+            lambda _, args: positions.append(args[0].flatten(0, -2).size(0))
+        )
+        source = small_batch()[0]
+        search(model, source, SearchConfig(method="greedy"))
+        assert len(positions) > 1
+        assert max(positions) == len(source), "no step computes more than the newest position of each sentence"

@@ -59,7 +59,7 @@ def _largest_of_groups(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
     columns = values.size(1) // _GROUP  # of the table whose columns are the groups
     if columns < 4 * count:
         return values.topk(count, dim=1)
-    table = values[:, : columns * _GROUP].unflatten(1, (_GROUP, columns))  # (R, group, columns)
+    table = values[:, : columns * _GROUP].reshape(-1, _GROUP, columns)  # (R, group, columns)
     groups = table.amax(dim=1).topk(count, dim=1, sorted=False).indices  # (R, C)
     chosen = table.gather(2, groups.unsqueeze(1).expand(-1, _GROUP, -1)).flatten(1)  # (R, group * C)
     rest = values[:, columns * _GROUP :]
