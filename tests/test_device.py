@@ -64,3 +64,9 @@ def test_autocast_computes_products_in_bf16_and_only_then() -> None:
         assert (weights @ weights).dtype == torch.bfloat16
     with Arithmetic(CPU, "float32").autocast():
         assert (weights @ weights).dtype == torch.float32
+
+
+@pytest.mark.parametrize("name", ["tpu", "cuda:x", "cuda:-1", "CPU", "mps", "", "cpu:5", "meta"])
+def test_what_is_no_device_is_said(name: str) -> None:
+    with pytest.raises(ConfigError, match="the device is `auto`, `cpu`, `cuda` or `cuda:N`, not"):
+        choose_device(name)

@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+import re
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -21,8 +22,10 @@ def choose_device(name: str) -> torch.device:
     """Return the device for `auto`, `cpu`, `cuda` or `cuda:N`.
 
     Raises:
-        ConfigError: a GPU is asked for and there is none, or not that many.
+        ConfigError: that is no such name, or a GPU is asked for and there is none, or not that many.
     """
+    if re.fullmatch(r"auto|cpu|cuda(:[0-9]{1,3})?", name) is None:
+        raise ConfigError(f"the device is `auto`, `cpu`, `cuda` or `cuda:N`, not `{name}`")
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     device = torch.device(name)

@@ -7,7 +7,7 @@ import pytest
 from export.runs import TEXTS, small_run
 
 from translator import Translator
-from translator.errors import CheckpointError, InputError, RunError
+from translator.errors import CheckpointError, InputError, RunError, StorageError
 from translator.export import FORMATS, export_run
 from translator.export.index import read_index
 
@@ -69,6 +69,14 @@ def test_nothing_is_ever_overwritten(subword_folder: Path, tmp_path: Path) -> No
     assert (tmp_path / "full" / "thesis.txt").read_text(encoding="utf-8") == "years of work"
     with pytest.raises(InputError, match=r"thesis\.txt: it is a file; name a folder that is not there yet"):
         export_run(run.path, "safetensors", tmp_path / "full" / "thesis.txt")
+
+
+def test_a_place_that_means_nothing_is_said(subword_folder: Path, tmp_path: Path) -> None:
+    run = small_run(tmp_path, subword_folder)
+    (tmp_path / "circle").symlink_to("circle")
+    for place in (tmp_path / "circle", Path("~nobody-is-called-so/export")):
+        with pytest.raises((InputError, StorageError), match=r"circle|nobody-is-called-so"):
+            export_run(run.path, "safetensors", place)
 
 
 def test_a_failure_leaves_nothing(subword_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from translator.config import ModelConfig, SearchConfig
 from translator.data import collate_source
 from translator.errors import InputError
 from translator.export.formats import check_format
-from translator.export.marian_weights import write_marian_weights
+from translator.export.marian_weights import generation_config, write_marian_weights
 from translator.model import Transformer
 from translator.search import search
 from translator.special_tokens import EOS, PAD, SOS
@@ -94,6 +94,18 @@ def test_a_start_that_is_no_pad_and_no_end_that_is_forced(subword: SubwordPair, 
         assert (settings.decoder_start_token_id, settings.pad_token_id, settings.eos_token_id) == (SOS, PAD, EOS)
         assert settings.forced_eos_token_id is None, "Marian's own default would force token 0"
     assert (marian.generation_config.num_beams, marian.generation_config.length_penalty) == (7, 0.8)
+
+
+def test_sampling_is_said_with_all_its_settings() -> None:
+    search = SearchConfig(method="sampling", temperature=0.7, top_p=0.9, no_repeat_ngram=3)
+    settings = generation_config(POST, search)
+    assert {key: settings[key] for key in ("do_sample", "temperature", "top_k", "top_p", "no_repeat_ngram_size")} == {
+        "do_sample": True,
+        "temperature": 0.7,
+        "top_k": 0,
+        "top_p": 0.9,
+        "no_repeat_ngram_size": 3,
+    }
 
 
 @pytest.mark.parametrize(

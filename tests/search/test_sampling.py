@@ -115,7 +115,7 @@ def test_scores_are_those_of_the_model_itself(seed: int, distribution: Distribut
 
 
 @pytest.mark.parametrize(
-    "distribution", [Distribution(top_k=1), Distribution(top_p=1e-6), Distribution(0.001)], ids=str
+    "distribution", [Distribution(top_k=1), Distribution(top_p=1e-6), Distribution(0.001), Distribution(1e-38)], ids=str
 )
 def test_at_its_narrowest_it_is_greedy(distribution: Distribution) -> None:
     source, lengths = sources(10, 11, 12), limits(9, 7, 5)

@@ -1,8 +1,10 @@
 """`load_translator`: a translator from a run or an exported folder, with torch or CTranslate2 as its engine."""
 
+import contextlib
 import logging
 import shutil
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -20,13 +22,17 @@ from translator.export.libraries import require
 from translator.export.searcher import Ctranslate2Searcher
 from translator.inference import Translator
 from translator.inference.loading import identity_of, load_subword
+from translator.lock import exclusive
 from translator.run_folder import RunFolder
+from translator.storage import storage_errors
 
 LOGGER = logging.getLogger("translator")
 
 ENGINES: Final = ("torch", "ctranslate2")
 _COMPUTE_TYPES: Final = {"float32": "float32", "bf16": "bfloat16", "int8": "int8"}
 """What CTranslate2 calls each `search.precision`."""
+_PATIENCE: Final = 0.2
+"""Seconds between two looks at whether another process has done its export."""
 
 
 def load_translator(
@@ -86,17 +92,32 @@ def exported_beside(run: RunFolder, checkpoint: str) -> tuple[Path, ExportIndex]
     require("ctranslate2")
     identity = identity_of([run], checkpoint)
     state = read_state(find_checkpoint(run.checkpoints_folder, checkpoint))
-    folder = run.path / "export" / f"ctranslate2-{state.name}-{identity[:12]}"
-    if is_export(folder):
-        try:
-            return folder, read_index(folder)
-        except RunError as error:
-            LOGGER.warning("%s: it is made again", error)
-    if folder.exists():
-        shutil.rmtree(folder)
-    LOGGER.info("exporting %s for ctranslate2 into %s, once", state.name, folder)
-    export_run(run.path, "ctranslate2", folder, checkpoint=checkpoint)
-    return folder, read_index(folder)
+    exports = run.path / "export"
+    folder = exports / f"ctranslate2-{state.name}-{identity[:12]}"
+    with storage_errors(exports):
+        exports.mkdir(exist_ok=True)
+    with _alone_in(exports):
+        if is_export(folder):
+            try:
+                return folder, read_index(folder)
+            except RunError as error:
+                LOGGER.warning("%s: it is made again", error)
+        if folder.exists():
+            shutil.rmtree(folder)
+        LOGGER.info("exporting %s for ctranslate2 into %s, once", state.name, folder)
+        export_run(run.path, "ctranslate2", folder, checkpoint=checkpoint)
+        return folder, read_index(folder)
+
+
+@contextlib.contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Wait until no other process exports into `folder`, and keep the others waiting inside the block."""
+    while True:
+        with exclusive(folder) as alone:
+            if alone:
+                yield
+                return
+        time.sleep(_PATIENCE)
 
 
 def _check_use(folder: Path, index: ExportIndex, engine: str | None, checkpoint: str, *, alone: bool) -> None:

@@ -148,8 +148,11 @@ def _empty_place(folder: Path) -> Path:
         InputError: there is something.
         StorageError: it cannot be looked into.
     """
-    place = folder.expanduser().resolve()
     with storage_errors(folder, "read"):
+        try:
+            place = folder.expanduser().resolve()
+        except RuntimeError as error:  # an unknown person's home, or, before Python 3.13, links in a circle
+            raise InputError(f"cannot export to {folder}: {error}") from error
         if place.exists() and not place.is_dir():
             raise InputError(f"cannot export to {folder}: it is a file; name a folder that is not there yet")
         if place.is_dir() and any(place.iterdir()):

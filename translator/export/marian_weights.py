@@ -83,7 +83,7 @@ def marian_config(model: Transformer, config: ModelConfig, quantization: str) ->
 
 def generation_config(config: ModelConfig, search: SearchConfig) -> dict[str, Any]:
     """Return what `generate` does when it is not told otherwise: the search of the run, as near as it can be said."""
-    return {
+    settings: dict[str, Any] = {
         "decoder_start_token_id": SOS,
         "bos_token_id": SOS,
         "eos_token_id": EOS,
@@ -93,7 +93,14 @@ def generation_config(config: ModelConfig, search: SearchConfig) -> dict[str, An
         "do_sample": search.method == "sampling",
         "num_beams": search.beam_size if search.method == "beam" else 1,
         "max_length": config.max_positions,
-    } | ({"length_penalty": search.length_penalty} if search.method == "beam" else {})
+    }
+    if search.method == "beam":
+        settings["length_penalty"] = search.length_penalty
+    if search.method == "sampling":
+        settings |= {"temperature": search.temperature, "top_k": search.top_k, "top_p": search.top_p}
+    if search.no_repeat_ngram:
+        settings["no_repeat_ngram_size"] = search.no_repeat_ngram
+    return settings
 
 
 def marian_tensors(model: Transformer, config: ModelConfig) -> dict[str, Tensor]:

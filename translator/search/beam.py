@@ -94,7 +94,7 @@ def beam_search(
 def _extend(scores: Tensor, logits: Tensor, forbidden: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
     """Return the W best continuations of each beam: their scores, parents (0..W-1) and tokens, (n, W) each.
 
-    Equally good ones come in the order of their parents, then of their ids.
+    Equally good ones come in the order of their parents, then likelier first, then of their ids.
 
     Args:
         scores: (n, W) float64 sums of log-probabilities, -inf where there is no hypothesis.

@@ -42,7 +42,7 @@ class Distribution:
             logits[:, :FIRST_PRODUCED] = -torch.inf
         else:
             logits = logits.masked_fill(forbidden, -torch.inf)
-        logits = logits / self.temperature
+        logits = (logits - logits.amax(dim=1, keepdim=True)) / self.temperature  # at most 0: nothing can overflow
         if self.top_k:
             logits = keep_top_k(logits, self.top_k)
         if self.top_p < 1:
