@@ -10,6 +10,7 @@ import pytest
 
 from translator.errors import StorageError
 from translator.storage import (
+    check_writable,
     new_folder,
     replace_link,
     restore_folders,
@@ -166,3 +167,17 @@ def test_a_folder_in_the_place_of_a_link_is_set_aside(tmp_path: Path) -> None:
     assert (tmp_path / "best").resolve() == tmp_path / "one"
     [aside] = tmp_path.glob(".best.copied.*")
     assert (aside / "file").read_text(encoding="utf-8") == "kept"
+
+
+def test_a_file_that_could_not_be_written_is_known_before(tmp_path: Path) -> None:
+    check_writable(tmp_path / "new.json")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "file").write_text("kept")
+    check_writable(tmp_path / "file")
+    assert (tmp_path / "file").read_text() == "kept"
+    with pytest.raises(StorageError, match="this is a folder"):
+        check_writable(tmp_path)
+    with pytest.raises(StorageError, match="nowhere: it is not there"):
+        check_writable(tmp_path / "nowhere" / "new.json")
+    with pytest.raises(StorageError, match="not a folder"):
+        check_writable(tmp_path / "file" / "new.json")

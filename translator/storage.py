@@ -88,6 +88,19 @@ def write_bytes(path: Path, content: bytes) -> None:
         _flush_folder(path.parent)
 
 
+def check_writable(path: Path) -> None:
+    """Make sure that the file `path` can be written, before the work whose result it is to hold.
+
+    Raises:
+        StorageError: it is a folder, or its folder is not there or may not be written.
+    """
+    with storage_errors(path):
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    with storage_errors(path.parent), tempfile.TemporaryFile(dir=path.parent):
+        pass
+
+
 def write_text(path: Path, text: str) -> None:
     """Replace `path` by `text` in UTF-8, as `write_bytes` does."""
     write_bytes(path, text.encode("utf-8"))

@@ -2,14 +2,19 @@
 
 import dataclasses
 import json
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
 
 from translator.errors import RunError
 from translator.evaluation.metrics import Score
+from translator.evaluation.outcome import add_slices
 from translator.evaluation.score_file import add_scores, saved_scores, scores_file
+from translator.evaluation.slices import Slice
+from translator.lock import exclusive
 from translator.run_folder import RunFolder
+from translator.storage import write_json
 
 FIRST = Score(test_set="mizan", metric="bleu", score=1.0, signature="s", normalization="raw", search="greedy",
               checkpoint="step-000005", sentences=3)  # fmt: skip
@@ -58,3 +63,26 @@ def test_a_damaged_file_is_named_and_left_alone(tmp_path: Path, content: str) ->
     with pytest.raises(RunError, match=r"scores\.json is damaged \(.*\); delete it and evaluate again"):
         add_scores(run.evaluation_folder, [FIRST])
     assert scores_file(run.evaluation_folder).read_bytes() == content.encode("latin-1")
+
+
+def test_a_second_writer_waits_for_the_first(tmp_path: Path) -> None:
+    """What one has read must not be written over by another before it is written back."""
+    other = dataclasses.replace(FIRST, test_set="flores")
+    part = Slice("mizan", "step-000005", "greedy", "length", "short", 3, {"bleu": 1.0})
+    with ThreadPoolExecutor() as pool:
+        with exclusive(tmp_path) as free:
+            assert free
+            scores = pool.submit(add_scores, tmp_path, [other])
+            slices = pool.submit(add_slices, tmp_path, [part])
+            assert not wait((scores,), timeout=0.2).done and not slices.done()
+            write_json(scores_file(tmp_path), [FIRST.to_json()])
+        assert scores.result() == [other, FIRST]
+        slices.result()
+    assert json.loads((tmp_path / "slices.json").read_text(encoding="utf-8")) == [part.to_json()]
+
+
+def test_a_folder_that_is_never_given_back_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("translator.evaluation.score_file._TRIES", 2)
+    with exclusive(tmp_path), pytest.raises(RunError, match=r"has .* to itself"):
+        add_scores(tmp_path, [FIRST])
+    assert not scores_file(tmp_path).exists()

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -91,3 +92,16 @@ def test_a_damaged_file_is_one_message(tmp_path: Path, damage: object, reason: s
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match=r"nowhere\.sentences\.jsonl"):
         read_scored_set(tmp_path / "nowhere.sentences.jsonl")
+
+
+def test_a_reference_keeps_its_spelling_and_that_of_the_model(tmp_path: Path) -> None:
+    one = scored([("کتاب", "كتاب", "book")])
+    assert one.reference_scores is not None
+    one = replace(one, reference_scores=(replace(one.reference_scores[0], text="کتاب"),))
+    path = write_scored_set(tmp_path, one)
+    again = read_scored_set(path)
+    assert again == one
+    assert again.references[0][0] == "كتاب"
+    row = json.loads(path.read_text(encoding="utf-8").splitlines()[1])
+    assert "text" not in row["hypothesis_score"], "it is said already"
+    assert row["reference_score"]["text"] == "کتاب"

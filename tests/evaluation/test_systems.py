@@ -185,3 +185,28 @@ def test_search_labels_tell_settings_apart(config: SearchConfig, label: str) -> 
 
 def test_the_engine_is_part_of_the_label() -> None:
     assert search_label(SearchConfig(method="greedy"), "ctranslate2") == "greedy-ctranslate2"
+
+
+def test_runs_that_search_in_unlike_ways_are_warned_of(
+    tiny: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The first run searches greedily, and the second by its own recipe with a beam."""
+    run = untrained_run(tiny(*QUICK))
+    other = RunFolder(tmp_path / "other")
+    shutil.copytree(run.path, other.path, symlinks=True)
+    recipe = other.path / "config.yaml"
+    text = recipe.read_text(encoding="utf-8")
+    assert "method: greedy" in text
+    recipe.write_text(text.replace("method: greedy", "method: beam"), encoding="utf-8")
+    systems = [System((run,)), System((other,))]
+    with caplog.at_level(logging.WARNING, logger="translator"):
+        found = evaluate_systems(systems, report=False)
+        searches = list(dict.fromkeys(one.search for one in found.sets))
+        assert searches[0] == "greedy"
+        assert searches[1].startswith("beam")
+        warned = [record for record in caplog.records if "searched as each of their recipes says" in record.message]
+        assert len(warned) == 1
+        assert f"({', '.join(searches)})" in warned[0].message
+        caplog.clear()
+        evaluate_systems(systems, overrides=["search.method=greedy"], report=False)
+    assert "searched as each" not in caplog.text

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,8 +15,9 @@ from toy import write_pairs
 from untrained import untrained_run
 
 from translator.cli import main
-from translator.cli.scores import score_table
+from translator.cli.scores import score_table, slice_table
 from translator.evaluation.metrics import Score
+from translator.evaluation.slices import Slice
 from translator.run_folder import RunFolder
 
 
@@ -60,6 +62,40 @@ def test_a_mistake_is_one_message(
     assert captured.err.splitlines()[-1].startswith("translator: ") or message in captured.err
     assert message in captured.err
     assert "Traceback" not in captured.err
+
+
+@pytest.mark.parametrize("in_the_way", ["page", "page/report.html"])
+def test_an_output_that_cannot_be_written_is_said_before_the_work(
+    run: RunFolder,
+    tmp_path: Path,
+    in_the_way: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A file where the folder should be, or a folder where the page should be."""
+    monkeypatch.delattr("translator.evaluation.scoring.counts_of_scores")
+    if in_the_way == "page":
+        (tmp_path / in_the_way).write_text("mine")
+    else:
+        (tmp_path / in_the_way).mkdir(parents=True)
+    assert main(["evaluate", "--run", str(run.path), "--output", str(tmp_path / "page")]) == 2
+    assert f"translator: cannot write {tmp_path / in_the_way}: " in capsys.readouterr().err
+
+
+def test_two_runs_of_one_name_are_two_systems(
+    run: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "seed2" / run.path.name
+    shutil.copytree(run.path, other, symlinks=True)
+    only_bleu = ["--set", "evaluation.metrics=[bleu]", "--search", "greedy", "--no-report"]
+    assert main(["evaluate", "--run", str(run.path), "--run", str(other), *only_bleu]) == 0
+    out = capsys.readouterr().out.splitlines()
+    first, second = out.index("run"), out.index("run (2)")
+    assert out[first + 1].split()[:2] == out[second + 1].split()[:2] == ["test", "set"]
+    part = Slice("toy", "step-000005", "greedy", "length", "1–5 words", 3, {"bleu": 1.0})
+    heading, _, *parts = slice_table([[part], [part]], ["run", "run (2)"])
+    assert heading.split()[:3] == ["system", "test", "set"]
+    assert [line.startswith("run (2) ") for line in parts] == [False, True]
 
 
 def test_a_stop_signal_leaves_nothing_half_written(run: RunFolder, tmp_path: Path) -> None:

@@ -58,12 +58,18 @@ def _compare(options: argparse.Namespace, stop: StopRequest) -> None:
     for name in ("samples", "trials", "examples"):
         if getattr(options, name) < 0:
             raise InputError(f"--{name} {getattr(options, name)} is less than nothing; give 0 to leave it out")
+    if options.samples == options.trials == 0:
+        raise InputError(
+            "--samples 0 and --trials 0 leave no test, and scores are shown with a test; leave out one of them at most"
+        )
     from translator.config import NormalizationConfig
     from translator.evaluation.comparison import compare_systems, format_comparison
     from translator.evaluation.comparison.systems import read_systems
     from translator.evaluation.text_variants import text_variants
-    from translator.storage import write_json
+    from translator.storage import check_writable, write_json
 
+    if options.json is not None:
+        check_writable(Path(options.json))
     systems = read_systems(
         options.systems,
         source=options.source,

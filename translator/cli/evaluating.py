@@ -70,7 +70,7 @@ def _evaluate(options: argparse.Namespace, stop: StopRequest) -> None:
     if options.output is not None and options.no_report:
         raise InputError("--output says where to put the report, and --no-report that there is none; leave out one")
     from translator.evaluation import Score, System, evaluate_systems
-    from translator.evaluation.comparison import format_comparison
+    from translator.evaluation.comparison import distinct_labels, format_comparison
     from translator.evaluation.diagnosis import format_diagnosis
     from translator.run_folder import RunFolder
 
@@ -97,14 +97,15 @@ def _evaluate(options: argparse.Namespace, stop: StopRequest) -> None:
         report=not options.no_report,
         output=None if options.output is None else Path(options.output),
     )
+    labels = distinct_labels(evaluation.sets)
     by_system: dict[str, list[Score]] = {}
-    for one in evaluation.sets:
-        by_system.setdefault(one.system, []).extend(one.scores)
+    for label, one in zip(labels, evaluation.sets, strict=True):
+        by_system.setdefault(label, []).extend(one.scores)
     for name, scores in by_system.items():
         say(*([name] if len(by_system) > 1 else []), *score_table(scores), "")
     for line in evaluation.missing:
         say(f"not computed: {line}")
-    say("", *slice_table(evaluation.slices))
+    say("", *slice_table(evaluation.slices, labels))
     for diagnosis in evaluation.diagnoses:
         say("", *itertools.takewhile(bool, format_diagnosis(diagnosis, examples=0)))  # the table alone
     for comparison in evaluation.comparisons:

@@ -33,20 +33,28 @@ def score_table(scores: "Sequence[Score]") -> list[str]:
     return [*table.split("\n"), *interval, *signatures]
 
 
-def slice_table(slices: "Sequence[Slice]") -> list[str]:
-    """Return a line for each part of the test sets under a heading."""
-    if not slices:
+def slice_table(slices: "Sequence[Sequence[Slice]]", systems: Sequence[str]) -> list[str]:
+    """Return a line for each part of the test sets under a heading, with the system where there are several.
+
+    Args:
+        slices: the parts of each set.
+        systems: what has translated each set.
+    """
+    parts = [(system, one) for system, of_set in zip(systems, slices, strict=True) for one in of_set]
+    if not parts:
         return []
-    metrics = list(dict.fromkeys(metric for one in slices for metric in one.scores))
-    header = ("test set", "by", "part", "search", "checkpoint", "sentences", *metrics)
+    several = len(set(systems)) > 1
+    metrics = list(dict.fromkeys(metric for _, one in parts for metric in one.scores))
+    header = (*(["system"] if several else []), "test set", "by", "part", "search", "checkpoint", "sentences", *metrics)
     rows = [
         (
+            *([system] if several else []),
             *(one.test_set, one.kind, one.part, one.search, one.checkpoint, f"{one.sentences:,}"),
             *(f"{one.scores[metric]:.2f}" if metric in one.scores else "" for metric in metrics),
         )
-        for one in slices
+        for system, one in parts
     ]
-    return text_table(header, rows, text_columns=5).split("\n")
+    return text_table(header, rows, text_columns=5 + several).split("\n")
 
 
 def sample_lines(samples: "Sequence[TranslatedPair]") -> list[str]:

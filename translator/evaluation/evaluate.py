@@ -13,12 +13,11 @@ from translator.evaluation.report import read_learning_curve, write_report
 from translator.evaluation.score_file import add_scores, read_scores
 from translator.evaluation.scored_set import ScoredSet
 from translator.evaluation.scoring import Scoring, SetResult, evaluate_set
-from translator.evaluation.slices import Slice
 from translator.evaluation.summary import TranslatedPair, format_summary
-from translator.evaluation.system import Loader, System, label_of, load_system
+from translator.evaluation.system import Loader, System, claim_folder, label_of, load_system
 from translator.inference import Translator
 from translator.run_folder import RunFolder
-from translator.storage import write_text
+from translator.storage import check_writable, write_text
 
 LOGGER = logging.getLogger("translator")
 
@@ -45,7 +44,9 @@ def evaluate_systems(
     report: bool = True,
     output: Path | None = None,
 ) -> Evaluation:
-    """Translate test sets with each system and score the translations, all by the settings of the first run.
+    """Translate test sets with each system and score the translations.
+
+    Each system searches as the section `search` of its own run says, and all are scored by the settings of the first.
 
     Each system's evaluation folder gets `TEST_SET.CHECKPOINT.SEARCH.hypotheses.txt`, `.sentences.jsonl` and
     `.diagnosis.json`, with `TEST_SET.source.txt` and `TEST_SET.reference.txt` beside; `scores.json`, `slices.json` and
@@ -56,7 +57,7 @@ def evaluate_systems(
         systems: at least one.
         test_sets: on the command line's form (see `held_out_argument`); without any, those of the first run.
         split: of these, `test` or `validation`.
-        overrides: `key.path=value` for search and scoring.
+        overrides: `key.path=value` for search and scoring, of every system.
         load: how a system becomes a translator.
         report: whether to write report.html.
         output: where to; by default the first system's folder.
@@ -66,7 +67,7 @@ def evaluate_systems(
         ConfigError: an override is wrong.
         InputError: a test set is not there.
         CorpusError: a test set cannot be read, is empty or of other languages.
-        StorageError: an evaluation folder cannot be written, or prepared data are damaged.
+        StorageError: an evaluation folder or the report cannot be written, or prepared data are damaged.
     """
     run = systems[0].runs[0]
     config = run.config(overrides)
@@ -77,7 +78,11 @@ def evaluate_systems(
         LOGGER.warning("nothing to evaluate: corpus.split.%s is 0 and evaluation.test_sets is empty", split)
         return Evaluation([], [])
     for system in systems:
-        system.claim_folder()
+        claim_folder(system.folder)
+    page = (output or systems[0].folder) / REPORT if report else None
+    if page is not None:
+        claim_folder(page.parent)
+        check_writable(page)
     scoring = Scoring.of(config)
     own = not test_sets and split == "test"
     found: dict[tuple[Path, str, str], list[SetResult]] = {}
@@ -90,6 +95,7 @@ def evaluate_systems(
         found[key] = _evaluate_system(system, translator, material, scoring, own=own)
         _write_summary(system.folder, found, scoring, config.run.seed)
         del translator  # not two models in memory at a time
+    _warn_of_unlike_searches([search for _, _, search in found])
     by_system = list(found.values())
     results = [result for of_system in by_system for result in of_system]
     evaluation = Evaluation(
@@ -97,14 +103,14 @@ def evaluate_systems(
         samples=[pair for result in by_system[0] for pair in _samples(result.scored, config.run.seed)],
         sets=[result.scored for result in results],
         diagnoses=[result.diagnosis for result in results],
-        slices=[part for result in results for part in result.slices],
+        slices=[result.slices for result in results],
         comparisons=_compare(by_system),
         missing=scoring.missing,
         folders=list(dict.fromkeys(folder for folder, _, _ in found)),
-        report=(output or systems[0].folder) / REPORT if report else None,
+        report=page,
     )
     if evaluation.report is not None:
-        _write_report(evaluation, systems, [result.slices for result in results])
+        _write_report(evaluation, systems)
     return evaluation
 
 
@@ -117,6 +123,16 @@ def _warn_of_changed_data(system: System, material: Material, translator: Transl
             "the data of %s have changed since it was trained: the test split may hold sentences that the model knows, "
             "and its scores mean little. Restore the corpus files, or train again",
             material.run.path,
+        )
+
+
+def _warn_of_unlike_searches(searches: Sequence[str]) -> None:
+    """Say so if the runs have picked their translations in unlike ways, so that not only the models are compared."""
+    if len(set(searches)) > 1:
+        LOGGER.warning(
+            "the runs searched as each of their recipes says (%s), so that the scores differ by more than the models; "
+            "name one search for all: --search beam --beam 5, and --set search.KEY=VALUE for the rest",
+            ", ".join(dict.fromkeys(searches)),
         )
 
 
@@ -175,7 +191,7 @@ def _compare(by_system: Sequence[Sequence[SetResult]]) -> list[Comparison]:
     return [compare_systems([result.scored for result in results]) for results in zip(*by_system, strict=True)]
 
 
-def _write_report(evaluation: Evaluation, systems: Sequence[System], slices: Sequence[Sequence[Slice]]) -> None:
+def _write_report(evaluation: Evaluation, systems: Sequence[System]) -> None:
     """Write the page on all systems."""
     assert evaluation.report is not None
     runs = dict.fromkeys(run for system in systems for run in system.runs)
@@ -187,6 +203,6 @@ def _write_report(evaluation: Evaluation, systems: Sequence[System], slices: Seq
         evaluation.diagnoses,
         evaluation.comparisons,
         [read_learning_curve(run) for run in runs],
-        slices=slices,
+        slices=evaluation.slices,
         missing=evaluation.missing,
     )

@@ -9,6 +9,7 @@ from translator.corpus.test_set import HeldOutSet
 from translator.evaluation.comparison import Comparison
 from translator.evaluation.diagnosis import Diagnosis
 from translator.evaluation.metrics import Score
+from translator.evaluation.score_file import sole_writer
 from translator.evaluation.scored_set import ScoredSet, write_scored_set
 from translator.evaluation.slices import Slice
 from translator.evaluation.summary import TranslatedPair
@@ -27,8 +28,8 @@ class Evaluation:
     """Each test set as each system translated it, one system after the other."""
     diagnoses: list[Diagnosis] = field(default_factory=list)
     """In the order of `sets`."""
-    slices: list[Slice] = field(default_factory=list)
-    """In the order of `sets`."""
+    slices: list[list[Slice]] = field(default_factory=list)
+    """The parts of each set, in the order of `sets`."""
     comparisons: list[Comparison] = field(default_factory=list)
     """One for each test set, if there are several systems."""
     missing: list[str] = field(default_factory=list)
@@ -59,16 +60,18 @@ def add_slices(folder: Path, slices: Sequence[Slice]) -> None:
     A damaged file is written anew: whatever it held can be had again.
 
     Raises:
+        RunError: another process keeps the folder to itself.
         StorageError: the file cannot be written.
     """
     path = folder / "slices.json"
     replaced = {(one.test_set, one.checkpoint, one.search) for one in slices}
-    try:
-        saved = json.loads(path.read_text(encoding="utf-8"))
-        kept = [one for one in saved if (one["test_set"], one["checkpoint"], one["search"]) not in replaced]
-    except (OSError, ValueError, KeyError, TypeError):
-        kept = []
-    write_json(path, [*(one.to_json() for one in slices), *kept])
+    with sole_writer(folder):
+        try:
+            saved = json.loads(path.read_text(encoding="utf-8"))
+            kept = [one for one in saved if (one["test_set"], one["checkpoint"], one["search"]) not in replaced]
+        except (OSError, ValueError, KeyError, TypeError):
+            kept = []
+        write_json(path, [*(one.to_json() for one in slices), *kept])
 
 
 def _write_lines(path: Path, lines: Sequence[str]) -> None:

@@ -1,6 +1,8 @@
 """evaluation/scores.json: every score that a run has got, the newest first."""
 
-from collections.abc import Sequence
+import contextlib
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -8,10 +10,14 @@ from pydantic import TypeAdapter, ValidationError
 
 from translator.errors import RunError
 from translator.evaluation.metrics import Score
+from translator.lock import exclusive
 from translator.run_folder import RunFolder
 from translator.storage import storage_errors, write_json
 
 _ENTRIES: Final = TypeAdapter(list[Score])
+_TRIES: Final = 600
+_PAUSE: Final = 0.05
+"""Seconds between two tries: another process has the folder for as long as it reads and writes one file."""
 
 
 def scores_file(folder: Path) -> Path:
@@ -58,11 +64,31 @@ def add_scores(folder: Path, scores: Sequence[Score], *, first: bool = True) -> 
         first: whether they stand before the others; scores on text that is not the run's own stand behind.
 
     Raises:
-        RunError: the file is damaged; it is left as it is.
+        RunError: the file is damaged; it is left as it is. Or another process keeps the folder to itself.
         StorageError: the file cannot be written.
     """
     replaced = {score.setting for score in scores}
-    kept = [score for score in read_scores(folder) if score.setting not in replaced]
-    merged = [*scores, *kept] if first else [*kept, *scores]
-    write_json(scores_file(folder), [score.to_json() for score in merged])
+    with sole_writer(folder):
+        kept = [score for score in read_scores(folder) if score.setting not in replaced]
+        merged = [*scores, *kept] if first else [*kept, *scores]
+        write_json(scores_file(folder), [score.to_json() for score in merged])
     return merged
+
+
+@contextlib.contextmanager
+def sole_writer(folder: Path) -> Iterator[None]:
+    """Hold an evaluation folder while one of its files is read, changed and written; waits while another one has it.
+
+    Raises:
+        RunError: another process does not give it back.
+        StorageError: the folder cannot be made or opened.
+    """
+    with storage_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    for _ in range(_TRIES):
+        with exclusive(folder) as free:
+            if free:
+                yield
+                return
+        time.sleep(_PAUSE)
+    raise RunError(f"another process has {folder} to itself and does not give it back; wait for it, or stop it")

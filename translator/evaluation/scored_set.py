@@ -50,7 +50,8 @@ class ScoredSet:
     hypothesis_scores: "tuple[Translation, ...] | None" = None
     """What the model itself thinks of each hypothesis; None where nobody has asked."""
     reference_scores: "tuple[Translation, ...] | None" = None
-    """What it thinks of the first reference of each sentence (teacher forcing); None where nobody has asked."""
+    """What it thinks of the first reference of each sentence (teacher forcing), its text as the model sees it;
+    None where nobody has asked."""
     rare_shares: tuple[float, ...]
     """The share of each source's words that are rare in the training text, 0 to 1; empty where that is not known."""
 
@@ -89,9 +90,9 @@ def write_scored_set(folder: Path, scored: ScoredSet) -> Path:
             "origin": scored.origins[number],
         }
         if scored.hypothesis_scores is not None:
-            row["hypothesis_score"] = _score_to_json(scored.hypothesis_scores[number])
+            row["hypothesis_score"] = _score_to_json(scored.hypothesis_scores[number], row["hypothesis"])
         if scored.reference_scores is not None:
-            row["reference_score"] = _score_to_json(scored.reference_scores[number])
+            row["reference_score"] = _score_to_json(scored.reference_scores[number], row["references"][0])
         if scored.rare_shares:
             row["rare_share"] = scored.rare_shares[number]
         rows.append(row)
@@ -159,7 +160,7 @@ class _Head(BaseModel):
 
 
 class _ModelScore(BaseModel):
-    """What of a `Translation` its text does not say already."""
+    """What of a `Translation` the sentence does not say already."""
 
     model_config = ConfigDict(strict=True)
 
@@ -169,6 +170,8 @@ class _ModelScore(BaseModel):
     tokens: int
     pieces: int
     finished: bool
+    text: str | None = None
+    """As the model sees it; None where that is as the sentence says."""
 
 
 class _Row(BaseModel):
@@ -185,14 +188,16 @@ class _Row(BaseModel):
     rare_share: float | None = None
 
 
-def _score_to_json(translation: "Translation") -> dict[str, Any]:
-    return {
+def _score_to_json(translation: "Translation", text: str) -> dict[str, Any]:
+    """Return the record of `translation`, whose row has `text`."""
+    record = {
         "score": _finite(translation.score),
         "normalized_score": _finite(translation.normalized_score),
         "tokens": translation.tokens,
         "pieces": translation.pieces,
         "finished": translation.finished,
     }
+    return record if translation.text == text else record | {"text": translation.text}
 
 
 def _finite(value: float) -> float | None:
@@ -212,7 +217,7 @@ def _translations(
         raise _damaged(path, "some of its sentences lack the model's score")
     return tuple(
         Translation(
-            text=text,
+            text=text if score.text is None else score.text,
             score=-math.inf if score.score is None else score.score,
             normalized_score=-math.inf if score.normalized_score is None else score.normalized_score,
             tokens=score.tokens,

@@ -1,7 +1,7 @@
 """One test set by one system: translated, scored and diagnosed."""
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from translator.config import Config, MetricName
@@ -67,11 +67,7 @@ def evaluate_set(
     name, config = held_out.name, scoring.config
     translations = [best[0] for best in translator.translations(held_out.sources, description=f"translating {name}")]
     hypotheses = [translation.text for translation in translations]
-    first_references = [several[0] for several in held_out.references]
-    of_references = [
-        replace(one, text=reference)  # as read, not as the model sees it
-        for one, reference in zip(translator.score(held_out.sources, first_references), first_references, strict=True)
-    ]
+    of_references = translator.score(held_out.sources, [several[0] for several in held_out.references])
     if len(hypotheses) >= _MANY:
         LOGGER.info("scoring %s", name)
     rare_shares: tuple[float, ...] = ()

@@ -35,16 +35,17 @@ class System:
             name = f"{name[:_LONGEST]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
         return folder / name
 
-    def claim_folder(self) -> None:
-        """Make the folder, and make sure that it can be written: better now than after the translating.
 
-        Raises:
-            StorageError: it cannot.
-        """
-        with storage_errors(self.folder):
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=self.folder):
-                pass
+def claim_folder(folder: Path) -> None:
+    """Make a folder, and make sure that it can be written: better now than after the translating.
+
+    Raises:
+        StorageError: it cannot.
+    """
+    with storage_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
 
 
 Loader = Callable[[System, Sequence[str]], Translator]

@@ -162,3 +162,25 @@ def test_the_verb_refuses(runs: tuple[str, str], capsys: pytest.CaptureFixture[s
     assert "a comparison needs two systems or more" in capsys.readouterr().err
     assert main(["compare", *runs, "--samples", "-1"]) == 2
     assert "--samples -1 is less than nothing" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--samples", "0", "--trials", "0"], "--samples 0 and --trials 0 leave no test"),
+        (["--json", "{}"], "cannot write {}: this is a folder"),
+        (["--json", "{}/new/x.json"], "cannot write {}/new: it is not there"),
+    ],
+)
+def test_the_verb_refuses_before_the_work(
+    runs: tuple[str, str],
+    arguments: list[str],
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("translator.evaluation.comparison.systems.read_systems", None)
+    assert main(["compare", *runs, *(one.format(tmp_path) for one in arguments)]) == 2
+    assert message.format(tmp_path) in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()

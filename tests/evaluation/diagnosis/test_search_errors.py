@@ -30,6 +30,9 @@ def test_margins() -> None:
         (ModelScore("الف", -4, -4), ModelScore("ب", -1, -1, pieces=0)),
         (ModelScore("الف", -math.inf, -4), ModelScore("ب", -1, -1)),
         (ModelScore("الف", -4, -4), ModelScore("ب", -1, math.nan)),
+        (ModelScore("الف", -4, -4), ModelScore("ب", -math.inf, -math.inf)),
+        (ModelScore("الف", -4, -4, finished=False), ModelScore("ب", -1, -1)),
+        (ModelScore("الف", -4, -4), ModelScore("\u2047 ب", -1, -1)),
     ],
 )
 def test_what_cannot_be_compared_is_left_out(ours: ModelScore, theirs: ModelScore) -> None:
@@ -41,6 +44,21 @@ def test_the_same_text_is_no_error() -> None:
     ours, theirs = (ModelScore("الف", -4, -4),), (ModelScore("الف", -1, -1),)
     for found in find_search_errors(translated(["الف"], hypothesis_scores=ours, reference_scores=theirs), 3):
         assert (found.of, found.count) == (1, 0)
+
+
+def test_the_same_text_in_another_spelling_is_no_error() -> None:
+    """The reference has Arabic letters, and the model scores it with Persian ones."""
+    ours, theirs = (ModelScore("کتاب", -4, -4),), (ModelScore("کتاب", -1, -1),)
+    scored = translated(["کتاب"], ["كتاب"], hypothesis_scores=ours, reference_scores=theirs)
+    for found in find_search_errors(scored, 3):
+        assert (found.of, found.count) == (1, 0)
+
+
+@pytest.mark.parametrize(("margin", "count"), [(5e-5, 0), (2e-4, 1)])
+def test_rounding_is_no_error(margin: float, count: int) -> None:
+    ours, theirs = (ModelScore("الف", -1, -1),), (ModelScore("ب", -1 + margin, -1 + margin),)
+    for found in find_search_errors(translated(["الف"], hypothesis_scores=ours, reference_scores=theirs), 3):
+        assert found.count == count
 
 
 def test_without_scores_nothing_is_found() -> None:

@@ -5,7 +5,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from translator.evaluation.report.learning_curve import TRAINING_LOSS, read_learning_curve
+import pytest
+
+from translator.evaluation.report.learning_curve import TRAINING_LOSS, LearningCurve, read_learning_curve
+from translator.evaluation.report.plots import learning_plots
 from translator.log import log_to_file
 from translator.run_folder import RunFolder
 from translator.training.observer import Observer
@@ -62,6 +65,19 @@ def test_what_is_no_number_is_left_out(tmp_path: Path) -> None:
 
 def test_a_run_without_a_log_has_no_curves(tmp_path: Path) -> None:
     assert read_learning_curve(RunFolder(tmp_path)).curves == {}
+
+
+def test_the_name_is_that_of_the_translated_sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "base").mkdir()
+    monkeypatch.chdir(tmp_path / "base")
+    assert read_learning_curve(RunFolder(Path())).system == "base"
+    (tmp_path / "newest").symlink_to("base")
+    assert read_learning_curve(RunFolder(tmp_path / "newest")).system == "base"
+
+
+def test_curves_of_two_runs_of_one_name_are_told_apart() -> None:
+    curve = LearningCurve("base", {"loss": ((1, 2.0), (2, 1.0))})
+    assert [group.title for group in learning_plots([curve, curve])] == ["base", "base (2)"]
 
 
 def test_it_reads_what_training_writes(tmp_path: Path) -> None:

@@ -2,14 +2,14 @@
 
 from evaluation.report.scored_sets import scored_set
 
-from translator.evaluation.comparison import compare_systems
+from translator.evaluation.comparison import compare_systems, distinct_labels
 from translator.evaluation.diagnosis import diagnose
 from translator.evaluation.report.comparisons import comparison_parts
 from translator.evaluation.report.findings import finding_rows, not_looked_for
 from translator.evaluation.report.scores import score_tables
 from translator.evaluation.report.sentences import sentence_set
 from translator.evaluation.report.slice_tables import slice_tables
-from translator.evaluation.report.systems import system_labels, systems
+from translator.evaluation.report.systems import systems
 from translator.evaluation.slices import Slice
 
 GOOD = ("در باز است.", "دو عمو دارید.", "باران می\u200cبارد.")
@@ -17,11 +17,34 @@ GOOD = ("در باز است.", "دو عمو دارید.", "باران می\u200c
 
 def test_systems_are_told_apart_by_what_differs() -> None:
     sets = [scored_set(), scored_set(checkpoint="step-000020"), scored_set(system="other", test_set="more")]
-    labels = system_labels(sets)
+    labels = list(distinct_labels(sets))
     assert labels == ["run step-000010", "run step-000020", "other"]
     assert [(one.label, list(one.test_sets)) for one in systems(sets, labels)][2] == ("other", ["more"])
     greedy = [scored_set(), scored_set(search="greedy"), scored_set(test_set="more")]
-    assert system_labels(greedy) == ["run beam-5", "run greedy", "run beam-5"]
+    assert distinct_labels(greedy) == ("run beam-5", "run greedy", "run beam-5")
+
+
+def test_two_runs_of_one_name_share_no_cell() -> None:
+    """Each has two test sets, one system after the other."""
+
+    def part(value: float) -> list[Slice]:
+        return [Slice("small", "step", "beam-5", "length", "short", 2, {"bleu": value})]
+
+    worse = ("نه", "نه", "نه")
+    sets = [scored_set(GOOD), scored_set(GOOD, test_set="more"), scored_set(worse), scored_set(worse, test_set="more")]
+    labels = distinct_labels(sets)
+    assert labels == ("run", "run", "run (2)", "run (2)")
+    assert [(one.label, list(one.test_sets)) for one in systems(sets, labels)] == [
+        ("run", ["small", "more"]),
+        ("run (2)", ["small", "more"]),
+    ]
+    for table in score_tables(sets, labels):
+        chrf = [row for row in table.rows if row.metric == "chrF"]
+        assert [row.system for row in chrf] == ["run", "run (2)"]
+        assert chrf[0].scores[0] != chrf[1].scores[0]
+    (parts,) = slice_tables(sets, labels, [part(1.0), [], part(2.0), []])
+    assert parts.columns == [("BLEU 13a", "run"), ("BLEU 13a", "run (2)")]
+    assert [row.scores for row in parts.rows] == [[1.0, 2.0]]
 
 
 def test_a_score_table_has_each_metric_of_each_system() -> None:

@@ -1,6 +1,14 @@
 """Comparison: is one system better than another, or was it chance, and in which sentences."""
 
-from translator.evaluation.comparison.compare import EXAMPLES, METRICS, SAMPLES, TRIALS, compare_systems
+from translator.evaluation.comparison.compare import (
+    EXAMPLES,
+    METRICS,
+    SAMPLES,
+    TRIALS,
+    compare_systems,
+    distinct_labels,
+    numbered,
+)
 from translator.evaluation.comparison.results import (
     METHODS,
     Comparison,
@@ -23,5 +31,7 @@ __all__ = [
     "SentenceComparison",
     "SystemResult",
     "compare_systems",
+    "distinct_labels",
     "format_comparison",
+    "numbered",
 ]

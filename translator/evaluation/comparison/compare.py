@@ -115,23 +115,40 @@ def check_same_test_set(sets: Sequence[ScoredSet]) -> None:
 
 
 def distinct_labels(sets: Sequence[ScoredSet]) -> tuple[str, ...]:
-    """Return a name for each system: the run's, with checkpoint, search and at last a number where it needs them."""
-    labels = [one.system for one in sets]
-    for detail in ([one.checkpoint for one in sets], [one.search for one in sets]):
+    """Return the name of each set's system: the run's, with checkpoint, search and at last a number where needed.
+
+    The sets that one system made of several test sets have one name. Two systems may agree in run, checkpoint and
+    search, for two run folders may have one name: then the second set of a test set is the second system's.
+    """
+    seen: Counter[tuple[str, ...]] = Counter()
+    system_of_set = []
+    for one in sets:
+        called = (one.system, one.checkpoint, one.search)
+        seen[one.test_set, *called] += 1
+        system_of_set.append((*called, seen[one.test_set, *called]))
+    systems = list(dict.fromkeys(system_of_set))
+    labels = [run for run, *_ in systems]
+    for detail in ([checkpoint for _, checkpoint, *_ in systems], [search for _, _, search, _ in systems]):
         twice = {label for label, count in Counter(labels).items() if count > 1}
         of_twice = {label: {more for one, more in zip(labels, detail, strict=True) if one == label} for label in twice}
         labels = [
             f"{label} {more}" if more and len(of_twice.get(label, ())) > 1 else label
             for label, more in zip(labels, detail, strict=True)
         ]
-    taken: set[str] = set()
-    for place, label in enumerate(labels):
-        number = 2
-        while labels[place] in taken:
-            labels[place] = f"{label} ({number})"
+    names = dict(zip(systems, numbered(labels), strict=True))
+    return tuple(names[system] for system in system_of_set)
+
+
+def numbered(labels: Sequence[str]) -> tuple[str, ...]:
+    """Return the labels, with a number at the second of a name and at each further one."""
+    found: list[str] = []
+    for label in labels:
+        name, number = label, 2
+        while name in found:
+            name = f"{label} ({number})"
             number += 1
-        taken.add(labels[place])
-    return tuple(labels)
+        found.append(name)
+    return tuple(found)
 
 
 def _two(text: str, other: str) -> str:

@@ -4,13 +4,18 @@ Where the model prefers its own hypothesis and the hypothesis is bad, not the se
 """
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from translator.evaluation.diagnosis.finding import Finding, Flag, finding
 from translator.evaluation.scored_set import ScoredSet
 
 if TYPE_CHECKING:
     from translator.inference.translation import Translation
+
+_LEAST_MARGIN: Final = 1e-4
+"""Below it, two scores may differ by rounding: one is of the search, the other of a whole sentence at once."""
+_UNKNOWN: Final = "\u2047"
+"""What an unknown piece is decoded to; nothing else is, for the subword model spells this mark as ??."""
 
 
 def find_search_errors(scored: ScoredSet, examples: int) -> list[Finding]:
@@ -44,20 +49,31 @@ def find_search_errors(scored: ScoredSet, examples: int) -> list[Finding]:
 
 
 def _comparable(ours: "Translation", theirs: "Translation") -> bool:
-    """Say whether each is one sequence with a score: a long source is searched in parts."""
+    """Say whether each is one sequence with a score that the search was free to choose.
+
+    A long source is searched in parts; a translation that was cut short is no choice; and no search writes an unknown
+    piece.
+    """
+    if not ours.finished or _UNKNOWN in theirs.text:
+        return False
     scores = (ours.score, ours.normalized_score, theirs.score, theirs.normalized_score)
     return ours.pieces == theirs.pieces == 1 and all(map(math.isfinite, scores))
 
 
 def _margin(ours: "Translation", theirs: "Translation", margin: float) -> float:
-    """Return how much better the reference is; the same text never is, though cut into other tokens."""
+    """Return how much better the reference is; the same text never is, though cut into other tokens.
+
+    Both texts are as the model sees them: a reference in another spelling is scored as the model's own.
+    """
     return 0.0 if ours.text == theirs.text else margin
 
 
 def _finding(name: str, meaning: str, margins: list[tuple[int, float]], examples: int) -> Finding:
     """Return the finding of these margins, the reference's score less the hypothesis'."""
     flags = [
-        Flag(number, margin, f"the reference is better by {margin:.3f}") for number, margin in margins if margin > 0
+        Flag(number, margin, f"the reference is better by {margin:.3f}")
+        for number, margin in margins
+        if margin > _LEAST_MARGIN
     ]
     mean = {"mean margin": math.fsum(flag.weight for flag in flags) / len(flags)} if flags else {}
     return finding(name, meaning, of=len(margins), flags=flags, examples=examples, figures=mean)

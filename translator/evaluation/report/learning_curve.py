@@ -52,7 +52,8 @@ def read_learning_curve(run: RunFolder) -> LearningCurve:
                 last = step
                 for name, value in _numbers(match):
                     values.setdefault(name, {})[step] = value
-    return LearningCurve(run.path.name, {name: tuple(curve.items()) for name, curve in values.items() if curve})
+    system = run.path.resolve().name
+    return LearningCurve(system, {name: tuple(curve.items()) for name, curve in values.items() if curve})
 
 
 def _numbers(match: re.Match[str]) -> list[tuple[str, float]]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 import translator
-from translator.evaluation.comparison import Comparison
+from translator.evaluation.comparison import Comparison, distinct_labels
 from translator.evaluation.diagnosis import Diagnosis
 from translator.evaluation.report.comparisons import comparison_parts
 from translator.evaluation.report.findings import finding_rows, not_looked_for
@@ -14,7 +14,7 @@ from translator.evaluation.report.plots import learning_plots, set_plots
 from translator.evaluation.report.scores import score_tables
 from translator.evaluation.report.sentences import ordered, sentence_data, sentence_set
 from translator.evaluation.report.slice_tables import slice_tables
-from translator.evaluation.report.systems import system_labels, systems
+from translator.evaluation.report.systems import systems
 from translator.evaluation.scored_set import ScoredSet
 from translator.evaluation.slices import Slice
 from translator.pages import page_data, page_script, render_page
@@ -84,7 +84,7 @@ def evaluation_page(
         missing: scores that were asked for and could not be computed, and why.
         settings: further facts about each system, by its name.
     """
-    labels = system_labels(sets)
+    labels = distinct_labels(sets)
     found = list(diagnoses) or [None] * len(sets)
     sentences = [sentence_set(one, label, diagnosis) for one, label, diagnosis in zip(sets, labels, found, strict=True)]
     learning = learning_plots(learning_curve)

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 from markupsafe import Markup
 
+from translator.evaluation.comparison import numbered
 from translator.evaluation.report.learning_curve import TRAINING_LOSS, LearningCurve, Points
 from translator.evaluation.report.sentences import SentenceSet
 from translator.pages import Curve, Series, Tick, curve_chart, histogram
@@ -43,16 +44,18 @@ def set_plots(sets: Sequence[SentenceSet]) -> list[PlotGroup]:
 def learning_plots(curves: Iterable[LearningCurve]) -> list[PlotGroup]:
     """Return losses and validation scores of each run of which there are any."""
     found = []
-    for number, one in enumerate(curves, start=1):
+    known = list(curves)
+    names = numbered([one.system for one in known])
+    for number, (one, name) in enumerate(zip(known, names, strict=True), start=1):
         losses = [("first", "validation", one.curves.get("loss", ())), ("second", "training", _training(one))]
         scores = [(style, _SCORE_NAMES[key], one.curves.get(key, ())) for style, key in _SCORE_STYLES]
         plots = [
-            _curve_plot(f"run-{number}-{kind}", f"{one.system}: {what}", what, lines)
+            _curve_plot(f"run-{number}-{kind}", f"{name}: {what}", what, lines)
             for kind, what, lines in (("loss", "Loss", losses), ("scores", "Validation scores", scores))
             if any(points for _, _, points in lines)
         ]
         if plots:
-            found.append(PlotGroup(one.system, plots))
+            found.append(PlotGroup(name, plots))
     return found
 
 
