@@ -48,6 +48,7 @@ class Loud:
 
     identity = "loud"
     on_cpu = True
+    arithmetic = "cpu"
 
     def __init__(self, meanwhile: Callable[[], None] = lambda: None, **search: Any) -> None:
         self.groups: list[list[str]] = []

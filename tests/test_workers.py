@@ -1,5 +1,6 @@
 """Work over processes gives what one process gives, in the same order, and ends in an orderly way."""
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -144,6 +145,34 @@ def is_running(process: int) -> bool:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+def sleeping(folder: Path) -> Callable[[int], int]:
+    def work(number: int) -> int:
+        if number:
+            time.sleep(60)
+            (folder / str(number)).touch()
+        return number
+
+    return work
+
+
+def test_who_leaves_early_does_not_wait(tmp_path: Path) -> None:
+    results = map_in_order(partial(sleeping, tmp_path), range(100), 2)
+    assert next(results) == 0
+    results.close()
+    assert list(tmp_path.iterdir()) == [], "no item was worked on to its end"
+    assert multiprocessing.active_children() == []
+
+
+def test_an_error_of_the_items_does_not_wait_either(tmp_path: Path) -> None:
+    def items() -> Iterator[int]:
+        yield from range(5)
+        raise ValueError("no more")
+
+    with pytest.raises(ValueError, match="no more"):
+        list(map_in_order(partial(sleeping, tmp_path), items(), 2))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_little_work_is_not_worth_a_process() -> None:

@@ -62,6 +62,8 @@ def map_in_order(
     Raises:
         StorageError: a process was killed, most likely because memory ran out.
         Exception: whatever the work raises, at the place of its item.
+
+    Whoever stops taking results early, or is stopped by an error, does not wait for the items under way.
     """
     if processes <= 1:
         yield from map(setup(), items)
@@ -69,6 +71,7 @@ def map_in_order(
     # Not forked: this process may have threads (torch, TensorBoard), and those do not survive a fork.
     context = multiprocessing.get_context("spawn")
     executor = ProcessPoolExecutor(processes, context, initializer=_start, initargs=(setup,))
+    ended = False
     try:
         waiting: deque[Future[Result]] = deque()
         for item in items:
@@ -77,13 +80,28 @@ def map_in_order(
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+        ended = True
     except BrokenProcessPool as error:
         raise StorageError(
             "a worker process was killed, most likely because memory ran out; set `corpus.workers: 1`, or "
             "close other programs (a script of your own must start its work under `if __name__ == '__main__':`)"
         ) from error
     finally:
-        executor.shutdown(wait=True, cancel_futures=True)
+        if not ended:
+            _end_at_once(executor)
+        executor.shutdown(wait=True)
+
+
+def _end_at_once(executor: Any) -> None:
+    """Kill the processes of `executor` in the middle of their items, for which it has no public way before Python 3.14.
+
+    Nothing is cancelled: its thread, which finds the processes dead, gives up all futures, and trips over a cancelled
+    one.
+    """
+    # Half a result may be on its way; with no writer left, the thread that reads it does not wait for the other half.
+    executor._result_queue._writer.close()
+    for process in list(executor._processes.values()):
+        process.kill()
 
 
 def _start(setup: Callable[[], Callable[[Any], Any]]) -> None:

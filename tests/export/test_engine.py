@@ -27,7 +27,8 @@ def test_a_run_is_exported_once_for_each_checkpoint(
             same = [one[0].text == own[0].text for one, own in zip(found, expected, strict=True)]
             assert sum(same) >= 5, "a beam may end otherwise"
     assert sum("exporting step-000005 for ctranslate2" in text for text in caplog.messages) == 1
-    assert translator.identity == Translator.load(run.path).identity
+    assert translator.identity == f"{Translator.load(run.path).identity} in float32"
+    assert translator.arithmetic == "cpu"
     (first,) = (run.path / "export").iterdir()
     small_run(tmp_path, subword_folder, step=9)
     assert load_translator(run.path, "ctranslate2").checkpoint_name == "step-000009"
@@ -60,6 +61,7 @@ def test_an_int8_export_computes_in_int8(subword_folder: Path, tmp_path: Path) -
     folder = export_run(run.path, "ctranslate2", tmp_path / "out", quantization="int8")
     translator = load_translator(folder)
     assert translator.search.precision == "int8"
+    assert translator.identity == f"{Translator.load(run.path).identity} in int8", "other weights than those of float32"
     (score,) = translator.score([TEXTS[0]], ["در باز است."])
     (exact,) = load_translator(run.path).score([TEXTS[0]], ["در باز است."])
     assert score.score == pytest.approx(exact.score, rel=0.05)

@@ -74,6 +74,7 @@ def test_an_ensemble_is_the_mean_of_its_models(tiny: Any) -> None:
     assert both.label == "run+second"
     assert both.checkpoint_name == "step-000005+step-000007"
     assert len({alone.identity, other.identity, both.identity}) == 3
+    assert alone.arithmetic == both.arithmetic == f"cpu, {config.training.matmul_precision}"
     twice = Translator.load([first.path, first.path], search=search)
     assert twice.translate_lines(texts) == alone.translate_lines(texts)
     targets = ["abc", "abc", "abc"]

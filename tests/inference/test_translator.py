@@ -12,6 +12,7 @@ from untrained import untrained_run
 
 from translator import Translator
 from translator.config import SearchConfig
+from translator.errors import InputError
 from translator.inference import POSITIONS_AT_ONCE
 
 LINE_BREAKS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
@@ -113,6 +114,20 @@ def test_the_progress_bar_goes_to_standard_error(capsys: pytest.CaptureFixture[s
     assert captured.out == ""
     assert "translating x" in captured.err
     assert "9/9" in captured.err
+
+
+def test_a_prefix_too_long_is_named_with_its_line_before_anything_is_searched() -> None:
+    translator, model = echo()
+    model.max_positions = 6
+    texts = ["a b c d", "", "a b c", "a", "a b"]
+    prefixes = ["", "p " * 9, "p p p p p", "p p p p p p", ""]  # the empty text has no translation to begin
+    message = (
+        "the forced prefix of line 14 has 6 tokens, but the model can take no more than 5 before the end of a sentence"
+    )
+    with pytest.raises(InputError, match=message):
+        translator.translations(texts, prefixes=prefixes, first_line=11)
+    assert model.shapes == []
+    assert len(translator.translations(texts[:3], prefixes=prefixes[:3])) == 3, "the longest that fits"
 
 
 def test_attention_is_the_last_layers_mean_over_heads() -> None:

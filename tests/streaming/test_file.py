@@ -1,5 +1,6 @@
 """A file becomes a file: whole or not there, and the same bytes however often its process was killed."""
 
+import hashlib
 import json
 import os
 import signal
@@ -8,6 +9,7 @@ import sys
 import time
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from loud_translator import ENVIRONMENT, loud
@@ -15,6 +17,7 @@ from loud_translator import ENVIRONMENT, loud
 from translator.errors import InputError, Interrupted, StorageError
 from translator.streaming import OutputForm, Work, translate_file
 from translator.streaming.lines import LINES_OF_A_CHUNK
+from translator.streaming.partial import PartialOutput
 
 WORK = Work(loud, OutputForm())
 
@@ -91,7 +94,7 @@ def interrupted(source: Path, output: Path, work: Work = WORK) -> None:
         translate_file(Work(partial(loud, stop_at_third), work.form), source, output)
 
 
-@pytest.mark.parametrize("what", ["input", "form", "search", "weights"])
+@pytest.mark.parametrize("what", ["input", "form", "search", "weights", "device"])
 def test_what_was_made_otherwise_is_not_gone_on_with(
     what: str, source: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -104,8 +107,10 @@ def test_what_was_made_otherwise_is_not_gone_on_with(
         form = OutputForm("tsv")
     elif what == "search":
         translator = loud(max_length_ratio=3.0)
-    else:
+    elif what == "weights":
         translator.identity = "others"
+    else:
+        translator.arithmetic = "cuda"
     translate_file(Work(lambda: translator, form), source, output)
     assert translator.first_lines[0] == 1
     assert "translating from the beginning" in caplog.text
@@ -132,9 +137,42 @@ def test_a_file_of_somebody_else_is_left_alone(source: Path, tmp_path: Path) -> 
     with pytest.raises(InputError, match=r"out\.partial is in the way and not ours"):
         translate_file(WORK, source, tmp_path / "out")
     assert (tmp_path / "out.partial").read_text(encoding="utf-8") == "mine"
-    (tmp_path / "out.partial.json").write_text("{}]", encoding="utf-8")
+
+
+def signed(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return `fields` with the checksum that a place has."""
+    digest = hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
+    return fields | {"own_sha256": digest}
+
+
+PLACE = {"fingerprint": "f", "lines": 1, "input_bytes": 2, "output_bytes": 0}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "{}]",
+        "[]",
+        "[" * 100_000,
+        '{"output_bytes": null}',
+        json.dumps(PLACE),
+        json.dumps(signed(PLACE) | {"lines": 2}),
+        json.dumps(signed(PLACE | {"output_bytes": None})),
+        json.dumps(signed(PLACE | {"input_bytes": -1})),
+        json.dumps(signed(PLACE | {"lines": True})),
+        json.dumps(signed(PLACE | {"fingerprint": 1})),
+        json.dumps(signed(PLACE | {"more": 1})),
+    ],
+)
+def test_a_damaged_place_is_not_believed(content: str, source: Path, tmp_path: Path) -> None:
+    (tmp_path / "out.partial").write_text("mine", encoding="utf-8")
+    (tmp_path / "out.partial.json").write_text(json.dumps(signed(PLACE)), encoding="utf-8")
+    with PartialOutput(tmp_path / "out") as partial_output:
+        assert partial_output.place.lines == 1, "what is sound is believed"
+    (tmp_path / "out.partial.json").write_text(content, encoding="utf-8")
     with pytest.raises(InputError, match=r"out\.partial\.json is damaged, or not ours; move it"):
         translate_file(WORK, source, tmp_path / "out")
+    assert (tmp_path / "out.partial").read_text(encoding="utf-8") == "mine"
 
 
 def test_one_process_at_a_time(source: Path, tmp_path: Path) -> None:
@@ -160,6 +198,7 @@ def test_a_line_that_is_not_utf8_is_named_before_anything_is_loaded(tmp_path: Pa
 
 def test_paths_that_cannot_be(source: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(source)
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
     before = source.read_bytes()
     for path, output, kind, message in (
         (source, source, InputError, "is the input itself"),
@@ -167,6 +206,8 @@ def test_paths_that_cannot_be(source: Path, tmp_path: Path) -> None:
         (source, tmp_path, InputError, "is a folder; give the name of a file in it"),
         (source, Path("/dev/null"), InputError, "is not a file on disk; leave out --output"),
         (source, tmp_path / "none" / "out", InputError, "the folder of the output .* is not there; make it first"),
+        (source, tmp_path / "circle", InputError, "circle: the symbolic links of this path run in a circle"),
+        (tmp_path / "circle", tmp_path / "out", StorageError, "the symbolic links of this path run in a circle"),
         (tmp_path / "none", tmp_path / "out", StorageError, "cannot read .*none: it is not there"),
         (tmp_path, tmp_path / "out", StorageError, "cannot read .*: this is a folder"),
     ):

@@ -1,5 +1,6 @@
 """Lines go through as they come, and nothing but translations reaches the output."""
 
+import contextlib
 import io
 import os
 import signal
@@ -18,6 +19,7 @@ from loud_translator import ENVIRONMENT, STOPPABLE, loud
 from translator.errors import InputError, StorageError
 from translator.streaming import OutputForm, Work, bytes_on_disk, translate_redirected, translate_stream, write_lines
 from translator.streaming import lines as lines_module
+from translator.streaming.lines import survey
 
 BOM = b"\xef\xbb\xbf"
 WORK = Work(loud, OutputForm())
@@ -221,4 +223,27 @@ def test_a_line_without_end_is_refused_before_it_fills_the_memory(
             translate(WORK, loud(), source, output)
         assert output.getvalue() == "A\nB\n"
         os.lseek(source, 0, os.SEEK_SET)
+    os.close(source)
+
+
+@pytest.mark.parametrize(("length", "fits"), [(8, True), (9, False)])
+@pytest.mark.parametrize("end", [b"\n", b"", b"\nc\n"])
+def test_a_line_may_be_as_long_as_the_longest_however_it_is_read(
+    length: int, fits: bool, end: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lines_module, "LONGEST_LINE", 8)
+    monkeypatch.setattr(lines_module, "BYTES_AT_ONCE", 4)
+    (tmp_path / "text").write_bytes(b"a\n" + b"b" * length + end)
+
+    def surveyed(work: Work, translator: object, source: int, output: io.StringIO) -> None:
+        survey(tmp_path / "text")
+
+    source = os.open(tmp_path / "text", os.O_RDONLY)
+    for read in (surveyed, translate_stream, partial(translate_redirected, processes=1)):
+        os.lseek(source, 0, os.SEEK_SET)
+        output = io.StringIO()
+        with contextlib.nullcontext() if fits else pytest.raises(InputError, match="line 2 of the input is longer"):
+            read(WORK, loud(), source, output)
+        if read is not surveyed:
+            assert output.getvalue().startswith("A\nBBBBBBBB\n" if fits else "A\n")
     os.close(source)

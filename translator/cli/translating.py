@@ -66,6 +66,7 @@ def _translate(options: argparse.Namespace, stop: StopRequest) -> None:
     )
     form.check()
     _check_places(options)
+    _check_texts(options)
     if options.processes is not None:
         overrides.append(f"search.processes={options.processes}")
     load = partial(_load, tuple(options.runs), options.engine, options.checkpoint, options.device, tuple(overrides))
@@ -103,6 +104,20 @@ def _check_places(options: argparse.Namespace) -> None:
         check_source(Path(options.input))
     elif not options.text and sys.stdin is None:
         raise InputError("standard input is closed; give the text as arguments, or on standard input")
+
+
+def _check_texts(options: argparse.Namespace) -> None:
+    """Make sure that no argument has bytes that are no text, which Python hides as lone surrogates.
+
+    Raises:
+        InputError: one has.
+    """
+    named = [(f"argument {number}", text) for number, text in enumerate(options.text, 1)]
+    for name, text in [*named, ("--prefix", options.prefix)]:
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError:
+            raise InputError(f"{name} is not UTF-8; convert it first, for example with iconv") from None
 
 
 def _translate_lines(work: Work, translator: "Translator", source: int) -> None:

@@ -165,7 +165,8 @@ def _with_ctranslate2(
         index.state,
         index.run,
         index.state.name,
-        index.identity,
+        f"{index.identity} in {index.quantization}",
+        arithmetic=str(place),
     )
 
 

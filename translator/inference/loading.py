@@ -39,6 +39,8 @@ class LoadedRuns:
     """Of the checkpoint, or of the checkpoints joined by `+` where they differ."""
     identity: str
     """Tells these weights from all others."""
+    arithmetic: str
+    """Device, and how much products of float32 are rounded on it: what may change the last digits of a score."""
 
 
 def load_runs(
@@ -88,6 +90,7 @@ def load_runs(
         "+".join(run.path.resolve().name for run in runs),
         "+".join(dict.fromkeys(state.name for state in states)),
         identity_of(runs, checkpoint),
+        f"{chosen}, {configs[0].training.matmul_precision}",
     )
 
 

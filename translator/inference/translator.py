@@ -41,6 +41,7 @@ class Translator:
         checkpoint_name: for scores; by default the checkpoint's own.
         identity: tells the weights from all others, where they come from files.
         on_cpu: whether several processes of one thread each would be faster than this one.
+        arithmetic: device and precision of its products, where they are known; another one may give other translations.
     """
 
     def __init__(
@@ -55,10 +56,12 @@ class Translator:
         checkpoint_name: str = "",
         identity: str = "",
         on_cpu: bool = False,
+        arithmetic: str = "",
     ) -> None:
         self.searcher = searcher
         self.identity = identity
         self.on_cpu = on_cpu
+        self.arithmetic = arithmetic
         self.search = search
         self.checkpoint = checkpoint
         self.label = name
@@ -104,6 +107,7 @@ class Translator:
             loaded.checkpoint_name,
             loaded.identity,
             loaded.device.type == "cpu",
+            loaded.arithmetic,
         )
 
     def translate(self, text: str) -> str:
@@ -159,7 +163,7 @@ class Translator:
             count: how many of each; with beam search at most `search.beam_size`, with greedy search 1.
             prefixes: for each text the Persian beginning of its translations, whole words; an empty one forces nothing.
             attention: also say where the model looked, and which words belong together by that.
-            first_line: number of the first text, for warnings.
+            first_line: number of the first text, for warnings and errors.
             between_batches: called before each batch; what it raises ends the work.
             description: show a progress bar with this name.
 
@@ -170,7 +174,7 @@ class Translator:
         check_count(self.search, count)
         reader = AttentionReader(self.searcher, self._subword) if attention else None
         pieces = self._cutter.cut(texts, first_line)
-        beginnings = self._beginnings(prefixes, len(texts), pieces)
+        beginnings = self._beginnings(prefixes, len(texts), pieces, first_line)
         found: list[list[Translation]] = [[] for _ in pieces]
         progress: tqdm[object] | None = None
         if description is not None:
@@ -260,13 +264,25 @@ class Translator:
         return self._subword.target.encode([one_line(self._normalizer.target(encodable(text))) for text in texts])
 
     def _beginnings(
-        self, prefixes: Sequence[str] | None, texts: int, pieces: Sequence[Piece]
+        self, prefixes: Sequence[str] | None, texts: int, pieces: Sequence[Piece], first_line: int
     ) -> list[list[int]] | None:
-        """Return the ids that the translations of each piece begin with: those of a text with its first piece."""
+        """Return the ids that the translations of each piece begin with: those of a text with its first piece.
+
+        Raises:
+            InputError: with EOS there are more of them than the model has positions.
+        """
         if prefixes is None or not any(prefixes):
             return None
         assert len(prefixes) == texts
         ids = self._target_ids(prefixes)
+        room = self.searcher.max_positions - 1
+        for line in (piece.line for piece in pieces if piece.is_first):
+            # Here, since the engine knows places in a batch only, and batches are sorted by length.
+            if len(ids[line]) > room:
+                raise InputError(
+                    f"the forced prefix of line {first_line + line} has {len(ids[line])} tokens, but the model can "
+                    f"take no more than {room} before the end of a sentence; shorten it"
+                )
         return [ids[piece.line] if piece.is_first else [] for piece in pieces]
 
     def _translated(

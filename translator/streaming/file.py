@@ -1,5 +1,6 @@
 """Translating a file into a file: whole or not there, and resumed where it was killed."""
 
+import contextlib
 import hashlib
 import json
 import logging
@@ -40,12 +41,13 @@ def check_output(source: Path, output: Path) -> Path:
     """Make sure that `output` can become a file beside `source`; return the file that it means, links followed.
 
     Raises:
-        InputError: it is the input, one of the two is no file on disk, or its folder is not there.
+        InputError: it is the input, one of the two is no file on disk, its folder is not there, or its
+            links run in a circle.
     """
     if not source.is_file():
         raise InputError(f"the input {source} is not a file on disk; leave out --output, and redirect the output")
     with storage_errors(output):
-        place = output.resolve()
+        place = _followed(output)
         if place.exists() and place.samefile(source):
             raise InputError(f"the output {output} is the input itself; give another output")
         if place.is_dir():
@@ -57,11 +59,23 @@ def check_output(source: Path, output: Path) -> Path:
     return place
 
 
+def _followed(output: Path) -> Path:
+    """Return the file that `output` means.
+
+    Raises:
+        InputError: its links run in a circle.
+    """
+    with contextlib.suppress(RuntimeError):  # what `resolve` makes of a circle before Python 3.13
+        if not (place := output.resolve()).is_symlink():
+            return place
+    raise InputError(f"cannot write {output}: the symbolic links of this path run in a circle; choose another path")
+
+
 def translate_file(work: Work, source: Path, output: Path, *, processes: int | None = None) -> None:
     """Translate the lines of `source` into `output`, which appears when it is whole, in place of an older one.
 
-    Until then it grows in `OUTPUT.partial`. Killed and started again with the same input, weights and settings, it goes
-    on there, and the result has the same bytes as if it had never been killed.
+    Until then it grows in `OUTPUT.partial`. Killed and started again with the same input, weights, settings and device,
+    it goes on there, and the result has the same bytes as if it had never been killed.
 
     Args:
         work: how texts are translated and written; its translator is loaded here.
@@ -80,7 +94,9 @@ def translate_file(work: Work, source: Path, output: Path, *, processes: int | N
         translator = work.load()
         if partial.resume(_fingerprint(work, translator, found.sha256)):
             LOGGER.warning(
-                "%s was of another input, other weights or other settings: translating from the beginning", partial.path
+                "%s was of another input, other weights, other settings or another device: translating from the "
+                "beginning",
+                partial.path,
             )
         elif partial.place.lines:
             LOGGER.info("going on after line %d of %s", partial.place.lines, source)
@@ -117,6 +133,7 @@ def _fingerprint(work: Work, translator: "Translator", sha256: str) -> str:
         "input": sha256,
         "weights": translator.identity,
         "engine": translator.searcher.name,
+        "arithmetic": translator.arithmetic,
         "search": translator.search.model_dump(mode="json", exclude={"processes"}),
         "form": asdict(work.form),
         "version": __version__,

@@ -20,7 +20,7 @@ LINES_AT_ONCE: Final = 1024
 BYTES_AT_ONCE = 65_536
 """Bytes read from a pipe at once at most."""
 LONGEST_LINE = 16 << 20
-"""Bytes of a line at most: what is longer is no text, and to hold it would fill the memory."""
+"""Bytes of a line at most, without its "\\n": what is longer is no text, and to hold it would fill the memory."""
 LINES_OF_A_CHUNK: Final = 512
 BYTES_OF_A_CHUNK: Final = 1 << 20
 """Of a file, lines go in chunks of so many lines, or of fewer that have so many bytes."""
@@ -65,6 +65,8 @@ def lines_as_they_come(source: int) -> Iterator[list[bytes]]:
     while chunk := _read(source):
         *lines, rest = chunk.split(b"\n")
         if lines:
+            if size + len(lines[0]) > LONGEST_LINE:
+                raise _too_long(number)
             lines[0] = b"".join([*unfinished, lines[0]]).removeprefix(mark)
             mark = b""
             size = 0
@@ -132,7 +134,7 @@ def _lines_of_a_chunk(file: BinaryIO) -> tuple[list[bytes], bool]:
     lines: list[bytes] = []
     size = 0
     while len(lines) < LINES_OF_A_CHUNK and size < BYTES_OF_A_CHUNK and (line := file.readline(LONGEST_LINE + 1)):
-        if len(line) > LONGEST_LINE:
+        if len(line) > LONGEST_LINE and not line.endswith(b"\n"):
             return lines, False
         lines.append(line)
         size += len(line)
@@ -153,8 +155,10 @@ def survey(path: Path) -> Survey:
         while block := file.read(_BLOCK):
             if not block.endswith(b"\n"):
                 block += file.readline(LONGEST_LINE + 1)
-            if len(block) > LONGEST_LINE and len(max(block.split(b"\n"), key=len)) > LONGEST_LINE:
-                raise _too_long(lines + block[:_BLOCK].count(b"\n") + 1)
+            if len(block) > LONGEST_LINE:
+                for number, line in enumerate(block.split(b"\n"), lines + 1):
+                    if len(line) > LONGEST_LINE:
+                        raise _too_long(number)
             try:
                 block.decode("utf-8")
             except UnicodeDecodeError:

@@ -3,13 +3,14 @@
 import contextlib
 import errno
 import fcntl
+import hashlib
 import json
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from translator.errors import InputError
 from translator.storage import storage_errors, write_json
@@ -27,6 +28,28 @@ class Place:
     """Where the next line begins."""
     output_bytes: int = 0
     """How much of the partial file is whole."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what is saved: the fields, and the checksum by which damage to one of them is recognised."""
+        fields = asdict(self)
+        return fields | {"own_sha256": _own_sha256(fields)}
+
+    @classmethod
+    def from_json(cls, saved: Any) -> Self:
+        """Return the place that `to_json` gave.
+
+        Raises:
+            ValueError: it did not give this.
+        """
+        if not isinstance(saved, dict) or saved.pop("own_sha256", None) != _own_sha256(saved):
+            raise ValueError("checksum differs")
+        numbers = [saved.get(name) for name in ("lines", "input_bytes", "output_bytes")]
+        # Not `isinstance`, for which `true` is a number.
+        if not all(type(number) is int and number >= 0 for number in numbers):
+            raise ValueError("a number is none")
+        if not isinstance(saved.get("fingerprint"), str) or len(saved) != 1 + len(numbers):
+            raise ValueError("the fields are others")
+        return cls(**saved)
 
 
 class PartialOutput:
@@ -79,7 +102,7 @@ class PartialOutput:
         others = self.place != Place() and self.place.fingerprint != fingerprint
         if self.place.fingerprint != fingerprint:
             self.place = Place(fingerprint)
-            write_json(self._place_file, asdict(self.place))
+            write_json(self._place_file, self.place.to_json())
         with storage_errors(self.path):
             os.ftruncate(self._handle, self.place.output_bytes)
             os.lseek(self._handle, 0, os.SEEK_END)
@@ -99,7 +122,7 @@ class PartialOutput:
             os.fsync(self._handle)
         place = self.place
         self.place = Place(place.fingerprint, place.lines + lines, input_bytes, place.output_bytes + len(content))
-        write_json(self._place_file, asdict(self.place))
+        write_json(self._place_file, self.place.to_json())
 
     def finish(self) -> None:
         """Put the whole file in its place.
@@ -133,10 +156,10 @@ class PartialOutput:
         """Return how far the work has come that left the file."""
         with storage_errors(self._place_file, "read"):
             try:
-                place = Place(**json.loads(self._place_file.read_text(encoding="utf-8")))
+                place = Place.from_json(json.loads(self._place_file.read_text(encoding="utf-8")))
             except FileNotFoundError:
                 place = None
-            except (ValueError, TypeError):
+            except (ValueError, RecursionError):
                 raise InputError(f"{self._place_file} is damaged, or not ours; move it and {self.path} away") from None
         size = os.fstat(self._handle).st_size
         if place is None:
@@ -145,3 +168,7 @@ class PartialOutput:
             return Place()
         # A power cut may have taken what the place tells of.
         return place if size >= place.output_bytes else Place(lines=-1)
+
+
+def _own_sha256(fields: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
