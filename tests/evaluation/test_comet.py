@@ -1,6 +1,7 @@
 """COMET is a program beside us: what it is given, what it says, and what is said where it is missing."""
 
 import os
+import shlex
 import sys
 from pathlib import Path
 
@@ -9,8 +10,7 @@ import pytest
 from translator.errors import InputError
 from translator.evaluation.comet import comet_lacks, count_comet
 
-PROGRAM = """#!{python}
-import json, os, sys
+PROGRAM = """import json, os, sys
 values = dict(zip(sys.argv[1::1], sys.argv[2::1]))
 assert os.environ["HF_HUB_OFFLINE"] == os.environ["TRANSFORMERS_OFFLINE"] == "1"
 assert values["--model"] == "{model}" and values["--gpus"] == "0"
@@ -32,7 +32,12 @@ def model(tmp_path: Path) -> Path:
 def install(tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch, then: str = "") -> None:
     program = tmp_path / "bin" / "comet-score"
     program.parent.mkdir()
-    program.write_text(PROGRAM.format(python=sys.executable, model=model, then=then), encoding="utf-8")
+    script = tmp_path / "comet.py"
+    script.write_text(PROGRAM.format(model=model, then=then), encoding="utf-8")
+    # The first line of a script cannot name a Python whose path has a space in it.
+    program.write_text(
+        f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {shlex.quote(str(script))} "$@"\n', encoding="utf-8"
+    )
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
 

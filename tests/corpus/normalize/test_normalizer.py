@@ -159,6 +159,8 @@ def test_folding_twice_changes_nothing_more(text: str) -> None:
 @given(TEXTS)
 def test_fold_of_normalized_text_is_fold_of_raw_text(text: str) -> None:
     assume("&" not in text and not is_suspect(text))  # what is damaged twice is not folded twice
+    # The key does not know a tokenizer's bracket that has a control character for a neighbour; the normalizer does.
+    assume(text.isprintable() or not re.search("-[LR][RSC]B-", text))
     for normal in (ALL_RULES.source(text), ALL_RULES.target(text)):
         assert fold(normal + " x") == fold(text + " x")  # a letter, so that there is something to compare
 
