@@ -43,7 +43,7 @@ ENGINES: Final = {
     "transformers": "transformers",
 }
 """The contestants, and the library that each needs besides ours."""
-OURS: Final = "translator float32"
+OURS: Final = "translator"
 BEAMS: Final = {"greedy": 1, "beam 5": 5}
 
 
@@ -173,7 +173,7 @@ def _rounds(
 
 
 def _report(task: Task, rates: Mapping[str, list[float]], sizes: Mapping[str, int]) -> Iterator[str]:
-    """Yield a table: sentences a second, and how our best setting compares with everyone's best."""
+    """Yield a table: sentences a second, and what the best setting of each precision of ours is to the others."""
     yield f"  {task}: sentences a second, median (lowest to highest of {len(next(iter(rates.values())))} rounds)"
     best: dict[str, str] = {}
     for label, values in rates.items():
@@ -181,11 +181,11 @@ def _report(task: Task, rates: Mapping[str, list[float]], sizes: Mapping[str, in
         name = label.rpartition(",")[0]
         if name not in best or statistics.median(values) > statistics.median(rates[best[name]]):
             best[name] = label
-    if OURS in best:
-        for name, label in best.items():
-            if name != OURS:
-                ratios = [ours / theirs for ours, theirs in zip(rates[best[OURS]], rates[label], strict=True)]
-                yield f"    {best[OURS]} ÷ {label:<34} {_spread(ratios, '{:.2f}')}×"
+    ours = [label for name, label in best.items() if name.startswith(OURS)]
+    for own, label in itertools.product(ours, best.values()):
+        if label not in ours or own == ours[0] != label:
+            ratios = [mine / theirs for mine, theirs in zip(rates[own], rates[label], strict=True)]
+            yield f"    {own:<34} ÷ {label:<34} {_spread(ratios, '{:.2f}')}×"
 
 
 def _spread(values: list[float], form: str) -> str:

@@ -18,7 +18,8 @@ from translator.config import ModelConfig
 from translator.data import collate_source
 from translator.model import Transformer
 from translator.model.cache import DecoderCache
-from translator.model.prepared import PreparedPrecision, prepare
+from translator.model.prepared import prepare
+from translator.model.prepared_linear import PreparedPrecision
 from translator.search import beam_search, greedy_search, longest_outputs
 from translator.special_tokens import EOS, PAD
 

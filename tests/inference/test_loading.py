@@ -57,6 +57,13 @@ def test_load_refuses_other_subword_models(tiny: Any, tmp_path: Path) -> None:
         Translator.load(run.path)
 
 
+def test_load_refuses_a_run_without_the_record_of_its_subword_models(tiny: Any) -> None:
+    run = untrained_run(tiny())
+    (run.subword_folder / "subword.json").unlink()
+    with pytest.raises(SubwordError, match=r"run/subword/subword\.json is missing, .*: restore it from a copy"):
+        Translator.load(run.path)
+
+
 def test_load_says_when_there_is_no_run(tmp_path: Path) -> None:
     with pytest.raises(RunError, match=r"no run at .*nowhere"):
         Translator.load(tmp_path / "nowhere")
@@ -74,7 +81,7 @@ def test_an_ensemble_is_the_mean_of_its_models(tiny: Any) -> None:
     assert both.label == "run+second"
     assert both.checkpoint_name == "step-000005+step-000007"
     assert len({alone.identity, other.identity, both.identity}) == 3
-    assert alone.arithmetic == both.arithmetic == f"cpu, {config.training.matmul_precision}"
+    assert alone.arithmetic == both.arithmetic == "cpu, highest"
     twice = Translator.load([first.path, first.path], search=search)
     assert twice.translate_lines(texts) == alone.translate_lines(texts)
     targets = ["abc", "abc", "abc"]

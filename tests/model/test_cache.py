@@ -75,12 +75,12 @@ def test_a_new_order_moves_no_keys(width: int) -> None:
     cache = model.start(sources(3), width)
     tokens = torch.full((3 * width,), SOS)
     model.step(tokens, cache)
-    buffers = [layer.own._buffer for layer in cache.layers]
-    before = [buffer[..., 0, :, :].clone() for buffer in buffers if buffer is not None]
+    buffers = [layer._own._buffer for layer in cache.layers]
+    before = [buffer[:, 0].clone() for buffer in buffers if buffer is not None]
     assert len(before) == len(cache.layers)
     rows = torch.arange(3 * width).view(3, width).flip(1).flatten()
     cache.select(rows)
     model.step(tokens, cache)
     for layer, buffer, earlier in zip(cache.layers, buffers, before, strict=True):
-        assert layer.own._buffer is buffer is not None
-        assert torch.equal(buffer[..., 0, :, :], earlier)
+        assert layer._own._buffer is buffer is not None
+        assert torch.equal(buffer[:, 0], earlier)

@@ -3,7 +3,8 @@ import torch
 from small_model import small_batch, small_model
 from torch import nn
 
-from translator.model.prepared import PreparedLinear, PreparedPrecision, prepare
+from translator.model.prepared import prepare
+from translator.model.prepared_linear import PreparedLinear, PreparedPrecision
 from translator.search import beam_search, greedy_search, longest_outputs
 
 

@@ -12,12 +12,13 @@ from translator.checkpoint import STATE_FILE, CheckpointState, find_checkpoint, 
 from translator.config import Config, SearchConfig
 from translator.corpus.normalize import Normalizer
 from translator.device import choose_device, has_bf16, use_threads
-from translator.errors import CheckpointError, ConfigError, RunError
+from translator.errors import CheckpointError, ConfigError, RunError, SubwordError
+from translator.inference.torch_searcher import search_rounding
 from translator.model import Transformer
 from translator.model.prepared import prepare
 from translator.run_folder import RunFolder
 from translator.storage import storage_errors
-from translator.subword import SubwordPair
+from translator.subword import RECORD_FILE, SubwordPair
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,8 @@ def load_runs(
     ]
     _check_ensemble(runs, configs, subwords)
     use_threads(configs[0].run.threads)
-    torch.set_float32_matmul_precision(configs[0].training.matmul_precision)
+    rounding = search_rounding(chosen, configs[0].training.matmul_precision)
+    torch.set_float32_matmul_precision(rounding)
     return LoadedRuns(
         [prepare(model, search.precision) for model, _ in loaded],
         states,
@@ -90,7 +92,7 @@ def load_runs(
         "+".join(run.path.resolve().name for run in runs),
         "+".join(dict.fromkeys(state.name for state in states)),
         identity_of(runs, checkpoint),
-        f"{chosen}, {configs[0].training.matmul_precision}",
+        f"{chosen}, {rounding}",
     )
 
 
@@ -120,7 +122,7 @@ def load_subword(run: RunFolder, config: Config, state: CheckpointState, checkpo
         checkpoint: what the user calls it.
 
     Raises:
-        SubwordError: a model is missing or damaged.
+        SubwordError: a model or the record of their making is missing or damaged.
         CheckpointError: the checkpoint was trained with others.
     """
     subword = SubwordPair.load(run.subword_folder)
@@ -128,6 +130,11 @@ def load_subword(run: RunFolder, config: Config, state: CheckpointState, checkpo
         raise CheckpointError(
             f"the subword models in {run.subword_folder} are not those that checkpoint `{checkpoint}` was trained "
             "with (checksums differ); restore the whole run folder from a copy"
+        )
+    if not (run.subword_folder / RECORD_FILE).is_file():
+        raise SubwordError(
+            f"{run.subword_folder / RECORD_FILE} is missing, which says how the subword models beside it were made; "
+            "the run folder is not whole: restore it from a copy"
         )
     rules = config.corpus.normalization.model_dump(mode="json")
     if state.normalization and state.normalization != rules:

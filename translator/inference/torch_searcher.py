@@ -11,6 +11,7 @@ from torch import Tensor
 
 from translator.config import SearchConfig
 from translator.data import collate_source
+from translator.matrix_rate import MatmulPrecision, matmul_precision
 from translator.model import Transformer
 from translator.search import Ensemble, Hypothesis, SearchModel, score_targets, search
 from translator.special_tokens import PAD, SOS
@@ -25,14 +26,18 @@ class TorchSearcher:
     Args:
         models: of the same vocabularies, all on `device`.
         device: where they are.
+        rounding: of float32 products during a call, for an owner who has set another one; None leaves what is set.
     """
 
     name = "torch"
 
-    def __init__(self, models: Sequence[Transformer], device: torch.device) -> None:
+    def __init__(
+        self, models: Sequence[Transformer], device: torch.device, rounding: MatmulPrecision | None = None
+    ) -> None:
         assert models
         self._models = list(models)
         self._device = device
+        self._rounding = rounding
         self._together: Transformer | Ensemble = self._models[0] if len(self._models) == 1 else Ensemble(self._models)
 
     @property
@@ -75,13 +80,23 @@ class TorchSearcher:
 
     @contextlib.contextmanager
     def _evaluating(self) -> Iterator[None]:
-        """Switch dropout and gradients off inside the block."""
+        """Switch dropout and gradients off inside the block, and take our own rounding."""
         training = [model for model in self._models if model.training]
         for model in training:
             model.eval()
+        rounding = matmul_precision(self._rounding) if self._rounding else contextlib.nullcontext()
         try:
-            with torch.inference_mode():
+            with torch.inference_mode(), rounding:
                 yield
         finally:
             for model in training:
                 model.train()
+
+
+def search_rounding(device: torch.device, of_training: MatmulPrecision) -> MatmulPrecision:
+    """Return how float32 products round in a search: on a CPU not at all, on a GPU as they did in training.
+
+    A step has few rows, for which rounding on a CPU costs more than it saves (docs/decisions.md). There
+    `search.precision` is what makes the products of a search quick.
+    """
+    return "highest" if device.type == "cpu" else of_training

@@ -3,7 +3,6 @@
 The linear layers are position-wise and work on tensors of any leading shape; only `attend` mixes positions.
 
 B batch, T query length, S key length, D model width, H heads, K head width
-In a step of a search (see `translator.model.cache`): n sentences with w rows each
 """
 
 from typing import Final, Literal
@@ -12,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from translator.model.cache import CrossCache, SelfCache
+from translator.model.cache import CrossCache
 from translator.model.packing import PADDED, Layout
 from translator.model.plain_attention import plain_attention
 
@@ -87,26 +86,6 @@ def attend(
     return torch.matmul(F.dropout(probabilities, dropout).to(value.dtype), value)
 
 
-def attend_in_step(query: Tensor, keys: Tensor, values: Tensor, bias: Tensor | None) -> Tensor:
-    """Return for each of a few queries a sentence the mean of the values, by products that need no copy of the keys.
-
-    Args:
-        query: (n, w, H, K).
-        keys: (n * H, K, S), of any strides that a product takes.
-        values: (n * H, S, K), likewise.
-        bias: broadcastable to (n * H, w, S), 0 = may attend, -inf = may not; None allows everything.
-
-    Returns:
-        (n * w, H * K).
-    """
-    count, rows, heads, width = query.shape
-    queries = query.transpose(1, 2).reshape(count * heads, rows, width)
-    start, share = (queries.new_empty(1, 1, 1), 0) if bias is None else (bias, 1)
-    scores = torch.baddbmm(start, queries, keys, beta=share, alpha=width**-0.5)  # (n * H, w, S)
-    context = torch.bmm(scores.softmax(dim=-1), values).view(count, heads, rows, width)
-    return context.transpose(1, 2).reshape(count * rows, heads * width)
-
-
 class SelfAttention(nn.Module):
     """Attention of a sequence to itself; queries, keys and values come from one fused projection.
 
@@ -121,7 +100,7 @@ class SelfAttention(nn.Module):
         self.heads = heads
         self.dropout = dropout
         self.kernel: AttentionKernel = "fused"
-        """What computes it in training; anything else takes the fused one."""
+        """What computes it, but in a step of a search."""
         self.query_key_value = nn.Linear(d_model, 3 * d_model)
         self.output = nn.Linear(d_model, d_model)
 
@@ -139,26 +118,9 @@ class SelfAttention(nn.Module):
             (B, T, D).
         """
         query, key, value = self._split(layout.unpack(self.query_key_value(x)))  # (B, H, T, K) each
-        dropout, kernel = (self.dropout, self.kernel) if self.training else (0.0, "fused")
-        context = merge_heads(attend(query, key, value, mask, dropout, weights, kernel))  # (B, T, D)
+        dropout = self.dropout if self.training else 0.0
+        context = merge_heads(attend(query, key, value, mask, dropout, weights, self.kernel))  # (B, T, D)
         y: Tensor = self.output(layout.pack(context))
-        return y
-
-    def step(self, x: Tensor, cache: SelfCache, count: int, bias: Tensor | None) -> Tensor:
-        """Attend from the newest position of every row to what its branch in `cache`, which takes it in, has so far.
-
-        Args:
-            x: (n * w, D).
-            cache: keys and values of n sentences.
-            count: n.
-            bias: (n * H, w, positions in the cache), added to the scores; None allows everything.
-
-        Returns:
-            (n * w, D).
-        """
-        mixed = self.query_key_value(x).view(count, -1, 3, self.heads, x.size(-1) // self.heads)  # (n, w, 3, H, K)
-        keys, values = cache.append(mixed[:, :, 1:])  # (n * H, positions, K) each
-        y: Tensor = self.output(attend_in_step(mixed[:, :, 0], keys.transpose(1, 2), values, bias))
         return y
 
     def _split(self, projected: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -180,7 +142,7 @@ class CrossAttention(nn.Module):
         self.heads = heads
         self.dropout = dropout
         self.kernel: AttentionKernel = "fused"
-        """What computes it in training; anything else takes the fused one."""
+        """What computes it, but in a step of a search."""
         self.query = nn.Linear(d_model, d_model)
         self.key_value = nn.Linear(d_model, 2 * d_model)
         self.output = nn.Linear(d_model, d_model)
@@ -207,33 +169,15 @@ class CrossAttention(nn.Module):
         """
         query = split_heads(layout.unpack(self.query(x)), self.heads)  # (B, H, T, K)
         keys, values = self._keys_values(memory, memory_layout)  # (B, H, S, K) each
-        dropout, kernel = (self.dropout, self.kernel) if self.training else (0.0, "fused")
-        context = merge_heads(attend(query, keys, values, mask, dropout, weights, kernel))  # (B, T, D)
+        dropout = self.dropout if self.training else 0.0
+        context = merge_heads(attend(query, keys, values, mask, dropout, weights, self.kernel))  # (B, T, D)
         y: Tensor = self.output(layout.pack(context))
         return y
 
-    def project_memory(self, memory: Tensor, layout: Layout = PADDED) -> CrossCache:
-        """Return the keys and values of `memory` (B, S, D), or of as many vectors in another `layout`, for a search."""
-        keys, values = self._keys_values(memory, layout)
+    def project_memory(self, memory: Tensor) -> CrossCache:
+        """Return the keys and values of `memory` (B, S, D) for a search."""
+        keys, values = self._keys_values(memory, PADDED)
         return CrossCache(keys.transpose(2, 3).contiguous(), values.contiguous())
-
-    def step(self, x: Tensor, cache: CrossCache, count: int, bias: Tensor) -> Tensor:
-        """Attend from the newest position of every row to its sentence, whose keys and values are in `cache`.
-
-        Args:
-            x: (n * w, D).
-            cache: keys and values; the first n are those of the n sentences.
-            count: n.
-            bias: (n * H, 1, S), added to the scores.
-
-        Returns:
-            (n * w, D).
-        """
-        # The rows of one sentence share its keys: they are taken as w queries of it, and nothing is copied w times.
-        query = self.query(x).view(count, -1, self.heads, x.size(-1) // self.heads)  # (n, w, H, K)
-        keys, values = cache.keys[:count].flatten(0, 1), cache.values[:count].flatten(0, 1)
-        y: Tensor = self.output(attend_in_step(query, keys, values, bias))
-        return y
 
     def _keys_values(self, memory: Tensor, layout: Layout) -> tuple[Tensor, Tensor]:
         key, value = layout.unpack(self.key_value(memory)).chunk(2, dim=-1)  # (B, S, D) each

@@ -9,7 +9,9 @@ S source length, H heads, K head width, C capacity in positions, T target positi
 w rows of a sentence in this step: W, but 1 at the first step, where all rows of a sentence are alike
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -21,6 +23,8 @@ FIRST_CAPACITY = 32
 class SelfCache:
     """Keys and values of the target positions so far, of one decoder layer, by place.
 
+    Position by position, so that a step writes side by side what it takes in.
+
     Args:
         width: W.
     """
@@ -28,58 +32,76 @@ class SelfCache:
     def __init__(self, width: int) -> None:
         self.width = width
         self.length = 0
-        self._buffer: Tensor | None = None  # (2, B, H, C, W, K)
+        self._buffer: Tensor | None = None  # (2, C, W, B, H, K)
+        self._positions: tuple[Tensor, ...] = ()  # C views (2, W, B, H, K)
+        self._all: tuple[Tensor, Tensor]  # views of all keys and all values, (B * H, C * W, K) each
 
     def append(self, keys_values: Tensor) -> tuple[Tensor, Tensor]:
         """Take in one position, (n, w, 2, H, K), and return all keys and all values, (n * H, T * W, K) each."""
-        count, _, _, heads, head_width = keys_values.shape
-        buffer = self._with_room(keys_values)
-        buffer[:, :count, :, self.length] = keys_values.permute(2, 0, 3, 1, 4)  # one row of a sentence stands for all
+        if self.length == len(self._positions):
+            self._grow(keys_values)
+        count, _, _, heads, _ = keys_values.shape
+        # One row of a sentence stands for all where there is one only.
+        self._positions[self.length][:, :, :count].copy_(keys_values.permute(2, 1, 0, 3, 4))
         self.length += 1
-        of_all = buffer.view(2, -1, buffer.size(3) * self.width, head_width)  # (2, B * H, C * W, K)
-        keys, values = of_all[:, : count * heads, : self.length * self.width]
-        return keys, values
+        keys, values = self._all
+        rows, positions = count * heads, self.length * self.width
+        return keys[:rows, :positions], values[:rows, :positions]
 
     def move(self, old: Tensor, new: Tensor) -> None:
         """Let the sentences in the places `old` stand in the places `new`, (sentences,) int64 each."""
         if self._buffer is not None:
-            used = self._buffer[:, :, :, : self.length]
-            used[:, new] = used[:, old]
+            used = self._buffer[:, : self.length]
+            used[:, :, :, new] = used[:, :, :, old]
 
-    def _with_room(self, like: Tensor) -> Tensor:
-        """Return the buffer, with room for one more position."""
+    def _grow(self, like: Tensor) -> None:
+        """Make room for more positions."""
         old = self._buffer
         if old is None:
             count, _, _, heads, head_width = like.shape
-            self._buffer = like.new_empty(2, count, heads, FIRST_CAPACITY, self.width, head_width)
-        elif self.length == old.size(3):
-            self._buffer = old.new_empty(*old.shape[:3], 2 * self.length, *old.shape[4:])
-            self._buffer[:, :, :, : self.length] = old
-        assert self._buffer is not None
-        return self._buffer
+            buffer = like.new_empty(2, FIRST_CAPACITY, self.width, count, heads, head_width)
+        else:
+            buffer = old.new_empty(2, 2 * self.length, *old.shape[2:])
+            buffer[:, : self.length] = old
+        self._buffer = buffer
+        self._positions = buffer.unbind(1)
+        keys, values = buffer.flatten(3, 4).flatten(1, 2).transpose(1, 2).unbind(0)
+        self._all = keys, values
 
 
-@dataclass(frozen=True)
 class CrossCache:
-    """Keys and values of the encoder's output for one decoder layer, computed once, by place."""
+    """Keys and values of the encoder's output for one decoder layer, computed once, by place.
 
-    keys: Tensor
-    """(B, H, K, S), transposed as the product with the queries wants them."""
-    values: Tensor
-    """(B, H, S, K)."""
+    Args:
+        keys: (B, H, K, S), transposed as the product with the queries wants them.
+        values: (B, H, S, K).
+    """
+
+    def __init__(self, keys: Tensor, values: Tensor) -> None:
+        self._keys, self._values = keys, values
+        self._heads = keys.size(1)
+        self._all = keys.flatten(0, 1), values.flatten(0, 1)  # views
+
+    def of(self, count: int) -> tuple[Tensor, Tensor]:
+        """Return the keys (n * H, K, S) and values (n * H, S, K) of the first n = `count` places."""
+        keys, values = self._all
+        rows = count * self._heads
+        return keys[:rows], values[:rows]
 
     def move(self, old: Tensor, new: Tensor) -> None:
         """Let the sentences in the places `old` stand in the places `new`, (sentences,) int64 each."""
-        self.keys[new] = self.keys[old]
-        self.values[new] = self.values[old]
+        self._keys[new] = self._keys[old]
+        self._values[new] = self._values[old]
 
 
-@dataclass(frozen=True)
-class LayerCache:
+class LayerState(Protocol):
     """What one decoder layer keeps."""
 
-    own: SelfCache
-    cross: CrossCache
+    def advance(self, x: Tensor, count: int, biases: "StepBiases") -> Tensor:
+        """Return (n * w, D) for the newest position `x` (n * w, D) of n = `count` sentences, and keep what it gives."""
+
+    def move(self, old: Tensor, new: Tensor) -> None:
+        """Let the sentences in the places `old` stand in the places `new`, (sentences,) int64 each."""
 
 
 @dataclass(frozen=True)
@@ -98,14 +120,14 @@ class DecoderCache:
     Callers number the rows as they stand in `select`; in here a sentence has a place, which it keeps while it can.
 
     Args:
-        layers: an empty cache for each layer.
+        layers: the decoder's layers at the beginning of a search.
         cross_mask: (B, 1, 1, S) bool, True = may attend.
         heads: H.
         width: W.
     """
 
     def __init__(
-        self, layers: list[LayerCache], cross_mask: Tensor, heads: int, width: int, dtype: torch.dtype
+        self, layers: Sequence[LayerState], cross_mask: Tensor, heads: int, width: int, dtype: torch.dtype
     ) -> None:
         self.layers = layers
         self.width = width
@@ -168,8 +190,7 @@ class DecoderCache:
         if len(old):
             self._cross_bias[new] = self._cross_bias[old]
             for layer in self.layers:
-                layer.own.move(old, new)
-                layer.cross.move(old, new)
+                layer.move(old, new)
             places = places.masked_scatter(outside, new)
         self.count = count
         self._places = places

@@ -11,10 +11,11 @@ from torch import Tensor, nn
 
 from translator.config import ModelConfig
 from translator.model.attention import CrossAttention, SelfAttention
-from translator.model.cache import DecoderCache, LayerCache, SelfCache, StepBiases
+from translator.model.cache import DecoderCache
 from translator.model.feed_forward import FeedForward
 from translator.model.packing import PADDED, Layout
 from translator.model.residual import Residual, final_norm
+from translator.model.step import LayerStep
 
 
 @dataclass
@@ -62,12 +63,16 @@ class DecoderLayer(nn.Module):
         y: Tensor = self.feed_forward_residual(x, self.feed_forward)
         return y
 
-    def step(self, x: Tensor, cache: LayerCache, count: int, biases: StepBiases) -> Tensor:
-        """Return (n * w, D) for the newest position `x` (n * w, D) of n = `count` sentences; `cache` takes it in."""
-        x = self.self_attention_residual(x, lambda y: self.self_attention.step(y, cache.own, count, biases.own))
-        x = self.cross_attention_residual(x, lambda y: self.cross_attention.step(y, cache.cross, count, biases.cross))
-        y: Tensor = self.feed_forward_residual(x, self.feed_forward)
-        return y
+    def start(self, memory: Tensor, width: int) -> LayerStep:
+        """Return this layer at the beginning of a search with `width` rows a sentence on `memory` (B, S, D)."""
+        return LayerStep(
+            self.self_attention,
+            self.cross_attention,
+            self.feed_forward,
+            (self.self_attention_residual, self.cross_attention_residual, self.feed_forward_residual),
+            memory,
+            width,
+        )
 
 
 class DecoderStack(nn.Module):
@@ -109,14 +114,14 @@ class DecoderStack(nn.Module):
 
     def start(self, memory: Tensor, cross_mask: Tensor, width: int) -> DecoderCache:
         """Return an empty cache for `width` rows a sentence on `memory` (B, S, D) under `cross_mask` (B, 1, 1, S)."""
-        caches = [LayerCache(SelfCache(width), layer.cross_attention.project_memory(memory)) for layer in self.layers]
-        return DecoderCache(caches, cross_mask, self.layers[0].self_attention.heads, width, memory.dtype)
+        layers = [layer.start(memory, width) for layer in self.layers]
+        return DecoderCache(layers, cross_mask, self.layers[0].self_attention.heads, width, memory.dtype)
 
     def step(self, x: Tensor, cache: DecoderCache) -> Tensor:
         """Return the states of the newest position `x`, (n * w, D) each, which `cache` takes in."""
         x = cache.to_places(x)
         biases = cache.begin_step()
-        for layer, layer_cache in zip(self.layers, cache.layers, strict=True):
-            x = layer.step(x, layer_cache, cache.count, biases)
+        for layer in cache.layers:
+            x = layer.advance(x, cache.count, biases)
         y: Tensor = self.norm(cache.from_places(x))
         return y

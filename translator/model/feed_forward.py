@@ -35,13 +35,13 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return (..., D) for `x` (..., D)."""
-        hidden: Tensor = self.inner(x)  # (..., F), or (..., 2F) with a gate
-        if self.activation == "swiglu":
-            gate, value = hidden.chunk(2, dim=-1)
-            hidden = F.silu(gate) * value
-        elif self.activation == "gelu":
-            hidden = F.gelu(hidden)
-        else:
-            hidden = F.relu(hidden)
-        y: Tensor = self.outer(self.dropout(hidden))
+        y: Tensor = self.outer(self.dropout(bend(self.inner(x), self.activation)))
         return y
+
+
+def bend(hidden: Tensor, activation: Activation) -> Tensor:
+    """Return (..., F) for `hidden`, (..., F) or, with a gate, (..., 2F)."""
+    if activation == "swiglu":
+        gate, value = hidden.chunk(2, dim=-1)
+        return F.silu(gate) * value
+    return F.gelu(hidden) if activation == "gelu" else F.relu(hidden)

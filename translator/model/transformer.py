@@ -57,7 +57,7 @@ class Transformer(nn.Module):
         return self.target_embedding.tokens.weight if self.own_head is None else self.own_head.weight
 
     def use_attention(self, kernel: AttentionKernel) -> None:
-        """Compute attention with `kernel` in training (see `translator.model.attention.attend`)."""
+        """Compute attention with `kernel` (see `translator.model.attention.attend`), but in a step of a search."""
         for module in self.modules():
             if isinstance(module, SelfAttention | CrossAttention):
                 module.kernel = kernel

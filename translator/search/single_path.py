@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from translator.search.constraints import Constraint, forbidden_tokens
+from translator.search.continuations import log_probabilities_of
 from translator.search.hypothesis import Hypothesis
 from translator.search.length_penalty import LengthPenalty
 from translator.search.model import SearchModel, State
@@ -72,7 +73,7 @@ def follow_paths(
             so_far = produced[live, :, : length - 1].flatten(0, 1)  # (R, length - 1)
             forbidden = forbidden_tokens(constraints, logits.size(1), so_far, live.repeat_interleave(width))
         tokens = choose(logits, forbidden, live, length)
-        log_probabilities = logits.gather(1, tokens.unsqueeze(1)).squeeze(1) - logits.logsumexp(dim=1)  # (R,)
+        log_probabilities = log_probabilities_of(tokens.unsqueeze(1), logits)  # (R, 1)
         produced[live, :, length - 1] = tokens.view(-1, width)
         scores[live, :, length - 1] = log_probabilities.view(-1, width)
         ended |= tokens.view(-1, width) == EOS  # such a path goes on with its sentence; what it adds is cut off below

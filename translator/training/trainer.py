@@ -11,6 +11,7 @@ from translator.data import DataHandler, DataPosition
 from translator.data.read_ahead import read_ahead
 from translator.errors import Interrupted, RunError
 from translator.inference import TorchSearcher, Translator
+from translator.inference.torch_searcher import search_rounding
 from translator.run_folder import RunFolder
 from translator.signals import StopRequest
 from translator.training.engine import Engine
@@ -68,7 +69,8 @@ class Trainer:
         self._restore()
         # Greedy: validation compares checkpoints, and beam search would cost five times as much.
         greedy = config.search.model_copy(update={"method": "greedy"})
-        searcher = TorchSearcher([engine.model], engine.arithmetic.device)
+        device = engine.arithmetic.device
+        searcher = TorchSearcher([engine.model], device, search_rounding(device, config.training.matmul_precision))
         self._translator = Translator(searcher, data.subword, data.normalizer, greedy, config.batching.max_length)
         self._validator = Validator(data, self._translator, config.training, engine.arithmetic, self._agree, ranks)
         self._observer = Observer(config, run, data, engine, ranks, self.progress)
