@@ -23,6 +23,7 @@ LAYERS = [
     "config",
     "provenance",
     "changes",
+    "foreign_folder",
     "run_folder",
     "corpus",
     "subword",

@@ -70,6 +70,15 @@ def test_a_trained_run_takes_overrides_that_change_no_weights(tiny: Any) -> None
         run.config(["model.dropout=0.5"])
 
 
+def test_a_mistake_in_an_override_is_not_blamed_on_the_file(tiny: Any) -> None:
+    run = begun(tiny())
+    with pytest.raises(ConfigError, match=r"^what is set for \S*run has 1 mistake:\n  --set search\.beam_size=0: "):
+        run.config(["search.beam_size=0"])
+    run.config_file.write_text("search: {beam_size: 0}", encoding="utf-8")
+    with pytest.raises(RunError, match=r"the configuration saved in the run is not usable; .*config\.yaml has "):
+        run.config(["search.beam_size=1"])
+
+
 def test_another_machine_is_told(tiny: Any) -> None:
     run = begun(tiny())
     here = describe_environment()

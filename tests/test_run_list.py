@@ -137,6 +137,9 @@ def test_the_first_test_set_s_newest_scores_on_raw_text(stopped: RunFolder, tmp_
 
 
 def test_no_runs_and_no_folder(tmp_path: Path) -> None:
-    assert format_run_list(tmp_path) == f"no runs in {tmp_path}; train one first: make train"
+    assert (
+        format_run_list(tmp_path)
+        == f"no runs in {tmp_path}; train one first: make train, or translator train --config sample"
+    )
     with pytest.raises(InputError, match=r"no folder .*nowhere; name the one that holds the runs"):
         format_run_list(tmp_path / "nowhere")

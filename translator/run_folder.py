@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from translator.changes import NO_CHANGES, Changes, compare_settings, flatten
-from translator.config import Config, load_config, resolved_yaml
+from translator.config import Config, load_config, parse_config, resolved_yaml
 from translator.errors import ConfigError, RunError
+from translator.foreign_folder import why_no_run
 from translator.storage import new_folder, storage_errors, write_bytes, write_json, write_text
 
 MARK = "# The settings of this run, as resolved by translator."
@@ -74,16 +75,14 @@ class RunFolder:
         """Return the run folder at `path`.
 
         Raises:
-            RunError: there is no run there.
+            RunError: there is no run there; the message says what there is.
+            StorageError: it cannot be looked into.
         """
         folder = cls(Path(path))
         with storage_errors(path, "read"):
             there = folder.config_file.is_file()
         if not there:
-            parent = folder.path.parent
-            runs = sorted(str(file.parent) for file in parent.glob("*/config.yaml")) if parent.is_dir() else []
-            hint = f"runs there: {', '.join(runs)}" if runs else "train one first: make train"
-            raise RunError(f"no run at {folder.path} (it has no config.yaml); {hint}")
+            raise RunError(why_no_run(folder.path, folder.config_file.name))
         return folder
 
     def config(self, overrides: Sequence[str] = ()) -> Config:
@@ -102,7 +101,8 @@ class RunFolder:
             ) from error
         if not overrides:
             return config
-        changed = load_config(self.config_file, overrides)
+        text = self.config_file.read_text(encoding="utf-8-sig")
+        changed = parse_config(text, f"what is set for {self.path}", overrides)  # the file itself is right
         refused = [change for change in compare_settings(config, changed).items if change.effect.kind != "harmless"]
         if refused:
             rows = "\n".join(f"  {change}" for change in refused)

@@ -54,7 +54,7 @@ def format_run_list(folder: Path | str = "runs") -> str:
         raise explain_os_error(error, folder, "read") from error
     rows = sorted((_row(run, folder) for run in _runs(folder)), key=lambda row: -row.changed)
     if not rows:
-        return f"no runs in {folder}; train one first: make train"
+        return f"no runs in {folder}; train one first: make train, or translator train --config sample"
     return text_table(_HEADER, [row.cells for row in rows], text_columns=_TEXT_COLUMNS)
 
 

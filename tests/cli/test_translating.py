@@ -97,6 +97,8 @@ def test_draws(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["--run", "nowhere", "abc"], "no run at nowhere"),
         (["--set", "model.d_model=32", "abc"], "a trained run cannot take these settings"),
         (["--processes", "-1", "abc"], "search.processes"),
+        (["--beam", "0", "abc"], "--beam 0: a beam is at least 1 hypothesis wide"),
+        (["--set", "search.beam_size=0", "abc"], "what is set for "),
         (["abc", "caf\udce9"], "argument 2 is not UTF-8; convert it first"),
         (["--prefix", "\udce9", "abc"], "--prefix is not UTF-8; convert it first"),
     ],

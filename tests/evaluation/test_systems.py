@@ -13,10 +13,9 @@ from untrained import add_checkpoint, untrained_run
 
 from translator import Translator
 from translator.checkpoint import average_run, find_checkpoint, load_checkpoint
-from translator.config import SearchConfig
 from translator.data import DataHandler
 from translator.errors import CorpusError, InputError, RunError
-from translator.evaluation import System, evaluate_systems, saved_scores, search_label
+from translator.evaluation import System, evaluate_systems, saved_scores
 from translator.run_folder import RunFolder
 
 QUICK = (FEW, "evaluation.metrics=[bleu, chrf]")
@@ -141,6 +140,19 @@ def test_sentences_that_the_run_was_trained_on_are_counted(
     assert "was trained on" not in caplog.text
 
 
+def test_rare_words_are_looked_up_as_each_run_writes_them(tiny: Any, tmp_path: Path) -> None:
+    """One run keeps the apostrophe of its corpus, and the other has a plain one in its training text."""
+    write_pairs(tmp_path / "toy.tsv", [(f"the door’s {word}", f"در {word}") for word in letters(40, seed=1)])
+    data = ["corpus.split={validation: 2, test: 2}", "corpus.filters.near_duplicates=null"]
+    runs = [
+        untrained_run(tiny(*QUICK, *data, f"corpus.normalization.quotes={rule}", f"run.directory={tmp_path}/{rule}"))
+        for rule in ("true", "false")
+    ]
+    news = write_pairs(tmp_path / "news.tsv", [("the door’s", "در")])
+    found = evaluate_systems([System((run,)) for run in runs], test_sets=[str(news)], report=False)
+    assert [one.rare_shares for one in found.sets] == [(0.0,), (0.0,)]
+
+
 def test_what_is_wrong_with_a_named_set_is_said_before_any_work(
     tiny: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,29 +174,6 @@ def test_a_damaged_second_run_is_said(tiny: Any, tmp_path: Path) -> None:
     shutil.rmtree(other.checkpoints_folder)
     with pytest.raises(RunError, match="other"):
         evaluate_systems([System((run,)), System((other,))], report=False)
-
-
-@pytest.mark.parametrize(
-    ("config", "label"),
-    [
-        (SearchConfig(method="greedy"), "greedy"),
-        (SearchConfig(), "beam-5"),
-        (SearchConfig(batch_size=3, processes=2), "beam-5"),
-        (SearchConfig(beam_size=2, length_penalty=0.6, max_length_ratio=3), "beam-2-penalty-0.6-ratio-3"),
-        (SearchConfig(length_normalization="average", min_length_ratio=0.5), "beam-5-average-min-ratio-0.5"),
-        (SearchConfig(method="greedy", no_repeat_ngram=3, precision="bf16"), "greedy-no-repeat-3-bf16"),
-        (
-            SearchConfig(method="sampling", temperature=0.7, top_k=9, top_p=0.9, seed=4),
-            "sampling-seed-4-temperature-0.7-top-k-9-top-p-0.9",
-        ),
-    ],
-)
-def test_search_labels_tell_settings_apart(config: SearchConfig, label: str) -> None:
-    assert search_label(config) == label
-
-
-def test_the_engine_is_part_of_the_label() -> None:
-    assert search_label(SearchConfig(method="greedy"), "ctranslate2") == "greedy-ctranslate2"
 
 
 def test_runs_that_search_in_unlike_ways_are_warned_of(

@@ -91,11 +91,33 @@ def test_two_runs_of_one_name_are_two_systems(
     assert main(["evaluate", "--run", str(run.path), "--run", str(other), *only_bleu]) == 0
     out = capsys.readouterr().out.splitlines()
     first, second = out.index("run"), out.index("run (2)")
+    headings = [line for line in out if line.startswith("Diagnosis of ")]
+    assert headings == [f"Diagnosis of toy, {label}, step-000005, greedy" for label in ("run", "run (2)")]
     assert out[first + 1].split()[:2] == out[second + 1].split()[:2] == ["test", "set"]
     part = Slice("toy", "step-000005", "greedy", "length", "1–5 words", 3, {"bleu": 1.0})
     heading, _, *parts = slice_table([[part], [part]], ["run", "run (2)"])
     assert heading.split()[:3] == ["system", "test", "set"]
     assert [line.startswith("run (2) ") for line in parts] == [False, True]
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+@pytest.mark.parametrize(
+    ("value", "flags"),
+    [
+        ("runs/first runs/second", "evaluate --run 'runs/first' --run 'runs/second'"),
+        ("runs/my first", "evaluate --run 'runs/my first'"),
+        ("runs/my second", "evaluate --run 'runs/my' --run 'second'"),  # it is not there, and so it may be two
+    ],
+)
+def test_make_knows_a_run_with_a_space_in_its_path_from_two_runs(value: str, flags: str, tmp_path: Path) -> None:
+    (tmp_path / "runs" / "my first").mkdir(parents=True)
+    (tmp_path / "runs" / "my first" / "config.yaml").touch()
+    makefile = Path(__file__).parents[2] / "Makefile"
+    command = ["make", "-n", "-f", str(makefile), "evaluate", f"RUN={value}"]
+    for file in ("pyproject.toml", "constraints.txt"):
+        (tmp_path / file).touch()
+    told = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert flags in " ".join(told.split())
 
 
 def test_a_stop_signal_leaves_nothing_half_written(run: RunFolder, tmp_path: Path) -> None:

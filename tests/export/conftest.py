@@ -7,7 +7,8 @@ from export.stand_ins import POST, sample_pairs, taught
 
 from translator.config import SubwordConfig
 from translator.model import Transformer
-from translator.subword import JOINT_FILE, SOURCE_FILE, TARGET_FILE, SubwordModel, SubwordPair
+from translator.storage import write_json
+from translator.subword import JOINT_FILE, RECORD_FILE, SOURCE_FILE, TARGET_FILE, SubwordModel, SubwordPair
 
 SETTINGS = SubwordConfig(vocabulary_size=420, byte_fallback=True)
 
@@ -19,6 +20,7 @@ def subword_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pairs = sample_pairs("train")[:800]
     SubwordModel.train([english for english, _ in pairs], SETTINGS, folder / SOURCE_FILE)
     SubwordModel.train([persian for _, persian in pairs], SETTINGS, folder / TARGET_FILE)
+    write_json(folder / RECORD_FILE, {"sha256": SubwordPair.load(folder).sha256})
     return folder
 
 

@@ -83,7 +83,7 @@ def test_several_runs(subword_folder: Path, tmp_path: Path) -> None:
 def test_what_no_engine_can_use(subword_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = small_run(tmp_path, subword_folder)
     marian = export_run(run.path, "marian", tmp_path / "marian")
-    with pytest.raises(InputError, match=r"marian is an export for Hugging Face, .* name the run itself"):
+    with pytest.raises(RunError, match=r"marian is no run, but an export for Hugging Face, .* name a run folder"):
         load_translator(marian)
     with pytest.raises(InputError, match="there is no engine `onnx`; choose one of: torch, ctranslate2"):
         load_translator(run.path, "onnx")
@@ -95,25 +95,12 @@ def test_what_no_engine_can_use(subword_folder: Path, tmp_path: Path, monkeypatc
         load_translator(small_run(tmp_path / "other", subword_folder).path, "ctranslate2")
 
 
-@pytest.mark.parametrize(
-    ("files", "expected"),
-    [
-        (["config.json", "tokenizer_config.json", "pytorch_model.bin"], "a Hugging Face model from elsewhere"),
-        (["config.json", "model.safetensors"], "a Hugging Face model from elsewhere"),
-        (["model.bin", "shared_vocabulary.json", "config.json"], "a CTranslate2 model from elsewhere"),
-        (["checkpoint.pt"], r"holds what is named like pickles \(checkpoint\.pt\), never loaded"),
-        (["model.safetensors"], r"holds weights alone \(model\.safetensors\)"),
-    ],
-)
-def test_a_folder_from_elsewhere(files: list[str], expected: str, tmp_path: Path) -> None:
-    folder = tmp_path / "elsewhere"
-    folder.mkdir()
-    for name in files:
-        (folder / name).write_bytes(b"{}")
-    with pytest.raises(RunError, match=rf"elsewhere is no run and no export of translator, but {expected}"):
-        load_translator(folder)
-    with pytest.raises(RunError, match="no run at"):
+def test_what_is_neither_run_nor_export(tmp_path: Path) -> None:
+    (tmp_path / "model.safetensors").write_bytes(b"{}")
+    with pytest.raises(RunError, match=r"is no run, but holds weights alone"):
         load_translator(tmp_path)
+    with pytest.raises(RunError, match="no run at"):
+        load_translator(tmp_path / "nowhere")
 
 
 class Trap:

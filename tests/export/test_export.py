@@ -98,6 +98,10 @@ def test_what_cannot_be_exported_is_said_before_anything_is_written(subword_fold
     with pytest.raises(RunError, match="no run at"):
         export_run(tmp_path / "nowhere", "marian", tmp_path / "out")
     assert not (tmp_path / "out").exists()
+    exported = export_run(run.path, "ctranslate2", tmp_path / "exported")
+    with pytest.raises(RunError, match="exported is an export for CTranslate2, which has no checkpoint to export"):
+        export_run(exported, "safetensors", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_without_the_library(subword_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ def folder(subword_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 def test_every_file_but_the_card_is_watched(folder: Path) -> None:
     files = [path for path in folder.rglob("*") if path.is_file() and path.name not in ("README.md", INDEX_FILE)]
-    assert len(files) == 7
+    assert len(files) == 8
     for file in files:
         content = file.read_bytes()
         middle = len(content) // 2

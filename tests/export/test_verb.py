@@ -18,3 +18,5 @@ def test_export_says_what_is_there_now(
     assert f"translator translate --run {out} --engine ctranslate2" in printed
     assert main(["export", "--run", run, "--to", "marian", out]) == 2
     assert "the folder is not empty" in capsys.readouterr().err
+    assert main(["evaluate", "--run", out]) == 2
+    assert f"{out} is an export, which has no sentences of its own; name some: --test-set" in capsys.readouterr().err

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from translator.errors import InputError
-from translator.inference.attention_reader import AttentionReader, align_words, words_of
+from translator.inference.attention_reader import AttentionReader, align_words, word_spans
 from translator.search import Hypothesis
 from translator.special_tokens import EOS
 
@@ -44,7 +44,7 @@ TARGET: Any = Pieces("▁در", "▁را", "ها", ".")
     ],
 )
 def test_where_words_begin(pieces: list[str], expected: list[tuple[int, int]]) -> None:
-    assert words_of(SOURCE, SOURCE.ids(*pieces)) == expected
+    assert word_spans(SOURCE, SOURCE.ids(*pieces)) == expected
 
 
 def test_each_target_word_goes_where_all_its_pieces_look_most() -> None:

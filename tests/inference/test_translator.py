@@ -13,7 +13,7 @@ from untrained import untrained_run
 from translator import Translator
 from translator.config import SearchConfig
 from translator.errors import InputError
-from translator.inference import POSITIONS_AT_ONCE
+from translator.inference import SOURCE_POSITIONS_AT_ONCE
 
 LINE_BREAKS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 
@@ -88,7 +88,7 @@ def test_a_very_long_line_does_not_come_with_company() -> None:
     translator, model = echo(max_length=3000, search=search)
     translator.translate_lines(["a " * 2500] * 3 + ["b c"] * 10)
     assert model.shapes == [(1, 2501), (1, 2501), (1, 2501), (10, 3)]
-    assert all(rows == 1 or rows * width * 4 <= POSITIONS_AT_ONCE for rows, width in model.shapes)
+    assert all(rows == 1 or rows * width * 4 <= SOURCE_POSITIONS_AT_ONCE for rows, width in model.shapes)
 
 
 def test_the_caller_can_stop_between_batches() -> None:

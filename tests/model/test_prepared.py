@@ -4,7 +4,7 @@ from small_model import small_batch, small_model
 from torch import nn
 
 from translator.model.prepared import prepare
-from translator.model.prepared_linear import PreparedLinear, PreparedPrecision
+from translator.model.prepared_linear import PreparedLinear, PreparedPrecision, padded_rows
 from translator.search import beam_search, greedy_search, longest_outputs
 
 
@@ -64,3 +64,19 @@ def test_the_model_stays_as_it_was() -> None:
         for parameter in model.parameters():
             parameter.add_(1.0)
     assert torch.equal(prepared(source, target), before)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 7, 8, 9, 63, 65, 500, 513, 700])
+def test_rows_are_filled_up_and_touch_each_other_in_nothing(rows: int) -> None:
+    torch.manual_seed(3)
+    weight, bias, x = torch.randn(24, 16), torch.randn(24), torch.randn(rows, 16)
+    linear = PreparedLinear(weight, bias, "bf16")
+    y = linear.of_rows(x)
+    assert y.shape == (rows, 24)
+    assert padded_rows(rows) >= rows and padded_rows(padded_rows(rows)) == padded_rows(rows)
+    torch.testing.assert_close(y, x.bfloat16().float() @ weight.bfloat16().float().T + bias, rtol=0.02, atol=0.1)
+    assert torch.equal(linear.of_rows(torch.cat((x, torch.full((1, 16), float("inf")))))[:rows], y)
+
+
+def test_few_numbers_of_rows_are_ever_multiplied() -> None:
+    assert len({padded_rows(rows) for rows in range(1, 2049)}) < 30

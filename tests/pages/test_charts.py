@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from translator.pages.charts import HEIGHT, WIDTH, Series, Tick, bar, histogram
+from translator.pages.chart_frame import HEIGHT, WIDTH
+from translator.pages.charts import Series, Tick, bar, histogram
 
 
 def chart(*counts: list[int], title: str = "title", axis: str = "words") -> ElementTree.Element:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from translator.pages.charts import HEIGHT, WIDTH
+from translator.pages.chart_frame import HEIGHT, WIDTH
 from translator.pages.curves import Curve, curve_chart
 
 POINTS = st.lists(

@@ -24,7 +24,7 @@ def test_each_token_gets_what_the_model_gives_it(
     model = KnownModel(seed)
     names = list(range(10, 10 + len(targets)))
     with MonkeyPatch.context() as patch:
-        patch.setattr(rescore_module, "POSITIONS_AT_ONCE", at_once)
+        patch.setattr(rescore_module, "TARGET_POSITIONS_AT_ONCE", at_once)
         found = score_targets(
             model,
             sources(*names),

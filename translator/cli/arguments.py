@@ -21,12 +21,21 @@ def add_set(verb: argparse.ArgumentParser) -> None:
 
 def add_config(verb: argparse.ArgumentParser) -> None:
     """Let `verb` take a recipe."""
-    verb.add_argument("--config", required=True, metavar="FILE", help="YAML recipe, for example configs/sample.yaml")
+    verb.add_argument(
+        "--config", required=True, metavar="FILE", help="YAML recipe, or the name of one of ours (translator recipe)"
+    )
     add_set(verb)
 
 
+def place(text: str) -> str:
+    """Return the name of a file or folder as given; an empty one, which a shell makes of an unset variable, is none."""
+    if not text:
+        raise argparse.ArgumentTypeError("the name is empty; name a run folder, for example runs/sample")
+    return text
+
+
 def add_runs(verb: argparse.ArgumentParser, several: str) -> None:
-    """Let `verb` take run folders, as `runs`, and which checkpoint of theirs.
+    """Let `verb` take run folders, as `runs`.
 
     Args:
         verb: the parser.
@@ -36,10 +45,15 @@ def add_runs(verb: argparse.ArgumentParser, several: str) -> None:
         "--run",
         dest="runs",
         action="append",
+        type=place,
         required=True,
         metavar="FOLDER",
         help=f"run folder, for example runs/sample; {several}",
     )
+
+
+def add_checkpoint(verb: argparse.ArgumentParser) -> None:
+    """Let `verb` take one checkpoint of its runs."""
     verb.add_argument("--checkpoint", default="best", help="best (default), last, averaged, or a step number")
 
 
@@ -65,7 +79,7 @@ def search_overrides(options: argparse.Namespace) -> list[str]:
     """Return the search flags as overrides; a beam size implies beam search.
 
     Raises:
-        InputError: a beam size is given for a search that has no beam.
+        InputError: a beam size is given for a search that has no beam, or is none.
     """
     without_beam = {
         "greedy": "which keeps one hypothesis",
@@ -76,6 +90,8 @@ def search_overrides(options: argparse.Namespace) -> list[str]:
             f"--beam {options.beam} means nothing with --search {options.search}, {without_beam[options.search]}; "
             "leave out --beam, or take --search beam"
         )
+    if options.beam is not None and options.beam < 1:
+        raise InputError(f"--beam {options.beam}: a beam is at least 1 hypothesis wide; 5 is usual")
     overrides = list(options.overrides)
     if options.search or options.beam is not None:
         overrides.append(f"search.method={options.search or 'beam'}")

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from translator.cli.arguments import Verbs
+from translator.cli.arguments import Verbs, place
 from translator.cli.say import say
 from translator.errors import InputError
 from translator.signals import StopRequest
@@ -20,6 +20,7 @@ def add_verbs(verbs: Verbs) -> None:
     compare.add_argument(
         "systems",
         nargs="+",
+        type=place,
         metavar="SYSTEM",
         help="run folders that were evaluated, *.sentences.jsonl of an evaluation, or text files of translations; "
         "the first is the baseline",

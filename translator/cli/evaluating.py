@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from translator.cli.arguments import Verbs, add_engine, add_search, search_overrides
+from translator.cli.arguments import Verbs, add_engine, add_runs, add_search, search_overrides
 from translator.cli.say import say
 from translator.cli.scores import sample_lines, score_table, slice_table
 from translator.errors import InputError
@@ -21,14 +21,7 @@ def add_verbs(verbs: Verbs) -> None:
     """Add the verb evaluate."""
     summary = "translate test sets with a run, or several, and score and diagnose the translations"
     evaluate = verbs.add_parser("evaluate", help=summary, description=summary)
-    evaluate.add_argument(
-        "--run",
-        dest="runs",
-        action="append",
-        required=True,
-        metavar="FOLDER",
-        help="run folder, for example runs/sample; several are compared with the first",
-    )
+    add_runs(evaluate, "several are compared with the first")
     evaluate.add_argument("--ensemble", action="store_true", help="the runs translate together, as one system")
     evaluate.add_argument(
         "--checkpoint",
@@ -72,9 +65,14 @@ def _evaluate(options: argparse.Namespace, stop: StopRequest) -> None:
     from translator.evaluation import Score, System, evaluate_systems
     from translator.evaluation.comparison import distinct_labels, format_comparison
     from translator.evaluation.diagnosis import format_diagnosis
+    from translator.export.index import is_export
     from translator.run_folder import RunFolder
 
     runs = [RunFolder.open(folder) for folder in dict.fromkeys(options.runs)]
+    if is_export(runs[0].path) and not options.test_sets:
+        raise InputError(
+            f"{runs[0].path} is an export, which has no sentences of its own; name some: --test-set ENGLISH:PERSIAN"
+        )
     if options.ensemble and len(runs) < 2:
         raise InputError("--ensemble needs two runs or more: --run FOLDER --run FOLDER")
     groups = [tuple(runs)] if options.ensemble else [(run,) for run in runs]
@@ -106,8 +104,8 @@ def _evaluate(options: argparse.Namespace, stop: StopRequest) -> None:
     for line in evaluation.missing:
         say(f"not computed: {line}")
     say("", *slice_table(evaluation.slices, labels))
-    for diagnosis in evaluation.diagnoses:
-        say("", *itertools.takewhile(bool, format_diagnosis(diagnosis, examples=0)))  # the table alone
+    for label, diagnosis in zip(labels, evaluation.diagnoses, strict=True):
+        say("", *itertools.takewhile(bool, format_diagnosis(diagnosis, examples=0, system=label)))  # the table alone
     for comparison in evaluation.comparisons:
         say("", *format_comparison(comparison))
     say(*sample_lines(evaluation.samples), "")

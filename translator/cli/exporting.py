@@ -2,7 +2,7 @@
 
 import argparse
 
-from translator.cli.arguments import Verbs
+from translator.cli.arguments import Verbs, add_checkpoint, place
 from translator.cli.say import say
 from translator.signals import StopRequest
 
@@ -17,9 +17,11 @@ def add_verbs(verbs: Verbs) -> None:
     """Add the verb export."""
     summary = "write the model of a run into a folder that other programs load"
     export = verbs.add_parser("export", help=summary, description=summary)
-    export.add_argument("--run", required=True, metavar="FOLDER", help="run folder, for example runs/sample")
+    export.add_argument(
+        "--run", required=True, type=place, metavar="FOLDER", help="run folder, for example runs/sample"
+    )
     export.add_argument("--to", required=True, choices=tuple(_NEXT), help="what the folder is for")
-    export.add_argument("--checkpoint", default="best", help="best (default), last, averaged, or a step number")
+    add_checkpoint(export)
     export.add_argument(
         "--quantization",
         metavar="TYPE",

@@ -2,18 +2,22 @@
 
 import argparse
 
-from translator.cli.arguments import Verbs
+from translator.cli.arguments import Verbs, place
 from translator.cli.say import say
 from translator.signals import StopRequest
 
 
 def add_verbs(verbs: Verbs) -> None:
     """Add the verbs runs and average."""
-    runs = verbs.add_parser("runs", help="list runs: state, best score, speed")
+    summary = "list runs: state, best score, speed"
+    runs = verbs.add_parser("runs", help=summary, description=summary)
     runs.add_argument("folder", nargs="?", default="runs", metavar="FOLDER", help="where they are (default: runs)")
     runs.set_defaults(verb=_runs)
-    average = verbs.add_parser("average", help="average checkpoints of a run into its checkpoint `averaged`")
-    average.add_argument("--run", required=True, metavar="FOLDER", help="run folder, for example runs/sample")
+    summary = "average checkpoints of a run into its checkpoint `averaged`"
+    average = verbs.add_parser("average", help=summary, description=summary)
+    average.add_argument(
+        "--run", type=place, required=True, metavar="FOLDER", help="run folder, for example runs/sample"
+    )
     average.add_argument("--count", type=int, default=5, metavar="K", help="how many (default: 5)")
     average.add_argument(
         "--of", choices=("last", "best"), default="last", help="the newest or the best (default: last)"

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from translator.cli.arguments import Verbs, add_engine, add_runs, add_search, search_overrides
+from translator.cli.arguments import Verbs, add_checkpoint, add_engine, add_runs, add_search, search_overrides
 from translator.errors import InputError
 from translator.signals import StopRequest
 from translator.streaming import (
@@ -34,6 +34,7 @@ def add_verbs(verbs: Verbs) -> None:
     """Add the verb translate."""
     translate = verbs.add_parser("translate", help=SUMMARY, description=SUMMARY)
     add_runs(translate, "several are an ensemble")
+    add_checkpoint(translate)
     add_search(translate)
     add_engine(translate)
     translate.add_argument("--processes", type=int, metavar="N", help="search.processes, for files (default: chosen)")

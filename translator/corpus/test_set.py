@@ -4,7 +4,6 @@ import contextlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -18,6 +17,7 @@ from translator.corpus.prepare import PreparedCorpus
 from translator.corpus.sources import Pair, read_pairs
 from translator.corpus.split import Split
 from translator.errors import CorpusError, InputError
+from translator.shipped import present_path
 
 VALIDATION: Final = "validation"
 """The name of the sentences on which training validates."""
@@ -135,5 +135,5 @@ def evenly_spread(total: int, count: int) -> list[int]:
 
 def _exists(path: str) -> bool:
     with contextlib.suppress(OSError, ValueError):  # too long for the file system, or with a NUL
-        return path != "" and Path(path).exists()
+        return path != "" and present_path(path).exists()
     return False

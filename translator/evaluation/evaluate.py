@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from translator.evaluation.comparison import Comparison, compare_systems
+from translator.evaluation.comparison import SystemComparison, compare_systems, distinct_labels
 from translator.evaluation.material import Material, named_material, own_material
 from translator.evaluation.outcome import Evaluation, add_slices, write_outputs
-from translator.evaluation.report import read_learning_curve, write_report
+from translator.evaluation.report import evaluation_page, read_learning_curve
 from translator.evaluation.score_file import add_scores, read_scores
 from translator.evaluation.scored_set import ScoredSet
 from translator.evaluation.scoring import Scoring, SetResult, evaluate_set
@@ -184,7 +184,7 @@ def _samples(scored: ScoredSet, seed: int) -> list[TranslatedPair]:
     ]
 
 
-def _compare(by_system: Sequence[Sequence[SetResult]]) -> list[Comparison]:
+def _compare(by_system: Sequence[Sequence[SetResult]]) -> list[SystemComparison]:
     """Return for each test set how the systems stand beside the first; nothing for a single one."""
     if len(by_system) < 2:
         return []
@@ -195,9 +195,8 @@ def _write_report(evaluation: Evaluation, systems: Sequence[System]) -> None:
     """Write the page on all systems."""
     assert evaluation.report is not None
     runs = dict.fromkeys(run for system in systems for run in system.runs)
-    names = dict.fromkeys(one.system for one in evaluation.sets)
-    write_report(
-        evaluation.report,
+    names = dict.fromkeys(distinct_labels(evaluation.sets))
+    page = evaluation_page(
         f"Evaluation of {', '.join(names)}",
         evaluation.sets,
         evaluation.diagnoses,
@@ -206,3 +205,4 @@ def _write_report(evaluation: Evaluation, systems: Sequence[System]) -> None:
         slices=evaluation.slices,
         missing=evaluation.missing,
     )
+    write_text(evaluation.report, page)

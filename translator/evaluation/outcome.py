@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from translator.corpus.test_set import HeldOutSet
-from translator.evaluation.comparison import Comparison
+from translator.evaluation.comparison import SystemComparison
 from translator.evaluation.diagnosis import Diagnosis
 from translator.evaluation.metrics import Score
 from translator.evaluation.score_file import sole_writer
@@ -30,7 +30,7 @@ class Evaluation:
     """In the order of `sets`."""
     slices: list[list[Slice]] = field(default_factory=list)
     """The parts of each set, in the order of `sets`."""
-    comparisons: list[Comparison] = field(default_factory=list)
+    comparisons: list[SystemComparison] = field(default_factory=list)
     """One for each test set, if there are several systems."""
     missing: list[str] = field(default_factory=list)
     """What was asked for and could not be computed, and how to get what it needs."""

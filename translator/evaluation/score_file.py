@@ -51,8 +51,8 @@ def read_scores(folder: Path) -> list[Score]:
         return _ENTRIES.validate_json(content, strict=True)
     except ValidationError as error:
         first = error.errors()[0]
-        where = "".join(f"[{part}]" for part in first["loc"])
-        raise RunError(f"{path} is damaged ({first['msg']} {where}); delete it and evaluate again") from error
+        where = "".join(f" [{part}]" for part in first["loc"])
+        raise RunError(f"{path} is damaged ({first['msg']}{where}); delete it and evaluate again") from error
 
 
 def add_scores(folder: Path, scores: Sequence[Score], *, first: bool = True) -> list[Score]:

@@ -50,8 +50,8 @@ class ScoredSet:
     hypothesis_scores: "tuple[Translation, ...] | None" = None
     """What the model itself thinks of each hypothesis; None where nobody has asked."""
     reference_scores: "tuple[Translation, ...] | None" = None
-    """What it thinks of the first reference of each sentence (teacher forcing), its text as the model sees it;
-    None where nobody has asked."""
+    """What it thinks of the first reference of each sentence (teacher forcing), its text as the model sees it; finished
+    where a search might have gone so far. None where nobody has asked."""
     rare_shares: tuple[float, ...]
     """The share of each source's words that are rare in the training text, 0 to 1; empty where that is not known."""
 
@@ -190,18 +190,16 @@ class _Row(BaseModel):
 
 def _score_to_json(translation: "Translation", text: str) -> dict[str, Any]:
     """Return the record of `translation`, whose row has `text`."""
+    from translator.inference.translation import finite  # it brings torch, as whoever has a translation has done
+
     record = {
-        "score": _finite(translation.score),
-        "normalized_score": _finite(translation.normalized_score),
+        "score": finite(translation.score),
+        "normalized_score": finite(translation.normalized_score),
         "tokens": translation.tokens,
         "pieces": translation.pieces,
         "finished": translation.finished,
     }
     return record if translation.text == text else record | {"text": translation.text}
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def _translations(

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from translator.config import Config, MetricName
-from translator.corpus.normalize import Normalizer
 from translator.corpus.test_set import HeldOutSet
 from translator.evaluation.comet import comet_lacks, count_comet
 from translator.evaluation.diagnosis import Diagnosis, diagnose
@@ -72,8 +71,7 @@ def evaluate_set(
         LOGGER.info("scoring %s", name)
     rare_shares: tuple[float, ...] = ()
     if training_text is not None:
-        normalizer = Normalizer(config.corpus.normalization)
-        rare_shares = training_text.rare_shares(held_out.sources, normalizer, config.evaluation.rare_below)
+        rare_shares = training_text.rare_shares(held_out.sources, config.evaluation.rare_below)
     samples = config.evaluation.bootstrap_samples
     sacrebleu_metrics = [metric for metric in scoring.metrics if metric != "comet"]
     counts = counts_of_scores(

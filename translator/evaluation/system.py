@@ -1,8 +1,9 @@
 """What is evaluated: a run at one of its checkpoints, or several runs as an ensemble."""
 
 import hashlib
+import os
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -13,7 +14,20 @@ from translator.run_folder import RunFolder
 from translator.storage import storage_errors
 
 _LONGEST: Final = 100
-"""Characters of an ensemble's name in a path; longer ones end with a hash."""
+"""Characters of an ensemble's name in a path; of longer ones these are kept."""
+_USUAL: Final = SearchConfig()
+_DETAILS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
+    "beam": (("length_penalty", "penalty-"), ("length_normalization", "")),
+    "sampling": (("temperature", "temperature-"), ("top_k", "top-k-"), ("top_p", "top-p-")),
+    "": (
+        ("max_length_ratio", "ratio-"),
+        ("min_length_ratio", "min-ratio-"),
+        ("no_repeat_ngram", "no-repeat-"),
+        ("precision", ""),
+    ),
+}
+"""For each method, and then for all of them, the settings that are named where they are not the usual ones, in order:
+key, and what stands before its value."""
 
 
 @dataclass(frozen=True)
@@ -26,13 +40,20 @@ class System:
 
     @property
     def folder(self) -> Path:
-        """Where what comes of it is kept: the run's evaluation folder, of an ensemble a folder in the first run's."""
+        """Where what comes of it is kept: the run's evaluation folder, of an ensemble a folder in the first run's.
+
+        That is named by the runs. Where their names alone may mean other runs too, or are too long, a hash of where
+        they lie beside the first tells them apart.
+        """
         folder = self.runs[0].evaluation_folder
         if len(self.runs) == 1:
             return folder
-        name = "+".join(run.path.resolve().name for run in self.runs)
-        if len(name) > _LONGEST:
-            name = f"{name[:_LONGEST]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+        paths = [run.path.resolve() for run in self.runs]
+        places = [os.path.relpath(path, paths[0].parent) for path in paths]
+        names = [path.name for path in paths]
+        name = "+".join(names)
+        if places != names or len(name) > _LONGEST or any("+" in one for one in names):
+            name = f"{name[:_LONGEST]}-{hashlib.sha256('//'.join(places).encode()).hexdigest()[:8]}"
         return folder / name
 
 
@@ -74,30 +95,15 @@ def search_label(config: SearchConfig, engine: str = "torch") -> str:
         config: the search settings.
         engine: what computes; torch goes without saying.
     """
-    usual = SearchConfig()
     parts: list[str] = [config.method]
     if config.method == "beam":
         parts.append(str(config.beam_size))
-        if config.length_penalty != usual.length_penalty:
-            parts.append(f"penalty-{config.length_penalty:g}")
-        if config.length_normalization != usual.length_normalization:
-            parts.append(config.length_normalization)
     if config.method == "sampling":
         parts.append(f"seed-{config.seed}")
-        if config.temperature != usual.temperature:
-            parts.append(f"temperature-{config.temperature:g}")
-        if config.top_k != usual.top_k:
-            parts.append(f"top-k-{config.top_k}")
-        if config.top_p != usual.top_p:
-            parts.append(f"top-p-{config.top_p:g}")
-    if config.max_length_ratio != usual.max_length_ratio:
-        parts.append(f"ratio-{config.max_length_ratio:g}")
-    if config.min_length_ratio != usual.min_length_ratio:
-        parts.append(f"min-ratio-{config.min_length_ratio:g}")
-    if config.no_repeat_ngram != usual.no_repeat_ngram:
-        parts.append(f"no-repeat-{config.no_repeat_ngram}")
-    if config.precision != usual.precision:
-        parts.append(config.precision)
+    for key, prefix in (*_DETAILS.get(config.method, ()), *_DETAILS[""]):
+        value = getattr(config, key)
+        if value != getattr(_USUAL, key):
+            parts.append(f"{prefix}{value:g}" if isinstance(value, float) else f"{prefix}{value}")
     if engine != "torch":
         parts.append(engine)
     return "-".join(parts)

@@ -24,16 +24,18 @@ _WORD: Final = re.compile(r"\w+(?:['’]\w+)*")
 class TrainingText:
     """What was looked for in the training text of a run."""
 
+    normalizer: Normalizer
+    """Of the run: its training text went through it, and so must what is compared with it."""
     words: Counter[str]
     """How often it has each word of the sentences that were looked for; without case."""
     known: frozenset[str]
     """Folded sides, of those that were looked for, which it has."""
 
-    def rare_shares(self, sources: Iterable[str], normalizer: Normalizer, rare_below: int) -> tuple[float, ...]:
+    def rare_shares(self, sources: Iterable[str], rare_below: int) -> tuple[float, ...]:
         """Return for each source the share of its words that the training text has fewer than `rare_below` times."""
         shares = []
         for source in sources:
-            words = words_of(normalizer.source(source))
+            words = english_words(self.normalizer.source(source))
             shares.append(sum(self.words[word] < rare_below for word in words) / len(words) if words else 0.0)
         return tuple(shares)
 
@@ -45,7 +47,7 @@ class TrainingText:
         )
 
 
-def words_of(text: str) -> list[str]:
+def english_words(text: str) -> list[str]:
     """Return the words of a normalized English text, without case."""
     return _WORD.findall(text.casefold())
 
@@ -73,7 +75,8 @@ def look_through(
     Raises:
         StorageError: the prepared text is damaged.
     """
-    wanted = {word for held_out in sets for source in held_out.sources for word in words_of(normalizer.source(source))}
+    sources = [normalizer.source(source) for held_out in sets for source in held_out.sources]
+    wanted = {word for source in sources for word in english_words(source)}
     sides = {fold(text) for held_out in for_leaks for text in held_out.sources}
     sides |= {fold(text) for held_out in for_leaks for texts in held_out.references for text in texts}
     sides.discard("")
@@ -84,11 +87,11 @@ def look_through(
     with progress:
         for name in corpus.names("train"):
             for line in corpus.lines("train", name, "en"):
-                words.update(word for word in words_of(line) if word in wanted)
+                words.update(word for word in english_words(line) if word in wanted)
                 if sides and (key := fold(line)) in sides:
                     known.add(key)
                 progress.update()
             for line in corpus.lines("train", name, "fa") if sides else ():
                 if (key := fold(line)) in sides:
                     known.add(key)
-    return TrainingText(words, frozenset(known))
+    return TrainingText(normalizer, words, frozenset(known))

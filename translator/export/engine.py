@@ -16,7 +16,6 @@ from translator.corpus.normalize import Normalizer
 from translator.device import choose_device
 from translator.errors import ConfigError, InputError, RunError
 from translator.export.export import export_run
-from translator.export.foreign import refuse_foreign
 from translator.export.index import ExportIndex, is_export, read_index
 from translator.export.libraries import require
 from translator.export.searcher import Ctranslate2Searcher
@@ -57,7 +56,7 @@ def load_translator(
         overrides: `key.path=value` for settings that may change after training.
 
     Raises:
-        RunError: the folder is neither, or is damaged.
+        RunError: the folder is neither, or is damaged; or the export is for Hugging Face.
         ConfigError: an override, the device or the precision is wrong.
         InputError: the engine cannot use this folder, or is not installed.
     """
@@ -65,7 +64,7 @@ def load_translator(
     if engine is not None and engine not in ENGINES:
         raise InputError(f"there is no engine `{engine}`; choose one of: {', '.join(ENGINES)}")
     for one in folders:
-        refuse_foreign(one)
+        RunFolder.open(one)  # says what a place is that is neither
     indices = {one: read_index(one) for one in folders if is_export(one)}
     for one, index in indices.items():
         _check_use(one, index, engine, checkpoint, alone=len(folders) == 1)
@@ -122,11 +121,6 @@ def _alone_in(folder: Path) -> Iterator[None]:
 
 def _check_use(folder: Path, index: ExportIndex, engine: str | None, checkpoint: str, *, alone: bool) -> None:
     """Refuse an export that cannot be used as asked."""
-    if index.format == "marian":
-        raise InputError(
-            f"{folder} is an export for Hugging Face, whose `transformers` loads it (see its README.md); for "
-            "translator, name the run itself, or export it to ctranslate2 or safetensors"
-        )
     if index.format == "ctranslate2" and not (alone and engine != "torch"):
         raise InputError(
             f"{folder} is an export for CTranslate2, and torch cannot use it; take --engine ctranslate2 with this "

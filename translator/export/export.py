@@ -9,10 +9,10 @@ import torch
 from translator.checkpoint import MODEL_FILE, CheckpointState, load_model, step_folder
 from translator.checkpoint.files import write_checkpoint
 from translator.config import Config, ModelConfig, SearchConfig
-from translator.errors import InputError
+from translator.errors import InputError, RunError
 from translator.export.ctranslate2_weights import write_ctranslate2
 from translator.export.formats import Format, check_format
-from translator.export.index import CARD_FILE, ExportIndex, write_index
+from translator.export.index import CARD_FILE, ExportIndex, is_export, read_index, write_index
 from translator.export.marian_tokenizer import write_marian_tokenizer
 from translator.export.marian_weights import write_marian_weights
 from translator.export.model_card import model_card
@@ -50,6 +50,7 @@ def export_run(
         StorageError: the disk is full or the folder cannot be written.
     """
     run = RunFolder.open(run_folder)
+    _refuse_other_engines(run.path)
     target = _empty_place(Path(folder))
     config = run.config()
     chosen, weights = check_format(format, quantization, config.model)  # before the weights are read
@@ -66,6 +67,19 @@ def export_run(
         write_text(beside / CARD_FILE, model_card(index, config, run))
         write_index(beside, index)
     return target
+
+
+def _refuse_other_engines(folder: Path) -> None:
+    """Refuse an export whose weights are in CTranslate2's own form.
+
+    Raises:
+        RunError: it is one, or a damaged export.
+        StorageError: it cannot be read.
+    """
+    if is_export(folder) and read_index(folder).format == "ctranslate2":
+        raise RunError(
+            f"{folder} is an export for CTranslate2, which has no checkpoint to export again; name the run itself"
+        )
 
 
 def _write_model(

@@ -81,7 +81,7 @@ def align_words(
         source: model of the source language.
         target: model of the target language.
     """
-    of_source, of_target = words_of(source, source_ids), words_of(target, target_ids)
+    of_source, of_target = word_spans(source, source_ids), word_spans(target, target_ids)
     pairs: list[tuple[int, int]] = []
     if of_source:
         starts = [start for start, _ in of_source]
@@ -92,7 +92,7 @@ def align_words(
     return Alignment(_spelled(source, source_ids, of_source), _spelled(target, target_ids, of_target), tuple(pairs))
 
 
-def words_of(model: SubwordModel, ids: Sequence[int]) -> list[tuple[int, int]]:
+def word_spans(model: SubwordModel, ids: Sequence[int]) -> list[tuple[int, int]]:
     """Return where each word begins and ends in `ids`; a word mark that stands alone belongs to what follows it."""
     pieces = model.pieces_of(ids)
     starts = [

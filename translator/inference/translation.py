@@ -25,7 +25,7 @@ class Translation:
     pieces: int
     """How many parts the source was cut into; 0 for an empty one."""
     finished: bool
-    """False where it, or one of its pieces, was stopped at its longest length."""
+    """False where it, or one of its pieces, was stopped at its longest length, or would have been by a search."""
     alignment: Alignment | None = None
     """Which words belong together, where it was asked for."""
     attention: tuple[AttentionMap, ...] | None = None
@@ -41,8 +41,8 @@ class Translation:
         """Return the translation for JSON; a score of minus infinity becomes None."""
         record: dict[str, Any] = {
             "text": self.text,
-            "score": finite(self.score),
-            "normalized_score": finite(self.normalized_score),
+            "score": finite(round(self.score, 6)),
+            "normalized_score": finite(round(self.normalized_score, 6)),
             "tokens": self.tokens,
             "pieces": self.pieces,
             "finished": self.finished,
@@ -59,8 +59,8 @@ EMPTY = Translation("", 0.0, 0.0, 0, 0, True)
 
 
 def finite(value: float) -> float | None:
-    """Return `value` to six places, or None where it is no finite number: JSON has no other."""
-    return round(value, 6) if math.isfinite(value) else None
+    """Return `value`, or None where it is no finite number: JSON has no other."""
+    return value if math.isfinite(value) else None
 
 
 def join_pieces(pieces: Sequence[Sequence[Translation]], count: int, *, ranked: bool) -> list[Translation]:

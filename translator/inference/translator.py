@@ -1,7 +1,6 @@
 """`Translator`: from text to text with a trained model, as many lines out as in, in order, none of them cut."""
 
 import contextlib
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,12 +14,13 @@ from translator.inference.attention import Alignment, AttentionMap
 from translator.inference.attention_reader import AttentionReader
 from translator.inference.batches import plan_batches
 from translator.inference.loading import load_runs
-from translator.inference.pieces import LOGGER, Piece, SourceCutter, encodable, one_line
+from translator.inference.pieces import Piece, SourceCutter, one_line
 from translator.inference.searcher import Searcher
+from translator.inference.targets import TargetReader
 from translator.inference.torch_searcher import TorchSearcher
 from translator.inference.translation import Translation, join_pieces
 from translator.progress import progress_bar
-from translator.search import Hypothesis, LengthPenalty, check_count
+from translator.search import Hypothesis, check_count
 from translator.subword import SubwordPair
 
 if TYPE_CHECKING:
@@ -67,9 +67,9 @@ class Translator:
         self.label = name
         self.checkpoint_name = checkpoint_name or (checkpoint.name if checkpoint is not None else "")
         self._subword = subword
-        self._normalizer = normalizer
         self._room = max_length - 1  # for EOS
         self._cutter = SourceCutter(subword.source, normalizer, self._room)
+        self._targets = TargetReader(searcher, subword.target, normalizer, self._room)
 
     @classmethod
     def load(
@@ -199,36 +199,16 @@ class Translator:
     def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[Translation]:
         """Return what the model gives each target as the translation of its source (teacher forcing).
 
-        The text of each is the target as the model sees it. A pair that is too long for the model has the score minus
-        infinity, with a warning: cut in pieces, nobody knows which belong together.
+        The text of each is the target as the model sees it; `finished` is False where a search would have been stopped
+        before its end. A pair that is too long for the model has the score minus infinity, with a warning: cut in
+        pieces, nobody knows which belong together.
 
         Args:
             sources: English texts.
             targets: Persian texts, one for each.
         """
         assert len(sources) == len(targets)
-        rows, labels = self._cutter.ids(sources), self._target_ids(targets)
-        fitting = [
-            number
-            for number, (row, label) in enumerate(zip(rows, labels, strict=True))
-            if len(row) <= self._room and len(label) < self.searcher.max_positions
-        ]
-        if len(fitting) < len(rows):
-            LOGGER.warning("%d of %d pairs are too long for the model to score", len(rows) - len(fitting), len(rows))
-        texts = self._subword.target.decode_ids(labels)
-        found = [
-            Translation(one_line(text), -math.inf, -math.inf, len(label) + 1, 1, False)
-            for text, label in zip(texts, labels, strict=True)
-        ]
-        penalty = LengthPenalty.of(self.search)
-        lengths = [max(len(rows[number]), len(labels[number])) for number in fitting]
-        for batch in plan_batches(lengths, self.search):
-            numbers = [fitting[place] for place in batch]
-            scored = self.searcher.score([rows[number] for number in numbers], [labels[number] for number in numbers])
-            for number, hypothesis in zip(numbers, scored, strict=True):
-                normalized = penalty.normalized(hypothesis.score, len(hypothesis.tokens) + 1)
-                found[number] = Translation.of(found[number].text, replace(hypothesis, normalized_score=normalized))
-        return found
+        return self._targets.score(self._cutter.ids(sources), targets, self.search)
 
     def attention(self, text: str) -> AttentionMap:
         """Return where the model looks while it translates `text`; of a text that is too long, its first piece.
@@ -252,16 +232,13 @@ class Translator:
             InputError: a text is too long for the model, or the engine does not tell where its model looks.
         """
         reader = AttentionReader(self.searcher, self._subword)
-        (row,), (label,) = self._cutter.ids([source]), self._target_ids([target])
-        if len(row) > self._room or len(label) >= self.searcher.max_positions:
+        (row,), (label,) = self._cutter.ids([source]), self._targets.ids([target])
+        if not self._targets.fits(row, label):
             raise InputError(
                 f"the texts have {len(row)} and {len(label)} tokens, and the model can take {self._room} and "
                 f"{self.searcher.max_positions - 1}; align sentence by sentence"
             )
         return reader.read(row, [Hypothesis(tuple(label), 0.0, 0.0, True)])[0].alignment
-
-    def _target_ids(self, texts: Sequence[str]) -> list[list[int]]:
-        return self._subword.target.encode([one_line(self._normalizer.target(encodable(text))) for text in texts])
 
     def _beginnings(
         self, prefixes: Sequence[str] | None, texts: int, pieces: Sequence[Piece], first_line: int
@@ -274,7 +251,7 @@ class Translator:
         if prefixes is None or not any(prefixes):
             return None
         assert len(prefixes) == texts
-        ids = self._target_ids(prefixes)
+        ids = self._targets.ids(prefixes)
         room = self.searcher.max_positions - 1
         for line in (piece.line for piece in pieces if piece.is_first):
             # Here, since the engine knows places in a batch only, and batches are sorted by length.

@@ -50,7 +50,11 @@ class GnmtPenalty(LengthPenalty):
     """The penalty of Wu et al. 2016 §7, equation 14, without its coverage term."""
 
     def divisor(self, length: Numbers) -> Numbers:
-        """Return ((5 + length) / 6) ** alpha."""
+        """Return ((5 + length) / 6) ** alpha.
+
+        >>> GnmtPenalty(alpha=1.0).divisor(7.0)
+        2.0
+        """
         divisor: Numbers = ((length + 5.0) / 6.0) ** self.alpha
         return divisor
 

@@ -3,17 +3,18 @@
 B batch, S source length, T target length, V vocabulary
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
+from translator.search.alike import alike
 from translator.search.hypothesis import Hypothesis
 from translator.search.length_penalty import USUAL_PENALTY, LengthPenalty
 from translator.search.model import TeacherForcedModel
 from translator.special_tokens import EOS, PAD, SOS
 
-POSITIONS_AT_ONCE = 2_048
+TARGET_POSITIONS_AT_ONCE = 2_048
 """Target positions of a batch at most, since each takes logits for the whole vocabulary."""
 
 
@@ -40,7 +41,9 @@ def score_targets(
     ends = [True] * len(target_ids) if finished is None else finished
     rows = [[*ids, *[EOS] * end] for ids, end in zip(target_ids, ends, strict=True)]
     found: list[Hypothesis | None] = [None] * len(rows)
-    for numbers in _batches([len(row) for row in rows]):
+    for numbers in alike(
+        [len(row) for row in rows], lambda longest: max(1, TARGET_POSITIONS_AT_ONCE // max(1, longest))
+    ):
         labels = _filled([rows[number] for number in numbers]).to(source.device)  # (B, T)
         target_input = torch.cat((labels.new_full((len(labels), 1), SOS), labels[:, :-1]), dim=1)  # (B, T)
         target_input = target_input.masked_fill(target_input == EOS, PAD)  # what follows the end is of no account
@@ -53,16 +56,6 @@ def score_targets(
             own_scores = scores[: len(rows[number])]
             found[number] = Hypothesis.from_tokens(target_ids[number], own_scores, ends[number], penalty)
     return [hypothesis for hypothesis in found if hypothesis is not None]
-
-
-def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Yield the numbers of the targets of each batch: alike in length, the longest first, bounded in positions."""
-    order = sorted(range(len(lengths)), key=lambda number: -lengths[number])
-    start = 0
-    while start < len(order):
-        count = max(1, POSITIONS_AT_ONCE // max(1, lengths[order[start]]))
-        yield order[start : start + count]
-        start += count
 
 
 def _filled(rows: Sequence[Sequence[int]]) -> Tensor:

@@ -180,7 +180,7 @@ def test_memory_stays_flat_whatever_the_lines(tmp_path: Path) -> None:
 
 
 def test_swapped_sides_say_how_to_swap_them(tmp_path: Path) -> None:
-    assert complaint(two_files(tmp_path, PERSIAN, ENGLISH)).endswith("swap `source_path` and `target_path`")
+    assert complaint(two_files(tmp_path, PERSIAN, ENGLISH)).endswith("(in a recipe `source_path` and `target_path`)")
     message = complaint(zip_file(tmp_path / "x.zip", {"x/en.txt": PERSIAN, "x/fa.txt": ENGLISH}))
     assert message.endswith("set `source_member: x/fa.txt` and `target_member: x/en.txt`")
     swapped = "".join(f"{pair.target}\t{pair.source}\n" for pair in PAIRS).encode()

@@ -11,7 +11,7 @@ import pytest
 from translated_sets import translated
 
 from translator.errors import InputError
-from translator.evaluation.comparison import Comparison, PairedTest, compare_systems
+from translator.evaluation.comparison import PairedTest, SystemComparison, compare_systems
 
 TEXT = "او به خانه می‌رود و کتاب خوبی را در باغ بزرگ شهر با دوستان خود می‌خواند"
 WORDS = TEXT.split()
@@ -35,17 +35,14 @@ SECOND = spoilt(REFERENCES, 0.3, 2)
 BASELINE, CLOSE, WORSE = (spoilt(REFERENCES, share, seed) for share, seed in ((0.3, 3), (0.35, 4), (0.7, 5)))
 
 
-def compared(*hypotheses: Sequence[str], references: Sequence[tuple[str, ...]] | None = None) -> Comparison:
+def compared(*hypotheses: Sequence[str], references: Sequence[tuple[str, ...]] | None = None) -> SystemComparison:
     several = references or [(text,) for text in REFERENCES]
     sets = [translated(texts, several, system=f"s{number}") for number, texts in enumerate(hypotheses)]
     return compare_systems(sets, metrics=("bleu", "chrf", "ter"), samples=100, trials=100)
 
 
-def test_of(comparison: Comparison, metric: str, method: str) -> PairedTest:
+def paired_test_of(comparison: SystemComparison, metric: str, method: str) -> PairedTest:
     return next(test for test in comparison.tests if (test.metric, test.method) == (metric, method))
-
-
-test_of.__test__ = False  # type: ignore[attr-defined]  # it is no test
 
 
 def sacrebleus(folder: Path, *flags: str) -> tuple[list[list[list[float]]], list[str]]:
@@ -77,7 +74,7 @@ def test_the_numbers_are_sacrebleus(method: str, tmp_path: Path) -> None:
     theirs, signatures = sacrebleus(tmp_path, *flags)
     found = compared(BASELINE, CLOSE, WORSE, references=list(zip(REFERENCES, SECOND, strict=True)))
     for place, metric in enumerate(("bleu", "chrf", "ter")):
-        test = test_of(found, metric, method)
+        test = paired_test_of(found, metric, method)
         assert test.signature == signatures[place]
         for ours, row in zip(test.systems, theirs, strict=True):
             expected = list(row[place])

@@ -83,6 +83,10 @@ def test_lines_for_a_person() -> None:
     diagnosis = diagnose(translated(["نه نه نه\x1b[2J", "آری."], ["هرگز.", "آری."]), examples=5)
     lines = format_diagnosis(diagnosis)
     assert lines[0] == "Diagnosis of held, system, step-000001, beam-5"
+    for label in ("system (2)", "system step-000001", "system step-000001 beam-5"):
+        heading = format_diagnosis(diagnosis, system=label)[0].replace(",", "")
+        assert heading.startswith(f"Diagnosis of held {label}")
+        assert [heading.split().count(detail) for detail in ("step-000001", "beam-5")] == [1, 1]
     assert next(line for line in lines if line.startswith("repetition ")).split() == ["repetition", "1", "2", "50.0%"]
     assert "  sentence 1: 2 of 4 words said before: نه ×2" in lines
     assert next(line for line in lines if line.startswith("  .")).split() == [".", "100.0%", "50.0%", "66.7%", "1", "2"]

@@ -40,6 +40,15 @@ def test_what_cannot_be_compared_is_left_out(ours: ModelScore, theirs: ModelScor
         assert (found.of, found.count, found.share) == (0, 0, 0.0)
 
 
+def test_a_reference_that_the_search_may_not_write_is_left_out_and_counted() -> None:
+    ours = (ModelScore("الف", -4, -4), ModelScore("ب", -4, -4), ModelScore("پ", -4, -4, finished=False))
+    theirs = tuple(ModelScore("ت", -1, -1, finished=finished) for finished in (True, False, False))
+    scored = translated(["الف", "ب", "پ"], hypothesis_scores=ours, reference_scores=theirs)
+    for found in find_search_errors(scored, 3):
+        assert (found.of, found.sentences) == (1, (1,)), "the third is left out for what the translation is"
+        assert found.figures["left out, the reference being longer than the search may go"] == 1
+
+
 def test_the_same_text_is_no_error() -> None:
     ours, theirs = (ModelScore("الف", -4, -4),), (ModelScore("الف", -1, -1),)
     for found in find_search_errors(translated(["الف"], hypothesis_scores=ours, reference_scores=theirs), 3):

@@ -8,7 +8,7 @@ from evaluation.report.scored_sets import scored_set
 from evaluation.report.test_page import TRICKS
 
 from translator.evaluation.diagnosis import diagnose
-from translator.evaluation.report import write_report
+from translator.evaluation.report import evaluation_page
 from translator.evaluation.report.page import ROWS
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
@@ -29,7 +29,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Browser, st
         scored_set(texts, sources=SOURCES, references=REFERENCES, test_set="many", system=system)
         for system, texts in (("one", HYPOTHESES), ("two", ["در باز است."] * COUNT))
     ]
-    path = write_report(folder / "report.html", "Evaluation", sets, [diagnose(one) for one in sets])
+    path = folder / "report.html"
+    path.write_text(evaluation_page("Evaluation", sets, [diagnose(one) for one in sets]), encoding="utf-8")
     with Browser(folder / "profile") as browser:
         yield browser, path.as_uri()
 

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Sequence
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 
 from translator.evaluation.comparison import compare_systems
 from translator.evaluation.diagnosis import diagnose
-from translator.evaluation.report import LearningCurve, evaluation_page, write_report
+from translator.evaluation.report import LearningCurve, evaluation_page
 from translator.evaluation.report.page import ROWS
 from translator.evaluation.slices import Slice
 
@@ -200,9 +199,3 @@ def test_persian_is_right_to_left() -> None:
     sides = [(attributes.get("lang"), attributes.get("dir")) for attributes in page.all("div") if "lang" in attributes]
     assert set(sides) == {("en", "ltr"), ("fa", "rtl")}
     assert sides.count(("fa", "rtl")) == 2 * sides.count(("en", "ltr"))
-
-
-def test_it_is_written(tmp_path: Path) -> None:
-    path = write_report(tmp_path / "evaluation" / "report.html", "Evaluation", [scored_set()], [None])
-    assert path == tmp_path / "evaluation" / "report.html"
-    assert path.read_text(encoding="utf-8").startswith("<!doctype html>")

@@ -15,6 +15,7 @@ from translator.corpus.sources.lines import Run, read_lines
 from translator.corpus.sources.pairs import Pair, pairs_of_sides, pairs_of_table
 from translator.corpus.sources.sides import SideNames, check_sides
 from translator.errors import CorpusError
+from translator.shipped import present_path
 from translator.storage import storage_errors
 from translator.text_table import excerpt
 
@@ -66,10 +67,10 @@ def read_pairs(source: SourceConfig) -> Generator[Pair, None, None]:
 def _corpora(source: SourceConfig) -> list[tuple[Path, ...]]:
     """Return the corpora of a source: a zip or a TSV alone, or an English file and its Persian one."""
     if source.path is not None:
-        files = [Path(source.path)]
+        files = [present_path(source.path)]
     else:
         assert source.source_path is not None and source.target_path is not None  # held by SourceConfig
-        files = [Path(source.source_path), Path(source.target_path)]
+        files = [present_path(source.source_path), present_path(source.target_path)]
         if files[0] == files[1]:
             raise CorpusError(f"corpus source `{source.name}`: both sides are the same file, {files[0]}")
     for file in files:
@@ -128,7 +129,11 @@ def _open_sides(source: SourceConfig, files: tuple[Path, ...], whole: str, *, dr
     with contextlib.ExitStack() as stack:
         if len(files) == 2:
             labels = str(files[0]), str(files[1])
-            how_to_swap = "swap the names of the two files" if source.path else "swap `source_path` and `target_path`"
+            how_to_swap = (
+                "swap the names of the two files"
+                if source.path
+                else "swap the two files (in a recipe `source_path` and `target_path`)"
+            )
             streams = [stack.enter_context(contextlib.closing(file_blocks(file))) for file in files]
         else:
             archive = stack.enter_context(open_archive(files[0]))
@@ -136,7 +141,7 @@ def _open_sides(source: SourceConfig, files: tuple[Path, ...], whole: str, *, dr
             labels = member_label(files[0], members[0]), member_label(files[0], members[1])
             how_to_swap = (
                 f"set `source_member: {members[1].filename}` and `target_member: {members[0].filename}`"
-                if source.path is not None and Path(source.path) == files[0]
+                if source.path is not None and present_path(source.path) == files[0]
                 else "swap the names of its members"
             )
             streams = [

@@ -11,10 +11,10 @@ from translator.evaluation.comparison.compare import (
 )
 from translator.evaluation.comparison.results import (
     METHODS,
-    Comparison,
     Difference,
     PairedTest,
     SentenceComparison,
+    SystemComparison,
     SystemResult,
 )
 from translator.evaluation.comparison.table import format_comparison
@@ -25,10 +25,10 @@ __all__ = [
     "METRICS",
     "SAMPLES",
     "TRIALS",
-    "Comparison",
     "Difference",
     "PairedTest",
     "SentenceComparison",
+    "SystemComparison",
     "SystemResult",
     "compare_systems",
     "distinct_labels",

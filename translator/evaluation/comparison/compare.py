@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from translator.config import MetricName
 from translator.errors import InputError
 from translator.evaluation.comparison.by_sentence import compare_sentences, sentence_scores
-from translator.evaluation.comparison.results import METHODS, Comparison, PairedTest
+from translator.evaluation.comparison.results import METHODS, PairedTest, SystemComparison
 from translator.evaluation.comparison.significance import paired_test
 from translator.evaluation.scored_set import ScoredSet
 from translator.evaluation.sentence_counts import SentenceCounts, count_sentences
@@ -39,7 +39,7 @@ def compare_systems(
     trials: int = TRIALS,
     examples: int = EXAMPLES,
     description: str | None = None,
-) -> Comparison:
+) -> SystemComparison:
     """Return how each system but the first stands beside the first.
 
     Args:
@@ -77,7 +77,7 @@ def compare_systems(
                 tests.append(paired_test(of_systems, method, draws))
                 bar.update()
     chrf = [sentence_scores(count_sentences(one.hypotheses, one.references, ["chrf"], [RAW_TEXT])[0]) for one in sets]
-    return Comparison(
+    return SystemComparison(
         test_set=sets[0].test_set,
         sentences=len(sets[0].sources),
         systems=labels,

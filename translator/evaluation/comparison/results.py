@@ -89,7 +89,7 @@ class SentenceComparison:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison:
+class SystemComparison:
     """Systems beside a baseline on one test set."""
 
     test_set: str

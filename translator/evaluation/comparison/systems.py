@@ -7,6 +7,7 @@ from translator.errors import InputError
 from translator.evaluation.comparison.saved_sets import newest_sets
 from translator.evaluation.comparison.text_files import read_translated_file, translated_by
 from translator.evaluation.scored_set import ENDING, ScoredSet, read_scored_set
+from translator.foreign_folder import PICKLES
 
 
 def read_systems(
@@ -30,7 +31,7 @@ def read_systems(
     Raises:
         InputError: a place does not exist, text files lack source or references, files differ in length, or there is no
             test set that all have.
-        RunError: a run was not evaluated.
+        RunError: a run was not evaluated, or a folder holds no run.
         StorageError: a file cannot be read.
     """
     if bool(source) != bool(references):
@@ -39,7 +40,7 @@ def read_systems(
     texts: list[int] = []
     for number, place in enumerate(places):
         path = Path(place)
-        if path.is_dir():
+        if path.is_dir() or path.suffix in PICKLES:  # what is named like a pickle is refused as such
             known[number] = newest_sets(path, checkpoint, search)
         elif not path.exists():
             raise InputError(

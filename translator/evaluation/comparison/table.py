@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from translator.evaluation.comparison.results import METHODS, Comparison, Difference, PairedTest
+from translator.evaluation.comparison.results import METHODS, Difference, PairedTest, SystemComparison
 from translator.evaluation.metrics import show_value
 from translator.text_table import excerpt, text_table
 
@@ -13,7 +13,7 @@ LONGEST_LABEL: Final = 40
 NOTHING: Final = "–"
 
 
-def format_comparison(comparison: Comparison) -> list[str]:
+def format_comparison(comparison: SystemComparison) -> list[str]:
     """Return the table of all tests, wins and losses, and the largest differences each way."""
     baseline = excerpt(comparison.systems[0], LONGEST_LABEL)
     lines = [

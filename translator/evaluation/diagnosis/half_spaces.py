@@ -19,7 +19,7 @@ Writings = Mapping[str, Counter[str]]
 
 
 @dataclass(frozen=True)
-class Comparison:
+class SharedWords:
     """The half-spaces of a hypothesis beside those of one reference."""
 
     agreement: Agreement
@@ -58,12 +58,12 @@ def find_half_spaces(scored: ScoredSet, examples: int) -> Finding:
     )
 
 
-def compare(hypothesis: str, reference: str) -> Comparison:
+def compare(hypothesis: str, reference: str) -> SharedWords:
     """Return how the half-spaces of two texts agree; variants of letters and vowel marks make no difference."""
     ours, theirs = one_spelling(hypothesis), one_spelling(reference)
     keys = {word.replace(ZWNJ, "") for text in (ours, theirs) for word in _WORD.findall(text) if ZWNJ in word}
     if not keys:
-        return Comparison(Agreement(0, 0, 0), 0, Counter())
+        return SharedWords(Agreement(0, 0, 0), 0, Counter())
     our_writings, their_writings = writings(ours, keys), writings(theirs, keys)
     shared = 0
     otherwise: Counter[str] = Counter()
@@ -74,7 +74,7 @@ def compare(hypothesis: str, reference: str) -> Comparison:
         differing = common - (our & their).total()
         if differing:
             otherwise.update(list((our - their).elements())[:differing])
-    return Comparison(_agreement(our_writings, their_writings), shared, otherwise)
+    return SharedWords(_agreement(our_writings, their_writings), shared, otherwise)
 
 
 def writings(text: str, keys: set[str]) -> Writings:

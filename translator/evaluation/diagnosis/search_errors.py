@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _LEAST_MARGIN: Final = 1e-4
 """Below it, two scores may differ by rounding: one is of the search, the other of a whole sentence at once."""
+_BEYOND: Final = "left out, the reference being longer than the search may go"
 _UNKNOWN: Final = "\u2047"
 """What an unknown piece is decoded to; nothing else is, for the subword model spells this mark as ??."""
 
@@ -22,11 +23,13 @@ def find_search_errors(scored: ScoredSet, examples: int) -> list[Finding]:
     """Return the sentences whose reference has the better score, plain and normalized; nothing where nobody knows."""
     if scored.hypothesis_scores is None or scored.reference_scores is None:
         return []
-    pairs = [
+    comparable = [
         (number, ours, theirs)
         for number, (ours, theirs) in enumerate(zip(scored.hypothesis_scores, scored.reference_scores, strict=True))
         if _comparable(ours, theirs)
     ]
+    pairs = [pair for pair in comparable if pair[2].finished]
+    beyond = len(comparable) - len(pairs)
     plain = [(number, _margin(ours, theirs, theirs.score - ours.score)) for number, ours, theirs in pairs]
     normalized = [
         (number, _margin(ours, theirs, theirs.normalized_score - ours.normalized_score))
@@ -37,12 +40,14 @@ def find_search_errors(scored: ScoredSet, examples: int) -> list[Finding]:
             "search_errors",
             "The model finds the reference more probable than its own translation, which the search should have found.",
             plain,
+            beyond,
             examples,
         ),
         _finding(
             "search_errors_normalized",
             "The model scores the reference above its own translation, both with the length penalty of the search.",
             normalized,
+            beyond,
             examples,
         ),
     ]
@@ -68,12 +73,20 @@ def _margin(ours: "Translation", theirs: "Translation", margin: float) -> float:
     return 0.0 if ours.text == theirs.text else margin
 
 
-def _finding(name: str, meaning: str, margins: list[tuple[int, float]], examples: int) -> Finding:
-    """Return the finding of these margins, the reference's score less the hypothesis'."""
+def _finding(name: str, meaning: str, margins: list[tuple[int, float]], beyond: int, examples: int) -> Finding:
+    """Return the finding of these margins, the reference's score less the hypothesis'.
+
+    Args:
+        name, meaning, examples: see `finding`.
+        margins: of each sentence that was looked at.
+        beyond: how many were left out since the search may not write what is as long as their reference.
+    """
     flags = [
         Flag(number, margin, f"the reference is better by {margin:.3f}")
         for number, margin in margins
         if margin > _LEAST_MARGIN
     ]
-    mean = {"mean margin": math.fsum(flag.weight for flag in flags) / len(flags)} if flags else {}
-    return finding(name, meaning, of=len(margins), flags=flags, examples=examples, figures=mean)
+    figures: dict[str, float] = {_BEYOND: beyond} if beyond else {}
+    if flags:
+        figures["mean margin"] = math.fsum(flag.weight for flag in flags) / len(flags)
+    return finding(name, meaning, of=len(margins), flags=flags, examples=examples, figures=figures)

@@ -12,22 +12,21 @@ LONGEST_NOTE: Final = 100
 NOTHING: Final = "–"
 
 
-def format_diagnosis(diagnosis: Diagnosis, examples: int = 2) -> list[str]:
+def format_diagnosis(diagnosis: Diagnosis, examples: int = 2, system: str = "") -> list[str]:
     """Return the table of all findings, then for each that was found its meaning, numbers and some examples.
 
     Args:
         diagnosis: of one test set.
         examples: how many of each finding to show.
+        system: what to call the system, where its own name is not enough; it may have checkpoint and search in it.
     """
     rows = [
         (finding.name, f"{finding.count:,}", f"{finding.of:,}", f"{finding.share:.1%}")
         for finding in diagnosis.findings
     ]
-    title = ", ".join(
-        excerpt(part, LONGEST_NOTE)
-        for part in (diagnosis.test_set, diagnosis.system, diagnosis.checkpoint, diagnosis.search)
-        if part
-    )
+    details = [one for one in (diagnosis.checkpoint, diagnosis.search) if one and one not in system.split()]
+    parts = (diagnosis.test_set, system or diagnosis.system, *details)
+    title = ", ".join(excerpt(part, LONGEST_NOTE) for part in parts if part)
     lines = [f"Diagnosis of {title}", *text_table(("finding", "sentences", "of", "share"), rows).split("\n")]
     for finding in diagnosis.findings:
         if finding.count:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from translator.evaluation.comparison import METHODS, Comparison, SentenceComparison
+from translator.evaluation.comparison import METHODS, SentenceComparison, SystemComparison
 from translator.evaluation.comparison.results import Method, PairedTest, SystemResult
 from translator.evaluation.metrics import show_value
 from translator.evaluation.report.scores import metric_name
@@ -54,7 +54,7 @@ class ComparisonPart:
 
 
 def comparison_parts(
-    comparisons: Sequence[Comparison], sets: Sequence[ScoredSet], labels: Sequence[str]
+    comparisons: Sequence[SystemComparison], sets: Sequence[ScoredSet], labels: Sequence[str]
 ) -> list[ComparisonPart]:
     """Return what the page shows of each comparison.
 
@@ -66,7 +66,7 @@ def comparison_parts(
     return [_part(one, sets, labels) for one in comparisons]
 
 
-def _part(one: Comparison, sets: Sequence[ScoredSet], labels: Sequence[str]) -> ComparisonPart:
+def _part(one: SystemComparison, sets: Sequence[ScoredSet], labels: Sequence[str]) -> ComparisonPart:
     numbers: list[int | None] = [number for number, other in enumerate(sets, 1) if other.test_set == one.test_set]
     names = {system: labels[number - 1] for system, number in zip(one.systems, numbers, strict=False) if number}
     if len(numbers) != len(one.systems):

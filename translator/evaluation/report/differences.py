@@ -13,7 +13,7 @@ MOST_BITS: Final = 1 << 26
 """Of the table that two texts are compared in; longer ones are compared by the words at both ends alone."""
 
 
-class Comparison(NamedTuple):
+class WordDifferences(NamedTuple):
     """Two texts, each in pieces."""
 
     reference: Pieces
@@ -29,14 +29,14 @@ class Comparison(NamedTuple):
         return self.same_words / self.words if self.words else 1.0
 
 
-def compare_words(reference: str, hypothesis: str) -> Comparison:
+def compare_words(reference: str, hypothesis: str) -> WordDifferences:
     """Return both texts in pieces; what is outside their longest common subsequence of words differs.
 
     Spaces belong to the piece around them, or to the word before them. Nothing of a text is lost or changed.
     """
     left, right = list(_WORD.finditer(reference)), list(_WORD.finditer(hypothesis))
     in_left, in_right = common_subsequence([word[0] for word in left], [word[0] for word in right])
-    return Comparison(
+    return WordDifferences(
         _pieces(reference, left, in_left),
         _pieces(hypothesis, right, in_right),
         same_words=len(in_left),

@@ -1,11 +1,10 @@
-"""The page: what each of its sections holds, and writing it."""
+"""The page: what each of its sections holds."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Final
 
 import translator
-from translator.evaluation.comparison import Comparison, distinct_labels
+from translator.evaluation.comparison import SystemComparison, distinct_labels
 from translator.evaluation.diagnosis import Diagnosis
 from translator.evaluation.report.comparisons import comparison_parts
 from translator.evaluation.report.findings import finding_rows, not_looked_for
@@ -18,7 +17,6 @@ from translator.evaluation.report.systems import systems
 from translator.evaluation.scored_set import ScoredSet
 from translator.evaluation.slices import Slice
 from translator.pages import page_data, page_script, render_page
-from translator.storage import write_text
 
 ROWS: Final = 50
 """Sentences that the page shows at once, and all that it shows without JavaScript."""
@@ -35,37 +33,11 @@ _SECTIONS: Final[Mapping[str, str]] = {
 }
 
 
-def write_report(
-    path: Path,
-    title: str,
-    sets: Sequence[ScoredSet],
-    diagnoses: Sequence[Diagnosis | None] = (),
-    comparisons: Sequence[Comparison] = (),
-    learning_curve: Sequence[LearningCurve] = (),
-    *,
-    slices: Sequence[Sequence[Slice]] = (),
-    missing: Sequence[str] = (),
-    settings: Mapping[str, Mapping[str, str]] | None = None,
-) -> Path:
-    """Write `evaluation_page` to `path`, and return it.
-
-    Raises:
-        StorageError: the file cannot be written.
-    """
-    write_text(
-        path,
-        evaluation_page(
-            title, sets, diagnoses, comparisons, learning_curve, slices=slices, missing=missing, settings=settings
-        ),
-    )
-    return path
-
-
 def evaluation_page(
     title: str,
     sets: Sequence[ScoredSet],
     diagnoses: Sequence[Diagnosis | None] = (),
-    comparisons: Sequence[Comparison] = (),
+    comparisons: Sequence[SystemComparison] = (),
     learning_curve: Sequence[LearningCurve] = (),
     *,
     slices: Sequence[Sequence[Slice]] = (),

@@ -7,7 +7,7 @@ from translator.evaluation.scored_set import ScoredSet
 
 
 @dataclass(frozen=True)
-class System:
+class SystemRow:
     """A run as it translated."""
 
     label: str
@@ -19,11 +19,11 @@ class System:
     """What it translated."""
 
 
-def systems(sets: Sequence[ScoredSet], labels: Sequence[str]) -> list[System]:
+def systems(sets: Sequence[ScoredSet], labels: Sequence[str]) -> list[SystemRow]:
     """Return the systems of the sets, each once; `labels` are those of `distinct_labels`."""
-    found: dict[str, System] = {}
+    found: dict[str, SystemRow] = {}
     for one, label in zip(sets, labels, strict=True):
         known = found.get(label)
         test_sets = [*(known.test_sets if known else ()), one.test_set]
-        found[label] = System(label, one.system, one.checkpoint, one.search, test_sets)
+        found[label] = SystemRow(label, one.system, one.checkpoint, one.search, test_sets)
     return list(found.values())
