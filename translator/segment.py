@@ -30,6 +30,9 @@ def split_text(text: str, lengths: Lengths, room: int) -> list[str]:
 
     Returns:
         The pieces; a single word that does not fit is still too long, and the caller's to cut.
+
+    >>> split_text("It rains. When it stops, we go home.", lambda texts: [len(text.split()) for text in texts], room=4)
+    ['It rains.', 'When it stops,', 'we go home.']
     """
     text = text.strip()
     if not text:

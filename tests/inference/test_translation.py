@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from translator.inference import Alignment, Translation
-from translator.inference.translation import EMPTY, join_pieces
+from translator.inference.translation import join_pieces
 from translator.search import Hypothesis
 
 
@@ -23,8 +23,7 @@ def test_of_a_hypothesis() -> None:
     assert Translation.of("x", stopped) == Translation("x", -3.0, -1.5, 2, 1, False)
 
 
-def test_of_no_piece_and_of_one() -> None:
-    assert join_pieces([], 3, ranked=True) == [EMPTY]
+def test_of_one_piece() -> None:
     assert join_pieces([[one("a", -1), one("b", -2)]], 1, ranked=True) == [one("a", -1)]
 
 

@@ -98,6 +98,16 @@ def test_words_are_aligned_across_pieces() -> None:
     assert translator.translations(["a"])[0][0].alignment is None, "only where it was asked for"
 
 
+def test_an_empty_text_has_every_key_that_the_others_have(tiny: Any) -> None:
+    translator = Translator.load(untrained_run(tiny()).path)
+    (word,), (nothing,) = translator.translations(["abc", " "], attention=True)
+    assert set(nothing.to_json()) == set(word.to_json())
+    assert nothing.alignment.pairs == () and nothing.attention == () and nothing.text == ""
+    assert (
+        translator.translations([" "])[0][0].to_json().keys() == translator.translations(["abc"])[0][0].to_json().keys()
+    )
+
+
 def test_a_text_is_aligned_with_a_translation_from_elsewhere() -> None:
     translator, _ = echo(max_length=6)
     found = translator.align("a b c", "x y")

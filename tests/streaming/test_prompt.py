@@ -45,6 +45,11 @@ class Person:
                 self.output += os.read(self._elsewhere, 1024)
         os.write(self._master, keys)
 
+    def see(self, text: bytes) -> None:
+        """Wait until `text` is on the screen."""
+        while text not in self.screen:
+            self.screen += os.read(self._master, 1024)
+
     def leave(self) -> int:
         """Return the exit code of the program, which has to end, after reading its output."""
         while more := os.read(self._elsewhere, 1024):
@@ -67,13 +72,16 @@ def test_the_prompt_stays_out_of_the_output_and_has_a_history(tmp_path: Path) ->
     assert b"Type English" in person.screen
 
 
-def test_a_stop_signal_at_the_prompt(tmp_path: Path) -> None:
+def test_a_stop_signal_at_the_prompt_is_told_on_a_line_of_its_own(tmp_path: Path) -> None:
     person = Person(tmp_path)
     person.type_at_prompt(b"abc\r")
-    person.type_at_prompt(b"")
+    person.type_at_prompt(b"half a li")
+    person.see(b"half a li")
     person.process.send_signal(signal.SIGTERM)
+    person.see(b"stopped")
     assert person.leave() == 143
     assert person.output == b"ABC\n"
+    assert b"half a li\r\nstopped" in person.screen
 
 
 def test_the_history_is_there_the_next_time(tmp_path: Path) -> None:

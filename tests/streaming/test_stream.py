@@ -90,12 +90,43 @@ def test_a_line_comes_out_before_the_next_one_goes_in() -> None:
     assert seen == ["", "FIRST\n", "FIRST\nUNFINMORE\n"]
 
 
-def test_lines_that_wait_go_together_but_not_too_many() -> None:
+def test_lines_that_wait_go_together_few_at_first_and_never_too_many() -> None:
     source, translator = pipe_with(b"a\n" * 3000), loud()
     translate_stream(WORK, translator, source, io.StringIO())
     os.close(source)
-    assert [len(group) for group in translator.groups] == [1024, 1024, 952]
-    assert translator.first_lines == [1, 1025, 2049]
+    assert [len(group) for group in translator.groups] == [64, 128, 256, 512, 1024, 1016]
+    assert translator.first_lines == [1, 65, 193, 449, 961, 1985]
+
+
+def test_what_a_pipe_gives_is_never_held_in_memory() -> None:
+    reading, writing = os.pipe()
+    line = b"x" * 99 + b"\n"
+    block = line * 1000
+    written = done = 0
+    ahead: list[int] = []
+
+    def write() -> None:
+        nonlocal written
+        while written < 60 * len(block):
+            written += len(block)
+            os.write(writing, block)
+        os.close(writing)
+
+    def measure() -> None:
+        nonlocal done
+        done += len(translator.groups.pop()) * len(line)
+        ahead.append(written - done)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    translator = loud(measure)
+    with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
+        translate_stream(WORK, translator, reading, nowhere)
+    writer.join()
+    os.close(reading)
+    assert done == written
+    # One read is at work; what is written beyond it waits in the pipe, which holds no more than a read, or outside it.
+    assert max(ahead) <= 2 * lines_module.BYTES_AT_ONCE + len(block) + len(line)
 
 
 def test_no_more_is_read_than_is_needed(tmp_path: Path) -> None:

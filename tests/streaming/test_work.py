@@ -7,15 +7,18 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 from loud_translator import ENVIRONMENT, loud
 
 from translator.errors import StorageError
 from translator.streaming import OutputForm, Work, choose_processes, translate_file
-from translator.streaming.lines import LINES_OF_A_CHUNK
+from translator.streaming.lines import LINES_OF_A_CHUNK, Chunk, chunks
+from translator.streaming.partial import PartialOutput
 from translator.streaming.work import BYTES_WORTH_PROCESSES
 
 
@@ -32,6 +35,34 @@ def test_two_processes_write_what_one_writes(tmp_path: Path, caplog: pytest.LogC
     assert [record.getMessage() for record in caplog.records] == ["line 701 is long"], "told once, with its number"
     translate_file(Work(loud, OutputForm("tsv")), source, tmp_path / "one", processes=1)
     assert (tmp_path / "two").read_bytes() == (tmp_path / "one").read_bytes()
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_few_chunks_are_held_at_once_up_to_the_end(
+    processes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held: list[Chunk] = []
+    most = [0]
+    add = PartialOutput.add
+
+    def read(file: BinaryIO, first_line: int) -> Iterator[Chunk]:
+        for chunk in chunks(file, first_line):
+            held.append(chunk)
+            most.append(len(held))
+            yield chunk
+
+    def write(self: PartialOutput, output: Sequence[str], lines: int, input_bytes: int) -> None:
+        add(self, output, lines, input_bytes)
+        assert list(output) == [text.upper() for text in held.pop(0).texts]
+
+    monkeypatch.setattr("translator.streaming.lines.LINES_OF_A_CHUNK", 4)
+    monkeypatch.setattr("translator.streaming.file.chunks", read)
+    monkeypatch.setattr(PartialOutput, "add", write)
+    (tmp_path / "in").write_text("".join(f"line {number}\n" for number in range(200)), encoding="utf-8")
+    translate_file(Work(loud, OutputForm()), tmp_path / "in", tmp_path / "out", processes=processes)
+    assert len(most) == 51
+    assert held == []
+    assert max(most) <= 1 + 2 * processes
 
 
 def test_a_killed_process_is_one_message_and_the_work_goes_on_later(tmp_path: Path) -> None:

@@ -70,12 +70,10 @@ def join_pieces(pieces: Sequence[Sequence[Translation]], count: int, *, ranked: 
     of the best of each piece. Draws are joined in turn: the first of each piece, the second of each, and so on.
 
     Args:
-        pieces: for each piece of the text its translations; none for an empty text.
+        pieces: for each piece of the text its translations; at least one.
         count: how many are wanted.
         ranked: whether a piece's translations are its best, not draws.
     """
-    if not pieces:
-        return [EMPTY]
     if len(pieces) == 1:
         return list(pieces[0][:count])
     if ranked:

@@ -18,7 +18,7 @@ from translator.inference.pieces import Piece, SourceCutter, one_line
 from translator.inference.searcher import Searcher
 from translator.inference.targets import TargetReader
 from translator.inference.torch_searcher import TorchSearcher
-from translator.inference.translation import Translation, join_pieces
+from translator.inference.translation import EMPTY, Translation, join_pieces
 from translator.progress import progress_bar
 from translator.search import Hypothesis, check_count
 from translator.subword import SubwordPair
@@ -194,7 +194,8 @@ class Translator:
         for piece, translations in zip(pieces, found, strict=True):
             parts[piece.line].append(translations)
         ranked = self.search.method != "sampling"
-        return [join_pieces(of_text, count, ranked=ranked) for of_text in parts]
+        empty = replace(EMPTY, alignment=Alignment((), (), ()), attention=()) if attention else EMPTY
+        return [join_pieces(of_text, count, ranked=ranked) if of_text else [empty] for of_text in parts]
 
     def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[Translation]:
         """Return what the model gives each target as the translation of its source (teacher forcing).

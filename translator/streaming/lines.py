@@ -17,9 +17,11 @@ from translator.storage import storage_errors
 
 LINES_AT_ONCE: Final = 1024
 """Lines translated together at most."""
+LINES_AT_FIRST: Final = 64
+"""Lines translated together at first, then twice as many each time: whoever waits for a beginning has it soon."""
 BYTES_AT_ONCE = 65_536
 """Bytes read from a pipe at once at most."""
-LONGEST_LINE = 16 << 20
+LONGEST_LINE = 4 << 20
 """Bytes of a line at most, without its "\\n": what is longer is no text, and to hold it would fill the memory."""
 LINES_OF_A_CHUNK: Final = 512
 BYTES_OF_A_CHUNK: Final = 1 << 20
@@ -62,6 +64,7 @@ def lines_as_they_come(source: int) -> Iterator[list[bytes]]:
     mark = codecs.BOM_UTF8
     unfinished: list[bytes] = []  # parts of a line that has no end yet; joined once, or long lines would take for ever
     size, number = 0, 1
+    together = LINES_AT_FIRST
     while chunk := _read(source):
         *lines, rest = chunk.split(b"\n")
         if lines:
@@ -74,8 +77,10 @@ def lines_as_they_come(source: int) -> Iterator[list[bytes]]:
             unfinished.clear()
         unfinished.append(rest)
         size += len(rest)
-        for start in range(0, len(lines), LINES_AT_ONCE):
-            yield lines[start : start + LINES_AT_ONCE]
+        while lines:
+            yield lines[:together]
+            lines = lines[together:]
+            together = min(2 * together, LINES_AT_ONCE)
         if size > LONGEST_LINE:
             raise _too_long(number)
     if last := b"".join(unfinished).removeprefix(mark):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
+from translator.errors import Interrupted
 from translator.streaming.display import shown
 from translator.streaming.output import write_lines
 from translator.streaming.work import Work
@@ -38,6 +39,9 @@ def translate_interactively(
             except EOFError:
                 sys.stderr.write("\n")
                 return
+            except Interrupted:
+                sys.stderr.write("\n")  # what is said of it does not go on the line that was typed
+                raise
             if not text.strip():
                 continue
             number += 1
