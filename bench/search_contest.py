@@ -1,6 +1,6 @@
 """The process of one contestant of the search figures: it obeys one line of JSON after the other.
 
-`python -m bench.search_contest ENGINE FOLDER WORKERS THREADS PART PARTS`: of the batches it takes every PARTS-th.
+`python -m bench.search_contest ENGINE FOLDER WORKERS THREADS PART PARTS`: of PARTS shares of the batches it takes one.
 """
 
 import json
@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any, TextIO
 
-from bench.search_engines import Ctranslate2Engine, Engine, MarianEngine, OurEngine, batches_of
+from bench.search_engines import Ctranslate2Engine, Engine, MarianEngine, OurEngine, batches_of, share_of
 from translator.device import keep_freed_memory, use_threads
 
 
@@ -32,7 +32,7 @@ def obey(commands: TextIO, answers: TextIO, engine: Engine, rows: list[list[int]
     for line in commands:
         command: dict[str, Any] = json.loads(line)
         chosen = rows[:: command["every"]]
-        batches = batches_of(chosen, command["size"], command["forced"])[part::parts]
+        batches = share_of(batches_of(chosen, command["size"], command["forced"]), part, parts)
         tokens = engine.find(batches, command["beam"])
         answers.write(json.dumps({"sentences": sum(len(batch.rows) for batch in batches), "tokens": tokens}) + "\n")
         answers.flush()

@@ -26,6 +26,9 @@ from translator.special_tokens import EOS, PAD
 MAX_LENGTH_RATIO: Final = 2.0
 """Longest output where lengths are natural, as a multiple of the longest source of a batch, ten tokens added."""
 
+_ROWS_OF_A_STEP: Final = 16
+"""Rows that take as long as what a step costs besides."""
+
 Rows = Sequence[list[int]]
 
 
@@ -184,3 +187,19 @@ def batches_of(rows: Rows, size: int, forced: bool) -> list[Batch]:
         for length, group in groups.items()
         for start in range(0, len(group), size)
     ]
+
+
+def share_of(batches: Sequence[Batch], part: int, parts: int) -> list[Batch]:
+    """Return what process `part` of `parts` translates: the costliest batch goes to whoever has least, and so on."""
+    shares: list[list[Batch]] = [[] for _ in range(parts)]
+    loads = [0] * parts
+    for batch in sorted(batches, key=_cost, reverse=True):
+        idle = loads.index(min(loads))
+        shares[idle].append(batch)
+        loads[idle] += _cost(batch)
+    return shares[part]
+
+
+def _cost(batch: Batch) -> int:
+    """Return about how long a batch takes, in rows and steps: a step with few rows is no quicker than one with some."""
+    return batch.longest * (len(batch.rows) + _ROWS_OF_A_STEP)

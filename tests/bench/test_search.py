@@ -1,6 +1,7 @@
 """The search figures: every contestant gets the same sentences, and every output the length that was asked for."""
 
 import io
+import itertools
 import json
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from conftest import Recipe
 from bench.options import Options
 from bench.search import Task, _write, bench_search
 from bench.search_contest import obey
-from bench.search_engines import Batch, Ctranslate2Engine, MarianEngine, OurEngine, batches_of
+from bench.search_engines import Batch, Ctranslate2Engine, MarianEngine, OurEngine, batches_of, share_of
 from translator.errors import ConfigError
 
 POST_NORM = ["model.norm=post", "model.tied_embeddings=target"]
@@ -40,6 +41,15 @@ def test_batches_hold_every_row_once_and_lengths_fit_their_sources() -> None:
                 assert all(batch.length - 8 < len(row) + 1 <= batch.length for row in batch.rows)
             else:
                 assert batch.length is None and batch.longest == 2 * (max(map(len, batch.rows)) + 1) + 10
+
+
+@pytest.mark.parametrize("parts", [1, 2, 3])
+def test_shares_hold_every_batch_once_and_weigh_alike(parts: int) -> None:
+    batches = batches_of([[5] * length for length in (1, 3, 3, 8, 9, 17, 20, 30, 31, 2, 2, 60)], 2, True)
+    shares = [share_of(batches, part, parts) for part in range(parts)]
+    assert sorted(map(id, itertools.chain(*shares))) == sorted(map(id, batches))
+    loads = [sum(batch.longest * (len(batch.rows) + 16) for batch in share) for share in shares]
+    assert max(loads) - min(loads) <= max(batch.longest * (len(batch.rows) + 16) for batch in batches)
 
 
 @pytest.mark.parametrize("beam", [1, 3])
