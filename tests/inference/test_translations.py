@@ -102,7 +102,12 @@ def test_an_empty_text_has_every_key_that_the_others_have(tiny: Any) -> None:
     translator = Translator.load(untrained_run(tiny()).path)
     (word,), (nothing,) = translator.translations(["abc", " "], attention=True)
     assert set(nothing.to_json()) == set(word.to_json())
-    assert nothing.alignment.pairs == () and nothing.attention == () and nothing.text == ""
+    assert (
+        nothing.alignment is not None
+        and nothing.alignment.pairs == ()
+        and nothing.attention == ()
+        and nothing.text == ""
+    )
     assert (
         translator.translations([" "])[0][0].to_json().keys() == translator.translations(["abc"])[0][0].to_json().keys()
     )
