@@ -22,7 +22,7 @@ def problems(text: str, *overrides: str) -> str:
 
 def test_every_shipped_recipe_is_valid() -> None:
     recipes = sorted(CONFIGS.rglob("*.yaml"))
-    assert len(recipes) == 6
+    assert len(recipes) >= 6
     for recipe in recipes:
         assert load_config(recipe).run.directory.startswith("runs/")
 

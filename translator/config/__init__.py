@@ -3,6 +3,7 @@
 from translator.config.cleaning_sections import FilterConfig, NormalizationConfig
 from translator.config.evaluation_section import EvaluationConfig, MetricName
 from translator.config.loader import load_config, parse_config, resolved_yaml
+from translator.config.schema import config_schema, schema_text
 from translator.config.search_section import SearchConfig
 from translator.config.sections import (
     Config,
@@ -33,7 +34,9 @@ __all__ = [
     "SplitConfig",
     "SubwordConfig",
     "TrainingConfig",
+    "config_schema",
     "load_config",
     "parse_config",
     "resolved_yaml",
+    "schema_text",
 ]

@@ -1,5 +1,6 @@
 """From a YAML file and `--set` overrides to a validated `Config`, with all mistakes reported together."""
 
+import contextlib
 import re
 import sys
 from collections.abc import Collection, Iterator, Sequence
@@ -15,27 +16,39 @@ from translator.config.messages import describe
 from translator.config.section import Section, section_in
 from translator.config.sections import Config
 from translator.errors import ConfigError
+from translator.shipped import shipped_recipe, shipped_recipes
 
 
 def load_config(path: Path | str, overrides: Sequence[str] = ()) -> Config:
     """Read the recipe at `path`, apply `key.path=value` overrides in order, and validate the result.
 
+    A path at which there is no file may be the name of a recipe that comes with the product: `sample`.
+
     Raises:
         ConfigError: the file cannot be read, or anything in it is wrong; the message lists every mistake with its line,
             its key path and, for an unknown key, the nearest known one.
     """
-    path = Path(path)
+    path = _recipe_file(Path(path))
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
         known = sorted(str(file) for file in path.parent.glob("*.yaml")) if path.parent.is_dir() else []
         hint = f"; there is: {', '.join(known)}" if known else ""
-        raise ConfigError(f"no configuration file at {path}{hint}") from None
+        names = ", ".join(recipe.name for recipe in shipped_recipes())
+        raise ConfigError(f"no configuration file at {path}{hint}; recipes by name: {names}") from None
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8") from error
     except OSError as error:
         raise ConfigError(f"cannot read the configuration {path}: {error.strerror}") from error
     return parse_config(text, str(path), overrides)
+
+
+def _recipe_file(path: Path) -> Path:
+    """Return `path` if there is a file, else the recipe of this name, if there is one."""
+    with contextlib.suppress(OSError):  # whoever reads it says what is wrong
+        if not path.is_file():
+            return shipped_recipe(path.as_posix()) or path
+    return path
 
 
 def parse_config(text: str, name: str, overrides: Sequence[str] = ()) -> Config:

@@ -18,6 +18,7 @@ from translator.corpus.normalize import Normalizer, fold
 from translator.corpus.sources import Pair, read_pairs
 from translator.errors import InputError
 from translator.progress import progress_bar
+from translator.shipped import present_path
 from translator.storage import storage_errors
 from translator.text_table import excerpt, text_table
 
@@ -96,7 +97,7 @@ def corpus_argument(text: str) -> SourceConfig:
 
 def _exists(path: str) -> bool:
     with contextlib.suppress(OSError, ValueError):  # too long for the file system, or with a NUL
-        return path != "" and Path(path).exists()
+        return path != "" and present_path(path).exists()
     return False
 
 

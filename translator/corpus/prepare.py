@@ -26,6 +26,7 @@ from translator.corpus.sources import source_files
 from translator.corpus.split import Split
 from translator.errors import CorpusError
 from translator.prepared import damaged, fingerprint_of, prepared_folder
+from translator.shipped import present_path
 from translator.stages import stage
 from translator.storage import new_folder, storage_errors, write_json
 from translator.workers import processes_for, refuse_in_starting_process
@@ -121,7 +122,7 @@ def corpus_fingerprint(config: CorpusConfig, test_sets: Sequence[SourceConfig] =
                 files.append(hashlib.file_digest(stream, "sha256").hexdigest())
         where = {"path", "source_path", "target_path", "obtain", "weight"}
         # The same bytes are another corpus as two sides than as two tables of a folder.
-        layout = "sides" if source.path is None else "folder" if Path(source.path).is_dir() else "file"
+        layout = "sides" if source.path is None else "folder" if present_path(source.path).is_dir() else "file"
         return {**source.model_dump(mode="json", exclude=where), "files": files, "layout": layout}
 
     settings = {

@@ -1,0 +1,57 @@
+"""Look into the wheel and the source distribution of a folder: `python scripts/check_distributions.py dist`."""
+
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+IN_THE_WHEEL = {
+    "translator": "translator",
+    "configs": "translator/shipped/configs",
+    "data/sample": "translator/shipped/data/sample",
+}
+"""Folders of the checkout, and where they lie in a wheel."""
+IN_THE_SOURCE = ("translator", "configs", "data/sample", "tests", "bench", "scripts", "docs", ".github")
+AT_THE_TOP = ("Makefile", "constraints.txt", "pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE")
+
+
+def files_of(folder: str) -> set[str]:
+    """Return the files of a folder of the checkout, as paths inside it."""
+    place = ROOT / folder
+    paths = (path for path in place.rglob("*") if path.is_file())
+    return {path.relative_to(place).as_posix() for path in paths if not {"__pycache__", "results"} & set(path.parts)}
+
+
+def check_wheel(names: set[str]) -> list[str]:
+    """Return what is missing in a wheel and what is too much, of the paths in it."""
+    wanted = {f"{place}/{file}" for folder, place in IN_THE_WHEEL.items() for file in files_of(folder)}
+    there = {name for name in names if ".dist-info/" not in name}
+    return [f"missing: {name}" for name in sorted(wanted - there)] + [
+        f"extra: {name}" for name in sorted(there - wanted)
+    ]
+
+
+def check_source(names: set[str]) -> list[str]:
+    """Return what is missing in a source distribution, of the paths in it without the first folder."""
+    wanted = {f"{folder}/{file}" for folder in IN_THE_SOURCE for file in files_of(folder)} | set(AT_THE_TOP)
+    return [f"missing: {name}" for name in sorted(wanted - names)]
+
+
+def main(folder: Path) -> int:
+    """Check the only wheel and the only source distribution in `folder`; return 1 if anything is wrong with them."""
+    (wheel,), (source,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
+    with zipfile.ZipFile(wheel) as archive, tarfile.open(source) as tar:
+        in_wheel = {name for name in archive.namelist() if not name.endswith("/")}
+        in_source = {member.name.partition("/")[2] for member in tar.getmembers() if member.isfile()}
+    found = [f"{wheel.name}: {line}" for line in check_wheel(in_wheel)]
+    found += [f"{source.name}: {line}" for line in check_source(in_source)]
+    print(
+        "\n".join(found)
+        or f"{wheel.name} and {source.name} hold what they should: {len(in_wheel)}, {len(in_source)} files"
+    )
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

@@ -1,0 +1,79 @@
+"""What is written twice about the project is written alike, and what its papers name is there."""
+
+import importlib.util
+import re
+import tomllib
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import yaml
+
+from translator import __version__
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "check.yml").read_text(encoding="utf-8"))
+PAPERS = ["CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"]
+
+
+@pytest.fixture(scope="module")
+def check() -> ModuleType:
+    """The script that looks into the distributions."""
+    described = importlib.util.spec_from_file_location("check", ROOT / "scripts" / "check_distributions.py")
+    assert described is not None and described.loader is not None
+    script = importlib.util.module_from_spec(described)
+    described.loader.exec_module(script)
+    return script
+
+
+def test_there_is_one_version() -> None:
+    assert PROJECT["version"] == __version__
+    assert f"## [{__version__}] - " in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["version"] == __version__
+
+
+def test_the_workflow_does_what_ci_does_on_every_python_that_is_promised() -> None:
+    assert {"run": "bash .ci/run"} in WORKFLOW["jobs"]["check"]["steps"]
+    promised = [entry.rpartition(" ")[2] for entry in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", entry)]
+    assert WORKFLOW["jobs"]["check"]["strategy"]["matrix"]["python"] == promised
+    assert PROJECT["requires-python"] == f">={promised[0]}"
+
+
+def test_every_requirement_has_its_pin() -> None:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()[1:]
+    pinned = {plain(line.partition("==")[0]) for line in lines}
+    extras = [
+        entry for name, entries in PROJECT["optional-dependencies"].items() for entry in entries if name != "docs"
+    ]
+    names = {plain(re.split(r"[<>=\[;]", entry)[0]) for entry in [*PROJECT["dependencies"], *extras]}
+    assert names - pinned - {"translator"} == set()
+
+
+def plain(name: str) -> str:
+    """Return the name of a package as an index has it."""
+    return re.sub(r"[-_.]+", "-", name.strip()).lower()
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_what_a_paper_names_is_there(paper: str) -> None:
+    text = (ROOT / paper).read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
+    assert set(re.findall(r"(?:    |`)make ([a-z-]+)", text)) <= targets
+    for path in re.findall(r"`((?:translator|tests|docs|scripts)/[^` ]+)`", text):
+        assert (ROOT / path).exists(), path
+
+
+def test_a_wheel_of_what_is_here_is_right_and_another_is_not(check: ModuleType) -> None:
+    whole = {f"{place}/{file}" for folder, place in check.IN_THE_WHEEL.items() for file in check.files_of(folder)}
+    assert "translator/shipped/configs/sample.yaml" in whole
+    assert check.check_wheel(whole | {"translator-0.1.0.dist-info/METADATA"}) == []
+    without = whole - {"translator/shipped/data/sample/train.tsv"}
+    assert check.check_wheel(without) == ["missing: translator/shipped/data/sample/train.tsv"]
+    assert check.check_wheel(whole | {"tests/test_cli.py"}) == ["extra: tests/test_cli.py"]
+
+
+def test_a_source_distribution_has_all_that_a_checkout_has(check: ModuleType) -> None:
+    whole = {f"{folder}/{file}" for folder in check.IN_THE_SOURCE for file in check.files_of(folder)}
+    assert check.check_source(whole | set(check.AT_THE_TOP)) == []
+    assert "missing: Makefile" in check.check_source(whole)
