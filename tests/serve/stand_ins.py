@@ -1,0 +1,86 @@
+"""A translator that works when it is told to, and a server at a real port."""
+
+import contextlib
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from translator.config import SearchConfig
+from translator.errors import InputError, Interrupted
+from translator.inference import Translation
+from translator.serve.app import make_app
+from translator.serve.limits import Limits
+from translator.serve.server import listening_socket, serve, url
+from translator.signals import StopRequest
+
+
+class Held:
+    """Writes capital letters, but waits inside each call until `gate` is open; it keeps what it was asked for.
+
+    A text with `bad` in it is refused, and one with `bug` breaks it.
+    """
+
+    label = "held"
+    checkpoint_name = "step-000005"
+
+    def __init__(self, **search: Any) -> None:
+        self.gate = threading.Event()
+        self.inside = threading.Semaphore(0)
+        """Released at each call, before it waits."""
+        self.groups: list[list[str]] = []
+        self.dropped: list[list[str]] = []
+        self.search = SearchConfig(**{"method": "beam", "batch_size": 4, **search})
+        self.searcher = type("Engine", (), {"name": "held"})()
+
+    def translations(
+        self,
+        texts: Sequence[str],
+        *,
+        count: int = 1,
+        attention: bool = False,
+        between_batches: Callable[[], None] = lambda: None,
+    ) -> list[list[Translation]]:
+        self.groups.append(list(texts))
+        self.inside.release()
+        self.gate.wait()
+        try:
+            between_batches()
+        except Exception:
+            self.dropped.append(list(texts))
+            raise
+        for text in texts:
+            if "bad" in text:
+                raise InputError(f"{text} is refused")
+            if "bug" in text:
+                raise ZeroDivisionError(text)
+        return [[Translation(text.upper(), -1.0, -0.5, 2, 1, True)] * count for text in texts]
+
+
+def held(*, opened: bool = False, **search: Any) -> Any:
+    """Return a new one, typed as anything."""
+    made = Held(**search)
+    if opened:
+        made.gate.set()
+    return made
+
+
+@contextlib.contextmanager
+def served(
+    translator: Any, limits: Limits | None = None, hosts: Iterable[str] = ()
+) -> Iterator[tuple[str, StopRequest]]:
+    """Yield the address of a server in a thread, and what stops it."""
+    stop, ready = StopRequest(), threading.Event()
+    limits = limits or Limits()
+    with listening_socket("127.0.0.1", 0) as bound, ThreadPoolExecutor(1) as thread:
+        address = url(bound)
+        ended = thread.submit(serve, make_app(translator, limits, hosts), bound, stop, limits.seconds, ready.set)
+        ended.add_done_callback(lambda _: ready.set())
+        try:
+            ready.wait()
+            yield address, stop
+        finally:
+            if not stop.requested:
+                stop.receive(signal.SIGTERM)
+    assert isinstance(ended.exception(), Interrupted), ended.exception()

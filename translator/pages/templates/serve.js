@@ -1,0 +1,254 @@
+// The page of the server: sends what is typed, shows what comes back, and where the model looked.
+// Texts only ever become text nodes.
+"use strict";
+(() => {
+  const byId = (identity) => document.getElementById(identity);
+  const form = byId("form");
+  const english = byId("english");
+  const results = byId("results");
+  const limit = { characters: Number(form.dataset.characters), lines: Number(form.dataset.lines) };
+  const grouped = new Intl.NumberFormat("en");
+  const percent = new Intl.NumberFormat("en", { style: "percent", maximumFractionDigits: 0 });
+  const SHARES_NAMED = 4;
+  const LEAST_SHARE = 0.05; // what is less is not shown
+  let asking = null; // what stops the request that is under way
+
+  function element(tag, attributes, ...children) {
+    const made = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    made.append(...children);
+    return made;
+  }
+
+  // --- Asking -------------------------------------------------------------------------------------------------------
+
+  const linesOf = (text) => text.split("\n");
+  const charactersOf = (text) => linesOf(text).reduce((sum, line) => sum + [...line].length, 0);
+
+  function showSize() {
+    const characters = charactersOf(english.value);
+    byId("size").textContent = `${grouped.format(characters)} of ${grouped.format(limit.characters)} characters`;
+    byId("size").classList.toggle("over", characters > limit.characters);
+  }
+
+  function complain(words) {
+    byId("problem").textContent = words;
+    byId("problem").hidden = !words;
+  }
+
+  function tooMuch(text) {
+    const characters = charactersOf(text);
+    const lines = linesOf(text).length;
+    if (characters > limit.characters)
+      return `The text has ${grouped.format(characters)} characters, and the limit is ${grouped.format(limit.characters)}. Send it in parts.`;
+    if (lines > limit.lines) return `The text has ${lines} lines, and the limit is ${limit.lines}. Send it in parts.`;
+    return "";
+  }
+
+  async function ask(text, signal) {
+    const body = { lines: linesOf(text.toWellFormed?.() ?? text), count: Number(byId("count").value) };
+    if (form.dataset.attention === "yes") body.attention = true;
+    const answer = await fetch("/api/translate", {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+      signal,
+    });
+    const said = await answer.json().catch(() => ({}));
+    if (!answer.ok) throw new Error(said.detail ?? `The server answered with status ${answer.status}.`);
+    return said.lines;
+  }
+
+  async function translate() {
+    asking?.abort();
+    complain("");
+    byId("status").textContent = "";
+    if (!english.value.trim()) {
+      results.replaceChildren();
+      return;
+    }
+    const words = tooMuch(english.value);
+    if (words) {
+      complain(words);
+      return;
+    }
+    const mine = (asking = new AbortController());
+    const began = performance.now();
+    byId("status").textContent = "Translating …";
+    results.setAttribute("aria-busy", "true");
+    try {
+      const lines = await ask(english.value, mine.signal);
+      const seconds = ((performance.now() - began) / 1000).toFixed(1);
+      results.replaceChildren(...lines.filter((line) => line.source.trim()).map(lineOf));
+      byId("status").textContent = `Translated in ${seconds} s.`;
+    } catch (error) {
+      if (mine.signal.aborted) return;
+      byId("status").textContent = "";
+      const unreachable = error instanceof TypeError;
+      complain(unreachable ? "The server does not answer. Is it still running?" : sentence(error.message));
+    } finally {
+      if (asking === mine) {
+        asking = null;
+        results.removeAttribute("aria-busy");
+      }
+    }
+  }
+
+  const sentence = (words) => words.charAt(0).toUpperCase() + words.slice(1);
+
+  // --- Showing ------------------------------------------------------------------------------------------------------
+
+  // The words of a text as elements in their places; null where they are not spelled as in the text.
+  function inPlace(text, words) {
+    const nodes = [];
+    const spans = [];
+    let end = 0;
+    for (const word of words) {
+      const start = text.indexOf(word, end);
+      if (start < 0) return null;
+      const span = element("span", { class: "word", tabindex: "-1" }, word);
+      nodes.push(text.slice(end, start), span);
+      spans.push(span);
+      end = start + word.length;
+    }
+    if (spans.length) spans[0].tabIndex = 0;
+    return { nodes: [...nodes, text.slice(end)], spans };
+  }
+
+  function paragraph(text, words, lang, dir) {
+    const placed = (words && (inPlace(text, words) ?? inPlace(words.join(" "), words))) ?? { nodes: [text], spans: [] };
+    return { shown: element("p", { class: "text", lang, dir }, ...placed.nodes), spans: placed.spans };
+  }
+
+  function noteOf(translation) {
+    const notes = [];
+    if (translation.pieces > 1) notes.push(`too long for the model at once: translated in ${translation.pieces} parts`);
+    if (!translation.finished) notes.push("stopped at its longest length");
+    return notes.join("; ");
+  }
+
+  function translationOf(translation, place) {
+    const { shown, spans } = paragraph(translation.text, translation.alignment?.target, "fa", "rtl");
+    if (!translation.text) shown.append(element("span", { class: "muted", lang: "en", dir: "ltr" }, "no text"));
+    const score = translation.normalized_score;
+    const title = `log-probability ${translation.score ?? "−∞"} of ${translation.tokens} tokens, over the length penalty`;
+    const item = element(
+      "li",
+      {},
+      element("span", { class: "rank" }, String(place + 1)),
+      shown,
+      element("span", { class: "score", title }, score === null ? "−∞" : score.toFixed(3).replace("-", "−")),
+    );
+    const note = noteOf(translation);
+    if (note) item.append(element("span", { class: "note" }, note));
+    return { item, spans, weights: translation.alignment?.weights ?? [] };
+  }
+
+  function lineOf(line) {
+    const source = paragraph(line.source, line.translations[0].alignment?.source, "en", "ltr");
+    const found = line.translations.map(translationOf);
+    const caption = element("p", { class: "caption", "aria-live": "polite" });
+    const list = element("ol", { class: "translations", "aria-label": "Persian, best first" });
+    list.append(...found.map((one) => one.item));
+    const whole = element("article", { class: "line" }, element("div", { class: "pair" }, source.shown, list), caption);
+    if (source.spans.length) watch(whole, caption, source.spans, found);
+    return whole;
+  }
+
+  // --- Where the model looked ---------------------------------------------------------------------------------------
+
+  const isolated = (word, lang, dir) => element("bdi", { lang, dir }, word);
+
+  function describe(caption, word, verb, shares) {
+    const named = shares.sort((one, other) => other.share - one.share).slice(0, SHARES_NAMED);
+    const rest = named.flatMap(({ shown, share }, place) => [place ? " · " : "", shown, ` ${percent.format(share)}`]);
+    caption.replaceChildren(element("strong", {}, word), ` ${verb} `, ...(named.length ? rest : ["no word"]));
+  }
+
+  function watch(whole, caption, sources, found) {
+    const marked = new Set();
+
+    function mark(span, share) {
+      span.classList.add("looked");
+      span.style.setProperty("--share", String(share));
+      marked.add(span);
+    }
+
+    function clear() {
+      for (const span of marked) span.classList.remove("looked", "here");
+      marked.clear();
+      caption.replaceChildren();
+    }
+
+    function ofPersian(span, one, place) {
+      const seen = (one.weights[place] ?? []).filter(([, share]) => share >= LEAST_SHARE);
+      const shares = seen.map(([source, share]) => {
+        mark(sources[source], share);
+        return { shown: isolated(sources[source].textContent, "en", "ltr"), share };
+      });
+      const elsewhere = 1 - shares.reduce((sum, { share }) => sum + share, 0);
+      if (elsewhere >= 2 * LEAST_SHARE) shares.push({ shown: "the end and elsewhere", share: elsewhere });
+      describe(caption, isolated(span.textContent, "fa", "rtl"), "looked at", shares);
+    }
+
+    function ofEnglish(span, place) {
+      const shares = [];
+      found.forEach((one, rank) => {
+        one.weights.forEach((weights, target) => {
+          const share = weights.find(([source]) => source === place)?.[1];
+          if (!(share >= LEAST_SHARE) || !one.spans[target]) return;
+          mark(one.spans[target], share);
+          if (rank === 0) shares.push({ shown: isolated(one.spans[target].textContent, "fa", "rtl"), share });
+        });
+      });
+      describe(caption, isolated(span.textContent, "en", "ltr"), "was looked at by", shares);
+    }
+
+    function show(span) {
+      clear();
+      if (!span) return;
+      const place = sources.indexOf(span);
+      const one = found.find(({ spans }) => spans.includes(span));
+      if (place >= 0) ofEnglish(span, place);
+      else if (one) ofPersian(span, one, one.spans.indexOf(span));
+      span.classList.add("here");
+      marked.add(span);
+    }
+
+    const wordAt = (event) => event.target.closest?.(".word") ?? null;
+    const focused = () => (whole.contains(document.activeElement) ? document.activeElement.closest(".word") : null);
+    whole.addEventListener("pointerover", (event) => show(wordAt(event) ?? focused()));
+    whole.addEventListener("pointerleave", () => show(focused()));
+    whole.addEventListener("focusin", (event) => show(wordAt(event)));
+    whole.addEventListener("focusout", () => show(null));
+    whole.addEventListener("keydown", (event) => {
+      const words = [sources, ...found.map(({ spans }) => spans)].find((spans) => spans.includes(event.target));
+      const next = words?.[step(event.key, words, event.target)];
+      if (!next) return;
+      event.preventDefault();
+      for (const span of words) span.tabIndex = span === next ? 0 : -1;
+      next.focus();
+    });
+  }
+
+  // The arrow keys go the way that the text is read.
+  function step(key, words, word) {
+    const forwards = getComputedStyle(word).direction === "rtl" ? "ArrowLeft" : "ArrowRight";
+    if (key === "Home") return 0;
+    if (key === "End") return words.length - 1;
+    if (key !== "ArrowLeft" && key !== "ArrowRight") return -1;
+    return words.indexOf(word) + (key === forwards ? 1 : -1);
+  }
+
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    translate();
+  });
+  english.addEventListener("input", showSize);
+  english.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    form.requestSubmit();
+  });
+  showSize();
+})();
