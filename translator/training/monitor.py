@@ -1,15 +1,17 @@
 """Everything that TensorBoard shows; the only file that knows TensorBoard."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
 from translator.changes import flatten
 from translator.data import MixtureRow
-from translator.evaluation import TranslatedPair
+from translator.evaluation import Score, TranslatedPair
 from translator.evaluation.markdown import persian, plain, table
+from translator.evaluation.text_variants import RAW
 from translator.inference import Translator
 from translator.storage import storage_errors
 from translator.training.meter import Report
@@ -20,14 +22,17 @@ from translator.training.validation import Validation
 _CHARTS: Final = {
     "loss": ["train/loss", "validation/loss", "train/loss_spike"],
     "perplexity": ["train/perplexity", "validation/perplexity"],
-    "loss by target length": ["loss_by_length/.*"],
-    "loss by source": ["loss_by_source/.*"],
-    "validation loss by source": ["validation_by_source/.*/loss"],
+    "BLEU": ["validation/bleu", "test/bleu"],
+    "chrF": ["validation/chrf", "test/chrf"],
+    "loss by target length": ["loss_by_length/.*", "validation_by_length/.*"],
+    "loss by source": ["loss_by_source/.*", "validation_by_source/.*/loss"],
     "gradient norm by block": ["gradient_norm/.*"],
     "weight norm by block": ["weight_norm/.*"],
     "mixture": ["mixture/.*"],
 }
-"""Curves that are looked at together."""
+"""Curves that are looked at together: training against validation, validation against test."""
+_TEST_METRICS: Final = ("bleu", "chrf")
+"""Test scores that stand beside the settings of a run."""
 
 
 class Monitor:
@@ -135,14 +140,16 @@ class Monitor:
         self._write(lambda writer: writer.add_text("data/mixture", text, step))
 
     def hparams(self, config: dict[str, Any], metrics: Mapping[str, float]) -> None:
-        """Show the settings of the run beside its last validation.
+        """Show the settings of the run beside its last validation and the test scores that `show_test_scores` adds.
 
         Args:
             config: nested sections, as JSON values.
             metrics: names and values of the curves in the group `validation`.
         """
         # Written here by hand: `SummaryWriter.add_hparams` would put them into a second run beside this one.
-        named = {f"validation/{name}": value for name, value in metrics.items()}
+        # TensorBoard takes from here which curves are columns, and the numbers from the curves: of these there are none yet.
+        named = {f"test/{name}": 0.0 for name in _TEST_METRICS}
+        named |= {f"validation/{name}": value for name, value in metrics.items()}
         settings = {
             # A truth value or null as text: TensorBoard would show 1.0000, or nothing.
             key: json.dumps(value) if isinstance(value, bool | list | None) else value
@@ -156,3 +163,33 @@ class Monitor:
                 writer.file_writer.add_summary(summary)
 
         self._write(add)
+
+
+def show_test_scores(folder: Path, scores: Sequence[Score], *, own: bool) -> None:
+    """Show the scores of one checkpoint on raw text as points of its step, in an event file of their own.
+
+    Args:
+        folder: where the event files of the run are; where there is none nothing is written, an export, say.
+        scores: as an evaluation returns them, those of the first test set first.
+        own: whether the first test set is the run's own, by which runs are compared.
+
+    Raises:
+        StorageError: the disk is full or the folder cannot be written.
+    """
+    raw = [score for score in scores if score.normalization == RAW]
+    if not raw or not folder.is_dir():
+        return
+    from torch.utils.tensorboard import SummaryWriter
+
+    with storage_errors(folder), SummaryWriter(str(folder), filename_suffix=".test") as writer:  # type: ignore[no-untyped-call]
+        for score in raw:
+            step = _step_of(score.checkpoint)
+            writer.add_scalar(f"test_by_set/{score.test_set}/{score.metric}", score.score, step)
+            if own and score.test_set == raw[0].test_set and score.metric in _TEST_METRICS:
+                writer.add_scalar(f"test/{score.metric}", score.score, step)
+
+
+def _step_of(checkpoint: str) -> int:
+    """Return the step in the name of a checkpoint, or 0 where there is none."""
+    found = re.search(r"\d+", checkpoint)
+    return int(found[0]) if found else 0

@@ -1,0 +1,120 @@
+"""The picture of what is added to a token's vector so that it knows its position."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from translator.checkpoint import load_model
+from translator.config import ModelConfig
+from translator.device import choose_device
+from translator.errors import InputError
+from translator.model.embedding import sinusoidal_positions
+from translator.plots.figure import COLOURS, DIVERGING, LINES, PAGE_INCHES, SEQUENTIAL, house_style, new_figure
+from translator.run_folder import RunFolder
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Table = npt.NDArray[np.floating[Any]]
+
+_CURVES: Final = 4
+"""Dimensions that are drawn as curves."""
+_SHARP: Final = 256
+"""Dimensions up to which each has its own cell; of more than that neighbours are mixed, or they would flicker."""
+
+
+def positions_of_recipe(model: ModelConfig, length: int) -> Table:
+    """Return the (length, D) vectors that `model` begins with.
+
+    Raises:
+        InputError: they are learned, so that a recipe does not tell, or they are fewer.
+    """
+    if model.positions != "sinusoidal":
+        raise InputError(
+            f"model.positions is `{model.positions}`, and what was learned is in a trained run; name one with --run"
+        )
+    _check_length(length, model.max_positions)
+    table: Table = sinusoidal_positions(length, model.d_model).numpy()
+    return table
+
+
+def positions_of_run(run: RunFolder, checkpoint: str, length: int) -> Table:
+    """Return the (length, D) vectors of the target side in a checkpoint of `run`.
+
+    Raises:
+        CheckpointError: there is no such checkpoint, or it is damaged.
+        InputError: they are fewer.
+    """
+    model, _ = load_model(run.checkpoints_folder, checkpoint, choose_device("cpu"))
+    table: Table = model.target_embedding.positions.table.detach().float().numpy()
+    _check_length(length, len(table))
+    return table[:length]
+
+
+def _check_length(length: int, most: int) -> None:
+    if not 2 <= length <= most:
+        raise InputError(f"--length {length} cannot be drawn: this model has {most} positions; give 2 to {most}")
+
+
+@house_style()
+def positions_figure(table: Table, title: str) -> "Figure":
+    """Return the picture of the vectors, of some of their dimensions, and of how alike two of them are.
+
+    Args:
+        table: (length, D), a row for each position.
+        title: what they are of.
+    """
+    length, width = table.shape
+    figure = new_figure(PAGE_INCHES, 6.0)
+    places = figure.subplot_mosaic(
+        [["even", "even"], ["odd", "odd"], ["curves", "alike"]], width_ratios=[1.7, 1.0], height_ratios=[1, 1, 1.7]
+    )
+    figure.suptitle(title, fontsize=9.5)
+    largest = float(np.abs(table).max()) or 1.0
+    # Apart: sines stand in even dimensions and cosines in odd ones, and row by row they would flicker.
+    for place, first in (("even", 0), ("odd", 1)):
+        image = places[place].imshow(
+            table[:, first::2].T,
+            cmap=DIVERGING,
+            vmin=-largest,
+            vmax=largest,
+            aspect="auto",
+            interpolation="none" if width <= _SHARP else "antialiased",
+            origin="lower",
+            extent=(-0.5, length - 0.5, 0, width),
+        )
+        places[place].set(title=f"{place} dimensions of what is added to a token's vector", ylabel="dimension")
+    places["odd"].set(xlabel="position")
+    figure.colorbar(image, ax=[places["even"], places["odd"]], label="value")
+    axes = places["curves"]
+    for number, dimension in enumerate(drawn_dimensions(width)):
+        axes.plot(table[:, dimension], color=COLOURS[number], linestyle=LINES[number], label=f"dimension {dimension}")
+    axes.set(title="some dimensions", xlabel="position", ylabel="value")
+    axes.grid(True)
+    axes.legend(fontsize=7, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.12))
+    axes = places["alike"]
+    image = axes.imshow(cosines(table), cmap=SEQUENTIAL, vmax=1.0, interpolation="none", origin="lower")
+    axes.set(title="how alike two positions are", xlabel="position", ylabel="position")
+    figure.colorbar(image, ax=axes, label="cosine", shrink=0.8)
+    return figure
+
+
+def drawn_dimensions(width: int) -> list[int]:
+    """Return the dimensions that are drawn as curves: even ones, spread over the first half, where they turn fast."""
+    return sorted({number * width // (2 * _CURVES) // 2 * 2 for number in range(_CURVES)})
+
+
+def cosines(table: Table) -> Table:
+    """Return the (length, length) cosines between all rows of `table` (length, D); a row of zeros is like none."""
+    norms = np.linalg.norm(table, axis=1, keepdims=True)
+    unit = np.divide(table, norms, out=np.zeros_like(table), where=norms > 0)
+    alike: Table = unit @ unit.T
+    return alike
+
+
+def described(model: ModelConfig, name: str | Path | None) -> str:
+    """Return the title for the positions of `model`."""
+    of = "" if name is None else f" of {name}"
+    return f"{model.positions} positions{of}, width {model.d_model}"
