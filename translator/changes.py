@@ -191,7 +191,11 @@ def _show(value: Any) -> str:
 
 
 def flatten(value: Any, prefix: str = "") -> dict[str, Any]:
-    """Return nested sections and lists as one level of dotted keys; an empty one stays as it is."""
+    """Return nested sections and lists as one level of dotted keys; an empty one stays as it is.
+
+    >>> flatten({"run": {"seed": 1}, "corpus": {"sources": [{"name": "mizan"}]}})
+    {'run.seed': 1, 'corpus.sources.0.name': 'mizan'}
+    """
     items: Iterable[tuple[Any, Any]] | None = None
     if isinstance(value, dict):
         items = value.items()

@@ -62,10 +62,20 @@ class MaskGenerator:
         return self.padding(source)
 
     def padding(self, tokens: Tensor) -> Tensor:
-        """Return (B, 1, 1, L) for `tokens` (B, L), True at real tokens."""
+        """Return (B, 1, 1, L) for `tokens` (B, L), True at real tokens.
+
+        >>> MaskGenerator().padding(torch.tensor([[7, 8, PAD]])).tolist()
+        [[[[True, True, False]]]]
+        """
         return (tokens != self.pad)[:, None, None, :]
 
     @staticmethod
     def causal(length: int, device: torch.device | None = None) -> Tensor:
-        """Return the (1, 1, T, T) look-ahead mask for T = `length`: row t is True at columns 0..t."""
+        """Return the (1, 1, T, T) look-ahead mask for T = `length`: row t is True at columns 0..t.
+
+        >>> MaskGenerator.causal(3).long()[0, 0]
+        tensor([[1, 0, 0],
+                [1, 1, 0],
+                [1, 1, 1]])
+        """
         return torch.ones(1, 1, length, length, dtype=torch.bool, device=device).tril()

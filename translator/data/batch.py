@@ -73,7 +73,16 @@ class StepBatches:
 
 
 def collate(sources: Sequence[ArrayLike], targets: Sequence[ArrayLike], indices: ArrayLike) -> Batch:
-    """Return the batch of rows of ids without special tokens; `indices` (B,) are the pairs' numbers in their split."""
+    """Return the batch of rows of ids without special tokens; `indices` (B,) are the pairs' numbers in their split.
+
+    >>> batch = collate([[7, 8], [9]], [[10], [11, 12]], [0, 1])
+    >>> batch.source.tolist()  # 3 is EOS, 0 is PAD
+    [[7, 8, 3], [9, 3, 0]]
+    >>> batch.target_input.tolist()  # 2 is SOS
+    [[2, 10, 0], [2, 11, 12]]
+    >>> batch.labels.tolist()
+    [[10, 3, 0], [11, 12, 3]]
+    """
     assert len(sources) == len(targets) > 0
     source, source_tokens = _pad(sources, EOS, in_front=False)
     target_input, _ = _pad(targets, SOS, in_front=True)

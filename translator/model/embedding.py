@@ -19,6 +19,11 @@ def sinusoidal_positions(length: int, d_model: int) -> Tensor:
     """Return the (length, D) table of Vaswani et al. 2017 §3.5: sines in even columns, cosines in odd ones.
 
     Column pair i turns with wavelength 2π · 10000^(2i / D); D must be even.
+
+    >>> sinusoidal_positions(3, 4)
+    tensor([[ 0.0000,  1.0000,  0.0000,  1.0000],
+            [ 0.8415,  0.5403,  0.0100,  0.9999],
+            [ 0.9093, -0.4161,  0.0200,  0.9998]])
     """
     position = torch.arange(length, dtype=torch.float64).unsqueeze(1)  # (length, 1)
     frequency = torch.exp(torch.arange(0, d_model, 2, dtype=torch.float64) * (-math.log(10_000.0) / d_model))  # (D/2,)

@@ -14,6 +14,10 @@ def learning_rate(step: int, config: TrainingConfig) -> float:
     All rise linearly to `config.learning_rate` over `warmup_steps` updates. `inverse_sqrt` then falls with the
     square root of the step (Vaswani et al. 2017 §5.3, with the peak given outright); `cosine` falls along half a cosine
     (Loshchilov and Hutter 2017) to a hundredth of the peak at `max_steps`; `constant` stays.
+
+    >>> config = TrainingConfig(learning_rate=0.001, warmup_steps=100, schedule="inverse_sqrt")
+    >>> [round(learning_rate(step, config), 6) for step in (1, 50, 100, 400)]
+    [1e-05, 0.0005, 0.001, 0.0005]
     """
     peak, warmup = config.learning_rate, config.warmup_steps
     if step <= warmup:

@@ -12,6 +12,7 @@ from translator.corpus.sample.phrases import POSSESSABLE, NounPhrase
 
 
 def is_owned(noun: Noun) -> bool:
+    """Say whether a sentence may tell whose the noun is."""
     return any(tag in noun.tags for tag in POSSESSABLE) or noun.lemma in (
         "room",
         "garden",

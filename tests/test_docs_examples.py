@@ -1,0 +1,80 @@
+"""What the pages and the docstrings show is what the program does."""
+
+import ast
+import doctest
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from doc_examples import PAGES, ROOT, CloseNumbers, blocks, run_examples
+from small_model import small_batch, small_model
+from untrained import untrained_run
+
+from translator.config import load_config
+
+CODE = [(page, line, code) for page in PAGES for line, code in blocks(page, "python")]
+RUN_WHOLE = ("README.md", "search.md", "translating.md")
+"""Pages whose Python is run as it stands; that of the others wants evaluated or exported runs."""
+WITH_EXAMPLES = [file for file in sorted((ROOT / "translator").rglob("*.py")) if ">>> " in file.read_text("utf-8")]
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the recipes and the sample, as a reader has it, and untrained runs."""
+    folder = tmp_path_factory.mktemp("house")
+    (folder / "data").mkdir()
+    (folder / "configs").symlink_to(ROOT / "configs")
+    (folder / "data" / "sample").symlink_to(ROOT / "data" / "sample")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for name in ("sample", "a", "b"):
+            untrained_run(
+                load_config(
+                    "configs/sample.yaml", [f"run.directory=runs/{name}", "run.device=cpu", "search.max_length_ratio=1"]
+                )
+            )
+    return folder
+
+
+@pytest.fixture
+def inside(house: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Stand in that folder."""
+    monkeypatch.chdir(house)
+    torch.set_float32_matmul_precision("highest")
+    yield
+
+
+@pytest.mark.usefixtures("inside")
+def test_the_way_of_a_sentence() -> None:
+    page = ROOT / "docs" / "a-sentence.md"
+    values: dict[str, Any] = {}
+    parts = blocks(page, "pycon")
+    assert len(parts) > 20
+    for line, text in parts:
+        assert not run_examples(text, page.name, line, values)
+
+
+@pytest.mark.usefixtures("inside")
+@pytest.mark.parametrize(("page", "line", "code"), CODE, ids=lambda value: getattr(value, "name", None))
+def test_python_in_the_pages(page: Path, line: int, code: str) -> None:
+    tree = ast.parse(code, page.name)
+    if page.name not in RUN_WHOLE:
+        tree.body = [part for part in tree.body if isinstance(part, ast.Import | ast.ImportFrom)]
+        assert tree.body
+    values = {"model": small_model().eval(), "source": small_batch()[0]}
+    exec(compile(ast.increment_lineno(tree, line - 1), page.name, "exec"), values)  # noqa: S102 - our own words
+
+
+@pytest.mark.parametrize("file", WITH_EXAMPLES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_examples_in_docstrings(file: Path) -> None:
+    module = importlib.import_module(".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"))
+    runner = doctest.DocTestRunner(CloseNumbers(), optionflags=doctest.NORMALIZE_WHITESPACE)
+    tests = [test for test in doctest.DocTestFinder().find(module) if test.examples]
+    assert tests
+    said: list[str] = []
+    for test in tests:
+        runner.run(test, out=said.append)
+    assert not said
