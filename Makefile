@@ -14,6 +14,7 @@ BEAM   ?=
 CHECKPOINT ?=
 TEST_SET ?=
 ENGINE ?=
+ADDRESS ?=
 ENSEMBLE ?=
 TEXT   ?=
 NPROC  ?=
@@ -26,6 +27,8 @@ TO     ?= ctranslate2
 FOLDER ?=
 QUANTIZATION ?=
 INPUTS ?= 200000
+QUALITY_PYTHON ?=
+PLAN   ?=
 
 BIN  := $(VENV)/bin
 SETS := $(foreach override,$(SET),--set '$(override)')
@@ -35,13 +38,18 @@ EVALUATE_FLAGS := $(if $(SEARCH),--search '$(SEARCH)') $(if $(BEAM),--beam '$(BE
   $(foreach checkpoint,$(CHECKPOINT),--checkpoint '$(checkpoint)') $(foreach set,$(TEST_SET),--test-set '$(set)') \
   $(if $(ENSEMBLE),--ensemble)
 
+# RUN is a list, and a path with spaces in it is one run where that run is there.
+empty :=
+space := $(empty) $(empty)
+RUNS = $(if $(wildcard $(subst $(space),\ ,$(RUN))/config.yaml),--run '$(RUN)',$(foreach run,$(RUN),--run '$(run)'))
+
 # The recipe of a benchmark is its own unless one is named.
 BENCH_FLAGS := $(if $(filter command line,$(origin CONFIG)),--config '$(CONFIG)') $(SETS)
 # Make would expand the text again when it hands it on by itself.
 unexport TEXT
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev download prepare train evaluate compare translate export average runs tensorboard sample test check format lint types bench bench-train bench-search bench-gpu experiments scaling torture fuzz clean
+.PHONY: help install install-dev download prepare train evaluate compare translate export serve average runs tensorboard pictures doctor schema sample test check format lint types bench bench-train bench-search bench-quality bench-gpu experiments scaling torture fuzz dist clean
 
 help:  ## show this list
 	@echo 'make TARGET [NAME=value ...]'
@@ -79,7 +87,7 @@ train: install  ## train the recipe CONFIG (default: the embedded sample), then 
 	@'$(BIN)/translator' train --config '$(CONFIG)' $(SETS) $(PROCESSES)
 
 evaluate: install  ## score RUN, or RUN="A B", on its test sets or TEST_SET="NAME=PATH ..."; SEARCH= BEAM= CHECKPOINT="best last" ENGINE= ENSEMBLE=1
-	@'$(BIN)/translator' evaluate $(foreach run,$(RUN),--run '$(run)') $(EVALUATE_FLAGS) $(SETS)
+	@'$(BIN)/translator' evaluate $(RUNS) $(EVALUATE_FLAGS) $(SETS)
 
 compare: install  ## say whether run B is better than run A, by paired significance tests; both evaluated before
 	@'$(BIN)/translator' compare $(if $(A),'$(A)') $(if $(B),'$(B)')
@@ -102,14 +110,50 @@ $(VENV)/.installed-export: pyproject.toml constraints.txt | $(BIN)/python
 export: $(VENV)/.installed-export  ## write RUN for other programs into FOLDER; TO=ctranslate2|marian|safetensors
 	@'$(BIN)/translator' export --run '$(RUN)' --to '$(TO)' $(if $(CHECKPOINT),--checkpoint '$(CHECKPOINT)') $(if $(QUANTIZATION),--quantization '$(QUANTIZATION)') '$(or $(FOLDER),exports/$(notdir $(RUN))-$(TO))'
 
+$(VENV)/.installed-serve: pyproject.toml constraints.txt | $(BIN)/python
+	'$(BIN)/python' -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[serve]'
+	@touch '$@' '$(VENV)/.installed'
+
+# PORT is TensorBoard's unless one is named.
+serve: $(VENV)/.installed-serve  ## serve RUN as a page and a JSON API at http://127.0.0.1:8000/, or at PORT; ADDRESS=0.0.0.0 lets other machines in
+	@'$(BIN)/translator' serve --run '$(RUN)' $(if $(filter file,$(origin PORT)),,--port '$(PORT)') $(if $(ADDRESS),--host '$(ADDRESS)') $(if $(ENGINE),--engine '$(ENGINE)') $(SEARCH_FLAGS) $(SETS)
+
 tensorboard: install  ## watch the runs in a browser, at PORT
 	'$(BIN)/tensorboard' --logdir runs --port $(PORT)
+
+SENTENCE := "The children are at school."
+PICTURE = '$(BIN)/translator' plot $(1) --output docs/pictures/$(2).svg
+
+pictures: install  ## draw the pictures of the docs anew, from RUN (train it before) and from the recipes
+	@$(call PICTURE,attention --run '$(RUN)' $(SENTENCE),attention)
+	@$(call PICTURE,attention --run '$(RUN)' $(SENTENCE) --head all,attention-heads)
+	@$(call PICTURE,attention --run '$(RUN)' $(SENTENCE) --head all --kind decoder,attention-decoder)
+	@$(call PICTURE,curves '$(RUN)' --smooth 3,curves)
+	@$(call PICTURE,cache --run '$(RUN)' --beam 4 --step 5 $(SENTENCE),cache)
+	@$(call PICTURE,masks,masks)
+	@$(call PICTURE,positions --config configs/sample.yaml,positions)
+	@$(call PICTURE,schedule --config configs/sample.yaml --config configs/mizan-small.yaml,schedule)
+	@$(call PICTURE,batches --config configs/sample.yaml,batches)
+
+doctor: install  ## look at this machine: versions, devices, memory, disk, what is missing and how to get it
+	@'$(BIN)/translator' doctor
+
+schema: install  ## write configs/schema.json anew, by which editors complete and check recipes
+	@'$(BIN)/translator' schema --output configs/schema.json
+
+$(VENV)/.installed-docs: pyproject.toml constraints.txt | $(BIN)/python
+	'$(BIN)/python' -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	@touch '$@' '$(VENV)/.installed'
+
+# The theme announces its successor at every start; the variable is its own switch for that.
+docs: $(VENV)/.installed-docs  ## build these pages as a site, from docs/ and the code, into site/index.html
+	NO_MKDOCS_2_WARNING=1 '$(BIN)/python' -m mkdocs build --strict
 
 sample: install  ## write the embedded sample corpus anew
 	'$(BIN)/python' scripts/make_sample_corpus.py
 
 test: install-dev  ## run the tests, a process for each core
-	OMP_NUM_THREADS=1 '$(BIN)/python' -m pytest -n auto --maxprocesses 4 --dist loadfile
+	OMP_NUM_THREADS=1 '$(BIN)/python' -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 format: install-dev  ## put every file into the house style
 	'$(BIN)/ruff' format .
@@ -138,6 +182,15 @@ bench-search: $(VENV)/.installed-bench  ## search speed beside CTranslate2 and H
 	@test -e runs/bench/search/checkpoints/best || '$(BIN)/translator' train --config bench/search.yaml
 	'$(BIN)/python' -m bench search $(BENCH_FLAGS)
 
+# eole has an environment of its own, unless QUALITY_PYTHON names one that has it.
+$(VENV)/eole/.installed: bench/quality-eole.txt constraints.txt | $(BIN)/python
+	'$(BIN)/python' -m venv '$(VENV)/eole'
+	'$(VENV)/eole/bin/python' -m pip install --quiet --disable-pip-version-check -r bench/quality-eole.txt $$(grep '^torch==' constraints.txt)
+	@touch '$@'
+
+bench-quality: $(VENV)/.installed-bench $(if $(QUALITY_PYTHON),,$(VENV)/eole/.installed)  ## our recipe beside eole and Marian, 25 minutes of training each, then tables (hours; goes on where it stopped)
+	QUALITY_PYTHON='$(or $(QUALITY_PYTHON),$(VENV)/eole/bin/python)' '$(BIN)/python' -m bench.quality $(if $(PLAN),--config '$(PLAN)')
+
 bench-gpu: $(VENV)/.installed-bench  ## training speed on a GPU beside Marian, as a share of its matrix rate
 	'$(BIN)/python' -m bench gpu
 
@@ -154,6 +207,17 @@ torture: install-dev  ## kill training at 25 instants a scenario (KILLS=N), and 
 fuzz: install-dev  ## read INPUTS=200000 broken corpora and look for tracebacks and misaligned pairs
 	'$(BIN)/python' -m bench.fuzz --inputs $(INPUTS)
 
+$(VENV)/.installed-dist: pyproject.toml constraints.txt | $(BIN)/python
+	'$(BIN)/python' -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dist]'
+	@touch '$@' '$(VENV)/.installed'
+
+dist: $(VENV)/.installed-dist  ## build dist/: a source distribution, and from it a wheel; look into both
+	rm -rf dist
+	'$(BIN)/python' -m build
+	'$(BIN)/twine' check --strict dist/*
+	'$(BIN)/check-wheel-contents' dist/*.whl
+	'$(BIN)/python' scripts/check_distributions.py dist
+
 clean:  ## remove what was built: environment, caches, prepared data; runs and corpora stay
-	rm -rf '$(VENV)' data/prepared build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf '$(VENV)' data/prepared build dist site *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

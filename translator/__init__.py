@@ -4,7 +4,7 @@
 
     from translator import Translator
     translator = Translator.load("runs/sample")
-    print(translator.translate("The door is open."))
+    print(translator.translate("The children are at school."))
 """
 
 from typing import TYPE_CHECKING, Any

@@ -13,7 +13,7 @@ from translator.evaluation.metrics import Score
 from translator.evaluation.score_file import add_scores
 from translator.export import FORMATS, export_run
 
-SENTENCE = "The door is open."
+SENTENCE = "The children are at school."
 
 
 def score(value: float, checkpoint: str) -> Score:

@@ -6,12 +6,28 @@ SIGHUP, SIGINT and SIGTERM after saving.
 
 import argparse
 import io
+import logging
 import os
 import sys
 from collections.abc import Sequence
 
 from translator import __version__
-from translator.cli import comparing, corpora, evaluating, exporting, running, training, translating
+from translator.cli import (
+    comparing,
+    completing,
+    corpora,
+    evaluating,
+    examining,
+    exporting,
+    plotting,
+    running,
+    serving,
+    shipping,
+    training,
+    translating,
+)
+from translator.cli.colour import coloured
+from translator.cli.manual import complete_manual
 from translator.cli.say import say
 from translator.errors import Interrupted, TranslatorError
 from translator.large_pages import begin_in_large_pages
@@ -20,9 +36,22 @@ from translator.signals import stop_on_signals
 from translator.training.launch import handed_over, launched
 
 USER_ERROR = 2
-COMPUTING = ("train", "evaluate", "translate")
+COMPUTING = ("train", "evaluate", "translate", "serve")
 """Verbs that walk through much memory."""
-GROUPS = (corpora, training, running, evaluating, comparing, translating, exporting)
+GROUPS = (
+    corpora,
+    training,
+    running,
+    evaluating,
+    comparing,
+    translating,
+    exporting,
+    serving,
+    plotting,
+    shipping,
+    examining,
+    completing,
+)
 """Each adds its verbs, in the order of `--help`."""
 
 
@@ -38,6 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             # What cannot be shown must not stop a message; `reconfigure` would take "strict" by itself.
             stream.reconfigure(encoding="utf-8", errors="backslashreplace" if stream is sys.stderr else stream.errors)
     log_to_console()
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # without a home it complains of where its cache goes
     try:
         with stop_on_signals() as stop:
             options = _parse(arguments)
@@ -45,15 +75,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
             options.verb(options, stop)
     except TranslatorError as error:
         if not handed_over(error):
-            print(f"translator: {error}", file=sys.stderr)
+            _complain(error)
         return USER_ERROR
     except Interrupted as interrupted:
         if not handed_over(interrupted):
-            print(f"translator: {interrupted}", file=sys.stderr)
+            _complain(interrupted)
         return interrupted.exit_code
     except BrokenPipeError:
         pass  # the reader of our output has gone (`| head`): nothing is left to say
     return 0
+
+
+def _complain(error: BaseException) -> None:
+    print(f"{coloured('translator:', 'red', sys.stderr)} {error}", file=sys.stderr)
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -68,10 +102,10 @@ def parser() -> argparse.ArgumentParser:
     whole = argparse.ArgumentParser(
         prog="translator",
         description="Train, evaluate and use English→Persian neural translation models.",
-        epilog="Example: translator train --config configs/sample.yaml --set training.max_steps=2000",
     )
     whole.add_argument("--version", action="version", version=f"translator {__version__}")
     verbs = whole.add_subparsers(metavar="VERB", required=True)
     for group in GROUPS:
         group.add_verbs(verbs)
+    complete_manual(whole)
     return whole

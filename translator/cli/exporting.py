@@ -7,9 +7,9 @@ from translator.cli.say import say
 from translator.signals import StopRequest
 
 _NEXT = {
-    "ctranslate2": 'translator translate --run {folder} --engine ctranslate2 "The door is open."',
+    "ctranslate2": 'translator translate --run {folder} --engine ctranslate2 "The children are at school."',
     "marian": "MarianMTModel.from_pretrained and MarianTokenizer.from_pretrained load it; its README.md has the code",
-    "safetensors": 'translator translate --run {folder} "The door is open."',
+    "safetensors": 'translator translate --run {folder} "The children are at school."',
 }
 
 

@@ -1,7 +1,10 @@
 """The verb train."""
 
 import argparse
+import os
+import shlex
 import sys
+from pathlib import Path
 
 from translator.cli.arguments import Verbs, add_config
 from translator.cli.say import say
@@ -50,7 +53,21 @@ def _train(options: argparse.Namespace, stop: StopRequest) -> None:
     say(
         f"\nThe run is in {folder} ({outcome.progress.step} steps, {outcome.progress.seconds / 60:.1f} minutes).",
         "Next:",
-        "  make tensorboard",
-        f"  make evaluate RUN={folder} SEARCH=beam BEAM=5",
-        f'  make translate RUN={folder} TEXT="The door is open."',
+        *(f"  {command}" for command in _next_commands(folder)),
+    )
+
+
+def _next_commands(run: Path) -> tuple[str, ...]:
+    """Return what to do with a trained run: by make if that is how it was trained, since `translator` may be hidden."""
+    folder, parent = shlex.quote(str(run)), shlex.quote(str(run.parent))
+    if "MAKELEVEL" in os.environ:
+        return (
+            "make tensorboard",
+            f"make evaluate RUN={folder} SEARCH=beam BEAM=5",
+            f'make translate RUN={folder} TEXT="The children are at school."',
+        )
+    return (
+        f"tensorboard --logdir {parent}",
+        f"translator evaluate --run {folder} --search beam --beam 5",
+        f'translator translate --run {folder} "The children are at school."',
     )

@@ -9,7 +9,7 @@ from translator.subword import JOINT_FILE, SOURCE_FILE, TARGET_FILE
 _WITH_TRANSLATOR: Final = """\
 From a shell, or with what `translator` does besides (normalization, long texts, blank lines):
 
-    translator translate --run . {flags}"The door is open."
+    translator translate --run . {flags}"The children are at school."
 """
 
 _CTRANSLATE2: Final = """\
@@ -22,7 +22,7 @@ source = sentencepiece.SentencePieceProcessor(model_file=f"{{folder}}/subword/{s
 target = sentencepiece.SentencePieceProcessor(model_file=f"{{folder}}/subword/{target}")
 model = ctranslate2.Translator(folder, inter_threads=2, intra_threads=1)
 found = model.translate_batch(
-    source.encode(["The door is open."], out_type=str),
+    source.encode(["The children are at school."], out_type=str),
     beam_size={beam},
     max_input_length=0,  # nothing is cut without a word
     max_decoding_length={longest},
@@ -44,7 +44,7 @@ from transformers import MarianMTModel, MarianTokenizer
 folder = "."  # where this file is
 tokenizer = MarianTokenizer.from_pretrained(folder)
 model = MarianMTModel.from_pretrained(folder)
-batch = tokenizer(["The door is open."], return_tensors="pt", padding=True)
+batch = tokenizer(["The children are at school."], return_tensors="pt", padding=True)
 for translation in tokenizer.batch_decode(model.generate(**batch), skip_special_tokens=True):
     print(translation)
 ```
@@ -59,7 +59,7 @@ from translator import Translator
 
 folder = "."  # where this file is
 translator = Translator.load(folder)
-print(translator.translate("The door is open."))
+print(translator.translate("The children are at school."))
 ```
 """
 
