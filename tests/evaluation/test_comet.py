@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from translator.config import EvaluationConfig
 from translator.errors import InputError
-from translator.evaluation.comet import comet_lacks, count_comet
+from translator.evaluation.comet import comet_lacks, count_comet, named_model
 
 PROGRAM = """import json, os, sys
 values = dict(zip(sys.argv[1::1], sys.argv[2::1]))
@@ -69,3 +70,17 @@ def test_a_failure_is_one_message(tmp_path: Path, model: Path, monkeypatch: pyte
     with pytest.raises(InputError, match="comet-score did not score the translations") as caught:
         count_comet(str(model), ["a"], ["آ"], [("آ",)])
     assert "no such layer" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "taken"),
+    [
+        ([], False),
+        (["evaluation.bootstrap_samples=0", "search.beam_size=3"], False),
+        (["evaluation.comet_model=model.ckpt"], True),
+        (["evaluation={comet_model: model.ckpt}"], True),
+    ],
+)
+def test_a_model_is_taken_only_from_whoever_evaluates(overrides: list[str], taken: bool) -> None:
+    config = EvaluationConfig(comet_model="model.ckpt")
+    assert named_model(config, overrides) == ("model.ckpt" if taken else None)

@@ -67,6 +67,7 @@ def _evaluate(options: argparse.Namespace, stop: StopRequest) -> None:
     from translator.evaluation.diagnosis import format_diagnosis
     from translator.export.index import is_export
     from translator.run_folder import RunFolder
+    from translator.training.monitor import show_test_scores
 
     runs = [RunFolder.open(folder) for folder in dict.fromkeys(options.runs)]
     if is_export(runs[0].path) and not options.test_sets:
@@ -95,6 +96,11 @@ def _evaluate(options: argparse.Namespace, stop: StopRequest) -> None:
         report=not options.no_report,
         output=None if options.output is None else Path(options.output),
     )
+    own = not options.test_sets and options.split == "test"
+    for run in runs:  # of an ensemble, and of runs of one name, nobody knows whose the scores are
+        if not options.ensemble and [one.path.name for one in runs].count(run.path.name) == 1:
+            scores = [score for one in evaluation.sets if one.system == run.path.name for score in one.scores]
+            show_test_scores(run.tensorboard_folder, scores, own=own and run == runs[0])
     labels = distinct_labels(evaluation.sets)
     by_system: dict[str, list[Score]] = {}
     for label, one in zip(labels, evaluation.sets, strict=True):

@@ -15,19 +15,34 @@ from typing import Any, Final
 
 import numpy as np
 
+from translator.config import EvaluationConfig
 from translator.errors import InputError
 from translator.evaluation.sentence_counts import SentenceCounts
 from translator.evaluation.text_variants import RAW
 from translator.storage import storage_errors, write_text
 
+_KEYS: Final = ("evaluation", "evaluation.comet_model")
+"""What an override is called that names a model."""
 _PROGRAM: Final = "comet-score"
 _OFFLINE: Final = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "PYTHONUTF8": "1"}
+
+
+def named_model(config: EvaluationConfig, overrides: Sequence[str]) -> str | None:
+    """Return the model of `config` if whoever evaluates has named it, in `overrides`: loading it runs what is inside.
+
+    So a run from elsewhere cannot bring its own.
+    """
+    named = any(override.partition("=")[0].strip() in _KEYS for override in overrides)
+    return config.comet_model if named else None
 
 
 def comet_lacks(model: str | None) -> str | None:
     """Return what is missing for COMET and how to get it; None if it can be computed."""
     if model is None:
-        return "COMET needs a model: fetch one, and name its checkpoint with --set evaluation.comet_model=FILE.ckpt"
+        return (
+            "COMET needs a model: fetch one, and name its checkpoint with --set evaluation.comet_model=FILE.ckpt; one that "
+            "a run names is not taken, since loading it runs what is inside"
+        )
     if not Path(model).is_file():
         return f"COMET needs a model: evaluation.comet_model is {model}, and there is no such file"
     if not model.endswith(".ckpt"):

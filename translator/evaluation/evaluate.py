@@ -83,7 +83,7 @@ def evaluate_systems(
     if page is not None:
         claim_folder(page.parent)
         check_writable(page)
-    scoring = Scoring.of(config)
+    scoring = Scoring.of(config, overrides)
     own = not test_sets and split == "test"
     found: dict[tuple[Path, str, str], list[SetResult]] = {}
     for system in systems:

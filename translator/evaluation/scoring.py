@@ -1,12 +1,13 @@
 """One test set by one system: translated, scored and diagnosed."""
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from translator.config import Config, MetricName
 from translator.corpus.test_set import HeldOutSet
-from translator.evaluation.comet import comet_lacks, count_comet
+from translator.evaluation.comet import comet_lacks, count_comet, named_model
 from translator.evaluation.diagnosis import Diagnosis, diagnose
 from translator.evaluation.metrics import counts_of_scores, scores_of_counts
 from translator.evaluation.scored_set import ScoredSet
@@ -39,14 +40,22 @@ class Scoring:
     metrics: list[MetricName]
     missing: list[str]
     """What the other metrics lack."""
+    comet_model: str | None
+    """Of COMET, where it is scored."""
 
     @classmethod
-    def of(cls, config: Config) -> "Scoring":
-        """Return the scoring that a configuration asks for, as far as the models of its metrics are there."""
-        lacks = {"spbleu": spbleu_lacks(), "comet": comet_lacks(config.evaluation.comet_model)}
+    def of(cls, config: Config, overrides: Sequence[str]) -> "Scoring":
+        """Return the scoring that a configuration asks for, as far as the models of its metrics are there.
+
+        Args:
+            config: of the first run, with what is set for it.
+            overrides: what is set, as `key.path=value`.
+        """
+        model = named_model(config.evaluation, overrides)
+        lacks = {"spbleu": spbleu_lacks(), "comet": comet_lacks(model)}
         wanted = config.evaluation.metrics
         metrics = [name for name in wanted if lacks.get(name) is None]
-        return cls(config, metrics, [lack for name in wanted if (lack := lacks.get(name)) is not None])
+        return cls(config, metrics, [lack for name in wanted if (lack := lacks.get(name)) is not None], model)
 
 
 def evaluate_set(
@@ -78,8 +87,8 @@ def evaluate_set(
         hypotheses, held_out.references, sacrebleu_metrics, config.corpus.normalization, samples, name
     )
     if "comet" in scoring.metrics:
-        assert config.evaluation.comet_model is not None, "or it would be missing"
-        counts.append(count_comet(config.evaluation.comet_model, held_out.sources, hypotheses, held_out.references))
+        assert scoring.comet_model is not None, "or it would be missing"
+        counts.append(count_comet(scoring.comet_model, held_out.sources, hypotheses, held_out.references))
     search, checkpoint = label_of(translator), translator.checkpoint_name
     scored = ScoredSet(
         test_set=name,

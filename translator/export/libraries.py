@@ -17,5 +17,5 @@ def require(name: str) -> Any:
     except ImportError as error:
         raise InputError(
             f"{name.partition('.')[0]} cannot be imported ({error}); install it with: "
-            'pip install "translator[export]" (in a checkout: pip install -e ".[export]")'
+            'pip install "ctranslate2>=4.5,<5" "transformers>=5.23,<6"'
         ) from error

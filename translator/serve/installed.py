@@ -16,6 +16,6 @@ def check_installed() -> None:
             importlib.import_module(name)
         except ImportError as error:
             raise InputError(
-                f'{name} cannot be imported ({error}); install it with: pip install "translator[serve]" (in a '
-                'checkout: pip install -e ".[serve]")'
+                f"{name} cannot be imported ({error}); install it with: "
+                'pip install "fastapi>=0.165,<1" "uvicorn>=0.54,<1"'
             ) from error
