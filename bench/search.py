@@ -162,7 +162,7 @@ def _rounds(
         sizes = {}
         for crew in crews:
             crew.rate(task.command(SIZES[0], every=8))  # loads what is loaded at first use
-            tried = {size: crew.rate(task.command(size, every=2)) for size in SIZES}
+            tried = {size: crew.rate(task.command(size)) for size in SIZES}
             sizes[crew.label] = max(tried, key=lambda size: tried[size])
         rates: dict[str, list[float]] = {crew.label: [] for crew in crews}
         for number in range(rounds):

@@ -22,7 +22,7 @@ def why_no_run(place: Path, config_name: str) -> str:
     """
     with storage_errors(place, "read"):
         if place.is_file():
-            pickled = place.suffix in PICKLES
+            pickled = place.suffix.lower() in PICKLES
             why = "named like a pickle, which is never loaded since it can run any code" if pickled else "a single file"
             return f"{place} is {why}; {_WANTED}"
         if not place.is_dir():
@@ -41,7 +41,7 @@ def why_no_run(place: Path, config_name: str) -> str:
 
 def _recognised(names: set[str]) -> str:
     """Return what a folder with files of these names seems to be; empty where nobody can say."""
-    pickles = sorted(name for name in names if Path(name).suffix in PICKLES)
+    pickles = sorted(name for name in names if Path(name).suffix.lower() in PICKLES)
     if "export.json" in names and "source.spm" in names:
         return "an export for Hugging Face, which `transformers` loads (see its README.md)"
     if "export.json" in names:

@@ -52,7 +52,7 @@ def load_runs(
     search: SearchConfig | None = None,
     overrides: Sequence[str] = (),
 ) -> LoadedRuns:
-    """Load the models of runs, made ready to be searched, and let torch compute as the first one's training did.
+    """Load the models of runs, made ready to be searched, and set torch's threads and rounding for them.
 
     Args:
         folders: of the runs.

@@ -81,7 +81,7 @@ class Translator:
         search: SearchConfig | None = None,
         overrides: Sequence[str] = (),
     ) -> "Translator":
-        """Return the translator of a run, with as many threads as its training.
+        """Return the translator of a run, with the threads of its training.
 
         Args:
             run_folder: folder of the run; of several runs an ensemble is made, and the first one's settings hold.

@@ -124,6 +124,7 @@ class DecoderCache:
         cross_mask: (B, 1, 1, S) bool, True = may attend.
         heads: H.
         width: W.
+        dtype: of the biases, that of the scores.
     """
 
     def __init__(

@@ -65,9 +65,8 @@ def _bf16(weight: Tensor, bias: Tensor | None) -> Callable[[Tensor], Tensor]:
         if padded == rows:
             whole: Tensor = product(x.bfloat16(), packed, offset, "none", [], "")
             return whole
-        filled = x.new_empty(
-            (padded, x.size(1)), dtype=torch.bfloat16
-        )  # what lies beyond the rows touches none of them
+        # What lies beyond the rows touches none of them.
+        filled = x.new_empty((padded, x.size(1)), dtype=torch.bfloat16)
         filled[:rows].copy_(x)
         y: Tensor = product(filled, packed, offset, "none", [], "")
         return y[:rows]

@@ -9,6 +9,7 @@ from translated_sets import translated
 
 from translator.cli import main
 from translator.errors import InputError, RunError, TranslatorError
+from translator.evaluation.comparison.saved_sets import newest_sets
 from translator.evaluation.comparison.systems import read_systems
 from translator.evaluation.metrics import Score
 from translator.evaluation.scored_set import ScoredSet, write_scored_set
@@ -38,6 +39,12 @@ def evaluated(folder: Path, *sets: ScoredSet) -> Path:
     for one in sets:
         write_scored_set(folder / "evaluation", one)
     return folder
+
+
+def test_a_run_goes_by_the_name_that_it_has_now(tmp_path: Path) -> None:
+    run = evaluated(tmp_path / "old", made(["در باز است.", "او می‌رود.", "سرد است."], system="old"))
+    run.rename(tmp_path / "new")
+    assert newest_sets(tmp_path / "new")["held"].system == "new"
 
 
 def made(hypotheses: list[str], test_set: str = "held", **others: str) -> ScoredSet:

@@ -1,5 +1,6 @@
 """The sentences that an evaluation of a run has saved: for each test set the newest, or those of a named setting."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -37,7 +38,8 @@ def newest_sets(folder: Path | str, checkpoint: str | None = None, search: str |
             chosen.setdefault(test_set, file)
     if not chosen:
         raise RunError(_not_there(run, checkpoint, search, [file.name.removesuffix(ENDING) for file in saved.values()]))
-    return {test_set: read_scored_set(file) for test_set, file in chosen.items()}
+    name = run.path.resolve().name  # a run goes by the name that it has now
+    return {test_set: replace(read_scored_set(file), system=name) for test_set, file in chosen.items()}
 
 
 def _recorded_name(run: RunFolder, checkpoint: str, recorded: set[str]) -> str:

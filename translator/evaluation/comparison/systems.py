@@ -40,7 +40,7 @@ def read_systems(
     texts: list[int] = []
     for number, place in enumerate(places):
         path = Path(place)
-        if path.is_dir() or path.suffix in PICKLES:  # what is named like a pickle is refused as such
+        if path.is_dir() or path.suffix.lower() in PICKLES:  # what is named like a pickle is refused as such
             known[number] = newest_sets(path, checkpoint, search)
         elif not path.exists():
             raise InputError(
