@@ -49,7 +49,7 @@ BENCH_FLAGS := $(if $(filter command line,$(origin CONFIG)),--config '$(CONFIG)'
 unexport TEXT
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev download prepare train evaluate compare translate export serve average runs tensorboard pictures doctor schema sample test check format lint types bench bench-train bench-search bench-quality bench-gpu experiments scaling torture fuzz dist clean
+.PHONY: help install install-dev download prepare train evaluate compare translate export serve average runs tensorboard pictures doctor schema sample test test-browser screenshots chromium check format lint types bench bench-train bench-search bench-quality bench-gpu experiments scaling torture fuzz dist clean
 
 help:  ## show this list
 	@echo 'make TARGET [NAME=value ...]'
@@ -118,8 +118,8 @@ $(VENV)/.installed-serve: pyproject.toml constraints.txt | $(BIN)/python
 serve: $(VENV)/.installed-serve  ## serve RUN as a page and a JSON API at http://127.0.0.1:8000/, or at PORT; ADDRESS=0.0.0.0 lets other machines in
 	@'$(BIN)/translator' serve --run '$(RUN)' $(if $(filter file,$(origin PORT)),,--port '$(PORT)') $(if $(ADDRESS),--host '$(ADDRESS)') $(if $(ENGINE),--engine '$(ENGINE)') $(SEARCH_FLAGS) $(SETS)
 
-tensorboard: install  ## watch the runs in a browser, at PORT
-	'$(BIN)/tensorboard' --logdir runs --port $(PORT)
+tensorboard: install  ## watch all runs in a browser, at PORT
+	@'$(BIN)/python' scripts/show_tensorboard.py runs --port $(PORT)
 
 SENTENCE := "The children are at school."
 PICTURE = '$(BIN)/translator' plot $(1) --output docs/pictures/$(2).svg
@@ -154,6 +154,20 @@ sample: install  ## write the embedded sample corpus anew
 
 test: install-dev  ## run the tests, a process for each core
 	OMP_NUM_THREADS=1 '$(BIN)/python' -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+
+# The browser is Debian's, from its own archive; nothing else is asked for.
+chromium:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \
+	  { echo 'installing Chromium' && $$(test "$$(id -u)" = 0 || echo sudo -n) apt-get install -y -q chromium >/dev/null; } || \
+	  { echo 'the browser tests need Chromium, and it cannot be installed from here; on Debian, as root: apt-get install chromium' >&2; exit 2; }
+
+BROWSER_TESTS = OMP_NUM_THREADS=1 '$(BIN)/python' -m pytest -m ''
+
+test-browser: install-dev chromium  ## look at every page in Chromium: TensorBoard on tiny runs, reports, the server, the docs if site/ is there
+	$(BROWSER_TESTS) tests/browser tests/evaluation/report/test_browser.py tests/test_docs_site.py
+
+screenshots: install-dev chromium  ## keep what these tests see of RUN, or RUN="A B", evaluated before, in docs/pictures/browser
+	BROWSER_RUNS='$(subst $(space),:,$(strip $(RUN)))' BROWSER_PICTURES=docs/pictures/browser $(BROWSER_TESTS) tests/browser/test_tensorboard.py tests/browser/test_pages.py
 
 format: install-dev  ## put every file into the house style
 	'$(BIN)/ruff' format .

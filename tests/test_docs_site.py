@@ -61,6 +61,7 @@ def search(browser: Browser, words: str) -> list[str]:
     return []
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize(
     ("words", "heading"),
     [("learning_rate", "learning_rate"), ("مدرسه", "3. A sentence of your own"), ("torture", "Torture, 2026-11-21")],
@@ -73,6 +74,7 @@ def test_search_works_without_a_server(browser: Browser, site: Path, words: str,
     assert not [event for event in browser.events if event["method"] in ("Log.entryAdded", "Runtime.exceptionThrown")]
 
 
+@pytest.mark.browser
 def test_persian_runs_from_right_to_left(browser: Browser, site: Path) -> None:
     browser.open((site / "first-hour.html").as_uri())
     # The first and the last letter of the translation: where they are drawn.

@@ -17,13 +17,14 @@ from tensorboard.plugin_util import markdown_to_safe_html
 from tensorboard.plugins.custom_scalar.layout_pb2 import Layout
 from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 
+from translator.config import MetricName
 from translator.data import MixtureRow
 from translator.errors import StorageError
-from translator.evaluation import TranslatedPair
+from translator.evaluation import Score, TranslatedPair
 from translator.inference import AttentionMap
 from translator.training.breakdown import Breakdown, Sources
 from translator.training.meter import Meter
-from translator.training.monitor import Monitor
+from translator.training.monitor import Monitor, show_test_scores
 from translator.training.spikes import Spike
 from translator.training.validation import Validation
 
@@ -96,8 +97,11 @@ def test_curves_that_belong_together_share_a_chart(tmp_path: Path) -> None:
     layout = Layout.FromString(event.tensor_proto.string_val[0])
     charts = {chart.title: list(chart.multiline.tag) for category in layout.category for chart in category.chart}
     assert charts["loss"][:2] == ["train/loss", "validation/loss"]
-    assert re.fullmatch(charts["validation loss by source"][0], "validation_by_source/mizan/loss")
-    assert not re.fullmatch(charts["validation loss by source"][0], "validation_by_source/mizan/bleu")
+    assert charts["BLEU"] == ["validation/bleu", "test/bleu"]
+    of_training, of_validation = charts["loss by source"]
+    assert re.fullmatch(of_training, "loss_by_source/mizan")
+    assert re.fullmatch(of_validation, "validation_by_source/mizan/loss")
+    assert not re.fullmatch(of_validation, "validation_by_source/mizan/bleu")
 
 
 def test_a_process_that_does_not_write_leaves_no_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,7 +184,47 @@ def test_hparams_lie_in_the_same_folder(tmp_path: Path) -> None:
     assert values["corpus.filters.duplicates"].string_value == "true"
     assert values["evaluation.test_sets"].string_value == "[]"
     experiment = HParamsPluginData.FromString(content["_hparams_/experiment"].plugin_data.content).experiment
-    assert [info.name.tag for info in experiment.metric_infos] == ["validation/loss", "validation/chrf"]
+    assert [info.name.tag for info in experiment.metric_infos] == [
+        *("test/bleu", "test/chrf", "validation/loss", "validation/chrf")
+    ]
+
+
+def test_test_scores_are_points_of_their_checkpoints(tmp_path: Path) -> None:
+    def score(value: float, test_set: str, metric: MetricName, checkpoint: str, normalization: str = "raw") -> Score:
+        return Score(
+            test_set=test_set,
+            metric=metric,
+            score=value,
+            signature="",
+            normalization=normalization,
+            checkpoint=checkpoint,
+            sentences=1,
+        )
+
+    with Monitor(tmp_path, first_step=1) as monitor:
+        monitor.scalars("validation", {"bleu": 41.0}, 20)
+    scores = [
+        score(30.0, "mizan", "bleu", "step-000020"),
+        score(31.0, "mizan", "bleu", "step-000020", "normalizer-2 on both sides"),
+        score(0.9, "mizan", "length_ratio", "step-000020"),
+        score(10.0, "tep", "bleu", "step-000020"),
+        score(33.0, "mizan", "bleu", "averaged"),
+    ]
+    show_test_scores(tmp_path, scores, own=True)
+    assert set(read(tmp_path).Tags()["scalars"]) == {
+        *("validation/bleu", "test/bleu", "test_by_set/mizan/bleu", "test_by_set/mizan/length_ratio"),
+        "test_by_set/tep/bleu",
+    }
+    assert points(tmp_path, "test/bleu") == points(tmp_path, "test_by_set/mizan/bleu") == [(20, 30.0)]
+    show_test_scores(tmp_path, scores[3:4], own=False)
+    assert points(tmp_path, "test/bleu") == [(20, 30.0)], "a test set of elsewhere is no measure for comparing runs"
+
+
+def test_test_scores_without_a_folder_are_left_out(tmp_path: Path) -> None:
+    score = Score(metric="bleu", score=1.0, signature="", normalization="raw", checkpoint="step-000001", sentences=1)
+    show_test_scores(tmp_path / "none", [score], own=True)
+    show_test_scores(tmp_path, [], own=True)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_full_disk_is_said_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -147,7 +147,7 @@ class Monitor:
             metrics: names and values of the curves in the group `validation`.
         """
         # Written here by hand: `SummaryWriter.add_hparams` would put them into a second run beside this one.
-        # TensorBoard takes from here which curves are columns, and the numbers from the curves: of these there are none yet.
+        # TensorBoard takes from here which curves are columns, and the numbers from the curves: these are to come.
         named = {f"test/{name}": 0.0 for name in _TEST_METRICS}
         named |= {f"validation/{name}": value for name, value in metrics.items()}
         settings = {
@@ -166,30 +166,28 @@ class Monitor:
 
 
 def show_test_scores(folder: Path, scores: Sequence[Score], *, own: bool) -> None:
-    """Show the scores of one checkpoint on raw text as points of its step, in an event file of their own.
+    """Show scores on raw text as points of the steps of their checkpoints, in an event file of their own.
+
+    A mean of several checkpoints has no step, and is left out.
 
     Args:
-        folder: where the event files of the run are; where there is none nothing is written, an export, say.
+        folder: where the event files of the run are; where there is no such folder, nothing is written.
         scores: as an evaluation returns them, those of the first test set first.
         own: whether the first test set is the run's own, by which runs are compared.
 
     Raises:
         StorageError: the disk is full or the folder cannot be written.
     """
-    raw = [score for score in scores if score.normalization == RAW]
-    if not raw or not folder.is_dir():
+    found = [(re.fullmatch(r"step-(\d+)", score.checkpoint), score) for score in scores if score.normalization == RAW]
+    shown = [(int(name[1]), score) for name, score in found if name]
+    if not shown or not folder.is_dir():
         return
     from torch.utils.tensorboard import SummaryWriter
 
-    with storage_errors(folder), SummaryWriter(str(folder), filename_suffix=".test") as writer:  # type: ignore[no-untyped-call]
-        for score in raw:
-            step = _step_of(score.checkpoint)
-            writer.add_scalar(f"test_by_set/{score.test_set}/{score.metric}", score.score, step)
-            if own and score.test_set == raw[0].test_set and score.metric in _TEST_METRICS:
-                writer.add_scalar(f"test/{score.metric}", score.score, step)
-
-
-def _step_of(checkpoint: str) -> int:
-    """Return the step in the name of a checkpoint, or 0 where there is none."""
-    found = re.search(r"\d+", checkpoint)
-    return int(found[0]) if found else 0
+    first = shown[0][1].test_set
+    with storage_errors(folder), SummaryWriter(str(folder), filename_suffix=".test") as writer:
+        for step, score in shown:
+            add: Callable[..., None] = writer.add_scalar
+            add(f"test_by_set/{score.test_set}/{score.metric}", score.score, step)
+            if own and score.test_set == first and score.metric in _TEST_METRICS:
+                add(f"test/{score.metric}", score.score, step)

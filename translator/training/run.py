@@ -22,6 +22,7 @@ from translator.signals import StopRequest
 from translator.training.choices import Choices, set_up
 from translator.training.engine import Engine
 from translator.training.initialize import initial_checkpoint
+from translator.training.monitor import show_test_scores
 from translator.training.progress import TrainingProgress
 from translator.training.ranks import Ranks
 from translator.training.trainer import Trainer
@@ -134,5 +135,7 @@ def _evaluate(config: Config, run: RunFolder, reason: str) -> tuple[list[Score],
     if scores:
         return scores, []
     LOGGER.info("training is over: %s; evaluating the best checkpoint", reason)
-    evaluation = evaluate_run(run)
+    model = config.evaluation.comet_model
+    evaluation = evaluate_run(run, overrides=[] if model is None else [f"evaluation.comet_model={model}"])
+    show_test_scores(run.tensorboard_folder, evaluation.scores, own=True)
     return evaluation.scores, evaluation.samples

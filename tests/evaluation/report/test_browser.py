@@ -11,7 +11,7 @@ from translator.evaluation.diagnosis import diagnose
 from translator.evaluation.report import evaluation_page
 from translator.evaluation.report.page import ROWS
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
+pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")]
 
 COUNT = 120
 HYPOTHESES = [*(trick.replace("\ud83d", "") for trick in TRICKS), "می\u200cروم " * 200, "", *["در باز است."] * COUNT][
