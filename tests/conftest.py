@@ -1,8 +1,12 @@
 """Small corpora and recipes that several tests share."""
 
+import multiprocessing
+import os
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from toy import letters, write_pairs
@@ -29,7 +33,28 @@ training:
   {{precision: float32, max_steps: 12, warmup_steps: 4, log_every: 3, validate_every: 6, validation_sentences: 8,
    checkpoint_every: 4}}
 search: {{method: greedy}}
+evaluation: {{bootstrap_samples: 40}}
 """
+
+
+DEAREST = (
+    "test_toy_tasks.py",
+    "training/several/test_whole_runs.py",
+    "training/test_kill.py",
+    "test_cli.py",
+    "training/several/test_processes.py",
+    "training/test_resume.py",
+    "training/test_keeper_faults.py",
+)
+"""Files that take longest, which begin first, so that no process is left alone with one of them at the end."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the dearest files first; it needs `--no-loadscope-reorder` where files are spread over processes."""
+    folder = Path(__file__).parent
+    places = {folder / name: place for place, name in enumerate(DEAREST)}
+    items.sort(key=lambda item: places.get(item.path, len(DEAREST)))
 
 
 @pytest.fixture(autouse=True)
@@ -39,13 +64,80 @@ def exact_matrix_products() -> Iterator[None]:
     torch.set_float32_matmul_precision("highest")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_flushing() -> Iterator[None]:
+    """The machine's power does not fail in a test: flushing many small files only costs time.
+
+    A handle must still be an open one.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", os.fstat)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ready_workers() -> Iterator[None]:
+    """Fork worker processes from one that has imported everything and has no threads, instead of starting them anew.
+
+    Programs that a test runs begin their workers as they do at a person's.
+    """
+    get_context = multiprocessing.get_context
+    multiprocessing.set_forkserver_preload(["translator.data", "translator.subword"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            multiprocessing,
+            "get_context",
+            lambda method=None: get_context("forkserver" if method == "spawn" else method),
+        )
+        yield
+
+
 @pytest.fixture
-def tiny_recipe(tmp_path: Path) -> Path:
-    """A recipe file for a copy task of 200 words that trains in a second."""
-    write_pairs(tmp_path / "toy.tsv", [(word, word) for word in letters(200, seed=1)])
-    recipe = tmp_path / "tiny.yaml"
-    recipe.write_text(TINY.format(folder=tmp_path), encoding="utf-8")
+def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw no attention in this process; runs in processes of their own do."""
+    draw_nothing(monkeypatch)
+
+
+def draw_nothing(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr("translator.training.monitor.attention_figure", lambda *_: np.zeros((1, 1, 3), np.uint8))
+
+
+@pytest.fixture
+def tiny_recipe(tmp_path: Path, no_pictures: None) -> Path:
+    """A recipe file for a copy task of 200 words that trains in half a second."""
+    return write_recipe(tmp_path)
+
+
+def write_recipe(folder: Path) -> Path:
+    write_pairs(folder / "toy.tsv", [(word, word) for word in letters(200, seed=1)])
+    recipe = folder / "tiny.yaml"
+    recipe.write_text(TINY.format(folder=folder), encoding="utf-8")
     return recipe
+
+
+@pytest.fixture(scope="session")
+def trained_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the tiny recipe, its corpus, its prepared data and its finished run; to be read only."""
+    from tiny_runs import run  # few tests need what it imports
+
+    folder = tmp_path_factory.mktemp("trained")
+    config = parse_config(write_recipe(folder).read_text(encoding="utf-8"), "tiny.yaml")
+    with pytest.MonkeyPatch.context() as patch:
+        draw_nothing(patch)
+        run(config)
+    return folder
+
+
+@pytest.fixture
+def trained(trained_folder: Path, tiny_recipe: Path) -> Path:
+    """The run folder of the tiny recipe, trained as it is: a copy of one that all tests share."""
+    folder = tiny_recipe.parent
+    for name in ("prepared", "run"):
+        shutil.copytree(trained_folder / name, folder / name, symlinks=True)
+    settings = folder / "run" / "config.yaml"
+    text = settings.read_text(encoding="utf-8")
+    settings.write_text(text.replace(str(trained_folder), str(folder)), encoding="utf-8")
+    return folder / "run"
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,14 +44,6 @@ def open_input() -> Iterator[tuple[int, int]]:
     os.close(writing)
 
 
-@pytest.fixture
-def trained(tiny_recipe: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Path]:
-    """The run folder of the tiny recipe, trained through the command line."""
-    assert main(["train", "--config", str(tiny_recipe)]) == 0
-    capsys.readouterr()
-    yield tiny_recipe.parent / "run"
-
-
 def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     """Run a verb that must fail, and return its one message; progress bars above it do not count."""
     assert main(list(arguments)) == 2
@@ -61,18 +54,22 @@ def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 def test_training_ends_with_scores_samples_and_the_next_commands(
-    tiny_recipe: Path, capsys: pytest.CaptureFixture[str]
+    tiny_recipe: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv("MAKELEVEL", raising=False)
     assert main(["train", "--config", str(tiny_recipe)]) == 0
     out = capsys.readouterr().out
     assert "bleu" in out
     assert "tok:13a" in out
     assert "chrf" in out
     assert out.count("translated ") == 3
-    for next_command in ("make tensorboard", "make evaluate RUN=", "make translate RUN="):
+    for next_command in ("tensorboard --logdir", "translator evaluate --run", "translator translate --run"):
         assert next_command in out
+    monkeypatch.setenv("MAKELEVEL", "1")
     assert main(["train", "--config", str(tiny_recipe)]) == 0
     again = capsys.readouterr().out
+    for next_command in ("make tensorboard", "make evaluate RUN=", "make translate RUN="):
+        assert next_command in again
     assert "is finished: training.max_steps=12 is reached" in again
     assert "To train it longer" in again
 
@@ -155,10 +152,7 @@ def test_input_that_is_not_utf8_is_named_after_the_lines_before_it(trained: Path
     assert done.stderr.count(b"\n") == 1
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_stop_signal_while_more_input_may_come(
-    trained: Path, open_input: tuple[int, int], number: int, code: int
-) -> None:
+def test_a_stop_signal_while_more_input_may_come(trained: Path, open_input: tuple[int, int]) -> None:
     process = subprocess.Popen(
         [*COMMAND, "translate", "--run", str(trained)],
         stdin=open_input[0],
@@ -169,9 +163,30 @@ def test_a_stop_signal_while_more_input_may_come(
     os.write(open_input[1], b"abc\n")
     assert process.stdout is not None
     assert process.stdout.readline().endswith(b"\n"), "the line comes out while the input is open"
-    process.send_signal(number)
-    assert process.communicate() == (b"", f"translator: stopped by signal {int(number)}\n".encode())
-    assert process.returncode == code
+    process.send_signal(signal.SIGINT)
+    assert process.communicate() == (b"", b"translator: stopped by signal 2\n")
+    assert process.returncode == 130
+
+
+def test_another_stop_signal_while_more_input_may_come(
+    trained: Path, open_input: tuple[int, int], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reading, writing = os.pipe()
+
+    def stop_after_a_line() -> None:
+        with os.fdopen(reading, "rb") as lines:
+            if lines.readline():
+                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
+
+    os.write(open_input[1], b"abc\n")
+    reader = threading.Thread(target=stop_after_a_line)
+    reader.start()
+    with os.fdopen(open_input[0], closefd=False) as source, os.fdopen(writing, "w") as output:
+        monkeypatch.setattr(sys, "stdin", source)
+        monkeypatch.setattr(sys, "stdout", output)
+        assert main(["translate", "--run", str(trained)]) == 143
+    reader.join()
+    assert capsys.readouterr().err == "translator: stopped by signal 15\n"
 
 
 def test_a_reader_that_goes_away_is_no_error(trained: Path) -> None:
@@ -191,7 +206,6 @@ def test_a_closed_standard_input_is_named(tmp_path: Path) -> None:
 def test_an_output_on_a_full_disk_is_one_message(trained: Path, tiny_recipe: Path) -> None:
     for arguments in (
         ["--help"],
-        ["prepare", "--config", str(tiny_recipe)],
         ["train", "--config", str(tiny_recipe)],
         ["translate", "--run", str(trained)],
     ):
@@ -201,6 +215,16 @@ def test_an_output_on_a_full_disk_is_one_message(trained: Path, tiny_recipe: Pat
         last = done.stderr[done.stderr.index(b"translator: ") :]
         assert last.startswith(b"translator: cannot write standard output: the disk is full; free some space")
         assert last.count(b"\n") == 1, "neither a traceback nor a complaint of the interpreter at its exit"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_what_prepare_says_on_a_full_disk_is_one_message(
+    trained: Path, tiny_recipe: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        message = complaint(capsys, "prepare", "--config", str(tiny_recipe))
+    assert message.startswith("translator: cannot write standard output: the disk is full; free some space")
 
 
 @pytest.mark.parametrize("verb", ["evaluate", "translate"])
@@ -291,7 +315,9 @@ def test_a_damaged_checkpoint_is_one_message(trained: Path, capsys: pytest.Captu
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_stop_signal_saves_and_the_run_goes_on_later(tiny_recipe: Path, number: int, code: int) -> None:
+def test_a_stop_signal_saves_and_the_run_goes_on_later(
+    tiny_recipe: Path, number: int, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = tiny_recipe.parent / "run"
     command = [*COMMAND, "train", "--config", str(tiny_recipe), "--set"]
     long = subprocess.Popen([*command, "training.max_steps=100000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -304,10 +330,10 @@ def test_a_stop_signal_saves_and_the_run_goes_on_later(tiny_recipe: Path, number
     assert b"the same command goes on from here" in errors
     assert b"Traceback" not in errors
     steps = int((folder / "checkpoints" / "last").resolve().name.removeprefix("step-"))
-    done = run(*command[3:], f"training.max_steps={steps + 2}")
-    assert done.returncode == 0, done.stderr.decode()
-    assert b"resuming from" in done.stderr
-    assert f"({steps + 2} steps".encode() in done.stdout
+    assert main([*command[3:], f"training.max_steps={steps + 2}"]) == 0
+    out, err = capsys.readouterr()
+    assert "resuming from" in err
+    assert f"({steps + 2} steps" in out
 
 
 def test_help_and_version_are_quick_to_say(capsys: pytest.CaptureFixture[str]) -> None:

@@ -75,7 +75,7 @@ def _small(limits: Limits) -> Iterator[None]:
         mock.patch("translator.corpus.sources.compression.BLOCK", limits.block),
         mock.patch("translator.corpus.sources.lines.LONGEST_LINE", limits.longest_line),
         mock.patch("translator.corpus.cleaning._PAIRS", limits.pairs_of_a_chunk),
-        mock.patch("os.fsync"),  # no power is lost here
+        mock.patch("os.fsync", lambda _: None),  # no power is lost here
         contextlib.redirect_stderr(io.StringIO()),  # progress bars
     ):
         yield

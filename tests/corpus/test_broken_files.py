@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -23,6 +23,7 @@ from corpus.broken_corpora import (
 )
 from corpus.sources.corpora import PACKERS, folder_of, one_file, two_files, zip_file
 
+from translator.cli import main
 from translator.config import SourceConfig
 from translator.corpus import prepare_corpus
 from translator.errors import CorpusError, StorageError
@@ -169,17 +170,28 @@ def test_full_disk(disk: Path, tmp_path: Path, left: int) -> None:
     assert aligned_numbers(prepare_corpus(settings)) == set(range(1, 1001))
 
 
-def command(recipe: Path, *overrides: str) -> str:
-    """Run `translator prepare` in a process of its own, which must fail, and return its one message."""
-    sets = [part for override in overrides for part in ("--set", override)]
-    done = subprocess.run(
-        [sys.executable, "-m", "translator", "prepare", "--config", str(recipe), *sets],
-        capture_output=True,
-        check=False,
-        env=ENVIRONMENT,
-    )
-    assert (done.returncode, done.stdout) == (2, b"")
-    errors = done.stderr.decode()
+Verb = Callable[[Path, str], tuple[int, str, str]]
+"""Runs `translator prepare` with an override, and returns its exit code, output and errors."""
+
+
+def in_a_process(recipe: Path, override: str) -> tuple[int, str, str]:
+    command = [sys.executable, "-m", "translator", "prepare", "--config", str(recipe), "--set", override]
+    done = subprocess.run(command, capture_output=True, check=False, env=ENVIRONMENT)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+@pytest.fixture
+def in_this_process(capfd: pytest.CaptureFixture[str]) -> Verb:
+    def verb(recipe: Path, override: str) -> tuple[int, str, str]:
+        return main(["prepare", "--config", str(recipe), "--set", override]), *capfd.readouterr()
+
+    return verb
+
+
+def complaint(verb: Verb, recipe: Path, override: str) -> str:
+    """Run a verb that must fail, and return its one message."""
+    code, output, errors = verb(recipe, override)
+    assert (code, output) == (2, "")
     assert "Traceback" not in errors
     bar, _, message = errors.partition("translator: ")
     assert all(line.startswith("cleaning ") for line in bar.split("\r") if line.strip())
@@ -187,23 +199,23 @@ def command(recipe: Path, *overrides: str) -> str:
     return one_line(message[:-1])
 
 
-def test_the_command_says_it_in_one_line(tiny_recipe: Path, disk: Path) -> None:
+def test_the_command_says_it_in_one_line(tiny_recipe: Path, disk: Path, in_this_process: Verb) -> None:
     folder = tiny_recipe.parent / "داده‌ی خراب"
     folder.mkdir()
     english, persian = sides(rows())
     two_files(folder, english, persian[:-5])
     as_two_files = f'[{{name: text, source_path: "{folder}/text.en", target_path: "{folder}/text.fa"}}]'
-    message = command(tiny_recipe, f"corpus.sources={as_two_files}")
+    message = complaint(in_a_process, tiny_recipe, f"corpus.sources={as_two_files}")
     assert message.startswith(f"{folder}/text.fa, line 60: not UTF-8 (byte 0xd8 at byte offset ")
     two_files(folder, english, b"\n".join(persian.split(b"\n")[5:]))
-    message = command(tiny_recipe, f"corpus.sources={as_two_files}")
+    message = complaint(in_this_process, tiny_recipe, f"corpus.sources={as_two_files}")
     assert message.startswith("corpus source `text`: the two sides differ in length: ")
     zip_file(folder / "text.zip", members())
     (folder / "text.zip").write_bytes((folder / "text.zip").read_bytes()[:-30])
-    message = command(tiny_recipe, f'corpus.sources=[{{name: text, path: "{folder}/text.zip"}}]')
+    message = complaint(in_this_process, tiny_recipe, f'corpus.sources=[{{name: text, path: "{folder}/text.zip"}}]')
     assert message == f"{folder}/text.zip is damaged or was cut off (File is not a zip file); get the file again"
     assert contents(tiny_recipe.parent / "prepared") == {}
     remount(disk, "size=8k")
-    message = command(tiny_recipe, f"corpus.prepared_directory={disk}/prepared")
+    message = complaint(in_this_process, tiny_recipe, f"corpus.prepared_directory={disk}/prepared")
     assert message.endswith("the disk is full; free some space there and run the same command again")
     assert not [name for name in contents(disk) if "partial" in name or "corpus" in name]

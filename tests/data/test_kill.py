@@ -2,6 +2,7 @@
 
 import multiprocessing
 import random
+import shutil
 import time
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -9,12 +10,12 @@ from pathlib import Path
 import pytest
 from toy import letters, write_pairs
 
+from bench.faults import Faults, Killed
 from translator.config import Config, parse_config
 from translator.data import DataHandler
 
 INSTANTS = 20
 CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["translator.data"])
 RECIPE = """
 run: {{directory: "{folder}/run"}}
 corpus:
@@ -23,7 +24,7 @@ corpus:
   split: {{validation: 100, test: 100}}
   prepared_directory: "{folder}/{prepared}"
   workers: {workers}
-subword: {{vocabulary_size: 60}}
+subword: {{model_type: char, vocabulary_size: 60}}
 """
 
 
@@ -73,6 +74,31 @@ def test_killed_preparation_ends_like_an_uninterrupted_one(tmp_path: Path, worke
         DataHandler(recipe(tmp_path, folder, 1))
         assert contents(tmp_path / folder) == expected
     assert torn >= instants / 3
+
+
+def test_killed_at_operations_on_files_no_folder_is_half_there(tmp_path: Path) -> None:
+    """Subword models and stores of so little text are made too quickly to be hit by chance."""
+    for seed, name in enumerate(("words", "more")):
+        write_pairs(tmp_path / f"{name}.tsv", [(word, word) for word in letters(300, seed=seed)])
+    config = recipe(tmp_path, "prepared", 1)
+    DataHandler(config)
+    prepared = tmp_path / "prepared"
+    expected = contents(prepared)
+    made = [*prepared.glob("subword-*"), *prepared.glob("tokens-*")]
+    for folder in made:
+        shutil.rmtree(folder)
+    with Faults(prepared) as counted:
+        DataHandler(config)
+    assert len(counted.operations) > 3 * 8, "each of eight stores has three files"
+    for at in range(1, len(counted.operations) + 1, 5):
+        for folder in made:
+            shutil.rmtree(folder, ignore_errors=True)
+        with Faults(prepared, at), pytest.raises(Killed):
+            DataHandler(config)
+        found = {name: content for name, content in contents(prepared).items() if not name.startswith(".")}
+        assert found.items() <= expected.items(), counted.operations[at - 1]
+    DataHandler(config)
+    assert contents(prepared) == expected
 
 
 def contents_of(folder: Path) -> dict[str, bytes]:

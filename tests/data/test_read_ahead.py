@@ -150,4 +150,15 @@ def test_the_consumers_check_may_stop_it() -> None:
 
 
 def test_nothing_begins_before_it_is_asked_for() -> None:
-    read_ahead(numbers).close()
+    asked: list[Check] = []
+
+    def items(check: Check) -> Generator[int, None, None]:
+        asked.append(check)
+        return numbers(check)
+
+    read_ahead(items).close()
+    with contextlib.closing(read_ahead(items)) as ahead:
+        assert all(thread.name != "reading ahead" for thread in threading.enumerate())
+        assert asked == []
+        assert next(ahead) == 0
+        assert len(asked) == 1

@@ -2,7 +2,6 @@
 
 import logging
 import math
-import os
 from pathlib import Path
 
 import pytest
@@ -16,12 +15,6 @@ from translator.data import DataPosition
 from translator.errors import RunError, StorageError
 
 SAMPLED = "subword={model_type: unigram, sampling: 0.1}"
-
-
-@pytest.fixture(autouse=True)
-def no_flushing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The machine's power does not fail in a test, and flushing costs time; `Faults` still counts it."""
-    monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
 @pytest.mark.parametrize("background", [False, True])

@@ -1,6 +1,7 @@
 """A run that is stopped and goes on ends in the same bits as one that was not."""
 
 import os
+import shutil
 import signal
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import torch
 from tiny_runs import assert_same_bits, final, run
 
 from translator.checkpoint import find_checkpoint, load_checkpoint, steps_saved
-from translator.config import Config
+from translator.config import Config, load_config
 from translator.data import DataHandler, DataPosition
 from translator.errors import CheckpointError, Interrupted, RunError
 from translator.run_folder import RunFolder
@@ -45,10 +46,23 @@ def stop_at_step(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
     monkeypatch.setattr("translator.training.engine.take_step", step_with_a_signal)
 
 
+@pytest.fixture(scope="module")
+def of_two_batches_a_step(trained_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, torch.Tensor]:
+    """The last weights of an uninterrupted run."""
+    overrides = (f"run.directory={tmp_path_factory.mktemp('whole')}", "training.accumulation_steps=2")
+    config = load_config(trained_folder / "tiny.yaml", overrides)
+    run(config)
+    return final(config)
+
+
 @pytest.mark.parametrize("step", [1, 5, 6, 11])
-def test_resumed_equals_uninterrupted(tiny: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, step: int) -> None:
-    whole = tiny(f"run.directory={tmp_path}/whole", "training.accumulation_steps=2")
-    run(whole)
+def test_resumed_equals_uninterrupted(
+    tiny: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    step: int,
+    of_two_batches_a_step: dict[str, torch.Tensor],
+) -> None:
     halved = tiny(f"run.directory={tmp_path}/halved", "training.accumulation_steps=2")
     with monkeypatch.context() as patch:
         stop_at_step(patch, step)
@@ -58,7 +72,7 @@ def test_resumed_equals_uninterrupted(tiny: Any, monkeypatch: pytest.MonkeyPatch
     assert steps_saved(folder)[-1] == step, "the stop saved the step it interrupted"
     outcome = run(halved)
     assert outcome.progress.sittings == 2
-    assert_same_bits(final(halved), final(whole))
+    assert_same_bits(final(halved), of_two_batches_a_step)
 
 
 def test_resumed_equals_uninterrupted_with_a_moving_average(
@@ -119,10 +133,9 @@ def test_another_strength_of_sampling_is_taken_only_when_asked_for(
     assert "the present epoch begins again" in caplog.text
 
 
-def test_a_changed_learning_rate_is_taken_only_when_asked_for(tiny: Any, tmp_path: Path) -> None:
+def test_a_changed_learning_rate_is_taken_only_when_asked_for(tiny: Any, trained: Path, tmp_path: Path) -> None:
     same = tiny(f"run.directory={tmp_path}/same", "training.max_steps=14")
-    for config in (tiny(), tiny(f"run.directory={tmp_path}/same")):
-        run(config)
+    shutil.copytree(trained, tmp_path / "same", symlinks=True)
     other = tiny("training.max_steps=14", "training.learning_rate=0.002")
     with pytest.raises(RunError, match=r"only with --allow-changed:\n  training\.learning_rate: 0\.0007 → 0\.002"):
         run(other)
@@ -158,8 +171,9 @@ def test_a_kill_after_settings_have_changed_does_not_mix_two_orders_of_batches(
     assert_same_bits(final(halved), final(whole))
 
 
-def test_a_moving_average_may_be_switched_on_and_off(tiny: Any, caplog: pytest.LogCaptureFixture) -> None:
-    run(tiny())
+def test_a_moving_average_may_be_switched_on_and_off(
+    tiny: Any, trained: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     averaged = tiny("training.ema_decay=0.9", "training.max_steps=14")
     changed(averaged)
     assert "the moving average begins with the weights of step-000012" in caplog.text
@@ -170,9 +184,9 @@ def test_a_moving_average_may_be_switched_on_and_off(tiny: Any, caplog: pytest.L
 
 
 def test_a_stop_during_validation_saves_and_the_validation_is_made_up(
-    tiny: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    tiny: Any, trained: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    whole = tiny(f"run.directory={tmp_path}/whole")
+    whole = tiny()
     expected = run(whole).progress
     halved = tiny(f"run.directory={tmp_path}/halved")
     original = Validator._losses
@@ -193,14 +207,12 @@ def test_a_stop_during_validation_saves_and_the_validation_is_made_up(
     assert progress.best_score == expected.best_score
 
 
-def test_same_seed_same_bits_and_another_seed_other_bits(tiny: Any, tmp_path: Path) -> None:
-    configs = [
-        tiny(f"run.directory={tmp_path}/{name}", f"run.seed={seed}") for name, seed in (("a", 3), ("b", 3), ("c", 4))
-    ]
-    for config in configs:
+def test_same_seed_same_bits_and_another_seed_other_bits(tiny: Any, trained: Path, tmp_path: Path) -> None:
+    again, other = (tiny(f"run.directory={tmp_path}/{seed}", f"run.seed={seed}") for seed in (1, 2))
+    for config in (again, other):
         run(config)
-    assert_same_bits(final(configs[0]), final(configs[1]))
-    assert any(not torch.equal(final(configs[0])[key], value) for key, value in final(configs[2]).items())
+    assert_same_bits(final(again), final(tiny()))
+    assert any(not torch.equal(final(again)[key], value) for key, value in final(other).items())
 
 
 def test_a_signal_during_the_last_save_is_not_lost(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,10 +229,8 @@ def test_a_signal_during_the_last_save_is_not_lost(tiny: Any, monkeypatch: pytes
 
 
 def test_a_second_signal_in_a_step_saves_nothing_torn(
-    tiny: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    tiny: Any, trained: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    whole = tiny(f"run.directory={tmp_path}/whole")
-    run(whole)
     torn = tiny(f"run.directory={tmp_path}/torn")
 
     def step_with_two_signals(*arguments: Any) -> object:
@@ -236,17 +246,18 @@ def test_a_second_signal_in_a_step_saves_nothing_torn(
             train_run(torn, stop)
     assert steps_saved(RunFolder(tmp_path / "torn").checkpoints_folder) == [4], "the last whole checkpoint"
     run(torn)
-    assert_same_bits(final(torn), final(whole))
+    assert_same_bits(final(torn), final(tiny()))
 
 
-def test_a_truncated_checkpoint_is_passed_over(tiny: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_truncated_checkpoint_is_passed_over(
+    tiny: Any, trained: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     whole = tiny(f"run.directory={tmp_path}/whole", "training.max_steps=20")
     run(whole)
-    harmed = tiny(f"run.directory={tmp_path}/harmed")
-    folder = run(harmed).run.checkpoints_folder
+    folder = RunFolder(trained).checkpoints_folder
     model = folder / "step-000012" / "model.safetensors"
     model.write_bytes(model.read_bytes()[:-100])
-    longer = tiny(f"run.directory={tmp_path}/harmed", "training.max_steps=20")
+    longer = tiny("training.max_steps=20")
     run(longer)
     assert "model.safetensors is not what was written" in caplog.text
     assert "training goes on from step-000008" in caplog.text
@@ -254,8 +265,8 @@ def test_a_truncated_checkpoint_is_passed_over(tiny: Any, tmp_path: Path, caplog
     assert_same_bits(final(longer), final(whole))
 
 
-def test_when_every_checkpoint_is_damaged_training_does_not_begin_anew(tiny: Any) -> None:
-    folder = run(tiny()).run.checkpoints_folder
+def test_when_every_checkpoint_is_damaged_training_does_not_begin_anew(tiny: Any, trained: Path) -> None:
+    folder = RunFolder(trained).checkpoints_folder
     for model in folder.glob("step-*/model.safetensors"):
         model.write_bytes(b"")
     with pytest.raises(CheckpointError, match=r"every checkpoint in .* is damaged: .*; or, to train again"):
@@ -271,8 +282,7 @@ def test_a_checkpoint_without_its_generators_is_refused(tiny: Any, monkeypatch: 
         run(tiny("training.max_steps=20"))
 
 
-def test_a_changed_corpus_is_noticed(tiny: Any, tmp_path: Path) -> None:
-    run(tiny())
+def test_a_changed_corpus_is_noticed(tiny: Any, trained: Path, tmp_path: Path) -> None:
     with (tmp_path / "toy.tsv").open("a", encoding="utf-8") as corpus:
         corpus.write("zebra\tzebra\n")
     with pytest.raises(RunError, match="the corpus or its preparation has changed"):

@@ -14,6 +14,7 @@ from translator.corpus import NORMALIZER_VERSION
 from translator.errors import CheckpointError, RunError
 from translator.inference import Translator
 from translator.lock import hold_folder
+from translator.run_folder import RunFolder
 
 
 def test_a_finished_run_says_so_and_goes_on_when_asked_for_more(tiny: Any) -> None:
@@ -52,8 +53,7 @@ def test_the_run_folder_explains_itself(tiny: Any, tmp_path: Path) -> None:
     assert "step 6: validation loss" in log
 
 
-def test_other_settings_are_refused_with_old_and_new_value(tiny: Any) -> None:
-    run(tiny())
+def test_other_settings_are_refused_with_old_and_new_value(tiny: Any, trained: Path) -> None:
     with pytest.raises(RunError, match=r"holds a run with other settings") as caught:
         run(tiny("model.d_model=32", "training.learning_rate=0.5", "training.log_every=2"))
     message = str(caught.value)
@@ -74,8 +74,7 @@ def test_before_the_first_checkpoint_all_settings_may_change(tiny: Any, monkeypa
     assert outcome.scores, "the run evaluates with the subword models that it was trained with"
 
 
-def test_new_scores_belong_to_the_new_checkpoint(tiny: Any) -> None:
-    run(tiny())
+def test_new_scores_belong_to_the_new_checkpoint(tiny: Any, trained: Path) -> None:
     longer = tiny("training.max_steps=18", "training.best_metric=loss", "training.learning_rate=0.0007")
     with pytest.raises(RunError, match=r"training\.best_metric"):
         run(longer)
@@ -102,16 +101,14 @@ def test_a_folder_that_is_no_run_is_left_alone(tiny: Any, tmp_path: Path) -> Non
     assert [entry.name for entry in (tmp_path / "run").iterdir()] == ["thesis.txt"]
 
 
-def test_each_sitting_that_trains_is_noted(tiny: Any) -> None:
+def test_each_sitting_that_trains_is_noted(tiny: Any, trained: Path) -> None:
     folder = run(tiny()).run
-    run(tiny())
     assert len(folder.sittings()) == 1, "looking at a finished run is no sitting"
     run(tiny("training.max_steps=14"))
     assert len(folder.sittings()) == 2
 
 
-def test_a_corpus_may_move(tiny: Any, tmp_path: Path) -> None:
-    run(tiny())
+def test_a_corpus_may_move(tiny: Any, tmp_path: Path, trained: Path) -> None:
     (tmp_path / "toy.tsv").rename(tmp_path / "moved.tsv")
     outcome = run(tiny("training.max_steps=14", f"corpus.sources.0.path={tmp_path}/moved.tsv"))
     assert outcome.progress.step == 14
@@ -125,8 +122,10 @@ def test_a_config_file_of_something_else_is_left_alone(tiny: Any, tmp_path: Path
     assert (tmp_path / "run" / "config.yaml").read_text() == "my: precious\n"
 
 
-def test_the_version_of_the_normalizer_travels_with_the_run(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = run(tiny()).run
+def test_the_version_of_the_normalizer_travels_with_the_run(
+    tiny: Any, trained: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = RunFolder(trained)
     assert [sitting["normalizer_version"] for sitting in folder.sittings()] == [NORMALIZER_VERSION]
     assert (folder.preparation_folder / "report.html").is_file()
     for module in ("corpus.prepare", "data.encoding", "checkpoint.state"):
@@ -138,8 +137,8 @@ def test_the_version_of_the_normalizer_travels_with_the_run(tiny: Any, monkeypat
         Translator.load(folder.path)
 
 
-def test_a_run_is_used_with_the_rules_it_was_trained_with(tiny: Any) -> None:
-    folder = run(tiny()).run
+def test_a_run_is_used_with_the_rules_it_was_trained_with(trained: Path) -> None:
+    folder = RunFolder(trained)
     text = folder.config_file.read_text(encoding="utf-8")
     folder.config_file.write_text(text.replace("digits: persian", "digits: ascii"), encoding="utf-8")
     with pytest.raises(CheckpointError, match=r"corpus.normalization in .* was trained with \(digits\); restore"):
