@@ -40,8 +40,8 @@ def comet_lacks(model: str | None) -> str | None:
     """Return what is missing for COMET and how to get it; None if it can be computed."""
     if model is None:
         return (
-            "COMET needs a model: fetch one, and name its checkpoint with --set evaluation.comet_model=FILE.ckpt; one that "
-            "a run names is not taken, since loading it runs what is inside"
+            "COMET needs a model: fetch one, and name its checkpoint with --set evaluation.comet_model=FILE.ckpt; one "
+            "that a run names is not taken, since loading it runs what is inside"
         )
     if not Path(model).is_file():
         return f"COMET needs a model: evaluation.comet_model is {model}, and there is no such file"

@@ -1,8 +1,8 @@
 """Models made ready to search: the weights of their linear layers laid out, and rounded, as products are fastest.
 
 Training wants a weight as it is learned; a search multiplies a few rows at a time with weights that stay. On a CPU they
-are laid out transposed in float32, which changes no product; in bf16 and int8 they are packed once into the layout of the
-matrix library. Only the products are rounded, and in bf16 what stands between the two of a feed-forward sublayer:
+are laid out transposed in float32, which changes no product; in bf16 and int8 they are packed once into the layout of
+the matrix library. Only the products are rounded, and in bf16 what stands between the two of a feed-forward sublayer:
 residual sums, norms, attention and scores stay float32.
 """
 
