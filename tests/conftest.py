@@ -1,8 +1,10 @@
 """Small corpora and recipes that several tests share."""
 
+import logging
 import multiprocessing
 import os
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,6 +14,12 @@ import torch
 from toy import letters, write_pairs
 
 from translator.config import Config, parse_config
+
+# Who starts us in the background may ignore these for us, and for all that the tests start and interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # Two threads of one process fight for the cores with the next process, and our tensors here are tiny.
 torch.set_num_threads(1)
@@ -55,6 +63,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     folder = Path(__file__).parent
     places = {folder / name: place for place, name in enumerate(DEAREST)}
     items.sort(key=lambda item: places.get(item.path, len(DEAREST)))
+
+
+@pytest.fixture(autouse=True)
+def logging_as_it_was() -> Iterator[None]:
+    """Take back what the command line sets for the whole process: who hears our messages."""
+    logger = logging.getLogger("translator")
+    propagate, level, handlers, filters = logger.propagate, logger.level, logger.handlers[:], logger.filters[:]
+    yield
+    logger.propagate, logger.handlers[:], logger.filters[:] = propagate, handlers, filters
+    logger.setLevel(level)
 
 
 @pytest.fixture(autouse=True)

@@ -17,10 +17,12 @@ from translator.data import DataHandler
 from translator.data.batching import DataPosition
 from translator.masks import MaskGenerator
 from translator.model import AttentionWeights, Transformer
+from translator.model.cache import StepBiases
 from translator.model.decoder import DecoderStack
 from translator.model.embedding import Embedding, PositionEncoding
 from translator.model.encoder import EncoderStack
 from translator.model.initialisation import init_weights
+from translator.model.step import LayerStep
 from translator.search import search
 from translator.special_tokens import EOS, PAD, SOS
 from translator.training.loss import label_smoothed_loss
@@ -259,12 +261,16 @@ class TestR5:
         torch.autograd.backward(logits.sum())
         assert logits.isfinite().all()
 
-    def test_generation_runs_one_position_a_step(self) -> None:
-        model = small_model().eval()
+    def test_generation_runs_one_position_a_step(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        model = small_model(decoder_layers=1).eval()
         positions: list[int] = []
-        model.decoder.layers[0].feed_forward.register_forward_pre_hook(
-            lambda _, args: positions.append(args[0].flatten(0, -2).size(0))
-        )
+        advance = LayerStep.advance
+
+        def counting(self: LayerStep, x: torch.Tensor, count: int, biases: StepBiases) -> torch.Tensor:
+            positions.append(len(x))
+            return advance(self, x, count, biases)
+
+        monkeypatch.setattr(LayerStep, "advance", counting)
         source = small_batch()[0]
         search(model, source, SearchConfig(method="greedy"))
         assert len(positions) > 1

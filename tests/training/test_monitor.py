@@ -16,6 +16,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tensorboard.plugin_util import markdown_to_safe_html
 from tensorboard.plugins.custom_scalar.layout_pb2 import Layout
 from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
+from tensorboard.summary.writer import event_file_writer
 
 from translator.config import MetricName
 from translator.data import MixtureRow
@@ -115,7 +116,9 @@ def test_a_process_that_does_not_write_leaves_no_trace(tmp_path: Path, monkeypat
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_resumed_run_has_no_overlapping_points(tmp_path: Path) -> None:
+def test_a_resumed_run_has_no_overlapping_points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Files of one second are read in the order of their names, which end in how many this process has written.
+    monkeypatch.setattr(event_file_writer, "_global_uid", event_file_writer.AtomicCounter(0))
     with Monitor(tmp_path, first_step=1) as monitor:
         for step in range(1, 8):
             monitor.scalars("train", {"loss": 100.0 + step}, step)
