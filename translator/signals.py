@@ -154,7 +154,8 @@ def _end_process(signal_number: int) -> None:
     """Leave without a look back, with the exit code of the signal."""
     with contextlib.suppress(OSError, ValueError):
         if select.select([], [2], [], 0)[1]:  # a reader of standard error who has gone to sleep must not stop us
-            os.write(2, f"translator: stopped at once by signal {signal_number}\n".encode())
+            line = "\n" if os.isatty(2) else ""  # at a terminal something may stand on the line already
+            os.write(2, f"{line}translator: stopped at once by signal {signal_number}\n".encode())
     os._exit(128 + signal_number)
 
 
