@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import yaml
-from pydantic import Field, ValidationError
+from pydantic import Field
 
+from bench.plan_file import read_plan_file
 from translator.checkpoint import find_checkpoint
 from translator.config import Config, parse_config
 from translator.config.section import Count, Name, PathText, PositiveInt, Section
@@ -89,15 +90,7 @@ def load_experiments(path: Path) -> Experiments:
     Raises:
         ConfigError: it cannot be read, or something in it is wrong.
     """
-    try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ConfigError(f"cannot read the experiments {path}: {error}") from error
-    try:
-        experiments = Experiments.model_validate(values)
-    except ValidationError as error:
-        rows = [f"  {'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors(include_url=False)]
-        raise ConfigError("\n".join([f"{path} has mistakes:", *rows])) from error
+    experiments = read_plan_file(path, Experiments, "the experiments")
     names = [variant.name for variant in experiments.variants]
     if len(set(names)) < len(names):
         raise ConfigError(f"{path}: two variants have one name; each needs its own, since it names their folders")

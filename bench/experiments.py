@@ -11,24 +11,21 @@ import argparse
 import contextlib
 import itertools
 import os
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from types import FrameType
 
+from bench.awaited import good_end, handed_on
 from bench.experiment_plan import Experiments, Trial, load_experiments, recipe_text, trials
 from bench.experiment_table import experiment_table
 from translator.config import Config
 from translator.data import DataHandler, DataPosition
-from translator.errors import TranslatorError
+from translator.errors import ConfigError, Interrupted, RunError, TranslatorError
 from translator.storage import write_text
 
 Command = Sequence[str]
-STOPPED = (128 + signal.SIGINT, 128 + signal.SIGTERM)
-"""Exit codes of a command that was stopped and has saved its work."""
 BATCHES = 500
 """Batches that the number of tokens in one is measured on."""
 
@@ -41,49 +38,90 @@ def main() -> int:
     options = parser.parse_args()
     try:
         experiments = load_experiments(Path(options.config))
-        planned = list(trials(experiments))  # a mistake in the last variant is better known now than after hours
-        code = 0 if options.table else run_all(experiments, planned, in_process)
-        if code not in STOPPED:
-            print("\n".join(experiment_table(experiments, planned)))
+        count = StepCount(experiments.tokens)
+        return compare(experiments, lambda trial: count(trial.config), in_process, only_table=options.table)
+    except Interrupted as stop:
+        return stop.exit_code
     except TranslatorError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 2
-    return code
 
 
-def run_all(experiments: Experiments, planned: Sequence[Trial], execute: Callable[[Command], int]) -> int:
-    """Carry out every trial that is not finished, one at a time.
+def compare(
+    experiments: Experiments,
+    count_steps: Callable[[Trial], int],
+    execute: Callable[[Command], int],
+    *,
+    only: Sequence[str] | None = None,
+    only_table: bool = False,
+) -> int:
+    """Carry out what is not finished, print the table of what is, and return the exit code.
 
     Args:
         experiments: the file.
-        planned: its trials, in order.
+        count_steps: returns how many steps a trial takes.
         execute: runs a command and returns its exit code.
+        only: names of the variants to be trained; all by default.
+        only_table: train nothing.
+
+    Raises:
+        ConfigError: a setting of a variant is wrong, or a name in `only` is not one of them.
+        Interrupted: a command was stopped.
+    """
+    planned = list(trials(experiments))  # a mistake in the last variant is better known now than after hours
+    if unknown := set(only or ()) - {trial.variant.name for trial in planned}:
+        raise ConfigError(f"there is no variant {', '.join(sorted(unknown))} among the experiments")
+    wanted = [trial for trial in planned if only is None or trial.variant.name in only]
+    code = 0 if only_table else run_all(experiments, wanted, count_steps, execute)
+    print("\n".join(experiment_table(experiments, planned)))
+    return code
+
+
+def run_all(
+    experiments: Experiments,
+    planned: Sequence[Trial],
+    count_steps: Callable[[Trial], int],
+    execute: Callable[[Command], int],
+) -> int:
+    """Carry out every trial of `planned` that is not finished, one at a time; the rest is as in `compare`.
 
     Returns:
-        0; the code of a stopped command, after which nothing more is begun; or 1 if any failed.
+        0, or 1 if any failed.
+
+    Raises:
+        Interrupted: a command was stopped; nothing more was begun.
     """
     recipe = Path(experiments.directory) / "recipe.yaml"
     write_text(recipe, recipe_text(experiments))
-    count_steps = StepCount(experiments.tokens)
     failed: list[str] = []
     for number, trial in enumerate(planned, 1):
         label = f"[{number}/{len(planned)}] {trial.variant.name}, seed {trial.seed}"
-        steps = count_steps(trial.config)
-        if is_finished(trial, steps):
-            print(f"{label}: finished", file=sys.stderr)
-            continue
-        print(f"{label}: {steps} steps", file=sys.stderr, flush=True)
         began = time.monotonic()
-        code = next(filter(None, map(execute, commands(trial, recipe, steps))), 0)
-        if code in STOPPED:
-            return code
-        if code:
+        try:
+            said = "done" if carry_out(trial, recipe, count_steps(trial), execute) else "finished"
+        except RunError as error:
             failed.append(f"{trial.variant.name}-seed{trial.seed}")
-        said = f"failed with exit code {code}" if code else "done"
+            said = str(error)
         print(f"{label}: {said} in {(time.monotonic() - began) / 60:.1f} minutes", file=sys.stderr, flush=True)
     if failed:
         print(f"bench: {len(failed)} failed: {', '.join(failed)}; see log.txt in their folders", file=sys.stderr)
     return 1 if failed else 0
+
+
+def carry_out(trial: Trial, recipe: Path, steps: int, execute: Callable[[Command], int]) -> bool:
+    """Train and score `trial`; return False if that had been done.
+
+    Raises:
+        RunError: a command failed.
+        Interrupted: it was stopped.
+    """
+    if is_finished(trial, steps):
+        return False
+    print(f"{trial.run.path}: {steps} steps", file=sys.stderr, flush=True)
+    for command in commands(trial, recipe, steps):
+        code = execute(command)
+        good_end(code, f"failed with exit code {code}")
+    return True
 
 
 def is_finished(trial: Trial, steps: int) -> bool:
@@ -130,17 +168,11 @@ def in_process(command: Command) -> int:
     "at once".
     """
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    with subprocess.Popen(command, env=environment, stdout=sys.stderr, start_new_session=True) as process:
-
-        def hand_on(number: int, _: FrameType | None) -> None:
-            process.send_signal(number)
-
-        previous = {number: signal.signal(number, hand_on) for number in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            return process.wait()
-        finally:
-            for number, handler in previous.items():
-                signal.signal(number, handler)
+    with (
+        subprocess.Popen(command, env=environment, stdout=sys.stderr, start_new_session=True) as process,
+        handed_on(process.send_signal),
+    ):
+        return process.wait()
 
 
 if __name__ == "__main__":

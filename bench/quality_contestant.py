@@ -5,23 +5,20 @@ import fcntl
 import json
 import os
 import shutil
-import signal
 import subprocess
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
+from bench.awaited import good_end, handed_on
 from bench.quality_plan import QualityPlan
 from bench.quality_text import ContestText
-from translator.errors import Interrupted, RunError
+from translator.errors import RunError
 from translator.large_pages import large_pages
 from translator.storage import storage_errors, write_json
 
-STOPPED = (128 + signal.SIGINT, 128 + signal.SIGTERM, -signal.SIGINT, -signal.SIGTERM)
-"""Exit codes of a command that was stopped."""
 WARM_UP = 3
 """Steps of a trial before its clock begins: the first ones prepare what later ones use."""
 
@@ -146,17 +143,9 @@ def execute(command: Sequence[str], log: Path, environment: Mapping[str, str]) -
             start_new_session=True,
             close_fds=False,  # of `alone_in`; all others are not inheritable
         ) as process,
+        handed_on(lambda number: os.killpg(process.pid, number)),
     ):
-
-        def hand_on(number: int, _: FrameType | None) -> None:
-            os.killpg(process.pid, number)
-
-        previous = {number: signal.signal(number, hand_on) for number in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            return process.wait()
-        finally:
-            for number, handler in previous.items():
-                signal.signal(number, handler)
+        return process.wait()
 
 
 def carry_out(run: Execute, command: Sequence[str], log: Path, environment: Mapping[str, str]) -> None:
@@ -167,11 +156,8 @@ def carry_out(run: Execute, command: Sequence[str], log: Path, environment: Mapp
         Interrupted: it was stopped.
     """
     code = run(command, log, environment)
-    if code in STOPPED:
-        raise Interrupted(signal.SIGINT if code in (STOPPED[0], STOPPED[2]) else signal.SIGTERM)
-    if code:
-        said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-3:] if log.is_file() else []
-        raise RunError(f"a command of the contest ended with exit code {code}; {log} ends with: {' / '.join(said)}")
+    said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-3:] if log.is_file() else []
+    good_end(code, f"a command of the contest ended with exit code {code}; {log} ends with: {' / '.join(said)}")
 
 
 def kept(path: Path, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import yaml
-from pydantic import Field, ValidationError
+from pydantic import Field
 
+from bench.plan_file import read_plan_file
 from translator.config import Config, load_config
 from translator.config.section import PathText, PositiveInt, Section
-from translator.errors import ConfigError
 
 Amount = Annotated[float, Field(gt=0, le=100_000)]
 Texts = Annotated[tuple[str, ...], Field(strict=False)]
@@ -107,14 +106,6 @@ def load_plan(path: Path) -> QualityPlan:
     Raises:
         ConfigError: it cannot be read, or something in it is wrong.
     """
-    try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ConfigError(f"cannot read the plan of the contest {path}: {error}") from error
-    try:
-        plan = QualityPlan.model_validate(values)
-    except ValidationError as error:
-        rows = [f"  {'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors(include_url=False)]
-        raise ConfigError("\n".join([f"{path} has mistakes:", *rows])) from error
+    plan = read_plan_file(path, QualityPlan, "the plan of the contest")
     plan.config()
     return plan

@@ -10,16 +10,15 @@ stopped goes on with the same schedule. With `--minutes`, folders of their own h
 import argparse
 import json
 import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from bench.experiment_plan import Experiments, Trial, load_experiments, recipe_text, trials
-from bench.experiment_table import experiment_table
-from bench.experiments import STOPPED, Command, commands, in_process, is_finished
+from bench.awaited import good_end
+from bench.experiment_plan import Experiments, Trial, load_experiments
+from bench.experiments import Command, compare, in_process
 from bench.quality_contestant import Trained
-from translator.errors import ConfigError, TranslatorError
+from translator.errors import ConfigError, Interrupted, TranslatorError
 from translator.storage import write_text
 
 STEPS_SHARE: Final = 0.95
@@ -43,18 +42,13 @@ def main(arguments: Sequence[str] | None = None, run: Callable[[Command], int] =
     options = parser.parse_args(arguments)
     try:
         experiments = timed(load_experiments(Path(options.config)), options.minutes)
-        planned = list(trials(experiments))
-        wanted = [trial for trial in planned if options.only is None or trial.variant.name in options.only]
-        unknown = set(options.only or ()) - {trial.variant.name for trial in planned}
-        if unknown:
-            raise ConfigError(f"{options.config} has no variant {', '.join(sorted(unknown))}")
-        code = 0 if options.table else run_all(experiments, wanted, run)
-        if code not in STOPPED:
-            print("\n".join(experiment_table(experiments, planned)))
+        count = StepsOfMinutes(Path(experiments.directory) / "speeds", run)
+        return compare(experiments, count, run, only=options.only, only_table=options.table)
+    except Interrupted as stop:
+        return stop.exit_code
     except TranslatorError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 2
-    return code
 
 
 def timed(experiments: Experiments, minutes: float | None) -> Experiments:
@@ -73,44 +67,31 @@ def timed(experiments: Experiments, minutes: float | None) -> Experiments:
     return experiments.model_copy(update={"directory": directory, "recipe": recipe})
 
 
-def run_all(experiments: Experiments, planned: Sequence[Trial], run: Callable[[Command], int]) -> int:
-    """Carry out every trial that is not finished; return 0, the code of a stopped command, or 1 if any failed."""
-    folder = Path(experiments.directory)
-    recipe = folder / "recipe.yaml"
-    write_text(recipe, recipe_text(experiments))
-    failed: list[str] = []
-    for number, trial in enumerate(planned, 1):
-        label = f"[{number}/{len(planned)}] {trial.variant.name}, seed {trial.seed}"
-        began = time.monotonic()
-        code, steps = planned_steps(trial, folder, run)
-        if not code and is_finished(trial, steps):
-            print(f"{label}: finished", file=sys.stderr)
-            continue
-        code = code or next(filter(None, map(run, commands(trial, recipe, steps))), 0)
-        if code in STOPPED:
-            return code
-        if code:
-            failed.append(f"{trial.variant.name}-seed{trial.seed}")
-        said = f"failed with exit code {code}" if code else f"done, {steps} steps"
-        print(f"{label}: {said} in {(time.monotonic() - began) / 60:.1f} minutes", file=sys.stderr, flush=True)
-    if failed:
-        print(f"bench: {len(failed)} failed: {', '.join(failed)}; see log.txt in their folders", file=sys.stderr)
-    return 1 if failed else 0
+class StepsOfMinutes:
+    """How many steps the minutes of a trial make; its speed is measured once and kept in a folder."""
 
+    def __init__(self, folder: Path, run: Callable[[Command], int]) -> None:
+        self._folder = folder
+        self._run = run
 
-def planned_steps(trial: Trial, folder: Path, run: Callable[[Command], int]) -> tuple[int, int]:
-    """Return an exit code, and how many steps the minutes of `trial` make; measured once."""
-    minutes = trial.config.training.max_minutes
-    assert minutes is not None
-    name = Path(trial.config.run.directory).name
-    result, recipe = folder / "speeds" / f"{name}.json", folder / "speeds" / f"{name}.config.json"
-    if not result.is_file():
-        write_text(recipe, trial.config.model_dump_json())
-        code = run((sys.executable, "-m", "bench.quality_speed", str(recipe), str(SPEED_SECONDS), str(result)))
-        if code:
-            return code, 0
-    speed = Trained.from_json(json.loads(result.read_text(encoding="utf-8")))
-    return 0, max(1, int(speed.steps / speed.seconds * 60 * minutes * STEPS_SHARE))
+    def __call__(self, trial: Trial) -> int:
+        """Return the steps.
+
+        Raises:
+            Interrupted: the measurement was stopped.
+            RunError: it failed.
+        """
+        minutes = trial.config.training.max_minutes
+        assert minutes is not None
+        name = Path(trial.config.run.directory).name
+        result, recipe = self._folder / f"{name}.json", self._folder / f"{name}.config.json"
+        if not result.is_file():
+            write_text(recipe, trial.config.model_dump_json())
+            command = (sys.executable, "-m", "bench.quality_speed", str(recipe), str(SPEED_SECONDS), str(result))
+            code = self._run(command)
+            good_end(code, f"the trial of its speed failed with exit code {code}")
+        speed = Trained.from_json(json.loads(result.read_text(encoding="utf-8")))
+        return max(1, int(speed.steps / speed.seconds * 60 * minutes * STEPS_SHARE))
 
 
 if __name__ == "__main__":

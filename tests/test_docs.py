@@ -30,8 +30,21 @@ def commands(page: Path, program: str) -> list[list[str]]:
 
 @pytest.mark.parametrize("page", PAGES, ids=PAGE_IDS)
 def test_names_of_the_code_are_there(page: Path) -> None:
-    for name in re.findall(r"`(translator(?:\.\w+)+)(?<!\.py)`", page.read_text(encoding="utf-8")):
+    named = re.findall(r"`(translator(?:\.\w+)+)(?<!\.py)`", page.read_text(encoding="utf-8"))
+    assert [name for name in named if not _is_there(name)] == []
+
+
+def _is_there(name: str) -> bool:
+    try:
         pkgutil.resolve_name(name)
+    except (ImportError, AttributeError):
+        return False
+    return True
+
+
+def test_names_that_are_not_there_are_noticed() -> None:
+    assert _is_there("translator.masks.MaskGenerator")
+    assert not _is_there("translator.masks.MaskMaker") and not _is_there("translator.mask")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=PAGE_IDS)
@@ -44,8 +57,21 @@ def test_files_named_in_full_are_there(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=PAGE_IDS)
 def test_verbs_are_understood(page: Path) -> None:
-    for words in commands(page, "translator"):
-        parser().parse_args([word for word in words[1:] if word != "..."])
+    shown = commands(page, "translator")
+    assert [words for words in shown if not _is_understood([word for word in words[1:] if word != "..."])] == []
+
+
+def _is_understood(arguments: list[str]) -> bool:
+    try:
+        parser().parse_args(arguments)
+    except SystemExit as end:  # of `--help`, with 0
+        return not end.code
+    return True
+
+
+def test_verbs_that_are_not_there_are_noticed() -> None:
+    assert _is_understood(["train", "--config", "sample"]) and _is_understood(["--version"])
+    assert not _is_understood(["train", "--konfig", "sample"]) and not _is_understood(["sing"])
 
 
 @pytest.mark.parametrize("page", PAGES, ids=PAGE_IDS)

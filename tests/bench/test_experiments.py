@@ -13,9 +13,9 @@ from tiny_runs import run
 
 from bench.experiment_plan import Experiments, load_experiments, trials
 from bench.experiment_table import Outcome, compare, experiment_table, row
-from bench.experiments import commands, in_process, is_finished, run_all
+from bench.experiments import StepCount, commands, in_process, is_finished, run_all
 from translator.config import load_config
-from translator.errors import ConfigError
+from translator.errors import ConfigError, Interrupted
 
 ROOT = Path(__file__).parents[2]
 TOKENS = 3000
@@ -74,8 +74,9 @@ def test_all_variants_are_trained_with_one_seed_and_come_into_the_table(plan: Pa
     ]
     assert experiment_table(experiments, planned) == ["No experiment is finished yet."]
     first = planned[:2]
-    assert run_all(experiments, first, train) == 0
-    assert run_all(experiments, first, never) == 0
+    count = StepCount(TOKENS)
+    assert run_all(experiments, first, lambda trial: count(trial.config), train) == 0
+    assert run_all(experiments, first, lambda trial: count(trial.config), never) == 0
 
     lines = experiment_table(experiments, planned)
     header, _, plain, smooth = ([cell.strip() for cell in line.split("|")[1:-1]] for line in lines[0].splitlines())
@@ -103,21 +104,34 @@ def _changed(plan: Path, **changes: object) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("code", "begun", "end"), [(143, 1, 143), (130, 1, 130), (2, 4, 1)])
-def test_a_stop_ends_the_work_and_a_failure_does_not(
-    plan: Path, capsys: pytest.CaptureFixture[str], code: int, begun: int, end: int
-) -> None:
-    experiments = load_experiments(plan)
-    done: list[Sequence[str]] = []
+class Ended:
+    """Commands that all end with one exit code."""
 
-    def execute(command: Sequence[str]) -> int:
-        done.append(command)
-        return code
+    def __init__(self, code: int) -> None:
+        self.code = code
+        self.begun = 0
 
-    assert run_all(experiments, list(trials(experiments)), execute) == end
-    assert len(done) == begun
-    if end == 1:
-        assert "4 failed: plain-seed1, smooth-seed1, plain-seed2, smooth-seed2" in capsys.readouterr().err
+    def __call__(self, command: Sequence[str]) -> int:
+        self.begun += 1
+        return self.code
+
+
+@pytest.mark.parametrize(("code", "signal_number"), [(143, 15), (130, 2), (-15, 15)])
+def test_a_stop_ends_the_work(plan: Path, code: int, signal_number: int) -> None:
+    experiments, execute = load_experiments(plan), Ended(code)
+    with pytest.raises(Interrupted) as stop:
+        run_all(experiments, list(trials(experiments)), lambda trial: 3, execute)
+    assert stop.value.signal_number == signal_number and execute.begun == 1
+
+
+def test_after_a_failure_the_others_go_on(plan: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    experiments, execute = load_experiments(plan), Ended(2)
+    assert run_all(experiments, list(trials(experiments)), lambda trial: 3, execute) == 1
+    assert execute.begun == 4
+    said = capsys.readouterr().err
+    assert (
+        "4 failed: plain-seed1, smooth-seed1, plain-seed2, smooth-seed2" in said and "failed with exit code 2" in said
+    )
 
 
 def test_a_command_runs_on_one_thread_and_stop_signals_are_handed_on() -> None:
