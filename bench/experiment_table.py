@@ -44,7 +44,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class VariantScores:
     """The scores of a variant, and how they differ from the baseline's with the same seeds."""
 
     results: dict[str, Result]
@@ -124,7 +124,7 @@ def read_outcome(trial: Trial, checkpoint: str) -> Outcome:
     return Outcome(trial.variant, trial.seed, references, hypotheses, progress)
 
 
-def compare(outcomes: Sequence[Outcome], baseline: Sequence[Outcome]) -> Comparison:
+def compare(outcomes: Sequence[Outcome], baseline: Sequence[Outcome]) -> VariantScores:
     """Return the scores of one variant's `outcomes`, over the seeds that `baseline` has too if there is one."""
     there = {outcome.seed: outcome for outcome in baseline}
     if shared := [outcome for outcome in outcomes if outcome.seed in there]:
@@ -143,10 +143,10 @@ def compare(outcomes: Sequence[Outcome], baseline: Sequence[Outcome]) -> Compari
         results[name] = result
         if shared:
             differences[name] = result.score - first.score
-    return Comparison(results, differences, [f"{name} {signature}" for name, signature in signatures.items()])
+    return VariantScores(results, differences, [f"{name} {signature}" for name, signature in signatures.items()])
 
 
-def row(outcomes: Sequence[Outcome], compared: Comparison) -> list[str]:
+def row(outcomes: Sequence[Outcome], compared: VariantScores) -> list[str]:
     """Return the cells of one variant."""
     cells = [outcomes[0].variant.about, ", ".join(str(outcome.seed) for outcome in outcomes)]
     progress = [outcome.progress for outcome in outcomes if outcome.progress is not None]

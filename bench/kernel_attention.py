@@ -9,13 +9,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from bench.turns import Comparison
+from bench.turns import SpeedComparison
 
 POSITIONS, HEADS, HEAD_WIDTH = 4096, 4, 64
 LENGTHS = (8, 16, 32, 64, 128)
 
 
-def attention_comparisons() -> Iterator[Comparison]:
+def attention_comparisons() -> Iterator[SpeedComparison]:
     """Yield forward and backward of attention from a fused projection (B, S, 3 D) to its context (B, S, D)."""
     for length in LENGTHS:
         for dtype in (torch.float32, torch.bfloat16):
@@ -23,7 +23,7 @@ def attention_comparisons() -> Iterator[Comparison]:
                 yield _comparison(length, dtype, masked, dropout)
 
 
-def _comparison(length: int, dtype: torch.dtype, masked: bool, dropout: float) -> Comparison:
+def _comparison(length: int, dtype: torch.dtype, masked: bool, dropout: float) -> SpeedComparison:
     rows, width = POSITIONS // length, HEADS * HEAD_WIDTH
     projected = torch.randn(rows, length, 3 * width).to(dtype).requires_grad_()
     above = torch.randn(rows, length, width).to(dtype)
@@ -53,7 +53,7 @@ def _comparison(length: int, dtype: torch.dtype, masked: bool, dropout: float) -
     }
     kind = "float32 medium" if dtype == torch.float32 else "bf16"
     title = f"attention {kind}, B {rows} S {length}, {'padding mask' if masked else 'no mask'}, dropout {dropout}"
-    return Comparison(title, ways)
+    return SpeedComparison(title, ways)
 
 
 def plain_filled(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: float) -> Tensor:

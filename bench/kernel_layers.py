@@ -12,13 +12,13 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from bench.turns import Comparison
+from bench.turns import SpeedComparison
 
 POSITIONS, LENGTH, WIDTH, INNER = 4096, 32, 256, 1024
 DROPOUT = 0.1
 
 
-def linear_comparisons() -> Iterator[Comparison]:
+def linear_comparisons() -> Iterator[SpeedComparison]:
     """Yield a feed-forward sublayer with norm and dropout on (B, T, D) beside one on the real rows of it."""
     block = _feed_forward()
     x = torch.randn(POSITIONS, WIDTH).requires_grad_()
@@ -38,13 +38,13 @@ def linear_comparisons() -> Iterator[Comparison]:
             torch.set_float32_matmul_precision("medium")
             block(x[:count]).sum().backward()
 
-        yield Comparison(
+        yield SpeedComparison(
             f"feed-forward sublayer, {padding:.0%} padding, float32 medium",
             {"padded": padded, "gather, compute, scatter": packed, "packed before and after": packed_already},
         )
 
 
-def precision_comparisons() -> Iterator[Comparison]:
+def precision_comparisons() -> Iterator[SpeedComparison]:
     """Yield the same sublayer in every number format, and a lone product of the size of each layer."""
     x = torch.randn(POSITIONS, WIDTH).requires_grad_()
     block = _feed_forward()
@@ -60,7 +60,7 @@ def precision_comparisons() -> Iterator[Comparison]:
             y = block(x)
         y.sum().backward()
 
-    yield Comparison(
+    yield SpeedComparison(
         f"feed-forward sublayer with norm and dropout, {POSITIONS} rows",
         {
             "float32, medium": lambda: float32("medium"),
@@ -74,7 +74,7 @@ def precision_comparisons() -> Iterator[Comparison]:
         yield _product(inputs, outputs)
 
 
-def _product(inputs: int, outputs: int) -> Comparison:
+def _product(inputs: int, outputs: int) -> SpeedComparison:
     x, weight = torch.randn(POSITIONS, inputs), torch.randn(outputs, inputs)
     half_x, half_weight = x.to(torch.bfloat16), weight.to(torch.bfloat16)
 
@@ -82,7 +82,7 @@ def _product(inputs: int, outputs: int) -> Comparison:
         torch.set_float32_matmul_precision(precision)
         F.linear(x, weight)
 
-    return Comparison(
+    return SpeedComparison(
         f"one product, {POSITIONS} × {inputs} × {outputs}, forward only",
         {
             "float32, medium": lambda: float32("medium"),
@@ -93,7 +93,7 @@ def _product(inputs: int, outputs: int) -> Comparison:
     )
 
 
-def dropout_comparisons() -> Iterator[Comparison]:
+def dropout_comparisons() -> Iterator[SpeedComparison]:
     """Yield forward and backward of dropout with the noise drawn in different ways."""
     for width, dtype in ((WIDTH, torch.float32), (INNER, torch.float32), (INNER, torch.bfloat16)):
         x = torch.randn(POSITIONS, width).to(dtype).requires_grad_()
@@ -121,7 +121,7 @@ def dropout_comparisons() -> Iterator[Comparison]:
             "bytes, applied by where": "where",
             "no noise, one multiplication": "none",
         }
-        yield Comparison(
+        yield SpeedComparison(
             f"dropout, {POSITIONS} × {width} {str(dtype).removeprefix('torch.')}, forward and backward",
             {name: functools.partial(run, kind) for name, kind in names.items()},
         )

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from bench.plain import PlainTransformer
-from bench.turns import Comparison, Work
+from bench.turns import SpeedComparison, Work
 from translator.config import ModelConfig
 from translator.special_tokens import PAD
 from translator.training.loss import label_smoothed_loss
@@ -21,7 +21,7 @@ from translator.training.loss import label_smoothed_loss
 TOKENS, WIDTH, SMOOTHING = 4096, 256, 0.1
 
 
-def loss_comparisons() -> Iterator[Comparison]:
+def loss_comparisons() -> Iterator[SpeedComparison]:
     """Yield the loss alone, and projection and loss together, forward and backward, by vocabulary."""
     for vocabulary in (4096, 8192, 32768):
         for dtype in (torch.float32, torch.bfloat16):
@@ -38,12 +38,12 @@ def loss_comparisons() -> Iterator[Comparison]:
                 logits.grad = None
 
             ways = {"F.cross_entropy": torchs, "label_smoothed_loss": ours}
-            yield Comparison(f"loss, N {TOKENS} V {vocabulary}, {kind}", ways)
+            yield SpeedComparison(f"loss, N {TOKENS} V {vocabulary}, {kind}", ways)
             del logits
             yield _projected(vocabulary, dtype, labels)
 
 
-def _projected(vocabulary: int, dtype: torch.dtype, labels: Tensor) -> Comparison:
+def _projected(vocabulary: int, dtype: torch.dtype, labels: Tensor) -> SpeedComparison:
     states = torch.randn(TOKENS, WIDTH).to(dtype).requires_grad_()
     weight = (torch.randn(vocabulary, WIDTH) * WIDTH**-0.5).requires_grad_()
 
@@ -71,7 +71,7 @@ def _projected(vocabulary: int, dtype: torch.dtype, labels: Tensor) -> Compariso
     for rows in (256, 512, 1024):
         ways[f"in chunks of {rows} rows, gradient at once"] = functools.partial(chunked, rows)
     kind = "float32 medium" if dtype == torch.float32 else "bf16 products"
-    return Comparison(f"projection and loss, N {TOKENS} D {WIDTH} V {vocabulary}, {kind}", ways)
+    return SpeedComparison(f"projection and loss, N {TOKENS} D {WIDTH} V {vocabulary}, {kind}", ways)
 
 
 class ChunkedLoss(torch.autograd.Function):
@@ -105,7 +105,7 @@ class ChunkedLoss(torch.autograd.Function):
         return states_gradient.mul_(above.to(states_gradient.dtype)), weight_gradient.mul_(above), None, None
 
 
-def optimizer_comparisons() -> Iterator[Comparison]:
+def optimizer_comparisons() -> Iterator[SpeedComparison]:
     """Yield updates of the weights of a small Transformer, and the clipping before them."""
     model = _model()
     parameters = list(model.parameters())
@@ -117,8 +117,8 @@ def optimizer_comparisons() -> Iterator[Comparison]:
         "AdamW, loop": torch.optim.AdamW(parameters, lr=1e-5, foreach=False).step,
     }
     count = sum(parameter.numel() for parameter in parameters) / 1e6
-    yield Comparison(f"optimizer, {count:.1f}M weights in {len(parameters)} tensors", ways)
-    yield Comparison(
+    yield SpeedComparison(f"optimizer, {count:.1f}M weights in {len(parameters)} tensors", ways)
+    yield SpeedComparison(
         "clipping, the same weights",
         {
             "clip_grad_norm_, foreach": lambda: nn.utils.clip_grad_norm_(parameters, 1e9, foreach=True),
@@ -127,7 +127,7 @@ def optimizer_comparisons() -> Iterator[Comparison]:
     )
 
 
-def compile_comparisons() -> Iterator[Comparison]:
+def compile_comparisons() -> Iterator[SpeedComparison]:
     """Yield forward and backward of six layers, a head and the loss, as they are and compiled, at one shape."""
     layer = nn.TransformerEncoderLayer(WIDTH, 4, 1024, dropout=0.1, batch_first=True, norm_first=True)
     stack = nn.TransformerEncoder(layer, 6, enable_nested_tensor=False)
@@ -145,7 +145,7 @@ def compile_comparisons() -> Iterator[Comparison]:
         model.zero_grad(set_to_none=True)
 
     compiled = torch.compile(loss, dynamic=False)
-    yield Comparison(
+    yield SpeedComparison(
         "six layers of nn.TransformerEncoder, B 128 S 32, V 4096, with loss, forward and backward",
         {
             "float32 medium": lambda: run(loss, False),

@@ -8,10 +8,10 @@ from bench.kernel_attention import attention_comparisons
 from bench.kernel_layers import dropout_comparisons, linear_comparisons, precision_comparisons
 from bench.kernel_updates import compile_comparisons, loss_comparisons, optimizer_comparisons
 from bench.options import Options
-from bench.turns import ROUNDS, Comparison, report_comparison
+from bench.turns import ROUNDS, SpeedComparison, report_comparison
 from translator.errors import ConfigError
 
-GROUPS: dict[str, Callable[[], Iterator[Comparison]]] = {
+GROUPS: dict[str, Callable[[], Iterator[SpeedComparison]]] = {
     "attention": attention_comparisons,
     "linear": linear_comparisons,
     "precision": precision_comparisons,

@@ -14,7 +14,7 @@ Work = Callable[[], object]
 
 
 @dataclass(frozen=True)
-class Comparison:
+class SpeedComparison:
     """Ways to compute the same thing; the first is what the others are compared with."""
 
     title: str
@@ -52,7 +52,9 @@ def take_turns(ways: Mapping[str, Work], rounds: int = ROUNDS, round_seconds: fl
     return [Timing(name, tuple(values)) for name, values in seconds.items()]
 
 
-def report_comparison(comparison: Comparison, rounds: int = ROUNDS, round_seconds: float = ROUND_SECONDS) -> list[str]:
+def report_comparison(
+    comparison: SpeedComparison, rounds: int = ROUNDS, round_seconds: float = ROUND_SECONDS
+) -> list[str]:
     """Return the lines that tell how the ways of `comparison` compare."""
     timings = take_turns(comparison.ways, rounds, round_seconds)
     lines = [comparison.title]

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from translator import matrix_rate as room
-from translator.device import Precision
+from translator.device import MatmulPrecision, Precision
 from translator.matrix_rate import bf16_is_right, matrix_rate
 
 CPU = torch.device("cpu")
@@ -15,7 +15,7 @@ CPU = torch.device("cpu")
 
 @pytest.mark.parametrize(("precision", "rounding"), [("float32", "medium"), ("bf16", None)])
 def test_the_rate_is_operations_over_the_best_time(
-    precision: Precision, rounding: room.MatmulPrecision | None, monkeypatch: pytest.MonkeyPatch
+    precision: Precision, rounding: MatmulPrecision | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     times = iter([9.0, 0.5, 0.25, 0.125, 7.0])
     seen: list[tuple[torch.dtype, str]] = []

@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -11,6 +12,8 @@ import torch
 from translator.errors import ConfigError
 
 Precision = Literal["float32", "bf16"]
+MatmulPrecision = Literal["highest", "high", "medium"]
+"""How much float32 matrix products may round inside, as `torch.set_float32_matmul_precision` has it."""
 _TRIM_THRESHOLD: Final = -1
 _MMAP_THRESHOLD: Final = -3
 """Numbers of glibc's `mallopt` parameters (malloc.h)."""
@@ -76,3 +79,14 @@ def use_threads(count: int) -> None:
     """Compute with `count` CPU threads; 0 keeps torch's own choice, one per core."""
     if count:
         torch.set_num_threads(count)
+
+
+@contextlib.contextmanager
+def matmul_precision(precision: MatmulPrecision) -> Iterator[None]:
+    """Let float32 matrix products round inside as `precision` says while the block runs."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision(precision)
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)

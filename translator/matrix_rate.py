@@ -2,16 +2,13 @@
 
 import contextlib
 import time
-from collections.abc import Iterator
-from typing import Final, Literal
+from typing import Final
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from translator.device import Precision
-
-MatmulPrecision = Literal["highest", "high", "medium"]
+from translator.device import MatmulPrecision, Precision, matmul_precision
 
 _CPU_SHAPE: Final = (1024, 1024, 1024)
 _GPU_SHAPE: Final = (8192, 4096, 4096)
@@ -24,17 +21,6 @@ _ROUNDING: Final = 2.0**-8
 _SUMMING: Final = 2.0**-12
 """Error allowed on the way, relative to the sum of all terms without their signs; float32 sums stay far below it."""
 _CHECKED_SHAPES: Final = ((37, 129, 65), (256, 512, 384), (1, 1024, 33))
-
-
-@contextlib.contextmanager
-def matmul_precision(precision: MatmulPrecision) -> Iterator[None]:
-    """Let float32 matrix products round inside as `precision` says while the block runs."""
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision(precision)
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(before)
 
 
 @torch.no_grad()

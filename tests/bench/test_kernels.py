@@ -10,7 +10,7 @@ from bench.kernel_attention import plain_added, plain_filled
 from bench.kernel_layers import NoiseDropout
 from bench.kernel_updates import SMOOTHING, ChunkedLoss
 from bench.options import Options
-from bench.turns import Comparison
+from bench.turns import SpeedComparison
 from translator.errors import ConfigError
 
 
@@ -48,7 +48,7 @@ def test_every_noise_drops_about_a_tenth_and_scales_the_rest(kind: str) -> None:
 
 
 def test_a_group_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(kernels.GROUPS, "tiny", lambda: iter([Comparison("a tiny one", {"way": lambda: None})]))
+    monkeypatch.setitem(kernels.GROUPS, "tiny", lambda: iter([SpeedComparison("a tiny one", {"way": lambda: None})]))
     lines = list(kernels.bench_kernels(Options(only=["tiny"], rounds=1)))
     assert "a tiny one" in lines
 

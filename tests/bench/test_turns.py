@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench.turns import Comparison, Timing, report_comparison, take_turns
+from bench.turns import SpeedComparison, Timing, report_comparison, take_turns
 
 
 def test_everybody_has_a_turn_in_every_round() -> None:
@@ -19,6 +19,6 @@ def test_ratios_are_taken_inside_a_round() -> None:
 
 
 def test_the_report_compares_with_the_first() -> None:
-    lines = report_comparison(Comparison("title", {"first": lambda: None, "second": lambda: None}), 2, 0.0)
+    lines = report_comparison(SpeedComparison("title", {"first": lambda: None, "second": lambda: None}), 2, 0.0)
     assert lines[0] == "title" and len(lines) == 3
     assert "1.00×  (1.00 to 1.00)" in lines[1]

@@ -5,9 +5,9 @@ import torch
 from small_model import small_model
 
 from translator.config import SearchConfig
+from translator.device import matmul_precision
 from translator.inference import TorchSearcher
 from translator.inference.torch_searcher import search_rounding
-from translator.matrix_rate import matmul_precision
 from translator.model import Transformer
 
 CPU = torch.device("cpu")

@@ -57,7 +57,7 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class CorpusComparison:
     """What two corpora, A and B, have in common."""
 
     names: tuple[str, str]
@@ -107,7 +107,7 @@ def _name(path: str) -> str:
     return re.sub(r"[^\w-]+", "_", stem).lstrip("-")[:60] or "corpus"
 
 
-def compare_corpora(a: SourceConfig, b: SourceConfig, normalizer: Normalizer) -> Comparison:
+def compare_corpora(a: SourceConfig, b: SourceConfig, normalizer: Normalizer) -> CorpusComparison:
     """Return what `a` and `b` have in common, after normalization and folding.
 
     Both are read twice. Keys stay in memory; texts and signatures go to temporary files meanwhile.
@@ -130,7 +130,7 @@ def compare_corpora(a: SourceConfig, b: SourceConfig, normalizer: Normalizer) ->
         _pairs_at(source, [corpus.positions[place] for place in found_at[order].tolist()])
         for source, corpus, found_at in zip((a, b), corpora, places, strict=True)
     ]
-    return Comparison((a.name, b.name), found, tuple(map(Example, *pairs)))
+    return CorpusComparison((a.name, b.name), found, tuple(map(Example, *pairs)))
 
 
 def _shelve(source: SourceConfig, normalizer: Normalizer, shelf: Shelf) -> _Corpus:
@@ -183,7 +183,7 @@ def _pairs_at(source: SourceConfig, positions: Sequence[int]) -> list[Pair]:
     return [found[position] for position in positions]
 
 
-def format_comparison(comparison: Comparison) -> str:
+def format_comparison(comparison: CorpusComparison) -> str:
     """Return the counts as a table, a column for each corpus, and the examples below it."""
     names = [f"{letter}: {name}" for letter, name in zip("AB", comparison.names, strict=True)]
     labels = {

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from translator.config import SearchConfig
 from translator.data import collate_source
-from translator.matrix_rate import MatmulPrecision, matmul_precision
+from translator.device import MatmulPrecision, matmul_precision
 from translator.model import Transformer
 from translator.search import Ensemble, Hypothesis, SearchModel, score_targets, search
 from translator.special_tokens import PAD, SOS
