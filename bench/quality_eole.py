@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -26,6 +27,10 @@ _MODEL: Final = "model.00.safetensors"
 _UNTRAINED: Final = ("emb.pe.", "layer_scalar")
 _TRIAL_STEPS: Final = 1_000_000
 """More than any trial takes."""
+_SAVES_PER_VALIDATION: Final = 2
+"""Validations take from the time, and checkpoints are not chosen by them."""
+_BUCKET_SHARE: Final = 0.8
+"""Of an epoch: eole makes the same batches of the same pairs, so a bucket of an epoch would repeat them for ever."""
 
 
 class Eole(Contestant):
@@ -74,6 +79,7 @@ class Eole(Contestant):
         command += ["-beam_size", str(self.plan.beam_size), "-batch_size", "64", "-batch_type", "sents"]
         command += ["-length_penalty", self.plan.eole.penalty, "-alpha", str(penalty), "-max_length_ratio", "2"]
         command += ["-max_length", str(self.plan.config().model.max_positions - 1), "-n_best", "1"]
+        command += ["-compute_dtype", "fp32"]  # otherwise the weights of a training in bf16 are rounded
         carry_out(self.run, command, self.folder / "translating.log", threads(self.plan.cores))
 
     def _model(self, checkpoint: str) -> Path:
@@ -94,7 +100,10 @@ class Eole(Contestant):
         return Trained.from_json(json.loads(result.read_text(encoding="utf-8")))
 
     def _recipe(self, way: Mapping[str, Any], folder: Path, steps: int, every: int) -> dict[str, Any]:
-        """Return the whole of eole's settings: those of the plan, and what they cannot know."""
+        """Return the whole of eole's settings: those of the plan, and what they cannot know.
+
+        The warm-up of the plan is that of a training of as many steps as our recipe has; another has one in proportion.
+        """
         config, arm = self.plan.config(), self.plan.eole
         subword_folder = DataHandler(config).subword_folder
         models = {
@@ -105,19 +114,18 @@ class Eole(Contestant):
             vocabularies[side] = (folder / f"{side}.vocab").resolve()
             write_text(vocabularies[side], vocabulary_text(SubwordModel.load(model)))
         text = self.text.folder.resolve()
-        sides = {
-            name: {"path_src": str(text / f"{name}.{'en' if name == 'train' else 'input'}"),
-                   "path_tgt": str(text / f"{name}.fa")}
-            for name in ("train", "validation")
-        }  # fmt: skip
-        length = config.batching.max_length
+        validation = {"path_src": str(text / "validation.input"), "path_tgt": str(text / "validation.fa")}
+        length, tokens = config.batching.max_length, config.batching.tokens_per_batch
+        training = {"batch_size": tokens, "valid_batch_size": tokens, **arm.config.get("training", {})}
+        if "warmup_steps" in training and steps != _TRIAL_STEPS:
+            training["warmup_steps"] = max(1, round(training["warmup_steps"] * steps / config.training.max_steps))
         return {
             "seed": config.run.seed + 1,  # eole takes 0 for no seed
             "save_data": str((folder / "data").resolve()),
             "overwrite": True,
             "report_every": 50,
             "n_sample": 0,
-            "data": {"train": sides["train"], "valid": sides["validation"]},
+            "data": {"train": self._shuffled(folder, config.run.seed), "valid": validation},
             "src_vocab": str(vocabularies["src"]),
             "tgt_vocab": str(vocabularies["tgt"]),
             "share_vocab": False,
@@ -127,13 +135,12 @@ class Eole(Contestant):
                 "filtertoolong": {"src_seq_length": length, "tgt_seq_length": length},
             },
             "training": {
-                # A bucket is an epoch, so that pairs of like lengths are found in all of the text.
-                "bucket_size": len(read_lines(self.text.folder / "train.en")),
-                **arm.config.get("training", {}),
+                "bucket_size": max(1, int(_BUCKET_SHARE * len(read_lines(self.text.folder / "train.en")))),
+                **training,
                 "model_path": str((folder / "model").resolve()),
                 "save_format": "safetensors",
                 "train_steps": steps,
-                "valid_steps": every,
+                "valid_steps": _SAVES_PER_VALIDATION * every,
                 "save_checkpoint_steps": every,
                 "keep_checkpoint": arm.average,
                 "world_size": 1,
@@ -142,6 +149,16 @@ class Eole(Contestant):
             },
             "model": arm.config.get("model", {}),
         }
+
+    def _shuffled(self, folder: Path, seed: int) -> dict[str, str]:
+        """Write the training text in random order, which eole reads as it is, and return where it is."""
+        sides = [read_lines(self.text.folder / f"train.{side}") for side in ("en", "fa")]
+        pairs = list(zip(*sides, strict=True))
+        random.Random(seed).shuffle(pairs)
+        paths = {name: (folder / f"train.{name}").resolve() for name in ("path_src", "path_tgt")}
+        for side, path in enumerate(paths.values()):
+            write_text(path, "".join(f"{pair[side]}\n" for pair in pairs))
+        return {name: str(path) for name, path in paths.items()}
 
     def _whole_checkpoints(self, folder: Path) -> list[Path]:
         """Return the checkpoints that are whole, the oldest first."""

@@ -39,6 +39,8 @@ UNTRAINED = ("embed_positions", "final_logits_bias")
 """Tensors in Marian's files that training leaves as they are."""
 ROWS = 64
 """Sentences translated together."""
+SAVES_PER_VALIDATION = 2
+"""Validations take from the time."""
 
 
 class MarianTrainer:
@@ -70,7 +72,8 @@ class MarianTrainer:
             ignore_index=PAD, label_smoothing=self._config.training.label_smoothing, reduction="sum"
         )
         self._folder = Path(job["folder"])
-        self._saved: list[tuple[float, Path]] = []
+        self._saved: list[Path] = []
+        self._validated: list[tuple[float, Path]] = []
 
     def train(self) -> Trained:
         """Train until the time is over, and write what it came to."""
@@ -134,11 +137,24 @@ class MarianTrainer:
         logits: Tensor = output.logits
         return logits
 
-    @torch.no_grad()
     def _save(self, number: int) -> None:
-        """Validate and save; the first process does it, and the others wait for its next step."""
+        """Save, and validate every other time; the first process does it, and the others wait for its next step."""
         if self._rank:
             return
+        path = self._folder / f"step-{number}"
+        self._model.save_pretrained(path)
+        self._saved.append(path)
+        if len(self._saved) % SAVES_PER_VALIDATION == 0:
+            loss = self._validation_loss()
+            print(f"step {number}: validation loss {loss:.4f}", flush=True)
+            self._validated.append((loss, path))
+        kept = {*self._saved[-self._job["keep"] :], *self._best()}
+        for old in self._saved:
+            if old not in kept and old.exists():
+                shutil.rmtree(old)
+
+    @torch.no_grad()
+    def _validation_loss(self) -> float:
         self._model.eval()
         total, tokens = 0.0, 0
         for batch in self._data.validation_batches():
@@ -146,36 +162,31 @@ class MarianTrainer:
                 total += float(plain_loss(self._logits(batch), batch.labels))
             tokens += batch.target_tokens
         self._model.train()
-        path = self._folder / f"step-{number}"
-        self._model.save_pretrained(path)
-        print(f"step {number}: validation loss {total / tokens:.4f}", flush=True)
-        self._saved.append((total / tokens, path))
-        best = min(self._saved)[1]
-        for _, old in self._saved[: -self._job["keep"]]:
-            if old != best and old.exists():
-                shutil.rmtree(old)
+        return total / tokens
+
+    def _best(self) -> list[Path]:
+        return [min(self._validated)[1]] if self._validated else []
 
     def _finish(self) -> tuple[str, ...]:
         """Name the last, the best and the mean of the last checkpoints."""
-        last = [path for _, path in self._saved[-self._job["keep"] :]]
+        last = self._saved[-self._job["keep"] :]
         shutil.copytree(last[-1], self._folder / "last")
         shutil.copytree(last[-1], self._folder / "averaged")
         average_weights([path / MODEL for path in last], self._folder / "averaged" / MODEL)
-        best = min(self._saved)[1]
-        if best == last[-1]:
+        if self._best() in ([], [last[-1]]):
             return ("last", "averaged")
-        shutil.copytree(best, self._folder / "best")
+        shutil.copytree(self._best()[0], self._folder / "best")
         return ("last", "averaged", "best")
 
 
 def timed_rate(number: int, share: float, settings: TrainingConfig) -> float:
     """Return the learning rate of update `number` when `share` (0 to 1) of the time is over.
 
-    A cosine ends with the time: it is taken at the step that would come at this share of `max_steps`.
+    A cosine, its warm-up included, goes by the time: the rate is that of the step at this share of `max_steps`.
     """
-    if settings.schedule != "cosine" or number <= settings.warmup_steps:
+    if settings.schedule != "cosine":
         return learning_rate(number, settings)
-    return learning_rate(max(settings.warmup_steps, round(share * settings.max_steps)), settings)
+    return learning_rate(max(1, round(share * settings.max_steps)), settings)
 
 
 @torch.no_grad()

@@ -21,6 +21,8 @@ from translator.storage import write_json, write_text
 METRICS: Final[tuple[MetricName, ...]] = ("bleu", "chrf", "chrf++")
 SHOWN: Final = 5
 """Sentences of each set that are shown."""
+SIGNIFICANT: Final = 0.05
+"""Below it, the paired bootstrap calls a difference real."""
 _LABELS: Final[Mapping[str, str]] = {"bleu": "BLEU", "chrf": "chrF", "chrf++": "chrF++"}
 
 
@@ -151,9 +153,9 @@ def score_lines(sets: Sequence[Sequence[ScoredSet]], comparisons: Sequence[Syste
             rows.append(cells)
     signatures = dict.fromkeys(f"`{test.signature}`" for one in comparisons for test in one.tests)
     note = (
-        "In brackets: p of the difference to the first, by sacreBLEU's paired bootstrap; * where the first is better, "
+        "In brackets: p of the difference to the first, by sacreBLEU's paired bootstrap; "
+        f"where p < {SIGNIFICANT}, * if the first is better and † if the other is."
     )
-    note += "p < 0.05."
     return [
         table(["test set", "sentences", "contestant", *labels], rows),
         *([f"\n{note}"] if comparisons else []),
@@ -164,8 +166,8 @@ def score_lines(sets: Sequence[Sequence[ScoredSet]], comparisons: Sequence[Syste
 def _cell(test: PairedTest, result: SystemResult) -> str:
     if result.p_value is None:
         return f"{result.score:.2f}"
-    lost = result.difference < 0 and result.p_value < 0.05
-    return f"{result.score:.2f} ({result.p_value:.3f}{'*' if lost else ''})"
+    mark = "" if result.p_value >= SIGNIFICANT else "*" if result.difference < 0 else "†"
+    return f"{result.score:.2f} ({result.p_value:.3f}{mark})"
 
 
 def sample_lines(sets: Sequence[Sequence[ScoredSet]]) -> list[str]:

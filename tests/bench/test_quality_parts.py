@@ -84,7 +84,7 @@ def test_the_table_tells_who_is_better_and_how_sure_that_is(contest: tuple[Quali
         [cell.strip() for cell in line.split("|")[1:-1]] for line in lines.splitlines() if line.startswith("| first")
     ]
     assert rows[0][:4] == ["first", "15", "translator", "100.00"] and "(" not in "".join(rows[0][3:])
-    assert rows[1][2] == "eole" and rows[1][3].endswith("*)")
+    assert rows[1][2] == "eole" and rows[1][3].endswith("*)") and "†" not in "".join(rows[1])
     assert "1.20 of the first: more than 10% off" in lines
     effort = [line.split("|")[-2].strip() for line in lines.splitlines()[2:4]]
     assert effort == ["0", "2"]  # translations without a word: a toolkit that is not well run gives itself away
@@ -95,6 +95,17 @@ def test_the_table_tells_who_is_better_and_how_sure_that_is(contest: tuple[Quali
     assert [one["systems"] for one in results["comparisons"]] == [["translator", "eole"]] * 2
     assert "<table" in (plan.folder / "report.html").read_text(encoding="utf-8")
     assert (plan.folder / "results.md").read_text(encoding="utf-8") == lines + "\n"
+
+
+def test_the_table_tells_where_a_peer_is_better(contest: tuple[QualityPlan, ContestText]) -> None:
+    plan, text = contest
+    references = read_lines(text.folder / "test.fa")
+    worse = [" ".join(reversed(line.split())) for line in references]
+    both = [one_that_is_finished(plan, "translator", worse), one_that_is_finished(plan, "eole", references)]
+    [row] = [
+        line for line in write_tables(plan, text, both) for line in line.splitlines() if "| first | 15 | eole" in line
+    ]
+    assert row.split("|")[4].strip().endswith("†)") and "*" not in row
 
 
 def test_one_contestant_alone_has_a_table_too(contest: tuple[QualityPlan, ContestText]) -> None:

@@ -77,8 +77,18 @@ def test_eole_is_given_the_same_text_subwords_and_minutes(
     assert job["seconds"] == pytest.approx(60 * plan.minutes) and job["matmul"] == "medium" and job["warm_up"] == 0
     recipe = fake.recipe
     assert recipe["training"]["train_steps"] == 114 and recipe["training"]["save_checkpoint_steps"] == 11
-    assert recipe["training"]["bucket_size"] == len(read_lines(text.folder / "train.en"))
+    assert recipe["training"]["valid_steps"] == 22
+    ours, theirs = (
+        list(zip(*(read_lines(Path(str(path))) for path in paths), strict=True))
+        for paths in (
+            [text.folder / f"train.{side}" for side in ("en", "fa")],
+            recipe["data"]["train"].values(),
+        )
+    )
+    assert theirs != ours and sorted(theirs) == sorted(ours)
+    assert len(ours) // 2 < recipe["training"]["bucket_size"] < len(ours)
     assert recipe["training"]["batch_size"] == 64 and recipe["model"] == {"layers": 1}
+    assert recipe["training"]["valid_batch_size"] == plan.config().batching.tokens_per_batch
     assert recipe["data"]["valid"] == {
         "path_src": str(text.input("validation").resolve()),
         "path_tgt": str((text.folder / "validation.fa").resolve()),
@@ -93,7 +103,20 @@ def test_eole_is_given_the_same_text_subwords_and_minutes(
     told = dict(zip(fake.commands[1][4::2], fake.commands[1][5::2], strict=True))
     assert fake.commands[1][2:4] == ["translate", "predict"]
     assert told["-alpha"] == "0.6" and told["-beam_size"] == "2" and told["-model_path"].endswith("model/averaged")
-    assert told["-src"] == str(text.input("choice").resolve())
+    assert told["-src"] == str(text.input("choice").resolve()) and told["-compute_dtype"] == "fp32"
+
+
+def test_eole_warms_up_in_proportion_to_its_steps(tmp_path: Path) -> None:
+    training = {"warmup_steps": 10, "batch_size": 96}
+    eole_arm = {"ways": [{"matmul": "medium", "precision": "fp32"}], "length_penalties": [1.0],
+                "config": {"training": training}}  # fmt: skip
+    _, plan = tiny_plan(tmp_path, eole=eole_arm)
+    text = write_contest_text(DataHandler(plan.config()), plan.folder / "text", plan.choice_sentences)
+    fake = FakeEole(steps=[5])
+    Eole(plan, text, fake).train(plan.eole.ways[0], Trained(1.0, 100, 1000))
+    assert plan.config().training.max_steps == 20
+    assert (fake.recipe["training"]["train_steps"], fake.recipe["training"]["warmup_steps"]) == (114, 57)
+    assert fake.recipe["training"]["batch_size"] == 96
 
 
 def test_a_checkpoint_that_was_cut_off_is_not_chosen(
@@ -134,8 +157,8 @@ def test_eoles_vocabulary_has_every_piece_but_the_special_ones(made: tuple[Quali
 
 def test_marians_schedule_ends_with_its_time() -> None:
     settings = TrainingConfig(learning_rate=1.0, warmup_steps=10, schedule="cosine", max_steps=100)
-    assert timed_rate(5, 0.4, settings) == 0.5
-    assert timed_rate(50, 0.0, settings) == timed_rate(11, 0.1, settings) == 1.0
+    assert timed_rate(5, 0.05, settings) == timed_rate(500, 0.05, settings) == 0.5
+    assert timed_rate(1, 0.0, settings) == 0.1 and timed_rate(11, 0.1, settings) == 1.0
     assert timed_rate(9000, 1.0, settings) == pytest.approx(0.01)
     assert timed_rate(40, 0.5, settings) > timed_rate(40, 0.6, settings)
     constant = settings.model_copy(update={"schedule": "inverse_sqrt"})
