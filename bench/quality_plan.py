@@ -39,7 +39,7 @@ class MarianArm(Arm):
     settings: Texts = ()
     """`key.path=value` changes of the recipe: its sizes, dropout, batches and learning rate."""
     saves: PositiveInt = 10
-    """Checkpoints, evenly spread over the budget; each is validated."""
+    """Checkpoints, evenly spread over the budget; every other one is validated."""
     average: PositiveInt = 5
     """The last so many are kept, and their mean is a candidate."""
 
@@ -48,13 +48,16 @@ class EoleArm(Arm):
     """eole, by its own command line."""
 
     config: dict[str, Any]
-    """Its sections `training` and `model`; text, vocabularies, folders and the number of steps are filled in."""
+    """Its sections `training` and `model`; text, vocabularies, folders and the number of steps are filled in.
+
+    The batch size is the recipe's unless named here; warm-up steps are those of a training as long as the recipe's.
+    """
     penalty: str = "avg"
     """Its form of the length penalty."""
     steps_share: Annotated[float, Field(gt=0, le=1)] = 0.95
     """As ours."""
     saves: PositiveInt = 10
-    """Checkpoints, evenly spread over the steps; each is validated."""
+    """Checkpoints, evenly spread over the steps; every other one is validated."""
     average: PositiveInt = 5
     """The last so many are kept, and their mean is a candidate."""
 

@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -45,7 +46,7 @@ class FakeEole:
     def __init__(self, steps: Sequence[int]) -> None:
         self.steps = steps
         self.commands: list[Sequence[str]] = []
-        self.recipe: dict[str, dict[str, object]] = {}
+        self.recipe: dict[str, dict[str, Any]] = {}
 
     def __call__(self, command: Sequence[str], log: Path, environment: Mapping[str, str]) -> int:
         self.commands.append(command)
@@ -78,12 +79,10 @@ def test_eole_is_given_the_same_text_subwords_and_minutes(
     recipe = fake.recipe
     assert recipe["training"]["train_steps"] == 114 and recipe["training"]["save_checkpoint_steps"] == 11
     assert recipe["training"]["valid_steps"] == 22
+    theirs_at = [Path(path) for path in recipe["data"]["train"].values()]
     ours, theirs = (
-        list(zip(*(read_lines(Path(str(path))) for path in paths), strict=True))
-        for paths in (
-            [text.folder / f"train.{side}" for side in ("en", "fa")],
-            recipe["data"]["train"].values(),
-        )
+        list(zip(*map(read_lines, paths), strict=True))
+        for paths in ([text.folder / f"train.{side}" for side in ("en", "fa")], theirs_at)
     )
     assert theirs != ours and sorted(theirs) == sorted(ours)
     assert len(ours) // 2 < recipe["training"]["bucket_size"] < len(ours)
