@@ -103,11 +103,17 @@ def test_what_is_no_request_is_refused(api: TestClient, body: str) -> None:
     assert isinstance(answer.json()["detail"], str)
 
 
+def test_where_json_breaks_is_said(api: TestClient) -> None:
+    answer = api.post("/api/translate", content=b"{", headers={"Content-Type": "application/json"})
+    assert re.fullmatch(r"the body is no JSON \(.+, at character 1\)", answer.json()["detail"])
+
+
 @pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", ""])
 def test_a_form_of_another_site_cannot_ask(api: TestClient, content_type: str) -> None:
     """Browsers send these to anywhere without asking first; JSON they do not."""
     answer = api.post("/api/translate", content=b'{"text": "a"}', headers={"Content-Type": content_type})
     assert answer.status_code == 422
+    assert "as Content-Type: application/json" in answer.json()["detail"]
     preflight = api.options("/api/translate", headers={"Origin": "http://evil.example"})
     assert preflight.status_code == 405
     assert "access-control-allow-origin" not in preflight.headers

@@ -36,6 +36,11 @@ def test_the_name_in_a_host_header(header: str, name: str) -> None:
     assert host_name(header) == name
 
 
+@pytest.mark.parametrize("header", ["[::1]evil.example", "[::1", "[localhost]", "[fe80::1%evil]", "127.0.0.1:evil"])
+def test_what_is_no_host_header_has_no_name(header: str) -> None:
+    assert host_name(header) == ""
+
+
 @pytest.mark.parametrize("host", ["localhost:8000", "127.0.0.1", "192.168.1.7:8000", "[::1]:8000", "Box.local:8000"])
 def test_addresses_and_names_of_this_machine_are_let_in(host: str) -> None:
     client = TestClient(AllowedHosts(echo_app, ["box.LOCAL"]))

@@ -120,6 +120,16 @@ def test_a_stop_answers_what_has_been_asked() -> None:
         assert [received(one)["lines"][0]["translations"][0]["text"] for one in (first, second)] == ["A", "B"]
 
 
+@pytest.mark.parametrize("first", [b"", b"GET / HTTP/1.1\r\nHost: loc"])
+def test_a_head_that_never_comes_ends_the_connection(first: bytes) -> None:
+    with served(held(), Limits(seconds=0.2)) as (address, _):
+        parts = urlsplit(address)
+        with socket.create_connection((parts.hostname, parts.port)) as connection:
+            connection.sendall(first)
+            assert connection.recv(100) == b""
+        assert waiting(address) == 0
+
+
 def test_other_hosts_are_refused_at_the_port_too() -> None:
     with served(held(), hosts=["box.local"]) as (address, _):
         statuses = [

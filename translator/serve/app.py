@@ -33,6 +33,8 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
         504: "the translation took too long and was dropped",
     }.items()
 }
+_NO_OBJECT = ("missing", "model_attributes_type", "model_type", "dict_type")
+"""What pydantic says of a body that is none, or no object, or sent as something else."""
 _CLIENT_GONE = 499
 """What nobody reads."""
 
@@ -174,6 +176,12 @@ async def _misunderstood(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     said = []
     for one in error.errors()[:5]:
+        if one["type"] == "json_invalid":
+            said.append(f"the body is no JSON ({one['ctx']['error']}, at character {one['loc'][-1]})")
+            continue
+        if one["loc"] == ("body",) and one["type"] in _NO_OBJECT:
+            said.append('send a JSON object such as {"text": "The door is open."}, as Content-Type: application/json')
+            continue
         where = ".".join(str(part) for part in one["loc"][1:])[:100]
         message = one["msg"].removeprefix("Value error, ")
         said.append(f"{where}: {message}" if where else message)

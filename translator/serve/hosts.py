@@ -1,11 +1,16 @@
 """Requests that were meant for another host are refused."""
 
 import ipaddress
+import re
 from collections.abc import Iterable
+from typing import Final
 
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
+
+_HOST: Final = re.compile(r"(?:\[(?P<bracketed>[0-9a-fA-F:.]+)\]|(?P<name>[^:\[\]]+))(?::[0-9]*)?")
+"""In brackets an address of version 6 alone."""
 
 
 class AllowedHosts:
@@ -38,10 +43,11 @@ class AllowedHosts:
 
 
 def host_name(header: str) -> str:
-    """Return the name or address in a `Host` header, in small letters, without port and brackets."""
-    if header.startswith("["):
-        return header[1:].partition("]")[0].lower()
-    return header.partition(":")[0].lower().rstrip(".")
+    """Return the name or address in a `Host` header, in small letters, without port and brackets; "" if it is none."""
+    found = _HOST.fullmatch(header)
+    if found is None:
+        return ""
+    return (found["bracketed"] or found["name"]).lower().rstrip(".")
 
 
 def _is_address(name: str) -> bool:

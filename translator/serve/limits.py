@@ -1,5 +1,6 @@
 """How much the server takes in."""
 
+import math
 from dataclasses import dataclass
 
 from translator.config import SearchConfig
@@ -11,7 +12,7 @@ class Limits:
     """Bounds that keep one request from taking the machine away from all others.
 
     Raises:
-        InputError: a bound is not positive.
+        InputError: a bound is not positive, or has no end.
     """
 
     characters: int = 5_000
@@ -27,8 +28,8 @@ class Limits:
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            if not value > 0:
-                raise InputError(f"the server's limit of {name} is {value:g}; it must be more than 0")
+            if not 0 < value < math.inf:
+                raise InputError(f"the server's limit of {name} is {value:g}; it must be more than 0, and finite")
 
     @property
     def body(self) -> int:
