@@ -29,7 +29,7 @@ from translator.cli import (
 from translator.cli.colour import coloured
 from translator.cli.manual import complete_manual
 from translator.cli.say import say
-from translator.errors import Interrupted, TranslatorError
+from translator.errors import Interrupted, StorageError, TranslatorError
 from translator.large_pages import begin_in_large_pages
 from translator.log import log_to_console
 from translator.signals import stop_on_signals
@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         begin_in_large_pages()  # before anything has happened that would happen twice
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by whoever started us
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - as long as we live
+            setattr(sys, name, _Closed(open(os.devnull, "wb")))  # noqa: PTH123, SIM115 - as long as we live
     for stream in (sys.stdout, sys.stderr):  # Persian is UTF-8, whatever the locale says
         if isinstance(stream, io.TextIOWrapper):
             # What cannot be shown must not stop a message; `reconfigure` would take "strict" by itself.
@@ -73,6 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             options = _parse(arguments)
             options.arguments = sys.argv[1:] if arguments is None else arguments
             options.verb(options, stop)
+            _check_output()
     except TranslatorError as error:
         if not handed_over(error):
             _complain(error)
@@ -86,6 +87,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+class _Closed(io.TextIOWrapper):
+    """Stands in the place of a stream that is closed, and knows whether anything was meant for it."""
+
+    lost = False
+
+    def write(self, text: str, /) -> int:
+        """Take in a text, which nobody will read."""
+        self.lost = self.lost or bool(text.strip())
+        return super().write(text)
+
+
+def _check_output() -> None:
+    """Make sure that what was printed could be read; the work itself is done, also where nobody reads of it.
+
+    Raises:
+        StorageError: standard output is closed, and something was printed.
+    """
+    if isinstance(sys.stdout, _Closed) and sys.stdout.lost:
+        raise StorageError("standard output is closed, and what was printed is lost; all else is done")
+
+
 def _complain(error: BaseException) -> None:
     print(f"{coloured('translator:', 'red', sys.stderr)} {error}", file=sys.stderr)
 
@@ -95,6 +117,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         return parser().parse_args(arguments)
     finally:
         say()  # argparse prints its help and leaves
+        _check_output()
 
 
 def parser() -> argparse.ArgumentParser:
