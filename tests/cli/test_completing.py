@@ -35,7 +35,12 @@ def test_the_shell_can_read_it(shell: str, tmp_path: Path, capsys: pytest.Captur
 
 @pytest.mark.parametrize(
     ("words", "expected"),
-    [(("tra",), {"train", "translate"}), (("export", "--t"), {"--to"}), (("export", "--to", "c"), {"ctranslate2"})],
+    [
+        (("tra",), {"train", "translate"}),
+        (("export", "--t"), {"--to"}),
+        (("export", "--to", "c"), {"ctranslate2"}),
+        (("train", "--config", "samp"), {"sample"}),
+    ],
 )
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash here")
 def test_bash_completes(

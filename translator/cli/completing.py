@@ -1,6 +1,7 @@
 """The verb completion."""
 
 import argparse
+from typing import Any
 
 from translator.cli.arguments import Verbs
 from translator.cli.manual import verbs_of
@@ -30,8 +31,23 @@ def _completion(options: argparse.Namespace, stop: StopRequest) -> None:
 
     whole = parser()
     for action in (action for _, verb in verbs_of(whole) for action in verb._actions):
-        if action.metavar in _FILES:
+        if "--config" in action.option_strings:
+            action.complete = _recipes()  # type: ignore[attr-defined]
+        elif action.metavar in _FILES:
             action.complete = shtab.FILE  # type: ignore[attr-defined]
         elif action.metavar == "FOLDER":
             action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]
     say(shtab.complete(whole, shell=options.shell))
+
+
+def _recipes() -> dict[str, Any]:
+    """Return how each shell completes a recipe: by the names of ours, or as a file."""
+    from translator.shipped import shipped_recipes
+
+    names = " ".join(recipe.name for recipe in shipped_recipes())
+    return {
+        "bash": "_translator_recipes",
+        "zsh": f"{{compadd -- {names}; _files}}",
+        "fish": f"{names} (__fish_complete_path (commandline -ct))",
+        "preamble": {"bash": f'_translator_recipes() {{ compgen -W "{names}" -- "$1"; compgen -f -- "$1"; }}'},
+    }
