@@ -112,6 +112,7 @@ def test_smoothing_is_the_mean_of_the_last_points() -> None:
     assert smoothed(values, 1).tolist() == [4, 2, 6, 0]
     assert smoothed(values, 2).tolist() == [4, 3, 4, 3]
     assert smoothed(values, 9).tolist() == [4, 3, 4, 3]
+    assert smoothed(values, 10**30).tolist() == [4, 3, 4, 3]
 
 
 def test_the_picture_shows_each_curve_in_the_colour_of_its_run() -> None:

@@ -109,7 +109,7 @@ def smoothed(values: Numbers, count: int) -> Numbers:
     """Return at each point the mean of the last `count` points, at the beginning of as many as there are."""
     sums = np.cumsum(np.concatenate([[0.0], values]))
     ends = np.arange(1, len(values) + 1)
-    begins = np.maximum(ends - count, 0)
+    begins = np.maximum(ends - min(count, len(values)), 0)
     means: Numbers = (sums[ends] - sums[begins]) / (ends - begins)
     return means
 
