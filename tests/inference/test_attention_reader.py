@@ -44,7 +44,7 @@ TARGET: Any = Pieces("▁در", "▁را", "ها", ".")
     ],
 )
 def test_where_words_begin(pieces: list[str], expected: list[tuple[int, int]]) -> None:
-    assert word_spans(SOURCE, SOURCE.ids(*pieces)) == expected
+    assert word_spans(pieces) == expected
 
 
 def test_each_target_word_goes_where_all_its_pieces_look_most() -> None:

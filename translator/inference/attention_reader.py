@@ -1,6 +1,7 @@
 """Makes maps and word alignments of the decoder's cross-attention."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -81,7 +82,7 @@ def align_words(
         source: model of the source language.
         target: model of the target language.
     """
-    of_source, of_target = word_spans(source, source_ids), word_spans(target, target_ids)
+    of_source, of_target = word_spans(source.pieces_of(source_ids)), word_spans(target.pieces_of(target_ids))
     pairs: list[tuple[int, int]] = []
     if of_source:
         starts = [start for start, _ in of_source]
@@ -92,15 +93,14 @@ def align_words(
     return Alignment(_spelled(source, source_ids, of_source), _spelled(target, target_ids, of_target), tuple(pairs))
 
 
-def word_spans(model: SubwordModel, ids: Sequence[int]) -> list[tuple[int, int]]:
-    """Return where each word begins and ends in `ids`; a word mark that stands alone belongs to what follows it."""
-    pieces = model.pieces_of(ids)
+def word_spans(pieces: Sequence[str]) -> list[tuple[int, int]]:
+    """Return where each word begins and ends in `pieces`; a word mark that stands alone belongs to what follows it."""
     starts = [
         place
         for place, piece in enumerate(pieces)
         if place == 0 or (piece.startswith(WORD_MARK) and pieces[place - 1] != WORD_MARK)
     ]
-    return list(zip(starts, [*starts[1:], len(pieces)], strict=True)) if starts else []
+    return list(pairwise([*starts, len(pieces)])) if starts else []
 
 
 def _spelled(model: SubwordModel, ids: Sequence[int], words: Sequence[tuple[int, int]]) -> tuple[str, ...]:

@@ -1,13 +1,12 @@
 """A translation as the API tells it."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
 
 from translator.inference import AttentionMap, Translation
-from translator.inference.attention_reader import WORD_MARK
+from translator.inference.attention_reader import word_spans
 from translator.special_tokens import EOS, SPECIAL_TOKENS
 
 LEAST_SHARE: Final = 0.01
@@ -51,11 +50,5 @@ def word_weights(maps: Sequence[AttentionMap]) -> list[list[list[float]]]:
 
 
 def _words(pieces: Sequence[str]) -> list[tuple[int, int]]:
-    """Return where each word begins and ends; a word mark that stands alone belongs to what follows it."""
-    end = len(pieces) - (pieces[-1:] == [_END])
-    starts = [
-        place
-        for place in range(end)
-        if place == 0 or (pieces[place].startswith(WORD_MARK) and pieces[place - 1] != WORD_MARK)
-    ]
-    return list(pairwise([*starts, end])) if starts else []
+    """Return where each word begins and ends; the end of the sentence is no word."""
+    return word_spans(pieces[:-1] if pieces[-1:] == [_END] else pieces)
