@@ -75,7 +75,7 @@ def large_pages(setting: str) -> Finding:
     if chosen[1] == "never":
         advice = f"training is a little slower without; as root: echo madvise > {_HUGE_PAGES}"
         return Finding("large pages", "switched off", "note", advice)
-    return Finding("large pages", f"{chosen[1]}; train, evaluate and translate ask for them")
+    return Finding("large pages", f"{chosen[1]}; train, evaluate, translate and serve ask for them")
 
 
 def _bytes(table: str, name: str) -> int | None:
