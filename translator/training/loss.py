@@ -117,20 +117,28 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         x, weight = states.to(kind), head.to(kind)  # (N, D), (V, D)
         wanted = ctx.needs_input_grad[0] or ctx.needs_input_grad[1]
         of_states = torch.empty_like(x) if wanted else None
-        of_head = torch.zeros_like(head) if wanted else None
+        of_head: Tensor | None = None
         smoothed = torch.zeros((), dtype=exact, device=x.device)
         costs = []
+        # Memory that is used again: the system would hand out, and clear, new pages for each part.
+        products = x.new_empty(min(rows, len(x)), len(weight))
+        exact_products = products if kind == exact else products.new_empty(products.shape, dtype=exact)
         with torch.autocast(x.device.type, enabled=False):
-            for some, targets in zip(torch.split(x, rows), torch.split(labels, rows), strict=True):
-                logits = (some @ weight.t()).to(exact)
+            for start in range(0, max(len(x), 1), rows):
+                some, targets = x[start : start + rows], labels[start : start + rows]
+                product, logits = products[: len(some)], exact_products[: len(some)]
+                torch.mm(some, weight.t(), out=product)
+                if kind != exact:
+                    logits.copy_(product)
                 cost, of_tokens, gradient = _costs_and_gradient(logits, targets, smoothing)
                 smoothed += cost
                 costs.append(of_tokens)
-                if of_states is not None and of_head is not None:
-                    gradient = gradient.to(kind)
-                    start = sum(map(len, costs)) - len(targets)
-                    torch.mm(gradient, weight, out=of_states[start : start + len(targets)])
-                    of_head += gradient.t() @ some
+                if of_states is not None:
+                    if kind != exact:
+                        gradient = product.copy_(gradient)
+                    torch.mm(gradient, weight, out=of_states[start : start + rows])
+                    part = gradient.t() @ some
+                    of_head = part.to(head.dtype) if of_head is None else of_head.add_(part)
         if of_states is not None and of_head is not None:
             ctx.save_for_backward(of_states, of_head)
             ctx.kind = states.dtype
