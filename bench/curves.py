@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter
 
 from bench.contestants import OURS, Contestant, start_contestants
 from translator.config import Config
@@ -80,6 +81,7 @@ def draw_curves(curves: Mapping[str, Curve], path: Path) -> None:
             losses = [point["validation_loss"] for point in curve]
             axes.plot([point[key] for point in curve], losses, marker="o", markersize=3, label=name)
         axes.set_xlabel(label)
+        axes.xaxis.set_major_formatter(EngFormatter(sep=""))  # 20k, not 20000: neighbours would touch
         axes.set_ylabel("validation loss, nats for a token")
         axes.grid(alpha=0.3)
     figure.axes[0].legend(fontsize="small")
