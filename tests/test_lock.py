@@ -99,7 +99,8 @@ def test_a_process_number_that_is_used_again_is_another_process(tmp_path: Path, 
     reused = Owner(os.getpid(), socket.gethostname(), "2020-01-01T00:00:00+00:00", started="12")
     (tmp_path / LOCK_FILE).write_text(json.dumps(asdict(reused)))
     with hold_folder(tmp_path):
-        pass
+        holder = folder_holder(tmp_path)
+    assert holder is not None and holder.pid == os.getpid() and holder.started != "12"
 
 
 def test_without_locks_another_host_must_be_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,5 +185,6 @@ def test_a_look_at_the_lock_does_not_keep_others_out(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr(lock.time, "sleep", stop_looking)  # type: ignore[attr-defined]
     with hold_folder(tmp_path):
-        pass
+        holder = folder_holder(tmp_path)
+    assert holder is not None and holder.pid == os.getpid() and holder.started != "12"
     os.close(looking)
