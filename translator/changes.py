@@ -35,6 +35,7 @@ _BEST: Final = Effect("inexact", "the best score so far is forgotten")
 _BATCHES: Final = Effect("inexact", "the present epoch begins again", moves_batches=True)
 _AVERAGE: Final = Effect("inexact", "the weights are averaged otherwise from here on")
 _COSINE: Final = Effect("inexact", "the cosine schedule looks ahead to it")
+_MOMENTS: Final = Effect("impossible", "the moments kept are of another kind; `initialize_from` takes the weights")
 _NETWORK: Final = Effect("impossible", "the weights belong to another network")
 _PIECES: Final = Effect("impossible", "the weights belong to another vocabulary")
 _TEXT: Final = Effect("impossible", "the prepared text and its subword models would be others")
@@ -72,6 +73,7 @@ _TABLE: Final[tuple[tuple[Effect, str, str], ...]] = (
     (_HARMLESS, "training", "max_steps max_minutes max_skipped_updates early_stopping"),
     (_PROCESSES, "training", "processes"),
     (_START, "training", "initialize_from"),
+    (_MOMENTS, "training", "optimizer"),
     (_STEP, "training", "accumulation_steps learning_rate schedule warmup_steps beta1 beta2 weight_decay"),
     (_STEP, "training", "label_smoothing r_drop gradient_clip"),
     (_STEP, "training", "precision attention compile matmul_precision"),

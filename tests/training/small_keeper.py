@@ -15,7 +15,7 @@ from translator.model import Transformer
 from translator.run_folder import RunFolder
 from translator.training.keeper import Keeper
 from translator.training.moving_average import MovingAverage
-from translator.training.optimizer import build_optimizer
+from translator.training.optimizer import ModelOptimizer
 from translator.training.progress import TrainingProgress
 from translator.training.randomness import seed_everything
 
@@ -36,7 +36,7 @@ class SmallRun:
         self.folder = RunFolder(folder).checkpoints_folder
         seed_everything(3)
         self.model = Transformer(self.config.model, 11, 11)
-        self.optimizer = build_optimizer(self.model, self.config.training)
+        self.optimizer = ModelOptimizer(self.model, self.config.training)
         self.average = MovingAverage(self.model, 0.9) if ema else None
         vocabulary = SimpleNamespace(vocabulary_size=11)
         data: Any = SimpleNamespace(
@@ -55,7 +55,7 @@ class SmallRun:
         """Take one step, and validate after it if there is a score to be had."""
         for weight in self.model.parameters():
             weight.grad = torch.randn(weight.shape) * (random.random() + float(np.random.rand()))
-        self.optimizer.step()
+        self.optimizer.update(1e-3, torch.tensor(1.0), torch.tensor(True), None)
         if self.average is not None:
             self.average.update()
         self.progress.step += 1
@@ -74,7 +74,6 @@ class SmallRun:
 
     def tensors(self) -> dict[str, Tensor]:
         """Return copies of all that later steps depend on."""
-        state = self.optimizer.state_dict()["state"]
-        moments = {f"{number}.{kind}": value for number, entry in state.items() for kind, value in entry.items()}
         average = {} if self.average is None else {f"ema.{k}": v for k, v in self.average.weights().items()}
-        return {key: value.clone() for key, value in {**self.model.state_dict(), **moments, **average}.items()}
+        everything = {**self.model.state_dict(), **self.optimizer.tensors(), **average}
+        return {key: value.clone() for key, value in everything.items()}

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from translator.config import ModelConfig, TrainingConfig
 from translator.model import Transformer
 from translator.special_tokens import SOS
-from translator.training.optimizer import build_optimizer, update
+from translator.training.optimizer import ModelOptimizer
 from translator.training.schedule import learning_rate
 
 VOCABULARY = 20
@@ -26,14 +26,14 @@ def test_twelve_layers_start_near_log_v_and_learn_while_they_warm_up(norm: str, 
     torch.manual_seed(1)
     model = Transformer(DEEP.model_copy(update={"norm": norm, "tied_embeddings": tied}), VOCABULARY, VOCABULARY)
     settings = TrainingConfig(learning_rate=1e-3, warmup_steps=15, max_steps=25)
-    optimizer = build_optimizer(model, settings)
+    optimizer = ModelOptimizer(model, settings)
     losses = []
     for step in range(1, settings.max_steps + 1):
         words = torch.randint(4, VOCABULARY, (32, 1))
         logits = model(words.repeat(1, 3), torch.full((32, 1), SOS))  # (32, 1, V)
         loss = F.cross_entropy(logits.flatten(0, 1), words.flatten())
         torch.autograd.backward(loss)
-        update(optimizer, learning_rate(step, settings), torch.tensor(1.0), torch.tensor(True), None)
+        optimizer.update(learning_rate(step, settings), torch.tensor(1.0), torch.tensor(True), None)
         losses.append(loss.item())
     assert math.log(VOCABULARY) - 0.3 < losses[0] < math.log(VOCABULARY) + surplus
     assert sum(losses[-3:]) / 3 < 0.3

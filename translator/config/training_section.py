@@ -20,6 +20,8 @@ class TrainingConfig(Section):
     """Processes that share each update on this machine; `auto` takes one for each GPU, and one on a CPU."""
     initialize_from: PathText | None = None
     """Run folder, or checkpoint folder, whose weights a new run starts from."""
+    optimizer: Literal["adamw", "muon"] = "adamw"
+    """`muon` updates the blocks' matrices by Muon and all else by AdamW: each update teaches more, and takes longer."""
     learning_rate: Annotated[float, Field(gt=0, le=100)] = 7e-4
     """Peak learning rate, reached at the end of the warm-up."""
     schedule: Literal["inverse_sqrt", "cosine", "constant"] = "inverse_sqrt"

@@ -14,7 +14,7 @@ from translator.training.gradients import Gradients
 from translator.training.memory import largest_batches, rehearse
 from translator.training.meter import Speed
 from translator.training.norms import BlockNorms
-from translator.training.optimizer import build_optimizer
+from translator.training.optimizer import ModelOptimizer
 from translator.training.prefetch import PlacedStep, Placing, unchanged
 from translator.training.ranks import Ranks
 from translator.training.shapes import without_ones
@@ -44,7 +44,7 @@ class Engine:
         self._ranks = ranks
         self.model = Transformer(config.model, *vocabularies).to(device)
         self.model.use_attention(choices.attention)
-        self.optimizer = build_optimizer(self.model, settings)
+        self.optimizer = ModelOptimizer(self.model, settings)
         self.arithmetic = Arithmetic(device, choices.precision)
         self.learner = TeacherForcing(
             self.model, settings.label_smoothing, settings.r_drop, choices.packed, choices.compile
@@ -87,7 +87,7 @@ class Engine:
                 self.placing,
                 lambda placed: gradients.backward(placed, placed.batch.target_tokens),
                 gradients.discard,
-                later_bytes=0 if self.optimizer.state else 2 * weights,
+                later_bytes=0 if self.optimizer.used else 2 * weights,
             )
 
     def step(self, placed: PlacedStep, number: int, norms: BlockNorms | None = None) -> StepResult:

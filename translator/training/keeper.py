@@ -31,7 +31,7 @@ from translator.errors import CheckpointError, RunError
 from translator.model import Transformer
 from translator.run_folder import RunFolder
 from translator.training.moving_average import MovingAverage
-from translator.training.optimizer import optimizer_tensors, restore_optimizer
+from translator.training.optimizer import ModelOptimizer
 from translator.training.progress import TrainingProgress
 from translator.training.randomness import random_numbers, random_tensors, restore_random
 
@@ -63,7 +63,7 @@ class Keeper:
         run: RunFolder,
         data: DataHandler,
         model: Transformer,
-        optimizer: torch.optim.Optimizer,
+        optimizer: ModelOptimizer,
         *,
         average: MovingAverage | None = None,
         writes: bool = True,
@@ -102,7 +102,7 @@ class Keeper:
             return
         state = self._state(progress, position)
         model: Tensors = self._model.state_dict()
-        training: Tensors = optimizer_tensors(self._optimizer) | random_tensors()
+        training: Tensors = self._optimizer.tensors() | random_tensors()
         average: Tensors = {} if self._average is None else self._average.weights()
         if self._writer is None:
             self._write(state, model, training, average)
@@ -219,7 +219,7 @@ class Keeper:
 
     def _restore_training(self, loaded: LoadedCheckpoint) -> None:
         """Put back optimizer, generators and moving average."""
-        restore_optimizer(self._optimizer, loaded.training)
+        self._optimizer.restore(loaded.training)
         restore_random(loaded.training, loaded.state.random)
         if self._average is not None and loaded.average:
             self._average.restore(loaded.average, loaded.state.average)

@@ -1,64 +1,117 @@
-"""AdamW (Kingma and Ba 2015; Loshchilov and Hutter 2019) over the weights of a model, and its state as tensors."""
+"""AdamW (Kingma and Ba 2015; Loshchilov and Hutter 2019) over a model's weights, or Muon (Jordan et al. 2024)."""
 
-from typing import Any
+from typing import Any, Final
 
 import torch
 from torch import Tensor, nn
 
 from translator.config import TrainingConfig
 
-EPSILON = 1e-9
+EPSILON: Final = 1e-9
 """Adam's epsilon, as in Vaswani et al. 2017 §5.3."""
+MUON_MOMENTUM: Final = 0.95
+"""Of Muon's one moment, as its authors have it."""
 
 
-def build_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.AdamW:
-    """Return AdamW for `model`: weight decay on matrices, none on biases and norms; the fused kernel."""
-    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    groups = [
-        {"params": [p for p in parameters if p.dim() >= 2], "weight_decay": config.weight_decay},
-        {"params": [p for p in parameters if p.dim() < 2], "weight_decay": 0.0},
-    ]
-    betas = (config.beta1, config.beta2)
-    return torch.optim.AdamW(groups, lr=config.learning_rate, betas=betas, eps=EPSILON, fused=True)
+class ModelOptimizer:
+    """Updates the weights of a model, and holds what that needs from one step to the next.
 
-
-def update(
-    optimizer: torch.optim.AdamW, rate: float, gradient_norm: Tensor, finite: Tensor, clip: float | None
-) -> None:
-    """Update the weights by their gradients, which are gone afterwards.
-
-    The fused kernel divides by a scale and looks at a flag on its way, as mixed precision with a gradient scaler needs;
-    clipping (Pascanu et al. 2013) and leaving out an update are told to it in these words, and cost nothing more.
+    AdamW updates all weights. With `optimizer: muon` it updates embeddings, output head, biases and norms, and Muon the
+    matrices of the blocks: their averaged gradient is replaced by the nearest matrix of orthonormal rows or columns, so
+    that no direction is learned much later than another. That is scaled to be as large as an update of AdamW is (Liu
+    et al. 2025, "Muon is scalable for LLM training"), hence the learning rate means the same in both.
 
     Args:
-        optimizer: from `build_optimizer`.
-        rate: learning rate.
-        gradient_norm: () L2 norm of the whole gradient.
-        finite: () bool; False leaves weights and moments as they are.
-        clip: largest norm of a gradient; a longer one is shortened to it.
+        model: all its weights that have gradients are updated.
+        config: which optimizer, and its settings.
     """
-    for group in optimizer.param_groups:
-        group["lr"] = rate
-    told: Any = optimizer  # the two attributes that `torch.amp.GradScaler` sets
-    told.grad_scale = None if clip is None else (gradient_norm / clip).clamp(min=1.0)
-    told.found_inf = (~finite).float()
-    optimizer.step()
-    told.grad_scale = told.found_inf = None
-    optimizer.zero_grad(set_to_none=True)
+
+    def __init__(self, model: nn.Module, config: TrainingConfig) -> None:
+        named = [(name, weight) for name, weight in model.named_parameters() if weight.requires_grad]
+        of_muon = {name for name, weight in named if config.optimizer == "muon" and _is_block_matrix(name, weight)}
+        rest = [weight for name, weight in named if name not in of_muon]
+        groups = [
+            {"params": [weight for weight in rest if weight.dim() >= 2], "weight_decay": config.weight_decay},
+            {"params": [weight for weight in rest if weight.dim() < 2], "weight_decay": 0.0},
+        ]
+        betas = (config.beta1, config.beta2)
+        self._adamw = torch.optim.AdamW(groups, lr=config.learning_rate, betas=betas, eps=EPSILON, fused=True)
+        self._parts: dict[str, torch.optim.Optimizer] = {"optimizer": self._adamw}
+        if of_muon:
+            self._parts["muon"] = torch.optim.Muon(
+                [weight for name, weight in named if name in of_muon],
+                lr=config.learning_rate,
+                weight_decay=config.weight_decay,
+                momentum=MUON_MOMENTUM,
+                adjust_lr_fn="match_rms_adamw",
+            )
+
+    @property
+    def groups(self) -> list[dict[str, Any]]:
+        """The weights with their settings, as torch's optimizers group them."""
+        return [group for part in self._parts.values() for group in part.param_groups]
+
+    @property
+    def gradients(self) -> list[Tensor]:
+        """The gradients of all weights that have one."""
+        return [weight.grad for group in self.groups for weight in group["params"] if weight.grad is not None]
+
+    @property
+    def used(self) -> bool:
+        """Whether there was an update, so that the moments lie in memory."""
+        return bool(self._adamw.state)
+
+    def update(self, rate: float, gradient_norm: Tensor, finite: Tensor, clip: float | None) -> None:
+        """Update the weights by their gradients, which are gone afterwards.
+
+        AdamW's fused kernel divides by a scale and looks at a flag on its way, as mixed precision with a gradient
+        scaler needs; clipping (Pascanu et al. 2013) and leaving out an update are told to it in these words, and cost
+        nothing more. Muon has no such kernel: it waits for the device to say whether all is finite.
+
+        Args:
+            rate: learning rate.
+            gradient_norm: () L2 norm of the whole gradient.
+            finite: () bool; False leaves weights and moments as they are.
+            clip: largest norm of a gradient; a longer one is shortened to it.
+        """
+        for group in self.groups:
+            group["lr"] = rate
+        scale = None if clip is None else (gradient_norm / clip).clamp(min=1.0)
+        told: Any = self._adamw  # the two attributes that `torch.amp.GradScaler` sets
+        told.grad_scale = scale
+        told.found_inf = (~finite).float()
+        self._adamw.step()
+        told.grad_scale = told.found_inf = None
+        if "muon" in self._parts and finite:
+            muon = self._parts["muon"]
+            if scale is not None:
+                weights = [weight for group in muon.param_groups for weight in group["params"]]
+                torch._foreach_div_([weight.grad for weight in weights if weight.grad is not None], scale)
+            muon.step()
+        for part in self._parts.values():
+            part.zero_grad(set_to_none=True)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return the moments of every weight, named `optimizer.NUMBER.KIND` and `muon.NUMBER.KIND`, for safetensors."""
+        return {
+            f"{name}.{number}.{kind}": value
+            for name, part in self._parts.items()
+            for number, entry in part.state_dict()["state"].items()
+            for kind, value in entry.items()
+        }
+
+    def restore(self, tensors: dict[str, Tensor]) -> None:
+        """Put back what `tensors` returned; the learning rate and the other settings stay as they are now."""
+        for name, part in self._parts.items():
+            state: dict[int, dict[str, Tensor]] = {}
+            for key, tensor in tensors.items():
+                of, _, rest = key.partition(".")
+                if of == name:
+                    number, _, kind = rest.partition(".")
+                    state.setdefault(int(number), {})[kind] = tensor
+            part.load_state_dict({"state": state, "param_groups": part.state_dict()["param_groups"]})
 
 
-def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """Return the moments of every weight, named `optimizer.NUMBER.KIND`, as safetensors can hold them."""
-    state: dict[int, dict[str, Any]] = optimizer.state_dict()["state"]
-    return {f"optimizer.{number}.{kind}": value for number, entry in state.items() for kind, value in entry.items()}
-
-
-def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
-    """Put back what `optimizer_tensors` returned; the learning rate and the other settings stay as they are now."""
-    state: dict[int, dict[str, Tensor]] = {}
-    for name, tensor in tensors.items():
-        prefix, _, rest = name.partition(".")
-        if prefix == "optimizer":
-            number, _, kind = rest.partition(".")
-            state.setdefault(int(number), {})[kind] = tensor
-    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
+def _is_block_matrix(name: str, weight: Tensor) -> bool:
+    """Return whether a weight is a matrix of an encoder or decoder block: no embedding, output head, bias or norm."""
+    return name.startswith(("encoder.", "decoder.")) and weight.dim() == 2

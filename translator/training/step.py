@@ -1,4 +1,4 @@
-"""One update of the weights: the gradient of the step, clipped, and AdamW."""
+"""One update of the weights: the gradient of the step, clipped, and the optimizer."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from translator.config import TrainingConfig
 from translator.data import Batch
 from translator.training.gradients import Gradients
 from translator.training.norms import BlockNorms
-from translator.training.optimizer import update
+from translator.training.optimizer import ModelOptimizer
 from translator.training.prefetch import PlacedStep
 from translator.training.randomness import seed_step
 from translator.training.schedule import learning_rate
@@ -38,7 +38,7 @@ class StepResult:
 
 def take_step(
     gradients: Gradients,
-    optimizer: torch.optim.AdamW,
+    optimizer: ModelOptimizer,
     placed: PlacedStep,
     number: int,
     config: TrainingConfig,
@@ -47,7 +47,7 @@ def take_step(
 ) -> StepResult:
     """Update the weights once on `placed`, this process's part of update `number` (from 1), and say what was seen.
 
-    An update whose gradient is not finite is left out, on a GPU as well without waiting for the answer: the kernel of
+    An update whose gradient is not finite is left out, by AdamW on a GPU without waiting for the answer: the kernel of
     the optimizer is told by a tensor, as by a gradient scaler. A loss that is not finite has such a gradient too.
 
     Args:
@@ -61,11 +61,10 @@ def take_step(
     """
     run_seed, rank = seed
     batches, losses = gradients.compute(placed, lambda: seed_step(run_seed, number, rank))
-    weights = [weight for group in optimizer.param_groups for weight in group["params"] if weight.grad is not None]
-    norm = nn.utils.get_total_norm([weight.grad for weight in weights])
+    norm = nn.utils.get_total_norm(optimizer.gradients)
     finite = torch.isfinite(norm)
     block_norms = None if norms is None else norms.gradients()
-    update(optimizer, learning_rate(number, config), norm, finite, config.gradient_clip)
+    optimizer.update(learning_rate(number, config), norm, finite, config.gradient_clip)
     return StepResult(
         tuple(losses),
         tuple(one.batch for one in batches),
