@@ -93,18 +93,37 @@ def test_a_very_long_line_does_not_come_with_company() -> None:
 
 def test_the_caller_can_stop_between_batches() -> None:
     translator, model = echo()
-    calls = []
 
-    def stop_at_third() -> None:
-        calls.append(1)
-        if len(calls) == 3:
+    def stop_after_second() -> None:
+        if len(model.shapes) == 2:
             raise KeyboardInterrupt
 
     model.train()
     with pytest.raises(KeyboardInterrupt):
-        translator.translate_lines(["a"] * 20, between_batches=stop_at_third)
+        translator.translate_lines(["a"] * 20, check=stop_after_second)
     assert len(model.shapes) == 2
     assert model.training, "the model is as it was"
+
+
+@pytest.mark.parametrize("method", ["greedy", "beam", "sampling"])
+def test_the_caller_can_stop_inside_a_search(method: str) -> None:
+    translator, model = echo(search=SearchConfig.model_validate({"method": method, "batch_size": 5}))
+    steps = []
+    compute = model.step
+
+    def counted(*arguments: Any) -> Any:
+        steps.append(1)
+        return compute(*arguments)
+
+    def stop_after_third() -> None:
+        if len(steps) == 3:
+            raise KeyboardInterrupt
+
+    model.step = counted
+    with pytest.raises(KeyboardInterrupt):
+        translator.translate_lines([" ".join("abcdefghij")], check=stop_after_third)
+    assert len(steps) == 3
+    assert translator.translate_lines(["a b c"]) == ["a b c"]
 
 
 def test_the_progress_bar_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:

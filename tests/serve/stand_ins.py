@@ -40,13 +40,13 @@ class Held:
         *,
         count: int = 1,
         attention: bool = False,
-        between_batches: Callable[[], None] = lambda: None,
+        check: Callable[[], None] = lambda: None,
     ) -> list[list[Translation]]:
         self.groups.append(list(texts))
         self.inside.release()
         self.gate.wait()
         try:
-            between_batches()
+            check()
         except Exception:
             self.dropped.append(list(texts))
             raise

@@ -1,6 +1,6 @@
 """The engine that searches with CTranslate2, on a model that was exported for it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -105,6 +105,7 @@ class Ctranslate2Searcher:
         config: SearchConfig,
         count: int = 1,
         prefixes: Sequence[Sequence[int]] | None = None,
+        check: Callable[[], None] | None = None,
     ) -> list[list[Hypothesis]]:
         """Return hypotheses for each row (see `Searcher.find`); of a row without a token the empty one."""
         self._check(rows, config, count)

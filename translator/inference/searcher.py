@@ -1,6 +1,6 @@
 """What a `Translator` needs of an engine: source ids in, hypotheses out, whatever computes them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -27,6 +27,7 @@ class Searcher(Protocol):
         config: SearchConfig,
         count: int = 1,
         prefixes: Sequence[Sequence[int]] | None = None,
+        check: Callable[[], None] | None = None,
     ) -> list[list[Hypothesis]]:
         """Return up to `count` hypotheses for each row, best first.
 
@@ -35,6 +36,7 @@ class Searcher(Protocol):
             config: how they are picked.
             count: hypotheses wanted for each row.
             prefixes: for each row the target ids that its hypotheses begin with.
+            check: called before each step by an engine that sees its steps; what it raises ends the search.
 
         Raises:
             ConfigError: the settings cannot give so many hypotheses, or this engine does not know them.

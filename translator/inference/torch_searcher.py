@@ -1,7 +1,7 @@
 """The engine that searches with our own models in torch, one or an ensemble."""
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from torch import Tensor
 from translator.config import SearchConfig
 from translator.data import collate_source
 from translator.device import MatmulPrecision, matmul_precision
+from translator.inference.checked_model import CheckedModel
 from translator.model import Transformer
 from translator.search import Ensemble, Hypothesis, SearchModel, score_targets, search
 from translator.special_tokens import PAD, SOS
@@ -51,9 +52,10 @@ class TorchSearcher:
         config: SearchConfig,
         count: int = 1,
         prefixes: Sequence[Sequence[int]] | None = None,
+        check: Callable[[], None] | None = None,
     ) -> list[list[Hypothesis]]:
         """Return hypotheses for each row (see `Searcher.find`)."""
-        model: SearchModel[Any] = self._together
+        model: SearchModel[Any] = self._together if check is None else CheckedModel(self._together, check)
         with self._evaluating():
             return search(model, self._source(rows), config, count=count, prefixes=prefixes)
 

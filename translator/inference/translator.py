@@ -123,7 +123,7 @@ class Translator:
         texts: Sequence[str],
         *,
         first_line: int = 1,
-        between_batches: Callable[[], None] | None = None,
+        check: Callable[[], None] | None = None,
         description: str | None = None,
     ) -> list[str]:
         """Return one line of translation for each text, in order; an empty text stays empty.
@@ -134,12 +134,11 @@ class Translator:
         Args:
             texts: English texts.
             first_line: number of the first text, for warnings.
-            between_batches: called before each batch; what it raises ends the work.
+            check: called before each batch, and by our own engine before each step of a search; what it raises ends
+                the work.
             description: show a progress bar with this name.
         """
-        found = self.translations(
-            texts, first_line=first_line, between_batches=between_batches, description=description
-        )
+        found = self.translations(texts, first_line=first_line, check=check, description=description)
         return [translations[0].text for translations in found]
 
     def translations(
@@ -150,7 +149,7 @@ class Translator:
         prefixes: Sequence[str] | None = None,
         attention: bool = False,
         first_line: int = 1,
-        between_batches: Callable[[], None] | None = None,
+        check: Callable[[], None] | None = None,
         description: str | None = None,
     ) -> list[list[Translation]]:
         """Return up to `count` translations of each text, best first; with sampling they are independent draws.
@@ -164,7 +163,8 @@ class Translator:
             prefixes: for each text the Persian beginning of its translations, whole words; an empty one forces nothing.
             attention: also say where the model looked, and which words belong together by that.
             first_line: number of the first text, for warnings and errors.
-            between_batches: called before each batch; what it raises ends the work.
+            check: called before each batch, and by our own engine before each step of a search; what it raises ends
+                the work.
             description: show a progress bar with this name.
 
         Raises:
@@ -181,11 +181,11 @@ class Translator:
             progress = progress_bar(description=description, total=len(pieces), unit=" lines")
         with progress or contextlib.nullcontext():
             for batch in plan_batches([len(piece.ids) for piece in pieces], self.search, count):
-                if between_batches is not None:
-                    between_batches()
+                if check is not None:
+                    check()
                 rows = [pieces[number].ids for number in batch]
                 own = None if beginnings is None else [beginnings[number] for number in batch]
-                hypotheses = self.searcher.find(rows, self.search, count, own)
+                hypotheses = self.searcher.find(rows, self.search, count, own, check)
                 for number, row, of_row in zip(batch, rows, hypotheses, strict=True):
                     found[number] = self._translated(row, of_row, reader)
                 if progress is not None:

@@ -120,9 +120,7 @@ class Batcher:
 
         texts = [part.text for part in parts]
         try:
-            found = self._translator.translations(
-                texts, count=form.count, attention=form.attention, between_batches=check
-            )
+            found = self._translator.translations(texts, count=form.count, attention=form.attention, check=check)
         except _UnwantedError:
             return None
         return [[answer(translation) for translation in of_line] for of_line in found]
