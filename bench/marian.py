@@ -19,10 +19,16 @@ def marian_is_here() -> bool:
     return importlib.util.find_spec("transformers") is not None
 
 
-def build_marian(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> nn.Module:
+def build_marian(config: ModelConfig, source_vocabulary: int, target_vocabulary: int, **further: Any) -> nn.Module:
     """Return a MarianMTModel of the sizes in `config`, with static sinusoidal positions and a tied target embedding.
 
     Its layers are post-norm and its attention is torch's fused one: both are how the library makes them.
+
+    Args:
+        config: the sizes.
+        source_vocabulary: tokens of the source.
+        target_vocabulary: tokens of the target.
+        further: values of the library's `MarianConfig`, `init_std` for example.
     """
     # By name: the checks must pass where the library is not installed.
     transformers = importlib.import_module("transformers")
@@ -51,6 +57,7 @@ def build_marian(config: ModelConfig, source_vocabulary: int, target_vocabulary:
         "forced_eos_token_id": None,
         "use_cache": False,
         "attn_implementation": "sdpa",
+        **further,
     }
     model: nn.Module = transformers.MarianMTModel(transformers.MarianConfig(**settings))
     return model

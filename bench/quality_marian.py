@@ -39,6 +39,7 @@ class Marian(Contestant):
     def _trained(self, way: Mapping[str, Any], folder: Path, seconds: float, saves: int) -> Trained:
         job = {
             "config": self.plan.config(self.plan.marian.settings).model_dump(mode="json"),
+            "model": self.plan.marian.model,
             "way": dict(way),
             "seconds": seconds,
             "warm_up": 0 if saves else WARM_UP,

@@ -61,7 +61,7 @@ class MarianTrainer:
         seed_everything(self._config.run.seed)
         subword = self._data.subword
         sizes = subword.source.vocabulary_size, subword.target.vocabulary_size
-        model: Any = build_marian(self._config.model, *sizes)
+        model: Any = build_marian(self._config.model, *sizes, **job["model"])
         self._model = model
         self._model.set_attn_implementation(way["attention"])
         seed_everything(self._config.run.seed + self._rank)  # alike weights, unlike dropout

@@ -38,6 +38,8 @@ class MarianArm(Arm):
 
     settings: Texts = ()
     """`key.path=value` changes of the recipe: its sizes, dropout, batches and learning rate."""
+    model: dict[str, Any] = {}
+    """Values of the library's `MarianConfig` besides."""
     saves: PositiveInt = 10
     """Checkpoints, evenly spread over the budget; every other one is validated."""
     average: PositiveInt = 5

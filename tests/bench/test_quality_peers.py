@@ -173,7 +173,7 @@ def test_the_contestants_of_the_house_are_of_a_size() -> None:
     assert all(way["processes"] * way["threads"] == plan.cores for way in (*plan.translator.ways, *plan.marian.ways))
     size = config.subword.vocabulary_size
     ours = sum(one.numel() for one in Transformer(config.model, size, size).parameters())
-    marian = build_marian(plan.config(plan.marian.settings).model, size, size)
+    marian = build_marian(plan.config(plan.marian.settings).model, size, size, **plan.marian.model)
     theirs = sum(one.numel() for name, one in marian.named_parameters() if "embed_positions" not in name)
     assert theirs / ours == pytest.approx(1, abs=plan.size_tolerance)
 
