@@ -38,7 +38,7 @@ class MarianArm(Arm):
 
     settings: Texts = ()
     """`key.path=value` changes of the recipe: its sizes, dropout, batches and learning rate."""
-    model: dict[str, Any] = {}
+    model: Annotated[dict[str, Any], Field(default_factory=dict)]
     """Values of the library's `MarianConfig` besides."""
     saves: PositiveInt = 10
     """Checkpoints, evenly spread over the budget; every other one is validated."""

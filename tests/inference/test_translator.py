@@ -106,7 +106,7 @@ def test_the_caller_can_stop_between_batches() -> None:
 
 
 @pytest.mark.parametrize("method", ["greedy", "beam", "sampling"])
-def test_the_caller_can_stop_inside_a_search(method: str) -> None:
+def test_the_caller_can_stop_inside_a_search(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     translator, model = echo(search=SearchConfig.model_validate({"method": method, "batch_size": 5}))
     steps = []
     compute = model.step
@@ -119,7 +119,7 @@ def test_the_caller_can_stop_inside_a_search(method: str) -> None:
         if len(steps) == 3:
             raise KeyboardInterrupt
 
-    model.step = counted
+    monkeypatch.setattr(model, "step", counted)
     with pytest.raises(KeyboardInterrupt):
         translator.translate_lines([" ".join("abcdefghij")], check=stop_after_third)
     assert len(steps) == 3
