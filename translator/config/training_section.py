@@ -33,7 +33,7 @@ class TrainingConfig(Section):
     beta2: Fraction = 0.98
     """Adam's second moment."""
     weight_decay: Annotated[float, Field(ge=0, le=100)] = 0.0
-    """Decoupled weight decay of AdamW, on matrices only."""
+    """Decoupled weight decay of AdamW and Muon, on matrices only."""
     label_smoothing: Fraction = 0.1
     """Share of each label's probability that is spread over the vocabulary."""
     r_drop: Annotated[float, Field(ge=0, le=100)] = 0.0
