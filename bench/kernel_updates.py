@@ -15,8 +15,11 @@ from torch.autograd.function import once_differentiable
 from bench.plain import PlainTransformer
 from bench.turns import SpeedComparison, Work
 from translator.config import ModelConfig
+from translator.model import Transformer
+from translator.model.fused_linear import FusedLinear
 from translator.special_tokens import PAD
 from translator.training.loss import label_smoothed_loss
+from translator.training.muon import Muon
 
 TOKENS, WIDTH, SMOOTHING = 4096, 256, 0.1
 
@@ -123,6 +126,26 @@ def optimizer_comparisons() -> Iterator[SpeedComparison]:
         {
             "clip_grad_norm_, foreach": lambda: nn.utils.clip_grad_norm_(parameters, 1e9, foreach=True),
             "clip_grad_norm_, loop": lambda: nn.utils.clip_grad_norm_(parameters, 1e9, foreach=False),
+        },
+    )
+
+
+def muon_comparisons() -> Iterator[SpeedComparison]:
+    """Yield updates of the matrices of a small Transformer's blocks by Muon."""
+    sizes = {"d_model": 192, "heads": 4, "encoder_layers": 3, "decoder_layers": 3, "feed_forward": 768}
+    model = Transformer(ModelConfig.model_validate(sizes), 4, 4)
+    stacks = [weight for part in (model.encoder, model.decoder) for weight in part.parameters() if weight.dim() == 2]
+    for weight in stacks:
+        weight.grad = torch.randn_like(weight)
+    blocks = {module.weight: module.blocks for module in model.modules() if isinstance(module, FusedLinear)}
+    groups = [{"params": [weight], "blocks": blocks.get(weight, 1)} for weight in stacks]
+    shared: dict[str, Any] = {"lr": 1e-5, "weight_decay": 0.0}
+    yield SpeedComparison(
+        f"Muon, {sum(weight.numel() for weight in stacks) / 1e6:.1f}M weights in {len(stacks)} matrices",
+        {
+            "torch's": torch.optim.Muon(stacks, adjust_lr_fn="match_rms_adamw", **shared).step,
+            "ours, fused projections whole": Muon([{"params": stacks, **shared}]).step,
+            "ours, fused projections apart": Muon([{**group, **shared} for group in groups]).step,
         },
     )
 

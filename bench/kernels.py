@@ -6,7 +6,7 @@ import torch
 
 from bench.kernel_attention import attention_comparisons
 from bench.kernel_layers import dropout_comparisons, linear_comparisons, precision_comparisons
-from bench.kernel_updates import compile_comparisons, loss_comparisons, optimizer_comparisons
+from bench.kernel_updates import compile_comparisons, loss_comparisons, muon_comparisons, optimizer_comparisons
 from bench.options import Options
 from bench.turns import ROUNDS, SpeedComparison, report_comparison
 from translator.errors import ConfigError
@@ -18,6 +18,7 @@ GROUPS: dict[str, Callable[[], Iterator[SpeedComparison]]] = {
     "dropout": dropout_comparisons,
     "loss": loss_comparisons,
     "optimizer": optimizer_comparisons,
+    "muon": muon_comparisons,
     "compile": compile_comparisons,
 }
 

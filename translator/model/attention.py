@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from translator.model.cache import CrossCache
+from translator.model.fused_linear import FusedLinear
 from translator.model.packing import PADDED, Layout
 from translator.model.plain_attention import plain_attention
 
@@ -101,7 +102,7 @@ class SelfAttention(nn.Module):
         self.dropout = dropout
         self.kernel: AttentionKernel = "fused"
         """What computes it, but in a step of a search."""
-        self.query_key_value = nn.Linear(d_model, 3 * d_model)
+        self.query_key_value = FusedLinear(d_model, d_model, blocks=3)
         self.output = nn.Linear(d_model, d_model)
 
     def forward(
@@ -144,7 +145,7 @@ class CrossAttention(nn.Module):
         self.kernel: AttentionKernel = "fused"
         """What computes it, but in a step of a search."""
         self.query = nn.Linear(d_model, d_model)
-        self.key_value = nn.Linear(d_model, 2 * d_model)
+        self.key_value = FusedLinear(d_model, d_model, blocks=2)
         self.output = nn.Linear(d_model, d_model)
 
     def forward(

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from translator.model.dropout import Dropout
+from translator.model.fused_linear import FusedLinear
 
 Activation = Literal["relu", "gelu", "swiglu"]
 
@@ -29,7 +30,7 @@ class FeedForward(nn.Module):
     def __init__(self, d_model: int, width: int, activation: Activation, dropout: float = 0.0) -> None:
         super().__init__()
         self.activation = activation
-        self.inner = nn.Linear(d_model, 2 * width if activation == "swiglu" else width)
+        self.inner = FusedLinear(d_model, width, blocks=2 if activation == "swiglu" else 1)
         self.dropout = Dropout(dropout)
         self.outer = nn.Linear(width, d_model)
 

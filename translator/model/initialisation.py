@@ -34,6 +34,7 @@ from translator.model.decoder import DecoderStack
 from translator.model.embedding import PositionEncoding
 from translator.model.encoder import EncoderStack
 from translator.model.feed_forward import FeedForward
+from translator.model.fused_linear import FusedLinear
 
 SUBLAYERS_PER_LAYER = {EncoderStack: 2, DecoderStack: 3}
 """Residual sums in one layer of each stack."""
@@ -65,21 +66,21 @@ def init_weights(model: nn.Module, head: nn.Linear | None = None) -> None:
 def _init_sublayer(module: nn.Module, gain: float) -> None:
     """Set the projections of an attention or feed-forward sublayer; `gain` is for the one that ends it."""
     if isinstance(module, SelfAttention):
-        _xavier(module.query_key_value, blocks=3)
+        _xavier(module.query_key_value)
         _xavier(module.output, gain=gain)
     elif isinstance(module, CrossAttention):
         _xavier(module.query)
-        _xavier(module.key_value, blocks=2)
+        _xavier(module.key_value)
         _xavier(module.output, gain=gain)
     elif isinstance(module, FeedForward):
-        _xavier(module.inner, blocks=2 if module.activation == "swiglu" else 1)
+        _xavier(module.inner)
         _xavier(module.outer, gain=gain)
     elif isinstance(module, nn.LayerNorm):
         module.reset_parameters()
 
 
-def _xavier(linear: nn.Linear, blocks: int = 1, gain: float = 1.0) -> None:
-    """Xavier uniform for each of the `blocks` matrices that are stacked in `linear`; biases to zero."""
-    for block in linear.weight.chunk(blocks, dim=0):
+def _xavier(linear: nn.Linear, gain: float = 1.0) -> None:
+    """Xavier uniform for each of the matrices in `linear`; biases to zero."""
+    for block in linear.weight.chunk(linear.blocks if isinstance(linear, FusedLinear) else 1, dim=0):
         nn.init.xavier_uniform_(block, gain=gain)
     nn.init.zeros_(linear.bias)

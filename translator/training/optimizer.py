@@ -1,16 +1,17 @@
 """AdamW (Kingma and Ba 2015; Loshchilov and Hutter 2019) over a model's weights, or Muon (Jordan et al. 2024)."""
 
+from collections import defaultdict
 from typing import Any, Final
 
 import torch
 from torch import Tensor, nn
 
 from translator.config import TrainingConfig
+from translator.model.fused_linear import FusedLinear
+from translator.training.muon import Muon
 
 EPSILON: Final = 1e-9
 """Adam's epsilon, as in Vaswani et al. 2017 §5.3."""
-MUON_MOMENTUM: Final = 0.95
-"""Of Muon's one moment, as its authors have it."""
 
 
 class ModelOptimizer:
@@ -28,8 +29,13 @@ class ModelOptimizer:
 
     def __init__(self, model: nn.Module, config: TrainingConfig) -> None:
         named = [(name, weight) for name, weight in model.named_parameters() if weight.requires_grad]
-        of_muon = {name for name, weight in named if config.optimizer == "muon" and _is_block_matrix(name, weight)}
-        rest = [weight for name, weight in named if name not in of_muon]
+        fused = {module.weight: module.blocks for module in model.modules() if isinstance(module, FusedLinear)}
+        rest, of_muon = [], defaultdict(list)
+        for name, weight in named:
+            if config.optimizer == "muon" and _is_block_matrix(name, weight):
+                of_muon[fused.get(weight, 1)].append(weight)
+            else:
+                rest.append(weight)
         groups = [
             {"params": [weight for weight in rest if weight.dim() >= 2], "weight_decay": config.weight_decay},
             {"params": [weight for weight in rest if weight.dim() < 2], "weight_decay": 0.0},
@@ -38,12 +44,9 @@ class ModelOptimizer:
         self._adamw = torch.optim.AdamW(groups, lr=config.learning_rate, betas=betas, eps=EPSILON, fused=True)
         self._parts: dict[str, torch.optim.Optimizer] = {"optimizer": self._adamw}
         if of_muon:
-            self._parts["muon"] = torch.optim.Muon(
-                [weight for name, weight in named if name in of_muon],
-                lr=config.learning_rate,
-                weight_decay=config.weight_decay,
-                momentum=MUON_MOMENTUM,
-                adjust_lr_fn="match_rms_adamw",
+            shared = {"lr": config.learning_rate, "weight_decay": config.weight_decay}
+            self._parts["muon"] = Muon(
+                {"params": weights, "blocks": blocks, **shared} for blocks, weights in of_muon.items()
             )
 
     @property
