@@ -63,7 +63,7 @@ class Ours(Contestant):
         steps = max(1, int(trial.steps / trial.seconds * budget * arm.steps_share))
         counted = {
             key: max(1, round(getattr(recipe.training, key) * steps / recipe.training.max_steps))
-            for key in ("warmup_steps", "validate_every", "checkpoint_every")
+            for key in ("warmup_steps", "dropout_from", "validate_every", "checkpoint_every")
         }
         values = {"max_steps": steps, "max_minutes": self.plan.minutes, "keep_checkpoints": arm.average, **counted}
         return [

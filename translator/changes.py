@@ -75,7 +75,7 @@ _TABLE: Final[tuple[tuple[Effect, str, str], ...]] = (
     (_START, "training", "initialize_from"),
     (_MOMENTS, "training", "optimizer"),
     (_STEP, "training", "accumulation_steps learning_rate schedule warmup_steps beta1 beta2 weight_decay"),
-    (_STEP, "training", "label_smoothing r_drop gradient_clip"),
+    (_STEP, "training", "label_smoothing dropout_from r_drop gradient_clip"),
     (_STEP, "training", "precision attention compile matmul_precision"),
     (_BEST, "training", "best_metric"),
     (_AVERAGE, "training", "ema_decay"),

@@ -92,6 +92,8 @@ class Engine:
 
     def step(self, placed: PlacedStep, number: int, norms: BlockNorms | None = None) -> StepResult:
         """Update the weights once; see `take_step`."""
+        # Nothing in the model but dropout asks whether it is in training.
+        self.model.train(number >= self._config.training.dropout_from)
         seed = self._config.run.seed, self._ranks.rank
         return take_step(self.gradients, self.optimizer, placed, number, self._config.training, seed, norms)
 
