@@ -2,20 +2,24 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from bench.quality_contestant import Contestant, emptied
 from bench.quality_text import read_lines
+from translator.config import MetricName
 from translator.corpus.test_set import HeldOutSet
 from translator.errors import RunError
 from translator.evaluation import compute_scores
 
 FIRST_PENALTY = 1.0
 """Under which checkpoints are compared; among the penalties that are tried, the nearest to it."""
+_METRICS: Final[tuple[MetricName, ...]] = ("bleu", "chrf")
 
 
 def choose(contestant: Contestant, candidates: Sequence[str]) -> dict[str, Any]:
-    """Return the checkpoint whose mean chrF over the sources is the highest, and then the length penalty.
+    """Return the checkpoint that is best by the mean of BLEU and chrF over the sources, and then the length penalty.
+
+    chrF alone rewards length: it takes penalties under which some hypotheses run on, which only BLEU minds.
 
     Raises:
         RunError: a translation fails, or has not a line for each sentence.
@@ -29,16 +33,13 @@ def choose(contestant: Contestant, candidates: Sequence[str]) -> dict[str, Any]:
         output = folder / f"{checkpoint}.{penalty:g}.txt"
         contestant.translate(checkpoint, penalty, "choice", output)
         parts = by_set(output, sets)
-        chrf = sum(
-            next(
-                score.score
-                for score in compute_scores(part, one.references, metrics=["chrf"])
-                if score.metric == "chrf"
-            )
-            for part, one in zip(parts, sets, strict=True)
-        ) / len(sets)
-        tried.append({"checkpoint": checkpoint, "length_penalty": penalty, "chrf": chrf})
-        return chrf
+        means: dict[str, float] = dict.fromkeys(_METRICS, 0.0)
+        for part, one in zip(parts, sets, strict=True):
+            for score in compute_scores(part, one.references, metrics=_METRICS):
+                if score.metric in means:
+                    means[score.metric] += score.score / len(sets)
+        tried.append({"checkpoint": checkpoint, "length_penalty": penalty, **means})
+        return sum(means.values()) / len(means)
 
     first = min(contestant.length_penalties, key=lambda penalty: abs(penalty - FIRST_PENALTY))
     by_checkpoint = {checkpoint: judge(checkpoint, first) for checkpoint in candidates}

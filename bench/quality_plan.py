@@ -80,7 +80,7 @@ class QualityPlan(Section):
     settings: Texts = ()
     """`key.path=value` changes of the recipe."""
     choice_sentences: PositiveInt
-    """Of the validation text, evenly spread: checkpoint and length penalty are chosen by their mean chrF."""
+    """Of the validation text, evenly spread: checkpoint and length penalty are chosen by their mean BLEU and chrF."""
     beam_size: PositiveInt
     """For all."""
     bootstrap_samples: Annotated[int, Field(ge=40, le=100_000)] = 1000
