@@ -54,6 +54,17 @@ def test_two_passes_are_for_training_only() -> None:
     torch.testing.assert_close(learner(*batch).smoothed, plain(*batch).smoothed)
 
 
+def test_before_dropout_begins_one_pass_is_enough() -> None:
+    learner = TeacherForcing(small_model(dropout=0.3), 0.1, 5.0, packed=True).train()
+    seen = []
+    learner.model.source_embedding.register_forward_pre_hook(lambda _, tokens: seen.append(len(tokens[0])))
+    batch = small_batch()
+    for training in (False, True):
+        learner.model.train(training)
+        learner(*batch)
+    assert seen == [len(batch[0]), 2 * len(batch[0])]
+
+
 def test_sentence_losses_with_r_drop_are_the_mean_of_both_passes() -> None:
     source, target_input, labels = small_batch()
     packed = TeacherForcing(small_model(dropout=0.0), 0.1, 2.0, packed=True)(source, target_input, labels)

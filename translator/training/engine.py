@@ -3,6 +3,7 @@
 from typing import Final
 
 import torch
+from numpy.typing import ArrayLike
 
 from translator.config import Config
 from translator.device import Arithmetic
@@ -103,5 +104,10 @@ class Engine:
         if settings.max_steps < WORTH_MEASURING:
             return None
         vocabulary = len(self.model.head_weight)
-        flops = StepFlops(self._config.model, vocabulary, passes=2 if settings.r_drop else 1)
-        return Speed(flops, matrix_rate(arithmetic.device, arithmetic.precision))
+        flops = StepFlops(self._config.model, vocabulary)
+        learner = self.learner
+
+        def of_step(source_lengths: ArrayLike, target_lengths: ArrayLike) -> float:
+            return learner.passes * flops(source_lengths, target_lengths)
+
+        return Speed(of_step, matrix_rate(arithmetic.device, arithmetic.precision))

@@ -32,20 +32,18 @@ class StepFlops:
     Args:
         config: sizes of the model.
         target_vocabulary: V.
-        passes: how often each sentence goes through the model in a step: 2 with R-Drop.
     """
 
-    def __init__(self, config: ModelConfig, target_vocabulary: int, passes: int = 1) -> None:
+    def __init__(self, config: ModelConfig, target_vocabulary: int) -> None:
         width = config.d_model
         matrices = 3 if config.activation == "swiglu" else 2
         feed_forward = matrices * width * config.feed_forward
         encoder = config.encoder_layers * (4 * width**2 + feed_forward)
         decoder = config.decoder_layers * (6 * width**2 + feed_forward)
-        factor = _FORWARD_AND_BACKWARD * passes
-        self._source_token = factor * 2 * (encoder + config.decoder_layers * 2 * width**2)
-        self._target_token = factor * 2 * (decoder + width * target_vocabulary)
-        self._encoder_attention = factor * 4 * width * config.encoder_layers
-        self._decoder_attention = factor * 4 * width * config.decoder_layers
+        self._source_token = _FORWARD_AND_BACKWARD * 2 * (encoder + config.decoder_layers * 2 * width**2)
+        self._target_token = _FORWARD_AND_BACKWARD * 2 * (decoder + width * target_vocabulary)
+        self._encoder_attention = _FORWARD_AND_BACKWARD * 4 * width * config.encoder_layers
+        self._decoder_attention = _FORWARD_AND_BACKWARD * 4 * width * config.decoder_layers
 
     def __call__(self, source_lengths: ArrayLike, target_lengths: ArrayLike) -> float:
         """Return the operations of forward and backward.

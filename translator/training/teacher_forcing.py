@@ -49,6 +49,11 @@ class TeacherForcing(nn.Module):
         self.compiled = Compiled(self._padded_states) if compiled else None
         """Counts compilations."""
 
+    @property
+    def passes(self) -> int:
+        """How often a batch goes through the model now: twice with R-Drop, once where nothing is dropped anyway."""
+        return 2 if self.r_drop and self.model.training else 1
+
     def forward(self, source: Tensor, target_input: Tensor, labels: Tensor) -> Losses:
         """Return the losses of a batch.
 
@@ -58,7 +63,7 @@ class TeacherForcing(nn.Module):
             labels: (B, T) int64 ids, EOS at the end, filled with PAD.
         """
         rows = len(source)
-        twice = bool(self.r_drop) and self.training
+        twice = self.passes == 2
         if twice:
             source, target_input, labels = (torch.cat((x, x)) for x in (source, target_input, labels))
         states, targets, sentences = self._states(source, target_input, labels)
