@@ -91,6 +91,10 @@ def test_the_layout_of_a_source(source: str, expected: str) -> None:
             "line 5: model.d_model: `positions: sinusoidal` needs an even `d_model`, not 15",
         ),
         (
+            "model:\n  heads: 4\n  d_model: 12\n  positions: rotary\n",
+            "line 4: model.heads: `positions: rotary` needs an even `d_model / heads`, not 3",
+        ),
+        (
             "model:\n  tied_embeddings: all\n",
             "line 4: model.tied_embeddings: `model.tied_embeddings: all` needs `subword.joint: true`, which is false",
         ),

@@ -18,7 +18,9 @@ from translator.subword import SubwordPair
 
 GREEDY = SearchConfig(method="greedy", max_length_ratio=1.0)
 ARCHITECTURES = list(
-    itertools.product(("pre", "post"), ("relu", "gelu", "swiglu"), ("sinusoidal", "learned"), ("none", "target", "all"))
+    itertools.product(
+        ("pre", "post"), ("relu", "gelu", "swiglu"), ("sinusoidal", "learned", "rotary"), ("none", "target", "all")
+    )
 )
 
 

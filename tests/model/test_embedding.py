@@ -30,6 +30,7 @@ def test_tokens_are_scaled_and_positions_are_not() -> None:
 def test_a_start_shifts_the_positions(kind: str) -> None:
     config = ModelConfig.model_validate({"d_model": 16, "heads": 2, "positions": kind, "max_positions": 9})
     embedding = Embedding(10, config).eval()
+    assert embedding.positions.table is not None
     torch.nn.init.normal_(embedding.positions.table)
     tokens = torch.tensor([[4, 5, 6, 7]])
     torch.testing.assert_close(embedding(tokens[:, 2:], 2), embedding(tokens)[:, 2:])

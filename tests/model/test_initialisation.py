@@ -31,6 +31,7 @@ def test_embeddings_have_deviation_one_over_root_d_and_a_zero_row_for_pad() -> N
 
 def test_learned_positions_are_as_large_as_sinusoids_beside_the_tokens() -> None:
     learned, sinusoidal = (model_of(positions=kind).source_embedding for kind in ("learned", "sinusoidal"))
+    assert sinusoidal.positions.table is not None and learned.positions.table is not None
     size = sinusoidal.positions.table.square().mean().sqrt().item()
     assert size == pytest.approx(0.5**0.5, rel=1e-4)
     assert learned.positions.table.std().item() == pytest.approx(size, rel=0.02)

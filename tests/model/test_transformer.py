@@ -112,7 +112,7 @@ def test_equals_torch_with_the_same_weights(norm: str, activation: str) -> None:
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
 @pytest.mark.parametrize("activation", ["relu", "swiglu"])
-@pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary"])
 def test_cached_steps_equal_the_whole_pass(norm: str, activation: str, positions: str) -> None:
     model = model_of(norm=norm, activation=activation, positions=positions)
     source, _ = batch()

@@ -57,9 +57,16 @@ def test_a_run_of_sines_has_those_of_its_recipe(run: Path) -> None:
     assert np.array_equal(positions_of_run(folder, "best", 9), positions_of_recipe(folder.config().model, 9))
 
 
+def test_a_run_that_adds_nothing_says_so(tiny: Any) -> None:
+    with pytest.raises(InputError, match=r"rotary.*nothing to draw"):
+        positions_of_run(untrained_run(tiny("model.positions=rotary")), "best", 9)
+
+
 def test_what_cannot_be_drawn() -> None:
     with pytest.raises(InputError, match=r"learned.*--run"):
         positions_of_recipe(ModelConfig(positions="learned"), 10)
+    with pytest.raises(InputError, match=r"rotary.*nothing to draw"):
+        positions_of_recipe(ModelConfig(positions="rotary"), 10)
     for length in (1, 33):
         with pytest.raises(InputError, match=f"--length {length} .*give 2 to 32"):
             positions_of_recipe(ModelConfig(max_positions=32), length)

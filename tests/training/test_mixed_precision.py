@@ -23,6 +23,7 @@ SWITCHES: dict[str, dict[str, object]] = {
     "post-norm": {"norm": "post"},
     "post-norm, r-drop": {"norm": "post", "r_drop": 5.0},
     "swiglu, learned positions": {"activation": "swiglu", "positions": "learned"},
+    "rotary positions": {"positions": "rotary"},
 }
 
 

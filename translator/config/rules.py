@@ -83,6 +83,14 @@ def even_width(positions: str, d_model: int) -> Iterator[Mistake]:
         yield ("d_model", "positions"), f"`positions: sinusoidal` needs an even `d_model`, not {d_model}"
 
 
+@rule("positions", "heads", "d_model")
+def even_heads(positions: str, heads: int, d_model: int) -> Iterator[Mistake]:
+    """What is turned in a head are pairs of columns."""
+    if positions == "rotary" and d_model % heads == 0 and d_model // heads % 2:
+        reason = f"`positions: rotary` needs an even `d_model / heads`, not {d_model // heads}"
+        yield ("heads", "d_model", "positions"), reason
+
+
 @rule("model.tied_embeddings", "subword.joint")
 def tied_only_when_joint(tied_embeddings: str, joint: bool) -> Iterator[Mistake]:
     """One embedding for both languages wants one vocabulary for both."""

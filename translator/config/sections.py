@@ -31,7 +31,7 @@ class RunConfig(Section):
 class ModelConfig(Section):
     """The encoder-decoder Transformer (Vaswani et al. 2017)."""
 
-    rules: ClassVar[tuple[Rule, ...]] = (rules.heads_divide, rules.even_width)
+    rules: ClassVar[tuple[Rule, ...]] = (rules.heads_divide, rules.even_width, rules.even_heads)
 
     d_model: Annotated[int, Field(ge=1, le=65_536)] = 512
     """Width of the residual stream."""
@@ -53,8 +53,9 @@ class ModelConfig(Section):
     """LayerNorm before each sublayer (with one more at the end of each stack) or after the residual sum."""
     activation: Literal["relu", "gelu", "swiglu"] = "relu"
     """Activation of the feed-forward sublayer."""
-    positions: Literal["sinusoidal", "learned"] = "sinusoidal"
-    """How positions are told apart."""
+    positions: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal"
+    """How positions are told apart: by a vector that is added to the token's, a fixed or a learned one, or by turning
+    queries and keys of self-attention, which sees distances then (Su et al. 2021)."""
     max_positions: Annotated[int, Field(ge=1, le=1_000_000)] = 1024
     """Longest sequence, in tokens."""
     tied_embeddings: Literal["none", "target", "all"] = "target"

@@ -3,6 +3,7 @@
 D model width, F feed-forward width, V vocabulary
 """
 
+import inspect
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from translator.config import ModelConfig
+from translator.errors import InputError
 from translator.export.libraries import require
 from translator.model import Transformer
 from translator.model.attention import CrossAttention, SelfAttention
@@ -38,18 +40,9 @@ def write_ctranslate2(
         quantization: type of the weights, one of `QUANTIZATIONS`.
 
     Raises:
-        InputError: CTranslate2 is not installed.
+        InputError: CTranslate2 is not installed, or too old for this model.
     """
-    specs = require("ctranslate2.specs")
-    spec = specs.TransformerSpec.from_config(
-        (config.encoder_layers, config.decoder_layers),
-        config.heads,
-        pre_norm=config.norm == "pre",
-        activation=_activation(specs, config),
-        ffn_glu=config.activation == "swiglu",
-        alignment_layer=-1,
-        alignment_heads=config.heads,
-    )
+    spec = _empty_spec(config)
     _set_stack(spec.encoder, model.encoder, config)
     _set_stack(spec.decoder, model.decoder, config)
     _set_embedding(spec.encoder, spec.encoder.embeddings[0], model.source_embedding)
@@ -66,6 +59,28 @@ def write_ctranslate2(
     spec.validate()
     spec.optimize(quantization=quantization)
     spec.save(str(folder))
+
+
+def _empty_spec(config: ModelConfig) -> Any:
+    """Return the specification of an encoder and a decoder that want their weights."""
+    specs, stacks = require("ctranslate2.specs"), require("ctranslate2.specs.transformer_spec")
+    encoder, decoder = stacks.TransformerEncoderSpec, stacks.TransformerDecoderSpec
+    shared: dict[str, Any] = {
+        "pre_norm": config.norm == "pre",
+        "activation": _activation(specs, config),
+        "ffn_glu": config.activation == "swiglu",
+    }
+    if config.positions == "rotary":  # all columns of a head, by pairs of neighbours, as ours
+        if "rotary_dim" not in inspect.signature(encoder.__init__).parameters:
+            raise InputError(
+                f"model.positions is `rotary`, which the encoder of CTranslate2 {require('ctranslate2').__version__} "
+                'does not know; install a newer one: pip install --upgrade "ctranslate2<5"'
+            )
+        shared["rotary_dim"] = config.d_model // config.heads
+    return specs.TransformerSpec(
+        encoder(config.encoder_layers, config.heads, **shared),
+        decoder(config.decoder_layers, config.heads, **shared, alignment_layer=-1, alignment_heads=config.heads),
+    )
 
 
 def _activation(specs: Any, config: ModelConfig) -> Any:
@@ -124,7 +139,8 @@ def _set_norm(spec: Any, norm: nn.LayerNorm) -> None:
 def _set_embedding(stack: Any, spec: Any, embedding: Embedding) -> None:
     """Set tokens and positions; CTranslate2 would lay out sinusoids in another order, so it gets the table."""
     spec.weight = _plain(embedding.tokens.weight)
-    stack.position_encodings.encodings = _plain(embedding.positions.table)
+    if embedding.positions.table is not None:
+        stack.position_encodings.encodings = _plain(embedding.positions.table)
 
 
 def _plain(tensor: Tensor) -> Any:

@@ -15,6 +15,7 @@ from translator.model.cache import CrossCache
 from translator.model.fused_linear import FusedLinear
 from translator.model.packing import PADDED, Layout
 from translator.model.plain_attention import plain_attention
+from translator.model.rotary import RotaryPositions
 
 AttentionKernel = Literal["fused", "plain"]
 LARGEST_PLAIN: Final = 256 * 256
@@ -94,12 +95,14 @@ class SelfAttention(nn.Module):
         d_model: D, the width of the sequence.
         heads: H; must divide D.
         dropout: on the attention weights.
+        rotary: turns queries and keys; without, the sequence itself says where its tokens stand.
     """
 
-    def __init__(self, d_model: int, heads: int, dropout: float = 0.0) -> None:
+    def __init__(self, d_model: int, heads: int, dropout: float = 0.0, rotary: RotaryPositions | None = None) -> None:
         super().__init__()
         self.heads = heads
         self.dropout = dropout
+        self.rotary = rotary
         self.kernel: AttentionKernel = "fused"
         """What computes it, but in a step of a search."""
         self.query_key_value = FusedLinear(d_model, d_model, blocks=3)
@@ -125,8 +128,10 @@ class SelfAttention(nn.Module):
         return y
 
     def _split(self, projected: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        query, key, value = projected.chunk(3, dim=-1)  # (B, T, D) each
-        return split_heads(query, self.heads), split_heads(key, self.heads), split_heads(value, self.heads)
+        query, key, value = (split_heads(part, self.heads) for part in projected.chunk(3, dim=-1))
+        if self.rotary is not None:
+            query, key = self.rotary(query), self.rotary(key)
+        return query, key, value
 
 
 class CrossAttention(nn.Module):

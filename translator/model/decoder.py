@@ -15,6 +15,7 @@ from translator.model.cache import DecoderCache
 from translator.model.feed_forward import FeedForward
 from translator.model.packing import PADDED, Layout
 from translator.model.residual import Residual, final_norm
+from translator.model.rotary import RotaryPositions, rotary_positions
 from translator.model.step import LayerStep
 
 
@@ -33,9 +34,9 @@ class AttentionWeights:
 class DecoderLayer(nn.Module):
     """Self-attention, cross-attention, feed-forward."""
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: ModelConfig, rotary: RotaryPositions | None = None) -> None:
         super().__init__()
-        self.self_attention = SelfAttention(config.d_model, config.heads, config.attention_dropout)
+        self.self_attention = SelfAttention(config.d_model, config.heads, config.attention_dropout, rotary)
         self.cross_attention = CrossAttention(config.d_model, config.heads, config.attention_dropout)
         self.feed_forward = FeedForward(
             config.d_model, config.feed_forward, config.activation, config.feed_forward_dropout
@@ -80,7 +81,8 @@ class DecoderStack(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        layers = (DecoderLayer(config) for _ in range(config.decoder_layers))
+        rotary = rotary_positions(config)
+        layers = (DecoderLayer(config, rotary) for _ in range(config.decoder_layers))
         self.layers: Sequence[DecoderLayer] = nn.ModuleList(layers)  # type: ignore[assignment]  # it has no item type
         self.norm = final_norm(config.d_model, config.norm)
 

@@ -31,37 +31,42 @@ def sinusoidal_positions(length: int, d_model: int) -> Tensor:
     return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1).float()  # (length, D)
 
 
+Positions = Literal["sinusoidal", "learned", "rotary"]
+
+
 class PositionEncoding(nn.Module):
     """Adds to each vector the one that stands for its position.
 
     Args:
         d_model: D.
         max_positions: longest sequence.
-        kind: `sinusoidal` (fixed) or `learned`.
+        kind: `sinusoidal` (fixed) or `learned`; with `rotary` attention sees to positions, and nothing is added.
     """
 
-    table: Tensor
+    table: Tensor | None
 
-    def __init__(self, d_model: int, max_positions: int, kind: Literal["sinusoidal", "learned"]) -> None:
+    def __init__(self, d_model: int, max_positions: int, kind: Positions) -> None:
         super().__init__()
+        self.max_positions = max_positions
         if kind == "learned":
             self.table = nn.Parameter(torch.empty(max_positions, d_model))
         else:
-            self.register_buffer("table", sinusoidal_positions(max_positions, d_model), persistent=False)
+            table = sinusoidal_positions(max_positions, d_model) if kind == "sinusoidal" else None
+            self.register_buffer("table", table, persistent=False)
 
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
         """Return `x` (B, T, D) plus the vectors of positions `start` to `start + T - 1`.
 
         Raises:
-            InputError: the sequence is longer than the table.
+            InputError: the sequence is longer than `max_positions`.
         """
         end = start + x.size(1)
-        if end > self.table.size(0):
+        if end > self.max_positions:
             raise InputError(
-                f"a sequence of {end} tokens is longer than the {self.table.size(0)} positions that this model knows; "
+                f"a sequence of {end} tokens is longer than the {self.max_positions} positions that this model knows; "
                 "split the sentence, or train with a larger model.max_positions"
             )
-        return x + self.table[start:end]
+        return x if self.table is None else x + self.table[start:end]
 
 
 class Embedding(nn.Module):

@@ -12,14 +12,15 @@ from translator.model.attention import SelfAttention
 from translator.model.feed_forward import FeedForward
 from translator.model.packing import PADDED, Layout
 from translator.model.residual import Residual, final_norm
+from translator.model.rotary import RotaryPositions, rotary_positions
 
 
 class EncoderLayer(nn.Module):
     """Self-attention, then feed-forward."""
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: ModelConfig, rotary: RotaryPositions | None = None) -> None:
         super().__init__()
-        self.self_attention = SelfAttention(config.d_model, config.heads, config.attention_dropout)
+        self.self_attention = SelfAttention(config.d_model, config.heads, config.attention_dropout, rotary)
         self.feed_forward = FeedForward(
             config.d_model, config.feed_forward, config.activation, config.feed_forward_dropout
         )
@@ -40,7 +41,8 @@ class EncoderStack(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        layers = (EncoderLayer(config) for _ in range(config.encoder_layers))
+        rotary = rotary_positions(config)
+        layers = (EncoderLayer(config, rotary) for _ in range(config.encoder_layers))
         self.layers: Sequence[EncoderLayer] = nn.ModuleList(layers)  # type: ignore[assignment]  # it has no item type
         self.norm = final_norm(config.d_model, config.norm)
 

@@ -44,6 +44,7 @@ class LayerStep:
         width: int,
     ) -> None:
         self._own, self._cross = SelfCache(width), cross_attention.project_memory(memory)
+        self._rotary = self_attention.rotary
         self._heads, self._activation = self_attention.heads, feed_forward.activation
         self._query_key_value = _product(self_attention.query_key_value)
         self._own_output = _product(self_attention.output)
@@ -68,6 +69,9 @@ class LayerStep:
     def _attend_to_itself(self, x: Tensor, count: int, bias: Tensor | None) -> Tensor:
         """Attend from the newest position of every row (n * w, D) to what its branch has so far."""
         mixed = self._query_key_value(x).view(count, -1, 3, self._heads, x.size(1) // self._heads)  # (n, w, 3, H, K)
+        if self._rotary is not None:
+            turned = mixed[:, :, :2].unsqueeze(-2)  # a single position
+            mixed[:, :, :2] = self._rotary(turned, start=self._own.length).squeeze(-2)
         keys, values = self._own.append(mixed[:, :, 1:])  # (n * H, T * W, K) each
         return self._own_output(_attend(mixed[:, :, 0], keys.transpose(1, 2), values, bias))
 

@@ -23,15 +23,21 @@ _CURVES: Final = 4
 """Dimensions that are drawn as curves."""
 _SHARP: Final = 256
 """Dimensions up to which each has its own cell; of more than that neighbours are mixed, or they would flicker."""
+_NOTHING_ADDED: Final = (
+    "model.positions is `rotary`: attention turns queries and keys, and no vector is added to a token's, so there is "
+    "nothing to draw; `translator plot attention` shows where such a model looks"
+)
 
 
 def positions_of_recipe(model: ModelConfig, length: int) -> Table:
     """Return the (length, D) vectors that `model` begins with.
 
     Raises:
-        InputError: they are learned, so that a recipe does not tell, or they are fewer.
+        InputError: they are learned, so that a recipe does not tell, or they are fewer, or there are none.
     """
-    if model.positions != "sinusoidal":
+    if model.positions == "rotary":
+        raise InputError(_NOTHING_ADDED)
+    if model.positions == "learned":
         raise InputError(
             f"model.positions is `{model.positions}`, and what was learned is in a trained run; name one with --run"
         )
@@ -45,10 +51,13 @@ def positions_of_run(run: RunFolder, checkpoint: str, length: int) -> Table:
 
     Raises:
         CheckpointError: there is no such checkpoint, or it is damaged.
-        InputError: they are fewer.
+        InputError: they are fewer, or there are none.
     """
     model, _ = load_model(run.checkpoints_folder, checkpoint, choose_device("cpu"))
-    table: Table = model.target_embedding.positions.table.detach().float().numpy()
+    added = model.target_embedding.positions.table
+    if added is None:
+        raise InputError(_NOTHING_ADDED)
+    table: Table = added.detach().float().numpy()
     _check_length(length, len(table))
     return table[:length]
 
