@@ -13,6 +13,7 @@ LAYERS = [
     "lock",
     "prepared",
     "text_table",
+    "arabic_shapes",
     "pages",
     "stages",
     "progress",

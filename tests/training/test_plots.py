@@ -7,10 +7,15 @@ import warnings
 import numpy as np
 import numpy.typing as npt
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from matplotlib import pyplot
 from matplotlib.figure import Figure
 
 from translator.training.plots import attention_figure, shown_pieces
+
+LETTERS = "▁لاآأإهيیکب\u064b\u0651\u0640\u200c\u200d x1("
+"""What joins and what does not, marks, and what is invisible."""
 
 
 def visual(*pieces: str, right_to_left: bool = True) -> list[str]:
@@ -40,6 +45,17 @@ def test_a_piece_keeps_the_shape_it_has_in_its_word() -> None:
     assert names(first) == ["REH ISOLATED FORM", "FEH INITIAL FORM"]
     assert names(second) == ["HYPHEN-MINUS", "TEH MEDIAL FORM"]
     assert names(third) == ["HYPHEN-MINUS", "MEEM FINAL FORM"]
+
+
+def test_lam_alef_is_one_shape_in_a_piece_that_goes_on() -> None:
+    first, second, third = visual("▁ک", "لا", "س")
+    assert names(second) == ["HYPHEN-MINUS", "ARABIC LIGATURE LAM WITH ALEF FINAL FORM"]
+    assert names(first) == ["KEHEH INITIAL FORM"] and names(third) == ["HYPHEN-MINUS", "SEEN ISOLATED FORM"]
+
+
+@given(st.lists(st.text(LETTERS, min_size=1, max_size=5), min_size=1, max_size=5))
+def test_any_piece_has_a_label(pieces: list[str]) -> None:
+    assert len(shown_pieces(pieces, right_to_left=True)) == len(pieces)
 
 
 def test_letters_that_do_not_join_stay_apart() -> None:

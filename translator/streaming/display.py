@@ -61,10 +61,11 @@ def visual_lines(text: str, columns: int | None = None) -> list[str]:
         text: one line.
         columns: width of the terminal; by default that of the one at hand.
     """
-    import arabic_reshaper
     from bidi.algorithm import get_display  # the other one, `bidi.get_display`, mirrors no brackets
+
+    from translator.arabic_shapes import shaped
 
     width = columns or shutil.get_terminal_size().columns
     printable = "".join(letter for letter in text if unicodedata.category(letter) != "Cf" or letter in "\u200c\u200d")
     lines = textwrap.wrap(printable, width, break_on_hyphens=False) or [""]
-    return [get_display(arabic_reshaper.reshape(line), base_dir="R") for line in lines]
+    return [get_display(shaped(line), base_dir="R") for line in lines]

@@ -4,11 +4,11 @@ import unicodedata
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 
-import arabic_reshaper
 import numpy as np
 import numpy.typing as npt
 from bidi.algorithm import get_display  # the other one, `bidi.get_display`, mirrors no brackets
 
+from translator.arabic_shapes import shaped
 from translator.special_tokens import SPECIAL_TOKENS
 
 WORD_START: Final = "▁"
@@ -102,7 +102,7 @@ def _text(piece: str) -> str:
 
 def _joins(left: str, right: str) -> bool:
     """Return whether the letter `left` takes another shape when `right` follows it."""
-    return bool(left and right) and arabic_reshaper.reshape(left + right)[:1] != arabic_reshaper.reshape(left)
+    return bool(left and right) and shaped(left + right)[:1] != shaped(left)
 
 
 def _drawn(text: str, right_to_left: bool) -> str:
@@ -111,7 +111,7 @@ def _drawn(text: str, right_to_left: bool) -> str:
     has_persian = any(unicodedata.bidirectional(letter) in ("R", "AL") for letter in text)
     leftwards = has_persian or (right_to_left and not has_latin)
     printable = (letter if letter.isprintable() or letter in _INVISIBLE else _REPLACEMENT for letter in text)
-    visual = get_display(arabic_reshaper.reshape("".join(printable)), base_dir="R" if leftwards else "L")
+    visual = get_display(shaped("".join(printable)), base_dir="R" if leftwards else "L")
     glyphs = _glyphs()
     letters = (letter if ord(letter) in glyphs else _REPLACEMENT for letter in visual if letter not in _INVISIBLE)
     return f"{_OVERRIDE_LEFT_TO_RIGHT}{''.join(letters)}{_END_OVERRIDE}"
