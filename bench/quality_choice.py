@@ -11,7 +11,7 @@ from translator.corpus.test_set import HeldOutSet
 from translator.errors import RunError
 from translator.evaluation import compute_scores
 
-FIRST_PENALTY = 1.0
+FIRST_PENALTY: Final = 1.0
 """Under which checkpoints are compared; among the penalties that are tried, the nearest to it."""
 _METRICS: Final[tuple[MetricName, ...]] = ("bleu", "chrf")
 
@@ -20,6 +20,13 @@ def choose(contestant: Contestant, candidates: Sequence[str]) -> dict[str, Any]:
     """Return the checkpoint that is best by the mean of BLEU and chrF over the sources, and then the length penalty.
 
     chrF alone rewards length: it takes penalties under which some hypotheses run on, which only BLEU minds.
+
+    Args:
+        contestant: has its text, its length penalties, and a folder for what is tried.
+        candidates: names of checkpoints, at least one.
+
+    Returns:
+        `checkpoint` and `length_penalty`, and as `tried` a dictionary for each translation: both, with their scores.
 
     Raises:
         RunError: a translation fails, or has not a line for each sentence.

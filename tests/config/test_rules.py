@@ -92,7 +92,7 @@ def test_the_layout_of_a_source(source: str, expected: str) -> None:
         ),
         (
             "model:\n  heads: 4\n  d_model: 12\n  positions: rotary\n",
-            "line 4: model.heads: `positions: rotary` needs an even `d_model / heads`, not 3",
+            "line 4: model.heads: `positions: rotary` needs an even `d_model / heads`, not 12 / 4 = 3",
         ),
         (
             "model:\n  tied_embeddings: all\n",

@@ -46,12 +46,13 @@ def test_gradients_go_back_where_values_came_from() -> None:
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
 @pytest.mark.parametrize("kernel", ["fused", "plain"])
-def test_states_and_gradients_equal_those_of_padded_batches(norm: str, kernel: str) -> None:
+@pytest.mark.parametrize("positions", ["sinusoidal", "rotary"])
+def test_states_and_gradients_equal_those_of_padded_batches(norm: str, kernel: str, positions: str) -> None:
     source, target_input, labels = small_batch()
     real = labels != PAD
     results = []
     for packed in (False, True):
-        model = small_model(norm=norm, dropout=0.0).double()
+        model = small_model(norm=norm, positions=positions, dropout=0.0).double()
         model.use_attention(kernel)  # type: ignore[arg-type]
         layouts = (Packed(source, PAD), Packed(target_input, PAD)) if packed else (PADDED, PADDED)
         states = model.states(source, target_input, layouts)

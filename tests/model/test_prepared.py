@@ -10,8 +10,9 @@ from translator.search import beam_search, greedy_search, longest_outputs
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
 @pytest.mark.parametrize("tied", ["none", "target"])
-def test_float32_is_the_same_model(norm: str, tied: str) -> None:
-    model = small_model(norm=norm, tied_embeddings=tied).eval()
+@pytest.mark.parametrize("positions", ["sinusoidal", "rotary"])
+def test_float32_is_the_same_model(norm: str, tied: str, positions: str) -> None:
+    model = small_model(norm=norm, tied_embeddings=tied, positions=positions).eval()
     source, target, _ = small_batch()
     torch.testing.assert_close(prepare(model)(source, target), model(source, target), rtol=1e-5, atol=1e-5)
 

@@ -52,8 +52,38 @@ def test_the_gradient_is_that_of_the_formula() -> None:
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32, torch.float64])
 def test_the_type_stays_and_is_rounded_once(dtype: torch.dtype) -> None:
     rotary, x = RotaryPositions(8, POSITIONS), torch.randn(2, POSITIONS, 8).to(dtype)
-    assert rotary(x).dtype == dtype
-    torch.testing.assert_close(rotary(x), rotary(x.double()).to(dtype), rtol=1e-6, atol=1e-6)
+    wide = torch.promote_types(dtype, torch.float32)
+    assert rotary(x).dtype == dtype and rotary(x).is_contiguous()
+    assert torch.equal(rotary(x), rotary(x.to(wide)).to(dtype))
+
+
+def test_what_a_compiler_sees_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    rotary, outcomes = RotaryPositions(8, POSITIONS), []
+    for compiling in (False, True):
+        monkeypatch.setattr(torch.compiler, "is_compiling", lambda seen=compiling: seen)
+        x = torch.linspace(-2, 2, 3 * POSITIONS * 8).view(3, POSITIONS, 8).requires_grad_()
+        (rotary(x) * torch.linspace(0, 1, 8)).sum().backward()  # type: ignore[no-untyped-call]
+        outcomes.append((rotary(x), x.grad))
+    torch.testing.assert_close(*outcomes)
+    assert len(torch.unique(torch.stack([gradient for _, gradient in outcomes]))) > 8
+
+
+def test_it_is_compiled_whole() -> None:
+    x = torch.randn(2, POSITIONS, 8, requires_grad=True)
+    rotary = RotaryPositions(8, POSITIONS)
+    compiled = torch.compile(rotary, backend="aot_eager", fullgraph=True)
+    torch.testing.assert_close(compiled(x), rotary(x))
+    (gradient,) = torch.autograd.grad(compiled(x).square().sum(), x)
+    torch.testing.assert_close(gradient, 2 * x.detach())
+
+
+def test_there_is_nothing_beyond_the_table() -> None:
+    rotary = RotaryPositions(8, POSITIONS)
+    for start, length in ((POSITIONS - 1, 2), (POSITIONS, 1)):
+        with pytest.raises(AssertionError, match="beyond the table"):
+            rotary(torch.zeros(2, length, 8), start)
+    with pytest.raises(AssertionError, match="in pairs"):
+        RotaryPositions(7, POSITIONS)
 
 
 def test_attention_without_a_mask_knows_order_by_it_alone() -> None:

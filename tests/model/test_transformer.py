@@ -126,8 +126,9 @@ def test_cached_steps_equal_the_whole_pass(norm: str, activation: str, positions
         model.step(target[:, 0], cache)
 
 
-def test_selected_rows_go_on_where_they_were() -> None:
-    model = model_of()
+@pytest.mark.parametrize("positions", ["sinusoidal", "rotary"])
+def test_selected_rows_go_on_where_they_were(positions: str) -> None:
+    model = model_of(positions=positions)
     source, _ = batch()
     target = torch.randint(4, VOCABULARY, (5, 2, 6))  # two hypotheses for each of five sentences
     target[:, :, 0] = SOS

@@ -1,5 +1,6 @@
 """Dropout that begins late: until then a step is that of a model without, and afterwards that of one with it."""
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,9 @@ def weights(tiny: Any, folder: Path, steps: int, *settings: str) -> dict[str, to
 def test_before_it_begins_there_is_none(tiny: Any, tmp_path: Path) -> None:
     without = weights(tiny, tmp_path / "without", 5, *WITHOUT)
     assert_same_bits(weights(tiny, tmp_path / "late", 5, *WITH, "training.dropout_from=6"), without)
+    sooner = weights(tiny, tmp_path / "sooner", 5, *WITH, "training.dropout_from=5")
     with pytest.raises(AssertionError):
-        assert_same_bits(weights(tiny, tmp_path / "sooner", 5, *WITH, "training.dropout_from=5"), without)
+        assert_same_bits(sooner, without)
 
 
 def test_it_begins_with_the_named_update_also_in_a_run_that_goes_on(tiny: Any, tmp_path: Path) -> None:
@@ -37,3 +39,17 @@ def test_it_begins_with_the_named_update_also_in_a_run_that_goes_on(tiny: Any, t
 def test_from_the_first_update_on_is_always(tiny: Any, tmp_path: Path) -> None:
     always = weights(tiny, tmp_path / "always", 5, *WITH)
     assert_same_bits(weights(tiny, tmp_path / "first", 5, *WITH, "training.dropout_from=1"), always)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"), [(WITH, True), (WITHOUT, False), ((*WITHOUT, "training.r_drop=1"), True)]
+)
+def test_dropout_that_never_comes_is_said(
+    tiny: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture, settings: tuple[str, ...], said: bool
+) -> None:
+    caplog.set_level(logging.WARNING, "translator")
+    weights(tiny, tmp_path / "never", 2, *settings, "training.dropout_from=1000")
+    assert said == any("training.dropout_from is 1,000 and training.max_steps 2" in line for line in caplog.messages)
+    caplog.clear()
+    weights(tiny, tmp_path / "at the end", 2, *settings, "training.dropout_from=2")
+    assert not caplog.messages

@@ -33,7 +33,7 @@ def test_it_is_torchs() -> None:
         optimizer.step()
         peer.step()  # type: ignore[no-untyped-call]
         for mine, other in zip(ours, theirs, strict=True):
-            # Both round to bf16, in another order: one update moves a weight by 0.2 times the rate in the mean square.
+            # Both round to bf16, in another order; the root mean square of an update is 0.2 times the rate.
             torch.testing.assert_close(mine, other, rtol=0.0, atol=0.02 * rate * (number + 1))
             moments = optimizer.state[mine]["momentum_buffer"], peer.state[other]["momentum_buffer"]
             torch.testing.assert_close(*moments)

@@ -124,10 +124,11 @@ def test_an_update_that_is_not_finite_leaves_everything_as_it_is(kind: str) -> N
     assert all(weight.grad is None for weight in model.parameters())
 
 
-def test_muon_orthogonalizes_the_matrices_of_the_blocks_and_no_others() -> None:
+@pytest.mark.parametrize("activation", ["relu", "swiglu"])
+def test_muon_orthogonalizes_the_matrices_of_the_blocks_and_no_others(activation: str) -> None:
     torch.manual_seed(0)
     sizes = ModelConfig(d_model=8, heads=2, encoder_layers=1, decoder_layers=1, feed_forward=16, max_positions=16)
-    model = Transformer(sizes, 11, 11)
+    model = Transformer(sizes.model_copy(update={"activation": activation}), 11, 11)
     before = {name: weight.detach().clone() for name, weight in model.named_parameters()}
     gradients = {name: torch.randn_like(weight) for name, weight in model.named_parameters()}
     updated = {}
@@ -141,13 +142,14 @@ def test_muon_orthogonalizes_the_matrices_of_the_blocks_and_no_others() -> None:
     assert of_muon == {name for name in before if name.startswith(("encoder.", "decoder.")) and before[name].dim() == 2}
     assert len(of_muon) == 4 + 7
     for name in of_muon:
-        # Queries, keys and values are three matrices in one, keys and values two.
-        count = 3 if "query_key_value" in name else 2 if "key_value" in name else 1
+        # Queries, keys and values are three matrices in one, keys and values two, and so are a gate and what it gates.
+        gated = activation == "swiglu" and "inner" in name
+        count = 3 if "query_key_value" in name else 2 if gated or "key_value" in name else 1
         chunks = zip(*(of[name].chunk(count) for of in (before, updated["muon"], gradients)), strict=True)
         for old, new, gradient in chunks:
             moved = (old - new) / (0.5 * 0.2 * max(old.shape) ** 0.5)
             left, _, right = torch.linalg.svd(gradient, full_matrices=False)
-            # Five iterations come near the orthonormal factor left · right, not to it: values of about 0.7 to 1.2.
+            # Five iterations come near the orthonormal factor left · right, not to it: values around 1.
             along = (left.T @ moved @ right.T).diagonal()
             assert along.min() > 0.3, name
             assert along.max() < 1.4, name

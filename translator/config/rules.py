@@ -87,7 +87,7 @@ def even_width(positions: str, d_model: int) -> Iterator[Mistake]:
 def even_heads(positions: str, heads: int, d_model: int) -> Iterator[Mistake]:
     """What is turned in a head are pairs of columns."""
     if positions == "rotary" and d_model % heads == 0 and d_model // heads % 2:
-        reason = f"`positions: rotary` needs an even `d_model / heads`, not {d_model // heads}"
+        reason = f"`positions: rotary` needs an even `d_model / heads`, not {d_model} / {heads} = {d_model // heads}"
         yield ("heads", "d_model", "positions"), reason
 
 

@@ -37,7 +37,7 @@ class TrainingConfig(Section):
     label_smoothing: Fraction = 0.1
     """Share of each label's probability that is spread over the vocabulary."""
     dropout_from: Count = 0
-    """First update with dropout, all kinds of it; with none before, a short training learns sooner."""
+    """First update with dropout, all kinds of it, and with R-Drop; with none before, a short training learns sooner."""
     r_drop: Annotated[float, Field(ge=0, le=100)] = 0.0
     """Weight of the divergence between two passes with other dropout (Liang et al. 2021); 0 is off."""
     gradient_clip: Annotated[float, Field(gt=0, le=1_000_000_000)] | None = 1.0

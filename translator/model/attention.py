@@ -117,9 +117,10 @@ class SelfAttention(nn.Module):
             x: (B, T, D).
             mask: bool, broadcastable to (B, H, T, T), True = may attend; None allows everything.
             weights: a list that the (B, H, T, T) weights are appended to, on request.
+            layout: of `x`, which is what it packed.
 
         Returns:
-            (B, T, D).
+            As `x`.
         """
         query, key, value = self._split(layout.unpack(self.query_key_value(x)))  # (B, H, T, K) each
         dropout = self.dropout if self.training else 0.0
@@ -169,9 +170,11 @@ class CrossAttention(nn.Module):
             memory: (B, S, D), the encoder's output.
             mask: bool, broadcastable to (B, H, T, S), True = may attend; None allows everything.
             weights: a list that the (B, H, T, S) weights are appended to, on request.
+            layout: of `x`, which is what it packed.
+            memory_layout: of `memory`, likewise.
 
         Returns:
-            (B, T, D).
+            As `x`.
         """
         query = split_heads(layout.unpack(self.query(x)), self.heads)  # (B, H, T, K)
         keys, values = self._keys_values(memory, memory_layout)  # (B, H, S, K) each

@@ -55,7 +55,7 @@ class PositionEncoding(nn.Module):
             self.register_buffer("table", table, persistent=False)
 
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
-        """Return `x` (B, T, D) plus the vectors of positions `start` to `start + T - 1`.
+        """Return `x` (B, T, D) plus the vectors of positions `start` to `start + T - 1`, where there are any.
 
         Raises:
             InputError: the sequence is longer than `max_positions`.
@@ -71,6 +71,8 @@ class PositionEncoding(nn.Module):
 
 class Embedding(nn.Module):
     """Looks tokens up, scales them by √D, adds positions, and applies dropout to the sum (Vaswani et al. 2017 §5.4).
+
+    With rotary positions nothing is added here.
 
     Args:
         vocabulary: V; a token outside it raises IndexError.

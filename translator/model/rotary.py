@@ -1,6 +1,6 @@
 """Rotary positions (Su et al. 2021): attention sees how far apart two tokens are, and nothing is added to either.
 
-B batch, T length, H heads, K head width, P positions
+T length, K head width, P positions
 """
 
 from typing import Any
@@ -16,18 +16,22 @@ from translator.model.embedding import sinusoidal_positions
 class RotaryPositions(nn.Module):
     """Turns queries and keys of self-attention by angles that grow with their position (Su et al. 2021 §3.2.2).
 
-    Columns 2i and 2i + 1 of a head are a point in a plane, which position p turns by p · 10000^(-2i / K). The product
-    of a query at p and a key at q then depends on p - q alone.
+    Columns 2i and 2i + 1 of a head are a point in a plane, which position p turns by p · 10000^(-2i / K). Of two
+    positions p and q, all that the product of a query at p and a key at q then knows is p - q.
+
+    The table is no weight and is not saved; it is float32, and stays so where autocast makes the rest bf16, but a
+    `.to(torch.bfloat16)` of the whole model would round it.
 
     Args:
         width: K, even.
-        max_positions: P, longest sequence.
+        max_positions: P, longest sequence; `PositionEncoding` sees to it that none is longer.
     """
 
     cosines_sines: Tensor
 
     def __init__(self, width: int, max_positions: int) -> None:
         super().__init__()
+        assert width % 2 == 0, "the columns of a head are turned in pairs"
         sines_cosines = sinusoidal_positions(max_positions, width).view(max_positions, -1, 2)  # of the very same angles
         self.register_buffer("cosines_sines", sines_cosines.flip(-1).contiguous(), persistent=False)  # (P, K/2, 2)
 
@@ -39,7 +43,9 @@ class RotaryPositions(nn.Module):
                 [ 0.5403,  0.8415],
                 [-0.9093, -0.4161]])
         """
-        turned: Tensor = _Turn.apply(x, self.cosines_sines[start : start + x.size(-2)])  # type: ignore[no-untyped-call]
+        end = start + x.size(-2)
+        assert end <= self.cosines_sines.size(0), "no positions beyond the table"
+        turned: Tensor = _Turn.apply(x, self.cosines_sines[start:end])  # type: ignore[no-untyped-call]
         return turned
 
 
@@ -56,23 +62,24 @@ class _Turn(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, cosines_sines: Tensor) -> Tensor:
         ctx.save_for_backward(cosines_sines)
-        return _turned(x, cosines_sines)
+        return _turned(x, *cosines_sines.unbind(-1))
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         (cosines_sines,) = ctx.saved_tensors
-        return _turned(gradient, cosines_sines * cosines_sines.new_tensor([1.0, -1.0])), None
+        cosines, sines = cosines_sines.unbind(-1)
+        return _turned(gradient, cosines, -sines), None
 
 
-def _turned(x: Tensor, cosines_sines: Tensor) -> Tensor:
-    """Multiply pairs of columns as complex numbers, which a CPU does faster than cosines and sines apart.
-
-    Args:
-        x: (..., T, K).
-        cosines_sines: (T, K/2, 2).
-    """
-    dtype = torch.promote_types(x.dtype, torch.float32)  # there are no complex numbers of two times bfloat16
-    y = torch.empty(x.shape, dtype=dtype, device=x.device).copy_(x)
-    torch.view_as_complex(y.view(*y.shape[:-1], -1, 2)).mul_(torch.view_as_complex(cosines_sines.to(dtype)))
-    return y.to(x.dtype)
+def _turned(x: Tensor, cosines: Tensor, sines: Tensor) -> Tensor:
+    """Return (..., T, K) for `x` (..., T, K), cosines and sines (T, K/2), computed in float32 at least."""
+    y = x.to(torch.promote_types(x.dtype, torch.float32), memory_format=torch.contiguous_format, copy=True)
+    pairs = y.view(*y.shape[:-1], -1, 2)
+    if x.device.type == "cpu" and not torch.compiler.is_compiling():
+        # As complex numbers a CPU multiplies neighbours in a third of the time; a compiler does not know them.
+        torch.view_as_complex(pairs).mul_(torch.complex(cosines, sines))
+        return y.to(x.dtype)
+    first, second = pairs.unbind(-1)
+    turned = torch.stack((first * cosines - second * sines, first * sines + second * cosines), dim=-1)
+    return turned.flatten(-2).to(x.dtype)

@@ -3,7 +3,7 @@
 It is what `DecoderLayer` computes, for one position and nothing else. A step of a few rows spends as long between the
 products as in them, so the weights are taken out of their modules once, when a search begins.
 
-S source length, T target positions so far, D model width, H heads, K head width
+B sentences at the beginning, S source length, T target positions so far, D model width, H heads, K head width
 n sentences with w rows each, W rows of a sentence in the cache (see `translator.model.cache`)
 """
 

@@ -25,7 +25,7 @@ _SHARP: Final = 256
 """Dimensions up to which each has its own cell; of more than that neighbours are mixed, or they would flicker."""
 _NOTHING_ADDED: Final = (
     "model.positions is `rotary`: attention turns queries and keys, and no vector is added to a token's, so there is "
-    "nothing to draw; `translator plot attention` shows where such a model looks"
+    "nothing to draw; once it is trained, `translator plot attention --run …` shows where it looks"
 )
 
 

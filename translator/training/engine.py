@@ -54,7 +54,11 @@ class Engine:
         self.gradients: Gradients
 
     def connect(self) -> None:
-        """Meet the other processes, which take the weights of the first; to be called once, before the first step."""
+        """Meet the other processes, which take the weights of the first; to be called once, before the first step.
+
+        Raises:
+            RunError: another process is lost.
+        """
         wrapped = self._ranks.wrap(self.learner)
         self.gradients = Gradients(wrapped, self.arithmetic, self._ranks, self.placing)
         self.gradients.settle()
@@ -62,24 +66,31 @@ class Engine:
     def rehearse(self) -> None:
         """Compute the largest batches once for nothing: compiling is done then, and a lack of a GPU's memory known.
 
+        Where dropout begins late they are computed without it, too, since a compiler makes other code of that.
+
         Raises:
             RunError: a single pair of the greatest length does not fit.
         """
         if self.arithmetic.device.type == "cpu" and self.learner.compiled is None:
             return
-        if self.learner.compiled is None:
+        for dropping in (False, True) if self._config.training.dropout_from > 1 else (True,):
+            self.gradients.learner.train(dropping)
             self._rehearse()
+
+    def _rehearse(self) -> None:
+        if self.learner.compiled is None:
+            self._compute_largest()
             return
         from torch._dynamo.exc import TorchDynamoException  # with compiling, this is loaded anyway
 
         try:
-            self._rehearse()
+            self._compute_largest()
         except TorchDynamoException as error:  # of the backward pass: those of the forward pass are seen to
             self.learner.compiled.give_up(error)
             self.gradients.discard()
-            self._rehearse()
+            self._compute_largest()
 
-    def _rehearse(self) -> None:
+    def _compute_largest(self) -> None:
         batching, gradients = self._config.batching, self.gradients
         weights = sum(weight.numel() * weight.element_size() for weight in self.model.parameters())
         with self._ranks.local(gradients.learner):
@@ -92,9 +103,13 @@ class Engine:
             )
 
     def step(self, placed: PlacedStep, number: int, norms: BlockNorms | None = None) -> StepResult:
-        """Update the weights once; see `take_step`."""
-        # Nothing in the model but dropout asks whether it is in training.
-        self.model.train(number >= self._config.training.dropout_from)
+        """Update the weights once; see `take_step`.
+
+        Raises:
+            RunError: one pair alone does not fit into memory, or another process is lost.
+        """
+        # Nothing but dropout, and R-Drop for its sake, asks whether the model is in training.
+        self.gradients.learner.train(number >= self._config.training.dropout_from)
         seed = self._config.run.seed, self._ranks.rank
         return take_step(self.gradients, self.optimizer, placed, number, self._config.training, seed, norms)
 

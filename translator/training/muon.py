@@ -53,13 +53,15 @@ class Muon(torch.optim.Optimizer):
         for shape, matrices in of_shape.items():
             orthonormal = near_orthonormal(torch.stack([update for _, update, _ in matrices]))
             for (weight, _, rate), update in zip(matrices, orthonormal, strict=True):
-                weight.add_(update, alpha=-rate * 0.2 * max(shape) ** 0.5)  # its mean square is that of AdamW's updates
+                weight.add_(update, alpha=-rate * 0.2 * max(shape) ** 0.5)  # as large as an update of AdamW
 
 
 def near_orthonormal(matrices: Tensor) -> Tensor:
-    """Return matrices with the singular vectors of `matrices`, and singular values between about 0.5 and 1.5.
+    """Return matrices with the singular vectors of `matrices`, and singular values around 1.
 
-    Five Newton-Schulz iterations (Jordan et al. 2024) in bf16 bring them there; more would not bring them nearer to 1.
+    Five Newton-Schulz iterations (Jordan et al. 2024) in bf16 bring those to between about 0.5 and 1.5 that are not a
+    thousand times smaller than all together; smaller ones come part of the way, and more iterations would not bring
+    the others nearer to 1.
 
     Args:
         matrices: (N, R, C).

@@ -18,7 +18,7 @@ class ModelOptimizer:
     """Updates the weights of a model, and holds what that needs from one step to the next.
 
     AdamW updates all weights. With `optimizer: muon` it updates embeddings, output head, biases and norms, and Muon the
-    matrices of the blocks: their averaged gradient is replaced by the nearest matrix of orthonormal rows or columns, so
+    matrices of the blocks: their averaged gradient is replaced by a matrix of nearly orthonormal rows or columns, so
     that no direction is learned much later than another. That is scaled to be as large as an update of AdamW is (Liu
     et al. 2025, "Muon is scalable for LLM training"), hence the learning rate means the same in both.
 
@@ -95,7 +95,10 @@ class ModelOptimizer:
             part.zero_grad(set_to_none=True)
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return the moments of every weight, named `optimizer.NUMBER.KIND` and `muon.NUMBER.KIND`, for safetensors."""
+        """Return the moments of every weight, and how often AdamW has updated it, for safetensors.
+
+        They are named `optimizer.NUMBER.KIND` and `muon.NUMBER.KIND`.
+        """
         return {
             f"{name}.{number}.{kind}": value
             for name, part in self._parts.items()

@@ -99,6 +99,8 @@ def _train_and_evaluate(
             run.keep_subword(data.subword_folder)  # not before a checkpoint has had its say on them
             if not was_finished:
                 _note_sitting(run, changes, choices, ranks)
+                for line in _cautions(config):
+                    LOGGER.warning(line)
         if not was_finished:
             trainer.train()
         reason = trainer.finished or ""
@@ -125,6 +127,19 @@ def _note_sitting(run: RunFolder, changes: Changes, choices: Choices, ranks: Ran
     for line in (*run.moved(environment), *choices.lines()):
         LOGGER.info(line)
     run.note_sitting(environment, changes)
+
+
+def _cautions(config: Config) -> list[str]:
+    """Return a line for what the recipe asks for and will not get."""
+    settings, model = config.training, config.model
+    dropped = model.dropout or model.attention_dropout or model.feed_forward_dropout
+    if not (dropped or settings.r_drop) or settings.dropout_from <= settings.max_steps:
+        return []
+    too = " and no R-Drop" if settings.r_drop else ""
+    return [
+        f"caution: training.dropout_from is {settings.dropout_from:,} and training.max_steps {settings.max_steps:,}: "
+        f"there will be no dropout{too}"
+    ]
 
 
 def _evaluate(config: Config, run: RunFolder, reason: str) -> tuple[list[Score], list[TranslatedPair]]:
