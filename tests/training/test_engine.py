@@ -1,5 +1,6 @@
 """What an engine says of itself; what it does to weights is tested with whole runs."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from translator.training import engine as engines
 from translator.training.choices import choose
 from translator.training.engine import Engine
 from translator.training.flops import StepFlops
+from translator.training.gradients import Gradients
 from translator.training.ranks import Ranks
 
 
@@ -24,3 +26,19 @@ def test_work_is_counted_as_it_is_done(tiny: Any, monkeypatch: pytest.MonkeyPatc
     assert speed.flops(*lengths) == 2 * once, "R-Drop reads a batch twice"
     engine.model.eval()
     assert speed.flops(*lengths) == once, "but not before dropout begins"
+
+
+@pytest.mark.parametrize(("dropout_from", "modes"), [(0, [True]), (1, [True]), (7, [False, True])])
+def test_a_compiled_step_is_rehearsed_as_it_will_be_taken(
+    tiny: Any, monkeypatch: pytest.MonkeyPatch, dropout_from: int, modes: list[bool]
+) -> None:
+    config = tiny(f"training.dropout_from={dropout_from}", "model.dropout=0.1")
+    cpu = torch.device("cpu")
+    choices = replace(choose(cpu, config.training), compile=True, packed=False)
+    engine = Engine(config, (50, 60), cpu, choices, Ranks.alone())
+    seen: list[bool] = []
+    monkeypatch.setattr(engine.learner, "compiled", object())
+    monkeypatch.setattr(engines, "rehearse", lambda *rest, **named: seen.append(engine.model.training))
+    engine.gradients = Gradients(engine.learner, engine.arithmetic, Ranks.alone(), engine.placing)
+    engine.rehearse()
+    assert seen == modes
