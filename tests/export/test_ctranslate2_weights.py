@@ -11,6 +11,7 @@ from export.stand_ins import POST, SMALL, pieces, sample_rows, stand_in
 
 from translator.config import ModelConfig, SearchConfig
 from translator.data import collate_source
+from translator.errors import InputError
 from translator.export.ctranslate2_weights import write_ctranslate2
 from translator.model import Transformer
 from translator.search import Hypothesis, score_targets, search
@@ -45,6 +46,20 @@ def greedy(translator: Any, subword: SubwordPair, rows: list[list[int]], longest
 
 def ours(config: ModelConfig, subword: SubwordPair, rows: list[list[int]]) -> list[Hypothesis]:
     return [found[0] for found in search(stand_in(config, subword), collate_source(rows), GREEDY)]
+
+
+def test_a_library_too_old_for_rotary_positions_is_named(
+    subword: SubwordPair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = SMALL.model_copy(update={"positions": "rotary"})
+
+    class Old:
+        def __init__(self, num_layers: int, num_heads: int, pre_norm: bool = True) -> None: ...
+
+    monkeypatch.setattr(ctranslate2.specs.transformer_spec, "TransformerEncoderSpec", Old)
+    with pytest.raises(InputError, match=r"model\.positions is `rotary`.*CTranslate2 \d.*pip install --upgrade"):
+        write_ctranslate2(tmp_path, stand_in(config, subword), config, subword)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(("norm", "activation", "positions", "tied"), ARCHITECTURES)
