@@ -24,7 +24,7 @@ from bench.training import padding, ratios, spread
 from translator.config import Config, parse_config
 from translator.data import Batch, collate
 from translator.data.batching import epoch_generator, plan_batches
-from translator.device import Arithmetic
+from translator.device import Arithmetic, choose_rounding
 from translator.errors import ConfigError
 from translator.matrix_rate import matrix_rate
 from translator.special_tokens import PAD
@@ -190,7 +190,8 @@ def build_learner(name: str, config: Config, work: Work) -> Learner:
     """Return the contestant called `name`; Marian computes under bf16 autocast with fused attention."""
     if name == MARIAN:
         arithmetic = Arithmetic(work.device, "bf16")
-        return MarianLearner(config, work.vocabulary, work.vocabulary, arithmetic, config.training.matmul_precision)
+        rounding = choose_rounding(work.device, config.training.matmul_precision)
+        return MarianLearner(config, work.vocabulary, work.vocabulary, arithmetic, rounding)
     return OurLearner(config, work.vocabulary, work.vocabulary, work.device)
 
 

@@ -55,8 +55,8 @@ class Ours(Contestant):
     def settings(self, way: Mapping[str, Any], trial: Trained) -> list[str]:
         """Return what the contest sets in our recipe: the budget, and all that is counted in steps in proportion.
 
-        The schedule is to end with the budget, so the steps are what the speed of the trial gives; should the machine
-        be slower than it was then, the minutes end the training.
+        The steps are about what the speed of the trial makes of the budget. Should the machine be slower than it was
+        then, the minutes end the training, and with a recipe whose schedule goes by them the schedule as well.
         """
         recipe, arm = self.plan.config(), self.plan.translator
         budget = 60 * self.plan.minutes

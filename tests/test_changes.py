@@ -77,6 +77,12 @@ def test_the_cosine_looks_ahead_to_the_last_step(tiny: Any) -> None:
     refusal = compare_settings(tiny(cosine), tiny(cosine, longer)).refusal(HERE, allow_changed=False)
     assert refusal is not None
     assert "training.max_steps: 12 → 99 (the cosine schedule looks ahead to it)" in refusal
+    by_time = (cosine, "training.schedule_clock=minutes", "training.max_minutes=5")
+    refusal = compare_settings(tiny(*by_time), tiny(*by_time, "training.max_minutes=9")).refusal(
+        HERE, allow_changed=False
+    )
+    assert refusal is not None
+    assert "training.max_minutes: 5.0 → 9.0 (the cosine schedule looks ahead to it)" in refusal
     left = compare_settings(tiny(cosine), tiny("training.schedule=constant", longer))
     assert [change.key for change in left.of_kind("harmless")] == ["training.max_steps"]
 

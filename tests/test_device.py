@@ -3,7 +3,14 @@
 import pytest
 import torch
 
-from translator.device import Arithmetic, choose_device, has_bf16, keep_freed_memory
+from translator.device import (
+    Arithmetic,
+    bf16_pays,
+    choose_device,
+    choose_rounding,
+    has_bf16,
+    keep_freed_memory,
+)
 from translator.errors import ConfigError
 
 CPU = torch.device("cpu")
@@ -40,13 +47,22 @@ def test_a_gpu_tells_whether_it_has_bf16(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize(
-    ("capabilities", "expected"), [({"amx_bf16": True}, True), ({"avx512_bf16": True}, True), ({"avx2": True}, False)]
+    ("capabilities", "has", "pays"),
+    [
+        ({"avx512_bf16": True, "amx_bf16": True}, True, True),
+        ({"avx512_bf16": True}, True, False),
+        ({"avx2": True}, False, False),
+    ],
 )
-def test_a_cpu_tells_whether_it_has_bf16(
-    monkeypatch: pytest.MonkeyPatch, capabilities: dict[str, bool], expected: bool
+def test_a_cpu_tells_whether_it_has_bf16_and_whether_it_is_faster(
+    monkeypatch: pytest.MonkeyPatch, capabilities: dict[str, bool], has: bool, pays: bool
 ) -> None:
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities)
-    assert has_bf16(CPU) is expected
+    assert has_bf16(CPU) is has
+    assert bf16_pays(CPU) is pays
+    assert choose_rounding(CPU, "auto") == ("medium" if pays else "highest")
+    assert choose_rounding(CPU, "high") == "high"
+    assert choose_rounding(torch.device("cuda"), "auto") == "medium"
 
 
 def test_freed_memory_is_kept_where_the_c_library_is_glibc(monkeypatch: pytest.MonkeyPatch) -> None:

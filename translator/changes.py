@@ -74,7 +74,8 @@ _TABLE: Final[tuple[tuple[Effect, str, str], ...]] = (
     (_PROCESSES, "training", "processes"),
     (_START, "training", "initialize_from"),
     (_MOMENTS, "training", "optimizer"),
-    (_STEP, "training", "accumulation_steps learning_rate schedule warmup_steps beta1 beta2 weight_decay"),
+    (_STEP, "training", "accumulation_steps learning_rate warmup_steps beta1 beta2 weight_decay"),
+    (_STEP, "training", "schedule schedule_clock"),
     (_STEP, "training", "label_smoothing dropout_from r_drop gradient_clip"),
     (_STEP, "training", "precision attention compile matmul_precision"),
     (_BEST, "training", "best_metric"),
@@ -178,7 +179,10 @@ def batch_order(config: Config) -> str:
 
 
 def _effect(key: str, new: Config) -> Effect:
-    if key == "training.max_steps" and new.training.schedule == "cosine":
+    training = new.training
+    looks_ahead_to = ["training.max_steps"] if training.schedule == "cosine" else []
+    looks_ahead_to += ["training.max_minutes"] if training.schedule_clock == "minutes" else []
+    if key in looks_ahead_to:
         return _COSINE
     return EFFECTS[_plain(key)]
 

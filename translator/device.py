@@ -62,6 +62,24 @@ def has_bf16(device: torch.device) -> bool:
     return any(capabilities.get(name, False) for name in ("amx_bf16", "avx512_bf16", "bf16"))
 
 
+def bf16_pays(device: torch.device) -> bool:
+    """Return whether products of bfloat16 are known to be faster on `device` than those of float32.
+
+    On an x86 processor those of AMX are; those of AVX-512 alone take longer (docs/decisions.md).
+    """
+    if device.type == "cuda":
+        return has_bf16(device)
+    capabilities = torch.cpu.get_capabilities()
+    return any(capabilities.get(name, False) for name in ("amx_bf16", "bf16"))
+
+
+def choose_rounding(device: torch.device, wanted: MatmulPrecision | Literal["auto"]) -> MatmulPrecision:
+    """Return how much float32 products on `device` may round inside: as `wanted`, or if that is `auto` as pays."""
+    if wanted != "auto":
+        return wanted
+    return "medium" if device.type != "cpu" or bf16_pays(device) else "highest"
+
+
 def keep_freed_memory() -> bool:
     """Tell the C library to keep freed memory of any size for the next step; return whether it can.
 

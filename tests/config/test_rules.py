@@ -95,6 +95,15 @@ def test_the_layout_of_a_source(source: str, expected: str) -> None:
             "line 4: model.heads: `positions: rotary` needs an even `d_model / heads`, not 12 / 4 = 3",
         ),
         (
+            "training:\n  schedule_clock: minutes\n  max_minutes: 5\n",
+            "line 4: training.schedule_clock: `schedule_clock: minutes` goes with `schedule: cosine`; "
+            "`inverse_sqrt` has no end",
+        ),
+        (
+            "training:\n  schedule: cosine\n  schedule_clock: minutes\n",
+            "line 5: training.schedule_clock: `schedule_clock: minutes` needs `max_minutes`",
+        ),
+        (
             "model:\n  tied_embeddings: all\n",
             "line 4: model.tied_embeddings: `model.tied_embeddings: all` needs `subword.joint: true`, which is false",
         ),

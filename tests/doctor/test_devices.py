@@ -43,11 +43,17 @@ def test_a_variable_that_holds_threads_back_is_told(examined: None, monkeypatch:
 
 
 @pytest.mark.parametrize(
-    ("has", "right", "found"),
-    [(False, True, "none"), (True, False, "come out wrong"), (True, True, "training computes in it")],
+    ("has", "right", "pays", "found"),
+    [
+        (False, True, True, "none"),
+        (True, False, True, "come out wrong"),
+        (True, True, True, "training computes in it"),
+        (True, True, False, "training computes in float32"),
+    ],
 )
-def test_bf16(has: bool, right: bool, found: str, examined: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bf16(has: bool, right: bool, pays: bool, found: str, examined: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(devices, "has_bf16", lambda device: has)
+    monkeypatch.setattr(devices, "bf16_pays", lambda device: pays)
     monkeypatch.setattr(devices, "bf16_is_right", lambda device: right)
     seen = look()
     assert found in seen["CPU bf16"].found
@@ -61,6 +67,7 @@ def test_a_gpu_is_told_with_its_memory(examined: None, monkeypatch: pytest.Monke
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda number: (9, 0))
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (70 << 30, 80 << 30))
     monkeypatch.setattr(devices, "has_bf16", lambda device: device.type == "cuda")
+    monkeypatch.setattr(devices, "bf16_pays", lambda device: True)
     monkeypatch.setattr(devices, "bf16_is_right", lambda device: True)
     seen = look()
     assert seen["GPU 0"].found == "Some GPU, 80 GiB (70 free), compute capability 9.0"

@@ -4,7 +4,7 @@ import pytest
 import torch
 from small_model import small_model
 
-from translator.config import SearchConfig
+from translator.config import SearchConfig, TrainingConfig
 from translator.device import matmul_precision
 from translator.inference import TorchSearcher
 from translator.inference.torch_searcher import search_rounding
@@ -35,5 +35,7 @@ def test_a_training_model_is_searched_with_its_own_rounding_and_left_as_it_was(
 
 
 def test_a_cpu_searches_without_rounding_inside_and_a_gpu_as_it_trained() -> None:
-    assert search_rounding(CPU, "medium") == "highest"
-    assert search_rounding(torch.device("cuda"), "medium") == "medium"
+    gpu = torch.device("cuda")
+    assert search_rounding(CPU, TrainingConfig(matmul_precision="medium")) == "highest"
+    assert search_rounding(gpu, TrainingConfig()) == "medium"
+    assert search_rounding(gpu, TrainingConfig(matmul_precision="high")) == "high"

@@ -14,17 +14,33 @@ CPU, GPU = torch.device("cpu"), torch.device("cuda")
 
 
 @pytest.mark.parametrize(
-    ("there", "right", "expected"), [(True, True, "bf16"), (True, False, "float32"), (False, True, "float32")]
+    ("there", "pays", "right", "expected"),
+    [
+        (True, True, True, "bf16"),
+        (True, True, False, "float32"),
+        (True, False, True, "float32"),
+        (False, False, True, "float32"),
+    ],
 )
-def test_bf16_is_taken_where_it_is_there_and_right(
-    monkeypatch: pytest.MonkeyPatch, there: bool, right: bool, expected: str
+def test_bf16_is_taken_where_it_is_there_and_right_and_pays(
+    monkeypatch: pytest.MonkeyPatch, there: bool, pays: bool, right: bool, expected: str
 ) -> None:
     monkeypatch.setattr(choices, "has_bf16", lambda device: there)
+    monkeypatch.setattr(choices, "bf16_pays", lambda device: pays)
     monkeypatch.setattr(choices, "bf16_is_right", lambda device: right)
     chosen = choose(CPU, TrainingConfig())
     assert chosen.precision == expected
     assert chosen.reasons["training.precision"].startswith(expected)
     assert choose(CPU, TrainingConfig(precision="float32")).precision == "float32"
+
+
+@pytest.mark.parametrize(("pays", "expected"), [(True, "medium"), (False, "highest")])
+def test_float32_products_round_where_it_pays(monkeypatch: pytest.MonkeyPatch, pays: bool, expected: str) -> None:
+    monkeypatch.setattr("translator.device.bf16_pays", lambda device: pays)
+    chosen = choose(CPU, TrainingConfig())
+    assert chosen.matmul_precision == expected
+    assert chosen.reasons["training.matmul_precision"].startswith(f"{expected} (float32 products")
+    assert choose(CPU, TrainingConfig(matmul_precision="high")).matmul_precision == "high"
 
 
 def test_bf16_that_a_gpu_lacks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,7 +58,7 @@ def test_a_cpu_packs_and_a_gpu_compiles(monkeypatch: pytest.MonkeyPatch) -> None
     assert not choose(GPU, TrainingConfig(max_steps=100)).compile, "a short run is over before it pays"
     compiled = choose(CPU, TrainingConfig(compile="always"))
     assert (compiled.packed, compiled.attention, compiled.compile) == (False, "fused", True)
-    assert len(on_cpu.lines()) == len(on_cpu.reasons) == 4
+    assert len(on_cpu.lines()) == len(on_cpu.reasons) == 5
 
 
 def test_processes(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """The learning rate at every step."""
 
+import itertools
 import math
 
 import pytest
@@ -58,6 +59,34 @@ def test_cosine_falls_to_its_floor() -> None:
     assert learning_rate(550, settings) == pytest.approx(1e-3 * (1 + COSINE_FLOOR) / 2)
     assert learning_rate(1000, settings) == pytest.approx(1e-3 * COSINE_FLOOR)
     assert learning_rate(5000, settings) == pytest.approx(1e-3 * COSINE_FLOOR)
+
+
+def by_minutes(warmup: int = 100, steps: int = 1000, minutes: float = 10.0) -> TrainingConfig:
+    return config("cosine", warmup, steps).model_copy(update={"schedule_clock": "minutes", "max_minutes": minutes})
+
+
+def test_on_a_slow_machine_the_cosine_ends_with_the_minutes() -> None:
+    """A machine at half the speed is after 500 steps where the plan is after 1,000."""
+    slow, planned = by_minutes(), config("cosine")
+    assert learning_rate(500, slow, 600.0) == pytest.approx(1e-3 * COSINE_FLOOR)
+    for step in range(100, 501, 50):
+        assert learning_rate(step, slow, 1.2 * step) == pytest.approx(learning_rate(2 * step, planned))
+    assert learning_rate(300, slow, 0.6 * 800) == learning_rate(800, planned)  # a slow hour is made up for at once
+    assert learning_rate(500, planned, 600.0) == learning_rate(500, planned)  # and by steps the time is nothing
+
+
+@given(st.integers(1, 1000), st.floats(0.0, 1.0))
+def test_a_machine_that_keeps_up_has_the_rates_of_steps(step: int, lead: float) -> None:
+    seconds = 0.6 * step * lead
+    assert learning_rate(step, by_minutes(), seconds) == learning_rate(step, config("cosine"))
+
+
+def test_time_that_is_over_in_the_warm_up_is_no_jump() -> None:
+    slow = by_minutes(warmup=400, steps=1000)
+    rates = [learning_rate(step, slow, 1.2 * step) for step in range(1, 501)]
+    assert max(abs(after - before) for before, after in itertools.pairwise(rates)) < 1e-5
+    assert max(rates) < 1e-3
+    assert rates[-1] == pytest.approx(1e-3 * COSINE_FLOOR)
 
 
 def test_constant_stays() -> None:

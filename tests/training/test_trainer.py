@@ -1,6 +1,7 @@
 """The training loop: its ends, its arithmetic, and a loss that breaks."""
 
 import dataclasses
+import time
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,45 @@ def test_a_time_limit_ends_the_run(tiny: Any) -> None:
     outcome = run(tiny("training.max_steps=100000", "training.max_minutes=0.01"))
     assert "training.max_minutes=0.01" in outcome.reason
     assert outcome.progress.step >= 1
+
+
+class Clock:
+    """Time as the trainer sees it: a second between any two looks at the monotonic clock."""
+
+    def __init__(self) -> None:
+        self._now = 0.0
+
+    def monotonic(self) -> float:
+        self._now += 1.0
+        return self._now
+
+    perf_counter = staticmethod(time.perf_counter)
+
+
+@pytest.mark.parametrize("clock", ["steps", "minutes"])
+def test_the_cosine_ends_with_the_minutes_if_asked_to(
+    clock: str, tiny: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    rates: list[float] = []
+
+    def noted(*arguments: Any) -> Any:
+        rates.append(arguments[4])
+        return take_step(*arguments)
+
+    monkeypatch.setattr("translator.training.engine.take_step", noted)
+    monkeypatch.setattr("translator.training.trainer.time", Clock())
+    overrides = ["schedule=cosine", "max_minutes=1", "max_steps=1000", "warmup_steps=2", f"schedule_clock={clock}"]
+    with caplog.at_level("WARNING", "translator"):
+        outcome = run(tiny(*(f"training.{override}" for override in overrides)))
+    assert "training.max_minutes=1" in outcome.reason
+    assert 20 < outcome.progress.step == len(rates) < 100
+    said = "learning rate still at" in caplog.text
+    if clock == "minutes":
+        assert rates[-1] < 0.03 * max(rates)
+        assert not said
+    else:
+        assert rates[-1] > 0.98 * max(rates)
+        assert said
 
 
 def test_updates_that_are_not_finite_are_skipped_and_too_many_stop_the_run(

@@ -91,6 +91,16 @@ def even_heads(positions: str, heads: int, d_model: int) -> Iterator[Mistake]:
         yield ("heads", "d_model", "positions"), reason
 
 
+@rule("schedule_clock", "schedule", "max_minutes")
+def minutes_to_go_by(schedule_clock: str, schedule: str, max_minutes: float | None) -> Iterator[Mistake]:
+    """Only a schedule that ends, in a training that is limited by minutes, can end with them."""
+    if schedule_clock == "minutes" and schedule != "cosine":
+        reason = f"`schedule_clock: minutes` goes with `schedule: cosine`; `{schedule}` has no end"
+        yield ("schedule_clock", "schedule"), reason
+    elif schedule_clock == "minutes" and max_minutes is None:
+        yield ("schedule_clock",), "`schedule_clock: minutes` needs `max_minutes`"
+
+
 @rule("model.tied_embeddings", "subword.joint")
 def tied_only_when_joint(tied_embeddings: str, joint: bool) -> Iterator[Mistake]:
     """One embedding for both languages wants one vocabulary for both."""

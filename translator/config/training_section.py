@@ -1,14 +1,17 @@
 """The `training` section of a recipe: optimisation, validation, checkpoints, and how the work is done."""
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from translator.config.section import Count, Fraction, PathText, PositiveInt, Section
+from translator.config import rules
+from translator.config.section import Count, Fraction, PathText, PositiveInt, Rule, Section
 
 
 class TrainingConfig(Section):
     """Optimisation, validation and checkpoints."""
+
+    rules: ClassVar[tuple[Rule, ...]] = (rules.minutes_to_go_by,)
 
     max_steps: PositiveInt = 100_000
     """Updates of the weights."""
@@ -26,6 +29,8 @@ class TrainingConfig(Section):
     """Peak learning rate, reached at the end of the warm-up."""
     schedule: Literal["inverse_sqrt", "cosine", "constant"] = "inverse_sqrt"
     """What follows the warm-up; `cosine` falls to a hundredth of the peak at `max_steps`."""
+    schedule_clock: Literal["steps", "minutes"] = "steps"
+    """`minutes`: the cosine ends with `max_minutes` if they are over first; the run then cannot be repeated exactly."""
     warmup_steps: Count = 4000
     """Updates of linear warm-up."""
     beta1: Fraction = 0.9
@@ -47,13 +52,13 @@ class TrainingConfig(Section):
     ema_decay: Annotated[float, Field(gt=0, lt=1)] | None = None
     """Keep an exponential moving average of the weights beside them, and validate and ship that; 0.999, say."""
     precision: Literal["auto", "float32", "bf16"] = "auto"
-    """`bf16` computes under autocast with float32 weights; `auto` does so where the machine has it, tried first."""
+    """`bf16` computes under autocast with float32 weights; `auto` does so where it is known to pay, tried first."""
     attention: Literal["auto", "fused", "plain"] = "auto"
     """Kernel of attention: torch's fused one, or plain products and a softmax; `auto` chooses by device and shape."""
     compile: Literal["auto", "never", "always"] = "auto"
     """`torch.compile` the step's arithmetic; `auto` does so where it is known to pay, on a GPU in a long run."""
-    matmul_precision: Literal["highest", "high", "medium"] = "medium"
-    """`torch.set_float32_matmul_precision`: how much float32 matrix products may round inside."""
+    matmul_precision: Literal["auto", "highest", "high", "medium"] = "auto"
+    """`torch.set_float32_matmul_precision`: how much float32 products may round inside; `auto` rounds if it pays."""
     log_every: PositiveInt = 50
     """Steps between two rows in TensorBoard."""
     validate_every: PositiveInt = 1000

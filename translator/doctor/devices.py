@@ -6,7 +6,7 @@ from typing import Final
 
 import torch
 
-from translator.device import has_bf16
+from translator.device import bf16_pays, choose_rounding, has_bf16
 from translator.doctor.control_groups import cpu_limit
 from translator.doctor.finding import Finding
 from translator.matrix_rate import bf16_is_right, matrix_rate
@@ -69,12 +69,14 @@ def _bf16(device: torch.device, name: str) -> Finding:
     if not bf16_is_right(device):
         advice = "training computes in float32 instead; look for a newer torch or driver"
         return Finding(name, "there, but products come out wrong", "note", advice)
+    if not bf16_pays(device):
+        return Finding(name, "there, in AVX-512 only, which is slower; training computes in float32")
     return Finding(name, "there, and products come out right; training computes in it")
 
 
 def _rate() -> Finding:
     """Return what the CPU does in matrix products, as training has them."""
-    rates = {"float32": matrix_rate(_CPU, "float32", "medium")}
+    rates = {"float32": matrix_rate(_CPU, "float32", choose_rounding(_CPU, "auto"))}
     if has_bf16(_CPU):
         rates["bf16"] = matrix_rate(_CPU, "bf16")
     shown = (f"{rate / 1e9:,.0f} GFLOP/s in {precision}" for precision, rate in rates.items())

@@ -79,7 +79,7 @@ def load_runs(
     ]
     _check_ensemble(runs, configs, subwords)
     use_threads(configs[0].run.threads)
-    rounding = search_rounding(chosen, configs[0].training.matmul_precision)
+    rounding = search_rounding(chosen, configs[0].training)
     torch.set_float32_matmul_precision(rounding)
     return LoadedRuns(
         [prepare(model, search.precision) for model, _ in loaded],

@@ -9,9 +9,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from translator.config import SearchConfig
+from translator.config import SearchConfig, TrainingConfig
 from translator.data import collate_source
-from translator.device import MatmulPrecision, matmul_precision
+from translator.device import MatmulPrecision, choose_rounding, matmul_precision
 from translator.inference.checked_model import CheckedModel
 from translator.model import Transformer
 from translator.search import Ensemble, Hypothesis, SearchModel, score_targets, search
@@ -95,10 +95,10 @@ class TorchSearcher:
                 model.train()
 
 
-def search_rounding(device: torch.device, of_training: MatmulPrecision) -> MatmulPrecision:
+def search_rounding(device: torch.device, training: TrainingConfig) -> MatmulPrecision:
     """Return how float32 products round in a search: on a CPU not at all, on a GPU as they did in training.
 
     A step has few rows, for which rounding on a CPU costs more than it saves (docs/decisions.md). There
     `search.precision` is what makes the products of a search quick.
     """
-    return "highest" if device.type == "cpu" else of_training
+    return "highest" if device.type == "cpu" else choose_rounding(device, training.matmul_precision)

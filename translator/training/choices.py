@@ -9,7 +9,16 @@ from typing import Any, Final, Literal
 import torch
 
 from translator.config import Config, TrainingConfig
-from translator.device import Precision, choose_device, has_bf16, keep_freed_memory, use_threads
+from translator.device import (
+    MatmulPrecision,
+    Precision,
+    bf16_pays,
+    choose_device,
+    choose_rounding,
+    has_bf16,
+    keep_freed_memory,
+    use_threads,
+)
 from translator.errors import ConfigError
 from translator.matrix_rate import bf16_is_right
 from translator.training.cuda_settings import set_up_cuda
@@ -25,6 +34,7 @@ class Choices:
     """What was chosen, each with the reason, for the log and for run.json."""
 
     precision: Precision
+    matmul_precision: MatmulPrecision
     packed: bool
     attention: Literal["fused", "plain"]
     compile: bool
@@ -48,6 +58,7 @@ def choose(device: torch.device, config: TrainingConfig) -> Choices:
     on_cpu = device.type == "cpu"
     reasons = {}
     precision, reasons["training.precision"] = _precision(device, config)
+    rounding, reasons["training.matmul_precision"] = _rounding(device, config)
     if config.compile == "auto":
         compiled = not on_cpu and config.max_steps >= WORTH_COMPILING
         why = "on a CPU it gains too little" if on_cpu else f"{config.max_steps} steps"
@@ -64,7 +75,7 @@ def choose(device: torch.device, config: TrainingConfig) -> Choices:
         reasons["training.attention"] = f"{attention} (as set)"
     packed = on_cpu and not compiled
     reasons["tokens"] = "linear layers on real tokens only, in sizes that come again" if packed else "padded batches"
-    return Choices(precision, packed, attention, compiled, reasons)
+    return Choices(precision, rounding, packed, attention, compiled, reasons)
 
 
 def _precision(device: torch.device, config: TrainingConfig) -> tuple[Precision, str]:
@@ -77,9 +88,20 @@ def _precision(device: torch.device, config: TrainingConfig) -> tuple[Precision,
         return "bf16", "bf16 (as set)"
     if not there:
         return "float32", f"float32 (this {_name(device)} has no bf16)"
+    if not bf16_pays(device):
+        return "float32", f"float32 (this {_name(device)} has bf16 in AVX-512 only, which is slower)"
     if not bf16_is_right(device):
         return "float32", f"float32 (bf16 products of this {_name(device)} came out wrong in a test)"
     return "bf16", f"bf16 (this {_name(device)} has it, and it was tried)"
+
+
+def _rounding(device: torch.device, config: TrainingConfig) -> tuple[MatmulPrecision, str]:
+    rounding = choose_rounding(device, config.matmul_precision)
+    if config.matmul_precision != "auto":
+        return rounding, f"{rounding} (as set)"
+    if rounding == "highest":
+        return rounding, f"{rounding} (float32 products of this {_name(device)} gain nothing by rounding inside)"
+    return rounding, f"{rounding} (float32 products may round inside)"
 
 
 def _name(device: torch.device) -> str:
@@ -117,9 +139,9 @@ def set_up(config: Config, device: torch.device, ranks: Ranks) -> Choices:
         keep_freed_memory()
     # Without a number torch takes what the launcher of several processes has set, or all cores.
     use_threads(threads_for(config.run.threads, int(os.environ.get("LOCAL_WORLD_SIZE", ranks.world))))
-    torch.set_float32_matmul_precision(config.training.matmul_precision)
-    seed_everything(config.run.seed)
     choices = choose(device, config.training)
+    torch.set_float32_matmul_precision(choices.matmul_precision)
+    seed_everything(config.run.seed)
     processes, why = choose_processes(config)
     choices.reasons["training.processes"] = f"{ranks.world} ({why if ranks.world == processes else 'as launched'})"
     return choices

@@ -18,6 +18,7 @@ from translator.training.norms import BlockNorms
 from translator.training.optimizer import ModelOptimizer
 from translator.training.prefetch import PlacedStep, Placing, unchanged
 from translator.training.ranks import Ranks
+from translator.training.schedule import learning_rate
 from translator.training.shapes import without_ones
 from translator.training.step import StepResult, take_step
 from translator.training.teacher_forcing import TeacherForcing
@@ -102,16 +103,19 @@ class Engine:
                 later_bytes=0 if self.optimizer.used else 2 * weights,
             )
 
-    def step(self, placed: PlacedStep, number: int, norms: BlockNorms | None = None) -> StepResult:
-        """Update the weights once; see `take_step`.
+    def step(
+        self, placed: PlacedStep, number: int, seconds: float = 0.0, norms: BlockNorms | None = None
+    ) -> StepResult:
+        """Update the weights once, `seconds` after the run's beginning; see `take_step`.
 
         Raises:
             RunError: one pair alone does not fit into memory, or another process is lost.
         """
         # Nothing but dropout, and R-Drop for its sake, asks whether the model is in training.
-        self.gradients.learner.train(number >= self._config.training.dropout_from)
-        seed = self._config.run.seed, self._ranks.rank
-        return take_step(self.gradients, self.optimizer, placed, number, self._config.training, seed, norms)
+        settings, seed = self._config.training, (self._config.run.seed, self._ranks.rank)
+        self.gradients.learner.train(number >= settings.dropout_from)
+        rate = learning_rate(number, settings, seconds)
+        return take_step(self.gradients, self.optimizer, placed, number, rate, settings.gradient_clip, seed, norms)
 
     def speed(self) -> Speed | None:
         """Measure what the share of the matrix rate is counted with; None for a run too short to be worth it."""

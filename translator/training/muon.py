@@ -7,6 +7,8 @@ from typing import Any, Final
 import torch
 from torch import Tensor
 
+from translator.device import bf16_pays
+
 MOMENTUM: Final = 0.95
 """Of the one moment, as Muon's authors have it."""
 COEFFICIENTS: Final = (3.4445, -4.7750, 2.0315)
@@ -51,26 +53,28 @@ class Muon(torch.optim.Optimizer):
                 for weight, update in zip(*(tensor.chunk(group["blocks"]) for tensor in whole), strict=True):
                     of_shape[weight.shape].append((weight, update, group["lr"]))
         for shape, matrices in of_shape.items():
-            orthonormal = near_orthonormal(torch.stack([update for _, update, _ in matrices]))
+            stack = torch.stack([update for _, update, _ in matrices])
+            orthonormal = near_orthonormal(stack, torch.bfloat16 if bf16_pays(stack.device) else torch.float32)
             for (weight, _, rate), update in zip(matrices, orthonormal, strict=True):
                 weight.add_(update, alpha=-rate * 0.2 * max(shape) ** 0.5)  # as large as an update of AdamW
 
 
-def near_orthonormal(matrices: Tensor) -> Tensor:
+def near_orthonormal(matrices: Tensor, precision: torch.dtype = torch.bfloat16) -> Tensor:
     """Return matrices with the singular vectors of `matrices`, and singular values around 1.
 
-    Five Newton-Schulz iterations (Jordan et al. 2024) in bf16 bring those to between about 0.5 and 1.5 that are not a
-    thousand times smaller than all together; smaller ones come part of the way, and more iterations would not bring
-    the others nearer to 1.
+    Five Newton-Schulz iterations (Jordan et al. 2024), for which bf16 is enough, bring those to between about 0.5 and
+    1.5 that are not a thousand times smaller than all together; smaller ones come part of the way, and more iterations
+    would not bring the others nearer to 1.
 
     Args:
         matrices: (N, R, C).
+        precision: of the products.
 
     Returns:
-        (N, R, C) bf16.
+        (N, R, C) in that precision.
     """
     tall = matrices.shape[1] > matrices.shape[2]
-    x = (matrices.mT if tall else matrices).bfloat16()
+    x = (matrices.mT if tall else matrices).to(precision)
     x = x / torch.linalg.matrix_norm(x, keepdim=True).clamp(min=1e-7)  # no singular value is above 1
     first, third, fifth = COEFFICIENTS
     for _ in range(ITERATIONS):

@@ -19,7 +19,6 @@ from translator.training.monitor import Monitor
 from translator.training.norms import BlockNorms
 from translator.training.progress import TrainingProgress
 from translator.training.ranks import Ranks
-from translator.training.schedule import learning_rate
 from translator.training.spikes import LossSpikes
 from translator.training.step import StepResult
 from translator.training.validation import Validation
@@ -137,7 +136,7 @@ class Observer:
         step = self._progress.step
         report = self._meter.read(
             {
-                "learning_rate": learning_rate(step, self._config.training),
+                "learning_rate": 0.0 if self._last is None else self._last.learning_rate,
                 "tokens_seen": self._progress.target_tokens,
                 "epoch": position.epoch,
                 "skipped_updates_in_all": self._guard.skipped,

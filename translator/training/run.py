@@ -4,6 +4,7 @@ import contextlib
 import logging
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import torch
 
@@ -25,9 +26,12 @@ from translator.training.initialize import initial_checkpoint
 from translator.training.monitor import show_test_scores
 from translator.training.progress import TrainingProgress
 from translator.training.ranks import Ranks
+from translator.training.schedule import learning_rate
 from translator.training.trainer import Trainer
 
 LOGGER = logging.getLogger("translator")
+_WORTH_SAYING: Final = 0.05
+"""Share of the peak from which on the learning rate at the end of a training is a loss."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,8 @@ def _train_and_evaluate(
         reason = trainer.finished or ""
         if not ranks.main:
             return TrainingOutcome(run, trainer.progress, reason, was_finished, [], False, [])
+        if not was_finished and (line := _rate_left(config, trainer.progress)):
+            LOGGER.warning(line)
         scores, samples = _evaluate(config, run, reason)
     return TrainingOutcome(run, trainer.progress, reason, was_finished, scores, True, samples)
 
@@ -140,6 +146,21 @@ def _cautions(config: Config) -> list[str]:
         f"caution: training.dropout_from is {settings.dropout_from:,} and training.max_steps {settings.max_steps:,}: "
         f"there will be no dropout{too}"
     ]
+
+
+def _rate_left(config: Config, progress: TrainingProgress) -> str:
+    """Return what to say of a training whose minutes were over long before its cosine; nothing of any other."""
+    settings = config.training
+    if settings.schedule != "cosine" or settings.max_minutes is None or progress.seconds < 60 * settings.max_minutes:
+        return ""
+    left = learning_rate(progress.step, settings, progress.seconds) / settings.learning_rate
+    if left < _WORTH_SAYING:
+        return ""
+    return (
+        f"caution: training.max_minutes were over at step {progress.step:,} of {settings.max_steps:,}, with the "
+        f"learning rate still at {left:.0%} of its peak, which costs quality; training.schedule_clock=minutes lets the "
+        "cosine end with the minutes"
+    )
 
 
 def _evaluate(config: Config, run: RunFolder, reason: str) -> tuple[list[Score], list[TranslatedPair]]:

@@ -5,14 +5,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from translator.config import TrainingConfig
 from translator.data import Batch
 from translator.training.gradients import Gradients
 from translator.training.norms import BlockNorms
 from translator.training.optimizer import ModelOptimizer
 from translator.training.prefetch import PlacedStep
 from translator.training.randomness import seed_step
-from translator.training.schedule import learning_rate
 
 
 @dataclass(frozen=True)
@@ -32,6 +30,8 @@ class StepResult:
     source_tokens: int
     positions: int
     """Positions of all batches, both sides, padding included."""
+    learning_rate: float
+    """Of the update."""
     block_norms: Tensor | None = None
     """(blocks,) norm of each block's gradient before clipping, where it was asked for."""
 
@@ -41,7 +41,8 @@ def take_step(
     optimizer: ModelOptimizer,
     placed: PlacedStep,
     number: int,
-    config: TrainingConfig,
+    rate: float,
+    clip: float | None,
     seed: tuple[int, int],
     norms: BlockNorms | None = None,
 ) -> StepResult:
@@ -54,8 +55,9 @@ def take_step(
         gradients: of the model.
         optimizer: of its weights.
         placed: batches on the device.
-        number: of the update, for the learning rate and the noise.
-        config: learning rate, schedule and clipping.
+        number: of the update, for the noise.
+        rate: learning rate.
+        clip: largest norm of the gradient that is not clipped.
         seed: of the run, and the rank of this process: other processes drop other entries.
         norms: measures the gradient block by block, on request.
     """
@@ -64,7 +66,7 @@ def take_step(
     norm = nn.utils.get_total_norm(optimizer.gradients)
     finite = torch.isfinite(norm)
     block_norms = None if norms is None else norms.gradients()
-    optimizer.update(learning_rate(number, config), norm, finite, config.gradient_clip)
+    optimizer.update(rate, norm, finite, clip)
     return StepResult(
         tuple(losses),
         tuple(one.batch for one in batches),
@@ -73,5 +75,6 @@ def take_step(
         placed.step.target_tokens,
         placed.step.source_tokens,
         placed.step.positions,
+        rate,
         block_norms,
     )

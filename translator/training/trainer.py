@@ -70,7 +70,7 @@ class Trainer:
         # Greedy: validation compares checkpoints, and beam search would cost five times as much.
         greedy = config.search.model_copy(update={"method": "greedy"})
         device = engine.arithmetic.device
-        searcher = TorchSearcher([engine.model], device, search_rounding(device, config.training.matmul_precision))
+        searcher = TorchSearcher([engine.model], device, search_rounding(device, config.training))
         self._translator = Translator(searcher, data.subword, data.normalizer, greedy, config.batching.max_length)
         self._validator = Validator(data, self._translator, config.training, engine.arithmetic, self._agree, ranks)
         self._observer = Observer(config, run, data, engine, ranks, self.progress)
@@ -176,7 +176,7 @@ class Trainer:
         self._observer.waited(time.perf_counter() - asked)
         number = self.progress.step + 1
         self._in_step = True
-        result = self._engine.step(placed, number, self._observer.norms_for(number))
+        result = self._engine.step(placed, number, self.progress.seconds, self._observer.norms_for(number))
         if self._average is not None:
             self._average.update()
         self.progress.step = number
