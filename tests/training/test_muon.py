@@ -24,6 +24,7 @@ def weights() -> list[Tensor]:
 def test_it_is_torchs(pays: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """In float32 too, which it takes where bf16 is slower: torch's rounds to bf16 in any case."""
     monkeypatch.setattr("translator.training.muon.bf16_pays", lambda device: pays)
+    allowed = 0.02 if pays else 0.04  # of two that round there is much that both lose
     ours, theirs = weights(), weights()
     optimizer = Muon([{"params": ours, "lr": 0.1, "weight_decay": 0.1}])
     peer = torch.optim.Muon(theirs, lr=0.1, weight_decay=0.1, adjust_lr_fn="match_rms_adamw")
@@ -37,7 +38,7 @@ def test_it_is_torchs(pays: bool, monkeypatch: pytest.MonkeyPatch) -> None:
         peer.step()  # type: ignore[no-untyped-call]
         for mine, other in zip(ours, theirs, strict=True):
             # One or both round to bf16, in another order; the root mean square of an update is 0.2 times the rate.
-            torch.testing.assert_close(mine, other, rtol=0.0, atol=0.02 * rate * (number + 1))
+            torch.testing.assert_close(mine, other, rtol=0.0, atol=allowed * rate * (number + 1))
             moments = optimizer.state[mine]["momentum_buffer"], peer.state[other]["momentum_buffer"]
             torch.testing.assert_close(*moments)
 
