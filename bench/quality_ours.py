@@ -31,7 +31,7 @@ class Ours(Contestant):
 
     @property
     def length_penalties(self) -> Sequence[float]:
-        """Alpha of GNMT's formula."""
+        """Alpha of the recipe's form."""
         return self.plan.translator.length_penalties
 
     @property
@@ -101,6 +101,8 @@ class Ours(Contestant):
     def translate(self, checkpoint: str, penalty: float, source: str, output: Path) -> None:
         """Translate the text as read: the translator normalizes it by itself."""
         command = [*_TRANSLATOR, "translate", "--run", str(self._run_folder.path), "--checkpoint", checkpoint]
+        form = self.plan.config().search.length_normalization
         command += ["--beam", str(self.plan.beam_size), "--set", f"search.length_penalty={penalty}"]
+        command += ["--set", f"search.length_normalization={form}"]
         command += ["--input", str(self.text.folder / f"{source}.en"), "--output", str(output)]
         carry_out(self.run, command, self.folder / "translating.log", threads(self.plan.cores))
