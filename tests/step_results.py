@@ -35,6 +35,7 @@ def step_result(
         target_tokens=sum(batch.target_tokens for batch in made),
         source_tokens=sum(batch.source_tokens for batch in made),
         positions=sum(batch.source.numel() + batch.labels.numel() for batch in made),
+        learning_rate=1e-3,
     )
 
 

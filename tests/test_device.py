@@ -43,7 +43,7 @@ def test_a_gpu_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_gpu_tells_whether_it_has_bf16(monkeypatch: pytest.MonkeyPatch) -> None:
     for there in (True, False):
         pretend(monkeypatch, gpus=1, bf16=there)
-        assert has_bf16(torch.device("cuda")) is there
+        assert has_bf16(torch.device("cuda")) is bf16_pays(torch.device("cuda")) is there
 
 
 @pytest.mark.parametrize(
@@ -51,6 +51,7 @@ def test_a_gpu_tells_whether_it_has_bf16(monkeypatch: pytest.MonkeyPatch) -> Non
     [
         ({"avx512_bf16": True, "amx_bf16": True}, True, True),
         ({"avx512_bf16": True}, True, False),
+        ({"bf16": True}, True, True),  # ARM's
         ({"avx2": True}, False, False),
     ],
 )

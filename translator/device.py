@@ -63,9 +63,10 @@ def has_bf16(device: torch.device) -> bool:
 
 
 def bf16_pays(device: torch.device) -> bool:
-    """Return whether products of bfloat16 are known to be faster on `device` than those of float32.
+    """Return whether products of bfloat16 are taken to be faster on `device` than those of float32.
 
-    On an x86 processor those of AMX are; those of AVX-512 alone take longer (docs/decisions.md).
+    On an x86 processor those of AMX are; those of AVX-512 alone take longer (docs/decisions.md). ARM's are taken on
+    trust.
     """
     if device.type == "cuda":
         return has_bf16(device)

@@ -17,6 +17,8 @@ MARK = "# The settings of this run, as resolved by translator."
 """First line of config.yaml, by which a run folder knows its own."""
 _MACHINE = ("versions", "hardware", "processes", "threads", "choices")
 """What of a sitting in run.json can change the bits of a result."""
+_PRECISIONS = ("choices.precision", "choices.matmul_precision")
+"""Of these, what can change more than the last ones."""
 
 
 @dataclass(frozen=True)
@@ -172,8 +174,8 @@ class RunFolder:
         before, now = ({key: sitting.get(key) for key in _MACHINE} for sitting in (sittings[-1], environment))
         old, new = flatten(before), flatten(now)
         return [
-            f"since the last sitting {key} has changed: {old.get(key)} → {new.get(key)}; the last bits of what is "
-            "computed may differ from here on"
+            f"since the last sitting {key} has changed: {old.get(key)} → {new.get(key)}; "
+            f"{'what' if key in _PRECISIONS else 'the last bits of what'} is computed may differ from here on"
             for key in dict.fromkeys([*old, *new])
             if old.get(key) != new.get(key) and not key.startswith("choices.reasons")
         ]

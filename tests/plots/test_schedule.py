@@ -28,6 +28,12 @@ def test_each_recipe_is_a_line_of_its_learning_rates() -> None:
     ]
 
 
+def test_a_schedule_that_minutes_may_end_says_so() -> None:
+    config = TrainingConfig(schedule="cosine", schedule_clock="minutes", max_minutes=25, max_steps=10, warmup_steps=2)
+    (label,) = schedule_figure([("a", config)]).legends[0].get_texts()
+    assert label.get_text().endswith("warm-up of 2 updates, sooner if 25 minutes are over")
+
+
 @pytest.mark.parametrize("warmup", [0, 1, 4321, 200_000])
 def test_a_long_schedule_is_drawn_at_its_peak_and_at_both_ends(warmup: int) -> None:
     config = TrainingConfig(max_steps=100_000, warmup_steps=warmup)

@@ -23,7 +23,14 @@ def weights() -> list[Tensor]:
 @pytest.mark.parametrize("pays", [True, False])
 def test_it_is_torchs(pays: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """In float32 too, which it takes where bf16 is slower: torch's rounds to bf16 in any case."""
+    seen: list[torch.dtype] = []
+
+    def noted(stack: Tensor, precision: torch.dtype) -> Tensor:
+        seen.append(precision)
+        return near_orthonormal(stack, precision)
+
     monkeypatch.setattr("translator.training.muon.bf16_pays", lambda device: pays)
+    monkeypatch.setattr("translator.training.muon.near_orthonormal", noted)
     allowed = 0.02 if pays else 0.04  # of two that round there is much that both lose
     ours, theirs = weights(), weights()
     optimizer = Muon([{"params": ours, "lr": 0.1, "weight_decay": 0.1}])
@@ -41,6 +48,7 @@ def test_it_is_torchs(pays: bool, monkeypatch: pytest.MonkeyPatch) -> None:
             torch.testing.assert_close(mine, other, rtol=0.0, atol=allowed * rate * (number + 1))
             moments = optimizer.state[mine]["momentum_buffer"], peer.state[other]["momentum_buffer"]
             torch.testing.assert_close(*moments)
+    assert set(seen) == {torch.bfloat16 if pays else torch.float32}
 
 
 def test_the_blocks_of_a_weight_are_weights_of_their_own() -> None:
@@ -75,12 +83,19 @@ def test_groups_have_rates_of_their_own_and_what_has_no_gradient_stays() -> None
     assert still not in optimizer.state
 
 
+PRECISIONS = pytest.mark.parametrize("precision", [torch.bfloat16, torch.float32])
+
+
+@PRECISIONS
 @settings(max_examples=30, deadline=None)
 @given(rows=st.integers(1, 40), columns=st.integers(1, 40), size=st.floats(1e-3, 1e6), seed=st.integers(0, 99))
-def test_singular_values_come_near_one_and_vectors_stay(rows: int, columns: int, size: float, seed: int) -> None:
+def test_singular_values_come_near_one_and_vectors_stay(
+    precision: torch.dtype, rows: int, columns: int, size: float, seed: int
+) -> None:
     stack = size * torch.randn(3, rows, columns, generator=torch.Generator().manual_seed(seed))
-    near = near_orthonormal(stack).float()
-    assert near.shape == stack.shape
+    near = near_orthonormal(stack, precision)
+    assert (near.shape, near.dtype) == (stack.shape, precision)
+    near = near.float()
     left, values, right = torch.linalg.svd(stack, full_matrices=False)
     along = (left.mT @ near @ right.mT).diagonal(dim1=1, dim2=2)
     large = values > 0.05 * values[:, :1]  # five iterations do not lift the very smallest
@@ -88,6 +103,7 @@ def test_singular_values_come_near_one_and_vectors_stay(rows: int, columns: int,
     assert along.abs().max() < 1.4
 
 
+@PRECISIONS
 @pytest.mark.parametrize("shape", [(2, 3, 5), (1, 5, 3)])
-def test_nothing_stays_nothing(shape: tuple[int, int, int]) -> None:
-    assert torch.equal(near_orthonormal(torch.zeros(shape)), torch.zeros(shape, dtype=torch.bfloat16))
+def test_nothing_stays_nothing(precision: torch.dtype, shape: tuple[int, int, int]) -> None:
+    assert torch.equal(near_orthonormal(torch.zeros(shape), precision), torch.zeros(shape, dtype=precision))

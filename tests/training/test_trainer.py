@@ -1,18 +1,24 @@
 """The training loop: its ends, its arithmetic, and a loss that breaks."""
 
+import contextlib
 import dataclasses
+import itertools
+import os
+import signal
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tiny_runs import final, run
 
 from translator.data import DataHandler, DataPosition, StepBatches, collate
 from translator.device import Arithmetic
-from translator.errors import RunError
+from translator.errors import Interrupted, RunError
 from translator.model import Transformer
+from translator.run_folder import RunFolder
 from translator.special_tokens import EOS, PAD, SOS
 from translator.training.gradients import Gradients
 from translator.training.prefetch import Placing
@@ -71,6 +77,33 @@ def test_the_cosine_ends_with_the_minutes_if_asked_to(
     else:
         assert rates[-1] > 0.98 * max(rates)
         assert said
+
+
+def test_a_cosine_by_minutes_goes_on_where_it_was_stopped_and_is_told_as_it_is(
+    tiny: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rates: list[float] = []
+
+    def noted(*arguments: Any) -> Any:
+        rates.append(arguments[4])
+        if len(rates) == 20:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return take_step(*arguments)
+
+    monkeypatch.setattr("translator.training.engine.take_step", noted)
+    settings = ("schedule=cosine", "max_minutes=1", "max_steps=1000", "warmup_steps=0", "schedule_clock=minutes")
+    config = tiny(*(f"training.{setting}" for setting in settings), "training.log_every=1")
+    for sitting in range(2):
+        monkeypatch.setattr("translator.training.trainer.time", Clock())
+        with contextlib.nullcontext() if sitting else pytest.raises(Interrupted):
+            run(config)
+    assert len(rates) > 30
+    falls = [before - after for before, after in itertools.pairwise(rates)]
+    assert min(falls) > 0.0
+    assert falls[19] < 3 * falls[18], "the time of the first sitting counts, and that between the two does not"
+    events = EventAccumulator(str(RunFolder(Path(config.run.directory)).tensorboard_folder), {"scalars": 0})
+    events.Reload()
+    assert [event.value for event in events.Scalars("train/learning_rate")] == pytest.approx(rates)
 
 
 def test_updates_that_are_not_finite_are_skipped_and_too_many_stop_the_run(

@@ -18,7 +18,7 @@ _POINTS: Final = 600
 
 @house_style()
 def schedule_figure(recipes: Sequence[tuple[str, TrainingConfig]]) -> "Figure":
-    """Return the picture of the learning rate at each update, from the first to `max_steps`.
+    """Return the picture of the learning rate at each update, from the first to `max_steps`, if no minutes end it.
 
     Args:
         recipes: name and settings of each.
@@ -53,4 +53,5 @@ def drawn_steps(config: TrainingConfig) -> list[int]:
 
 
 def _described(config: TrainingConfig) -> str:
-    return f"{config.schedule}, peak {config.learning_rate:g}, warm-up of {config.warmup_steps:,} updates"
+    sooner = f", sooner if {config.max_minutes:g} minutes are over" if config.schedule_clock == "minutes" else ""
+    return f"{config.schedule}, peak {config.learning_rate:g}, warm-up of {config.warmup_steps:,} updates{sooner}"

@@ -59,7 +59,7 @@ class Muon(torch.optim.Optimizer):
                 weight.add_(update, alpha=-rate * 0.2 * max(shape) ** 0.5)  # as large as an update of AdamW
 
 
-def near_orthonormal(matrices: Tensor, precision: torch.dtype = torch.bfloat16) -> Tensor:
+def near_orthonormal(matrices: Tensor, precision: torch.dtype) -> Tensor:
     """Return matrices with the singular vectors of `matrices`, and singular values around 1.
 
     Five Newton-Schulz iterations (Jordan et al. 2024), for which bf16 is enough, bring those to between about 0.5 and

@@ -133,10 +133,11 @@ class Observer:
         """
         self.settle()
         self._unreported = False
+        assert self._last is not None, "there is a step to tell of"
         step = self._progress.step
         report = self._meter.read(
             {
-                "learning_rate": 0.0 if self._last is None else self._last.learning_rate,
+                "learning_rate": self._last.learning_rate,
                 "tokens_seen": self._progress.target_tokens,
                 "epoch": position.epoch,
                 "skipped_updates_in_all": self._guard.skipped,
@@ -151,7 +152,7 @@ class Observer:
             return
         self._monitor.report(report)
         self._monitor.spikes(spikes)
-        if self._last is not None and self._last.block_norms is not None:
+        if self._last.block_norms is not None:
             gradients, weights = self._last.block_norms, self._norms.weights()
             self._monitor.norms(self._norms.named(gradients), self._norms.named(weights), step)
         for line in (report.line, *(spike.line for spike in spikes)):

@@ -151,15 +151,15 @@ def _cautions(config: Config) -> list[str]:
 def _rate_left(config: Config, progress: TrainingProgress) -> str:
     """Return what to say of a training whose minutes were over long before its cosine; nothing of any other."""
     settings = config.training
-    if settings.schedule != "cosine" or settings.max_minutes is None or progress.seconds < 60 * settings.max_minutes:
+    if settings.schedule != "cosine" or settings.schedule_clock == "minutes" or settings.max_minutes is None:
         return ""
-    left = learning_rate(progress.step, settings, progress.seconds) / settings.learning_rate
-    if left < _WORTH_SAYING:
+    left = learning_rate(progress.step, settings) / settings.learning_rate
+    if progress.seconds < 60 * settings.max_minutes or left < _WORTH_SAYING:
         return ""
     return (
         f"caution: training.max_minutes were over at step {progress.step:,} of {settings.max_steps:,}, with the "
-        f"learning rate still at {left:.0%} of its peak, which costs quality; training.schedule_clock=minutes lets the "
-        "cosine end with the minutes"
+        f"learning rate still at {left:.0%} of its peak, which costs quality; with a larger training.max_minutes this "
+        "run goes on to the end of its cosine, and with training.schedule_clock=minutes a new one ends it in time"
     )
 
 

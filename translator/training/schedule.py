@@ -15,7 +15,8 @@ def learning_rate(step: int, config: TrainingConfig, seconds: float = 0.0) -> fl
     square root of the step (Vaswani et al. 2017 §5.3, with the peak given outright); `cosine` falls along half a cosine
     (Loshchilov and Hutter 2017) to a hundredth of the peak at `max_steps`; `constant` stays. With
     `schedule_clock: minutes` the cosine is where the limit that training is nearer to would have it, so that it ends
-    with `max_minutes` on a machine that does not come to `max_steps` by then; one that does has the rates of steps.
+    with `max_minutes` on a machine that does not come to `max_steps` by then. As long as the steps are ahead of the
+    minutes the rates are those of steps.
 
     Args:
         step: of the update.
