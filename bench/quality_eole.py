@@ -57,7 +57,7 @@ class Eole(Contestant):
         return self._trained(way, folder, self.plan.trial_seconds, steps=_TRIAL_STEPS, every=_TRIAL_STEPS)
 
     def train(self, way: Mapping[str, Any], trial: Trained) -> Trained:
-        """Train for the steps that the speed of the trial makes of the budget, or until the time is over."""
+        """Train until the time is over; the plan's `steps_share` leaves room for more steps than the trial promises."""
         budget = 60 * self.plan.minutes
         steps = max(1, int(trial.steps / trial.seconds * budget * self.plan.eole.steps_share))
         folder = emptied(self.folder / "training")
@@ -94,7 +94,9 @@ class Eole(Contestant):
         write_text(recipe, yaml.safe_dump(self._recipe(way, folder, steps, every), sort_keys=False))
         result = folder / "result.json"
         warm_up = WARM_UP if steps == _TRIAL_STEPS else 0
-        job = {"seconds": seconds, "warm_up": warm_up, "result": str(result.resolve()), "matmul": way["matmul"]}
+        scheduled = 0 if steps == _TRIAL_STEPS else steps
+        job = {"seconds": seconds, "warm_up": warm_up, "matmul": way["matmul"], "steps": scheduled}
+        job["result"] = str(result.resolve())
         command = [*self._eole(json.dumps(job)), "train", "-config", str(recipe.resolve())]
         carry_out(self.run, command, folder / "log.txt", threads(self.plan.cores))
         return Trained.from_json(json.loads(result.read_text(encoding="utf-8")))

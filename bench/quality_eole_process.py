@@ -2,9 +2,10 @@
 
 python quality_eole_process.py JOB EOLE_ARGUMENTS...
 
-JOB is JSON `{"seconds": S, "warm_up": N, "matmul": P, "result": FILE}`, or `translate`. The clock starts with the first
-step after N, when everything is loaded. When the time is over, training saves and ends as after its last step. Nothing
-of this house is imported: the other Python need not have it.
+JOB is JSON `{"seconds": S, "warm_up": N, "matmul": P, "steps": T, "result": FILE}`, or `translate`. The clock starts
+with the first step after N, when everything is loaded. The learning rate goes by it, as if the T steps of eole's
+schedule were spread over the time; with T 0 it goes by the steps. When the time is over, training saves and ends as
+after its last step. Nothing of this house is imported: the other Python need not have it.
 """
 
 import json
@@ -29,8 +30,8 @@ def main() -> None:
     eole_main()
 
 
-def limit_training(seconds: float, warm_up: int, matmul: str, result: str) -> None:
-    """Let eole's trainer end when the time is over, and write how far it came."""
+def limit_training(seconds: float, warm_up: int, matmul: str, steps: int, result: str) -> None:
+    """Let eole's trainer and its schedule of `steps` end when the time is over, and write how far it came."""
     import torch
     from eole.trainer import Trainer  # type: ignore[import-not-found]
 
@@ -52,6 +53,8 @@ def limit_training(seconds: float, warm_up: int, matmul: str, result: str) -> No
             return take_step(self, batches, *rest, **named)
         if not began:
             began.append(time.monotonic())
+        if steps:  # what eole's schedule is a function of
+            self.optim._decay_step = scheduled_step((time.monotonic() - began[0]) / seconds, steps)
         take_step(self, batches, *rest, **named)
         progress["steps"] += 1
         for batch in batches:
@@ -69,6 +72,11 @@ def limit_training(seconds: float, warm_up: int, matmul: str, result: str) -> No
         return found
 
     Trainer._train_step, Trainer.train = timed_step, noted_training
+
+
+def scheduled_step(share: float, steps: int) -> int:
+    """Return the step, from 1, at which a schedule of `steps` is when `share` (0 to 1) of the time is over."""
+    return min(steps, max(1, round(share * steps)))
 
 
 if __name__ == "__main__":

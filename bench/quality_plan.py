@@ -56,8 +56,8 @@ class EoleArm(Arm):
     """
     penalty: str = "avg"
     """Its form of the length penalty."""
-    steps_share: Annotated[float, Field(gt=0, le=1)] = 0.95
-    """As ours."""
+    steps_share: Annotated[float, Field(gt=0, le=10)] = 1.5
+    """Of the steps that the trial's speed would make of the budget, so many are allowed; the time is what ends it."""
     saves: PositiveInt = 10
     """Checkpoints, evenly spread over the steps; every other one is validated."""
     average: PositiveInt = 5

@@ -18,6 +18,7 @@ from bench import quality_marian_process
 from bench.marian import build_marian, marian_is_here
 from bench.quality_contestant import Trained
 from bench.quality_eole import PYTHON, Eole, vocabulary_text
+from bench.quality_eole_process import scheduled_step
 from bench.quality_marian import Marian
 from bench.quality_marian_process import timed_rate
 from bench.quality_plan import QualityPlan, load_plan
@@ -77,8 +78,8 @@ def test_eole_is_given_the_same_text_subwords_and_minutes(
     job = json.loads(fake.commands[0][2])
     assert job["seconds"] == pytest.approx(60 * plan.minutes) and job["matmul"] == "medium" and job["warm_up"] == 0
     recipe = fake.recipe
-    assert recipe["training"]["train_steps"] == 114 and recipe["training"]["save_checkpoint_steps"] == 11
-    assert recipe["training"]["valid_steps"] == 22
+    assert job["steps"] == recipe["training"]["train_steps"] == 180  # half as many again as the trial promises
+    assert recipe["training"]["save_checkpoint_steps"] == 18 and recipe["training"]["valid_steps"] == 36
     theirs_at = [Path(path) for path in recipe["data"]["train"].values()]
     ours, theirs = (
         list(zip(*map(read_lines, paths), strict=True))
@@ -114,8 +115,12 @@ def test_eole_warms_up_in_proportion_to_its_steps(tmp_path: Path) -> None:
     fake = FakeEole(steps=[5])
     Eole(plan, text, fake).train(plan.eole.ways[0], Trained(1.0, 100, 1000))
     assert plan.config().training.max_steps == 20
-    assert (fake.recipe["training"]["train_steps"], fake.recipe["training"]["warmup_steps"]) == (114, 57)
+    assert (fake.recipe["training"]["train_steps"], fake.recipe["training"]["warmup_steps"]) == (180, 90)
     assert fake.recipe["training"]["batch_size"] == 96
+
+
+def test_eoles_schedule_goes_by_the_time() -> None:
+    assert [scheduled_step(share, 180) for share in (0.0, 0.5, 1.0, 1.1)] == [1, 90, 180, 180]
 
 
 def test_a_checkpoint_that_was_cut_off_is_not_chosen(
