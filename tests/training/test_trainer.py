@@ -1,6 +1,5 @@
 """The training loop: its ends, its arithmetic, and a loss that breaks."""
 
-import contextlib
 import dataclasses
 import itertools
 import os
@@ -19,10 +18,12 @@ from translator.device import Arithmetic
 from translator.errors import Interrupted, RunError
 from translator.model import Transformer
 from translator.run_folder import RunFolder
+from translator.signals import stop_on_signals
 from translator.special_tokens import EOS, PAD, SOS
 from translator.training.gradients import Gradients
 from translator.training.prefetch import Placing
 from translator.training.ranks import Ranks
+from translator.training.run import train_run
 from translator.training.step import take_step
 from translator.training.teacher_forcing import TeacherForcing
 
@@ -93,11 +94,12 @@ def test_a_cosine_by_minutes_goes_on_where_it_was_stopped_and_is_told_as_it_is(
     monkeypatch.setattr("translator.training.engine.take_step", noted)
     settings = ("schedule=cosine", "max_minutes=1", "max_steps=1000", "warmup_steps=0", "schedule_clock=minutes")
     config = tiny(*(f"training.{setting}" for setting in settings), "training.log_every=1")
-    for sitting in range(2):
-        monkeypatch.setattr("translator.training.trainer.time", Clock())
-        with contextlib.nullcontext() if sitting else pytest.raises(Interrupted):
-            run(config)
-    assert len(rates) > 30
+    monkeypatch.setattr("translator.training.trainer.time", Clock())
+    with pytest.raises(Interrupted), stop_on_signals() as stop:
+        train_run(config, stop)
+    monkeypatch.setattr("translator.training.trainer.time", Clock())
+    run(config)
+    assert len(rates) > 25
     falls = [before - after for before, after in itertools.pairwise(rates)]
     assert min(falls) > 0.0
     assert falls[19] < 3 * falls[18], "the time of the first sitting counts, and that between the two does not"
