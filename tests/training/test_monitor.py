@@ -194,7 +194,7 @@ def test_hparams_lie_in_the_same_folder(tmp_path: Path) -> None:
 
 def test_test_scores_are_points_of_their_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Files of one second are read in the order of their names, where the tenth writer comes before the ninth.
-    monkeypatch.setattr(event_file_writer, "_global_uid", 0)
+    monkeypatch.setattr(event_file_writer, "_global_uid", event_file_writer.AtomicCounter(0))
 
     def score(value: float, test_set: str, metric: MetricName, checkpoint: str, normalization: str = "raw") -> Score:
         return Score(
