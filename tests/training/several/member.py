@@ -31,7 +31,7 @@ def work(ranks: Ranks, folder: Path, stop: StopRequest) -> None:
     wrapped = ranks.wrap(model)
     gradients(ranks, wrapped, model, folder)
     if sys.argv[-1] == "die":
-        die(ranks, wrapped, folder)
+        die(ranks, wrapped, folder, stop)
     ask_to_stop(ranks, folder, stop)
 
 
@@ -78,12 +78,16 @@ def gradients(ranks: Ranks, wrapped: nn.Module, model: nn.Module, folder: Path) 
     (folder / f"empty-{ranks.rank}").write_text(str(len(empty)))
 
 
-def die(ranks: Ranks, wrapped: nn.Module, folder: Path) -> None:
-    """Kill one rank while the other waits for its gradient."""
+def die(ranks: Ranks, wrapped: nn.Module, folder: Path, stop: StopRequest) -> None:
+    """Kill one rank while the other waits for its gradient.
+
+    As in training, the other one is not torn from its step by the launcher, which ends it as soon as it sees the loss.
+    """
     if ranks.rank == 1:
         os.kill(os.getpid(), signal.SIGKILL)
     try:
-        ranks.exchange(wrapped, lambda: tiny_pass(wrapped))
+        with stop.deferred():
+            ranks.exchange(wrapped, lambda: tiny_pass(wrapped))
     except LostProcessError as error:
         (folder / "lost").write_text(str(error))
         raise
