@@ -82,7 +82,7 @@ def test_the_cosine_looks_ahead_to_the_last_step(tiny: Any) -> None:
         HERE, allow_changed=False
     )
     assert refusal is not None
-    assert "training.max_minutes: 5.0 → 9.0 (the cosine schedule looks ahead to it)" in refusal
+    assert "training.max_minutes: 5.0 → 9.0 (cosine and dropout look ahead to it)" in refusal
     left = compare_settings(tiny(cosine), tiny("training.schedule=constant", longer))
     assert [change.key for change in left.of_kind("harmless")] == ["training.max_steps"]
 

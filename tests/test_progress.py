@@ -6,7 +6,7 @@ import pytest
 from tqdm import tqdm
 
 from translator import progress
-from translator.progress import duration, progress_bar
+from translator.progress import duration, end_within, progress_bar
 
 
 class Clock:
@@ -41,6 +41,33 @@ def test_training_is_told_in_plain_lines(clock: Clock, capsys: Capture) -> None:
     assert lines[-1] == "training: step 1,250/6,000  loss 3.412  5,210 tokens/s  in 4 min"
     assert len(lines) <= 250 * 0.9 / progress.SECONDS_BETWEEN_LINES + 1
     assert not {"\r", "\x1b", "\b"} & set(text)
+
+
+def test_the_time_left_is_that_of_the_end_which_comes_first(clock: Clock, capsys: Capture) -> None:
+    bar: tqdm[object] = progress_bar(description="training", total=1000, unit="step")
+    clock.now += 50  # of getting ready
+    end_within(bar, 300)
+    with bar:
+        clock.now += 100
+        bar.update(100)  # at this rate the total is reached after 1,000 seconds, the time is over after 300
+        bar.refresh()
+        clock.now += 20
+        bar.update(800)  # and now the total comes first
+        bar.refresh()
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == [
+        "training: step 100/1,000  0.67 step/s  3 min left",
+        "training: step 900/1,000  5.29 step/s  19 s left",
+    ]
+
+
+def test_before_the_first_step_the_most_is_known(clock: Clock, capsys: Capture) -> None:
+    bar: tqdm[object] = progress_bar(description="training", total=1000, unit="step")
+    end_within(bar, 300)
+    clock.now += 60
+    bar.refresh()
+    bar.close()
+    assert capsys.readouterr().err == "training: step 0/1,000  4 min left\n"
 
 
 def test_other_stages_tell_their_rate(clock: Clock, capsys: Capture) -> None:
@@ -84,6 +111,33 @@ def test_on_a_terminal_it_is_a_bar(capsys: Capture, monkeypatch: pytest.MonkeyPa
     text = capsys.readouterr().err
     assert "\r" in text
     assert "100%" in text
+
+
+def test_on_a_terminal_too_the_earlier_end_counts(
+    clock: Clock, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setattr("tqdm.std.time", clock)
+    bar: tqdm[object] = progress_bar(description="training", total=1000, unit="step")
+    end_within(bar, 300)
+    with bar:
+        clock.now += 60
+        bar.update(10)
+        shown = str(bar)
+    assert "10/1000 [01:00<04:00," in shown
+    capsys.readouterr()
+
+
+def test_a_silent_bar_on_a_terminal_shows_nothing(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    bar: tqdm[object] = progress_bar(description="training", total=10, unit="step", silent=True)
+    with bar:
+        end_within(bar, 300)
+        bar.update(3)
+        bar.set_postfix_str("loss 3.4")
+        assert str(bar)
+    assert capsys.readouterr().err == ""
 
 
 def test_durations_as_a_person_says_them() -> None:

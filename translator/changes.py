@@ -35,6 +35,7 @@ _BEST: Final = Effect("inexact", "the best score so far is forgotten")
 _BATCHES: Final = Effect("inexact", "the present epoch begins again", moves_batches=True)
 _AVERAGE: Final = Effect("inexact", "the weights are averaged otherwise from here on")
 _COSINE: Final = Effect("inexact", "the cosine schedule looks ahead to it")
+_CLOCK: Final = Effect("inexact", "cosine and dropout look ahead to it")
 _MOMENTS: Final = Effect("impossible", "the moments kept are of another kind; `initialize_from` takes the weights")
 _NETWORK: Final = Effect("impossible", "the weights belong to another network")
 _PIECES: Final = Effect("impossible", "the weights belong to another vocabulary")
@@ -180,9 +181,9 @@ def batch_order(config: Config) -> str:
 
 def _effect(key: str, new: Config) -> Effect:
     training = new.training
-    looks_ahead_to = ["training.max_steps"] if training.schedule == "cosine" else []
-    looks_ahead_to += ["training.max_minutes"] if training.schedule_clock == "minutes" else []
-    if key in looks_ahead_to:
+    if training.schedule_clock == "minutes" and key in ("training.max_steps", "training.max_minutes"):
+        return _CLOCK
+    if training.schedule == "cosine" and key == "training.max_steps":
         return _COSINE
     return EFFECTS[_plain(key)]
 

@@ -13,11 +13,47 @@ SECONDS_BETWEEN_LINES: Final = 10.0
 """How often progress is told where standard error is no terminal."""
 
 
-class _Lines(tqdm):  # type: ignore[type-arg]  # it is generic for type checkers only
+class _Timed(tqdm):  # type: ignore[type-arg]  # it is generic for type checkers only
+    """A bar that may have an end in time, besides its total."""
+
+    _end: float | None = None
+
+    def end_within(self, seconds: float) -> None:
+        """Tell the time left as `seconds` from now at most."""
+        self._end = time.monotonic() + seconds  # not the clock on the wall, which may jump
+
+    def seconds_left(self, seconds: float) -> float | None:
+        """Return how long it will go on, `seconds` after it began; None while nobody knows."""
+        done = self.n - self.initial
+        ends = [] if self._end is None else [max(0.0, self._end - time.monotonic())]
+        if self.total is not None and done > 0:
+            ends.append((self.total - self.n) / done * seconds)
+        return min(ends, default=None)
+
+
+class _Bar(_Timed):
+    """Progress as a bar, for terminals."""
+
+    def end_within(self, seconds: float) -> None:
+        """Show the time left of that end, in tqdm's own form."""
+        super().end_within(seconds)
+        self.bar_format = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}<{left}, {rate_fmt}{postfix}]"
+
+    @property
+    def format_dict(self) -> dict[str, Any]:
+        """What stands in the bar."""
+        fields = dict(super().format_dict)
+        if not hasattr(self, "initial"):  # a silent one, of which tqdm keeps next to nothing
+            return fields
+        left = self.seconds_left(fields["elapsed"])
+        return {**fields, "left": "?" if left is None else self.format_interval(left)}
+
+
+class _Lines(_Timed):
     """Progress as plain lines, for logs and pipes: no control codes, and never a line drawn over."""
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
-        self._began = self._told = time.monotonic()  # not the clock on the wall, which may jump
+        self._began = self._told = time.monotonic()
         self._told_count: float = -1
         super().__init__(*arguments, **settings)
 
@@ -44,7 +80,7 @@ class _Lines(tqdm):  # type: ignore[type-arg]  # it is generic for type checkers
         print(_line(self, seconds, last), file=self.fp, flush=True)
 
 
-def _line(bar: "tqdm[Any]", seconds: float, last: bool) -> str:
+def _line(bar: _Timed, seconds: float, last: bool) -> str:
     """Return what a bar would show, `seconds` after it began."""
     unit = bar.unit.strip()
     done = bar.n - bar.initial
@@ -58,8 +94,8 @@ def _line(bar: "tqdm[Any]", seconds: float, last: bool) -> str:
         parts.append(f"{rate:,.0f} {unit}/s" if rate >= 10 else f"{rate:.2f} {unit}/s")
     if last:
         parts.append(f"in {duration(seconds)}")
-    elif bar.total is not None and rate:
-        parts.append(f"{duration((bar.total - bar.n) / rate)} left")
+    elif (left := bar.seconds_left(seconds)) is not None:
+        parts.append(f"{duration(left)} left")
     return "  ".join(parts)
 
 
@@ -91,7 +127,7 @@ def progress_bar(
     end.
     """
     on_terminal = sys.stderr.isatty()
-    kind: Any = tqdm if on_terminal else _Lines
+    kind: Any = _Bar if on_terminal else _Lines
     bar: tqdm[Item] = kind(
         items,
         desc=description,
@@ -104,3 +140,9 @@ def progress_bar(
         mininterval=0.2 if on_terminal else 1.0,
     )
     return bar
+
+
+def end_within(bar: "tqdm[Any]", seconds: float) -> None:
+    """Let a `progress_bar` know that what it watches ends in `seconds`, if it has not reached its total by then."""
+    assert isinstance(bar, _Timed)
+    bar.end_within(seconds)

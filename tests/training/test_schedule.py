@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from translator.config import TrainingConfig
-from translator.training.schedule import COSINE_FLOOR, learning_rate
+from translator.training.schedule import COSINE_FLOOR, drops, learning_rate
 
 
 def config(schedule: str, warmup: int = 100, steps: int = 1000) -> TrainingConfig:
@@ -87,6 +87,14 @@ def test_time_that_is_over_in_the_warm_up_is_no_jump() -> None:
     assert max(abs(after - before) for before, after in itertools.pairwise(rates)) < 1e-5
     assert max(rates) < 1e-3
     assert rates[-1] == pytest.approx(1e-3 * COSINE_FLOOR)
+
+
+@given(st.integers(1, 1000), st.integers(0, 1200), st.floats(0.0, 2000.0))
+def test_dropout_begins_at_its_place_in_the_plan(step: int, begins: int, seconds: float) -> None:
+    by_time = by_minutes().model_copy(update={"dropout_from": begins})
+    by_steps = config("cosine").model_copy(update={"dropout_from": begins})
+    assert drops(step, by_steps, seconds) == (step >= begins)
+    assert drops(step, by_time, seconds) == (step >= begins or 1000 * seconds / 600.0 >= begins)
 
 
 def test_constant_stays() -> None:

@@ -59,14 +59,17 @@ def test_the_cosine_ends_with_the_minutes_if_asked_to(
     clock: str, tiny: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     rates: list[float] = []
+    dropping: list[bool] = []
 
     def noted(*arguments: Any) -> Any:
         rates.append(arguments[4])
+        dropping.append(arguments[0].learner.training)
         return take_step(*arguments)
 
     monkeypatch.setattr("translator.training.engine.take_step", noted)
     monkeypatch.setattr("translator.training.trainer.time", Clock())
-    overrides = ["schedule=cosine", "max_minutes=1", "max_steps=1000", "warmup_steps=2", f"schedule_clock={clock}"]
+    overrides = ["schedule=cosine", "max_minutes=1", "max_steps=1000", "warmup_steps=2", "dropout_from=500"]
+    overrides.append(f"schedule_clock={clock}")
     with caplog.at_level("WARNING", "translator"):
         outcome = run(tiny(*(f"training.{override}" for override in overrides)))
     assert "training.max_minutes=1" in outcome.reason
@@ -74,9 +77,12 @@ def test_the_cosine_ends_with_the_minutes_if_asked_to(
     said = "learning rate still at" in caplog.text
     if clock == "minutes":
         assert rates[-1] < 0.03 * max(rates)
+        assert dropping == sorted(dropping)
+        assert 0.4 < sum(dropping) / len(dropping) < 0.6
         assert not said
     else:
         assert rates[-1] > 0.98 * max(rates)
+        assert not any(dropping)
         assert said
 
 
@@ -91,6 +97,8 @@ def test_a_cosine_by_minutes_goes_on_where_it_was_stopped_and_is_told_as_it_is(
             os.kill(os.getpid(), signal.SIGTERM)
         return take_step(*arguments)
 
+    told: list[float] = []
+    monkeypatch.setattr("translator.training.observer.end_within", lambda bar, seconds: told.append(seconds))
     monkeypatch.setattr("translator.training.engine.take_step", noted)
     settings = ("schedule=cosine", "max_minutes=1", "max_steps=1000", "warmup_steps=0", "schedule_clock=minutes")
     config = tiny(*(f"training.{setting}" for setting in settings), "training.log_every=1")
@@ -103,6 +111,7 @@ def test_a_cosine_by_minutes_goes_on_where_it_was_stopped_and_is_told_as_it_is(
     falls = [before - after for before, after in itertools.pairwise(rates)]
     assert min(falls) > 0.0
     assert falls[19] < 3 * falls[18], "the time of the first sitting counts, and that between the two does not"
+    assert told[0] == 60.0 and 10.0 < told[1] < 50.0, "the bar is told what is left"
     events = EventAccumulator(str(RunFolder(Path(config.run.directory)).tensorboard_folder), {"scalars": 0})
     events.Reload()
     assert [event.value for event in events.Scalars("train/learning_rate")] == pytest.approx(rates)

@@ -117,8 +117,9 @@ def choose_processes(config: Config) -> tuple[int, str]:
         return config.training.processes, "as set"
     device = choose_device(config.run.device)
     if device.type == "cuda":
-        count = torch.cuda.device_count() if config.run.device in ("auto", "cuda") else 1
-        return max(1, count), "one for each GPU"
+        if config.run.device not in ("auto", "cuda"):
+            return 1, "one for the GPU that run.device names"
+        return max(1, torch.cuda.device_count()), "one for each GPU"
     return 1, "on a CPU one process of all threads is faster"
 
 

@@ -18,7 +18,7 @@ from translator.training.norms import BlockNorms
 from translator.training.optimizer import ModelOptimizer
 from translator.training.prefetch import PlacedStep, Placing, unchanged
 from translator.training.ranks import Ranks
-from translator.training.schedule import learning_rate
+from translator.training.schedule import drops, learning_rate
 from translator.training.shapes import without_ones
 from translator.training.step import StepResult, take_step
 from translator.training.teacher_forcing import TeacherForcing
@@ -113,7 +113,7 @@ class Engine:
         """
         # Nothing but dropout, and R-Drop for its sake, asks whether the model is in training.
         settings, seed = self._config.training, (self._config.run.seed, self._ranks.rank)
-        self.gradients.learner.train(number >= settings.dropout_from)
+        self.gradients.learner.train(drops(number, settings, seconds))
         rate = learning_rate(number, settings, seconds)
         return take_step(self.gradients, self.optimizer, placed, number, rate, settings.gradient_clip, seed, norms)
 

@@ -9,7 +9,7 @@ from translator.config import Config
 from translator.data import DataHandler, DataPosition
 from translator.inference import Translator
 from translator.log import RECORD
-from translator.progress import progress_bar
+from translator.progress import end_within, progress_bar
 from translator.run_folder import RunFolder
 from translator.training.breakdown import Breakdown, Sources
 from translator.training.engine import Engine
@@ -83,6 +83,11 @@ class Observer:
                 yield self
             finally:
                 self._monitor.hparams(self._config.model_dump(mode="json"), self._progress.last_validation)
+
+    def clock_starts(self) -> None:
+        """Let the bar know how long training may go on; its time is counted from now on."""
+        if (minutes := self._config.training.max_minutes) is not None:
+            end_within(self._bar, 60 * minutes - self._progress.seconds)
 
     def waited(self, seconds: float) -> None:
         """Take in that so much time was spent on waiting for a batch."""

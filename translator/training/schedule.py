@@ -1,4 +1,7 @@
-"""The learning rate as a pure function of how far training has come, so that there is no state to save."""
+"""What changes on the way, the learning rate and dropout, as pure functions of how far training has come.
+
+So there is no state to save.
+"""
 
 import math
 
@@ -14,9 +17,8 @@ def learning_rate(step: int, config: TrainingConfig, seconds: float = 0.0) -> fl
     All rise linearly to `config.learning_rate` over `warmup_steps` updates. `inverse_sqrt` then falls with the
     square root of the step (Vaswani et al. 2017 §5.3, with the peak given outright); `cosine` falls along half a cosine
     (Loshchilov and Hutter 2017) to a hundredth of the peak at `max_steps`; `constant` stays. With
-    `schedule_clock: minutes` the cosine is where the limit that training is nearer to would have it, so that it ends
-    with `max_minutes` on a machine that does not come to `max_steps` by then. As long as the steps are ahead of the
-    minutes the rates are those of steps.
+    `schedule_clock: minutes` the cosine goes by `planned_step`, so that it ends with `max_minutes` on a machine that
+    does not come to `max_steps` by then.
 
     Args:
         step: of the update.
@@ -31,18 +33,28 @@ def learning_rate(step: int, config: TrainingConfig, seconds: float = 0.0) -> fl
     if step <= warmup:
         peak *= step / warmup
     if config.schedule == "cosine":
-        done = min(1.0, max(0.0, _share_after_warm_up(step, config, seconds)))
+        after = max(1, config.max_steps - warmup)
+        done = min(1.0, max(0.0, (planned_step(step, config, seconds) - warmup) / after))
         return peak * (COSINE_FLOOR + (1.0 - COSINE_FLOOR) * 0.5 * (1.0 + math.cos(math.pi * done)))
     if config.schedule == "inverse_sqrt" and step > warmup:
         return peak * math.sqrt(max(warmup, 1) / step)
     return peak
 
 
-def _share_after_warm_up(step: int, config: TrainingConfig, seconds: float) -> float:
-    """Return the share of what follows the warm-up that lies behind, by the limit that is nearer; below 0 in it."""
-    after = max(1, config.max_steps - config.warmup_steps)
-    share = (step - config.warmup_steps) / after
+def drops(step: int, config: TrainingConfig, seconds: float = 0.0) -> bool:
+    """Return whether update number `step` has dropout; arguments as for `learning_rate`.
+
+    It begins with `dropout_from`, a place in the plan: a machine that is behind its minutes comes to it sooner.
+    """
+    return planned_step(step, config, seconds) >= config.dropout_from
+
+
+def planned_step(step: int, config: TrainingConfig, seconds: float) -> float:
+    """Return the update that the plan of `max_steps` has where this one is; arguments as for `learning_rate`.
+
+    It is `step` itself, but with `schedule_clock: minutes` on a machine that is behind: after half of `max_minutes` it
+    is half of `max_steps`, however few were done. The warm-up alone is counted in updates that were done.
+    """
     if config.schedule_clock == "minutes" and config.max_minutes is not None:
-        steps_by_time = config.max_steps * seconds / (60.0 * config.max_minutes)
-        share = max(share, (steps_by_time - config.warmup_steps) / after)
-    return share
+        return max(float(step), config.max_steps * seconds / (60.0 * config.max_minutes))
+    return float(step)

@@ -147,6 +147,7 @@ class Trainer:
     def _loop(self, steps: Iterator[PlacedStep]) -> None:
         """Take steps until the end is reached; every way out leaves a checkpoint of the last step behind."""
         self._clock = time.monotonic()
+        self._observer.clock_starts()
         self._observer.restart()
         self._engine.learner.train()
         while True:
@@ -190,7 +191,7 @@ class Trainer:
         averaged = None if self._average is None else self._average.swapped_in()
         validation = self._validator.validate(self._engine.learner, averaged)
         better = self.progress.note_validation(validation.scores, self._settings.best_metric)
-        self._observer.validated(validation, better, self._translator, self._validator.first_source)
+        self._observer.validated(validation, better, self._translator, self._validator.drawn_source)
         self._observer.restart()
 
     def _save(self, anew: bool = False) -> None:
