@@ -63,7 +63,7 @@ def test_training_ends_with_scores_samples_and_the_next_commands(
     assert "tok:13a" in out
     assert "chrf" in out
     assert out.count("translated ") == 3
-    for next_command in ("tensorboard --logdir", "translator evaluate --run", "translator translate --run"):
+    for next_command in ("translator tensorboard ", "translator evaluate --run", "translator translate --run"):
         assert next_command in out
     monkeypatch.setenv("MAKELEVEL", "1")
     assert main(["train", "--config", str(tiny_recipe)]) == 0

@@ -46,6 +46,7 @@ LAYERS = [
     "plots",
     "doctor",
     "run_list",
+    "tensorboard_server",
     "cli",
 ]
 """Rooms from the ground up."""

@@ -23,7 +23,7 @@ from translator.special_tokens import PAD
 from translator.training import validation as room
 from translator.training.ranks import Ranks
 from translator.training.teacher_forcing import TeacherForcing
-from translator.training.validation import Validation, Validator
+from translator.training.validation import Validation, Validator, sentence_to_draw
 
 RECIPE = """
 run: {{directory: "{folder}/run", seed: 1, device: cpu, threads: 1}}
@@ -205,6 +205,13 @@ def test_all_ranks_check_equally_often(setting: Setting) -> None:
     setting.together(3, check)
     assert len(set(asked)) == 1
     assert asked[0] >= 4
+
+
+def test_the_sentence_that_is_drawn_can_be_read() -> None:
+    long, first, second = "a b " * 20, "one two three four five six seven", "a b c d e f g h i"
+    assert sentence_to_draw(["Yes.", long, first, second]) == first
+    assert sentence_to_draw([long, "Yes."]) == "Yes."
+    assert sentence_to_draw([]) is None
 
 
 def test_averaged_weights_are_there_for_losses_and_translations(

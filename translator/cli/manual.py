@@ -14,6 +14,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "translator train --config my.yaml --set training.max_steps=2000 --set run.directory=runs/short",
     ),
     "runs": ("translator runs",),
+    "tensorboard": ("translator tensorboard", "translator tensorboard experiments --port 6007"),
     "average": ("translator average --run runs/mizan --of best --count 5",),
     "evaluate": (
         "translator evaluate --run runs/sample --search beam --beam 5",

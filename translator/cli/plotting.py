@@ -119,7 +119,7 @@ def _positions(options: argparse.Namespace, stop: StopRequest) -> None:
     else:
         name, model = None, parse_config(_ANY_RECIPE, "the recipe of this picture", options.overrides).model
         table = positions_of_recipe(model, options.length)
-    _write(options, positions_figure(table, described(model, name)))
+    _write(options, positions_figure(table, described(model, name), turned=model.positions == "rotary"))
 
 
 def _add_schedule(pictures: Verbs) -> None:

@@ -35,7 +35,7 @@ def add_verbs(verbs: Verbs) -> None:
         ("characters", int, "characters of a request at most"),
         ("lines", int, "lines of a request at most"),
         ("waiting", int, "requests that may wait at the same time"),
-        ("seconds", float, "time for the translations of a request"),
+        ("seconds", float, "for a request to arrive, and again for its answer"),
     ):
         default = getattr(limits, name)
         serve.add_argument(

@@ -59,7 +59,7 @@ def _train(options: argparse.Namespace, stop: StopRequest) -> None:
 
 def _next_commands(run: Path) -> tuple[str, ...]:
     """Return what to do with a trained run: by make if that is how it was trained, since `translator` may be hidden."""
-    folder, parent = shlex.quote(str(run)), shlex.quote(str(run.parent))
+    folder = shlex.quote(str(run))
     if "MAKELEVEL" in os.environ:
         return (
             "make tensorboard",
@@ -67,7 +67,7 @@ def _next_commands(run: Path) -> tuple[str, ...]:
             f'make translate RUN={folder} TEXT="The children are at school."',
         )
     return (
-        f"tensorboard --logdir {parent}",
+        f"translator tensorboard {shlex.quote(str(run.parent)) if run.parent.name else folder}",
         f"translator evaluate --run {folder} --search beam --beam 5",
         f'translator translate --run {folder} "The children are at school."',
     )

@@ -31,6 +31,8 @@ _CHARTS: Final = {
     "mixture": ["mixture/.*"],
 }
 """Curves that are looked at together: training against validation, validation against test."""
+TEST_SUFFIX: Final = ".test"
+"""How the name of an event file ends that an evaluation wrote: it is no sitting of the training."""
 _TEST_METRICS: Final = ("bleu", "chrf")
 """Test scores that stand beside the settings of a run."""
 
@@ -185,7 +187,7 @@ def show_test_scores(folder: Path, scores: Sequence[Score], *, own: bool) -> Non
     from torch.utils.tensorboard import SummaryWriter
 
     first = shown[0][1].test_set
-    with storage_errors(folder), SummaryWriter(str(folder), filename_suffix=".test") as writer:
+    with storage_errors(folder), SummaryWriter(str(folder), filename_suffix=TEST_SUFFIX) as writer:
         for step, score in shown:
             add: Callable[..., None] = writer.add_scalar
             add(f"test_by_set/{score.test_set}/{score.metric}", score.score, step)

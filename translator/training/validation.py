@@ -26,6 +26,7 @@ from translator.training.teacher_forcing import Losses, TeacherForcing
 
 FEWEST_OF_A_SOURCE: Final = 50
 """Translated sentences that a source must have for scores of its own: those of fewer would mostly be noise."""
+_WORDS_TO_DRAW: Final = 8
 LINES_AT_ONCE: Final = 64
 """Lines that each rank translates between two looks at the stop signal."""
 
@@ -41,6 +42,11 @@ class Validation:
     """For each source `loss` and, where enough pairs were translated, `bleu` and `chrf`; empty if there is but one."""
     loss_by_length: dict[str, float] = field(default_factory=dict)
     """Loss for each length bucket of the target."""
+
+
+def sentence_to_draw(sources: Sequence[str]) -> str | None:
+    """Return the first of the sentences that are nearest to eight words: there is something to see, and to be read."""
+    return min(sources, key=lambda source: abs(len(source.split()) - _WORDS_TO_DRAW), default=None)
 
 
 class Validator:
@@ -83,9 +89,9 @@ class Validator:
         self._source_of_pair = self._breakdown.sources.parts(chosen)
 
     @property
-    def first_source(self) -> str | None:
-        """The sentence whose attention is drawn."""
-        return self._pairs[0][0] if self._pairs else None
+    def drawn_source(self) -> str | None:
+        """The sentence whose attention is drawn, None if none is translated."""
+        return sentence_to_draw([source for source, _ in self._pairs])
 
     def validate(self, learner: TeacherForcing, weights: AbstractContextManager[object] | None = None) -> Validation:
         """Return loss, scores and samples; the model is left in training mode.
