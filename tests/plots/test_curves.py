@@ -13,6 +13,7 @@ from translator.config import resolved_yaml
 from translator.errors import InputError, RunError
 from translator.plots.curves import curves_figure, metric_panels, smoothed
 from translator.plots.event_files import Curve, RunCurves, read_curves
+from translator.training.monitor import TEST_SUFFIX
 
 Sitting = Mapping[str, Sequence[tuple[int, float, float]]]
 
@@ -55,6 +56,20 @@ def test_sittings_are_joined_and_lost_steps_left_out(folder: Path, monkeypatch: 
     assert loss.minutes.tolist() == [1, 2, 2.5, 3.5]
     assert run.curves["validation/chrf"].minutes.tolist() == [4]
     assert run.tokens(np.array([0.0, 5.0, 20.0, 35.0, 40.0])).tolist() == [0, 50, 220, 390, 440]
+
+
+def test_a_test_score_takes_no_later_point_away(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An evaluation of an earlier checkpoint writes an event file that begins with its step."""
+    sit(folder, 1_700_000_000, {"validation/chrf": [(10, 60, 20.0), (20, 120, 30.0), (30, 180, 29.0)]}, monkeypatch)
+    for began, score in ((1_700_060_000, 24.0), (1_700_070_000, 25.0)):
+        with monkeypatch.context() as patch:
+            patch.setattr("time.time", lambda began=began: began)
+            with SummaryWriter(str(folder / "tensorboard"), filename_suffix=TEST_SUFFIX) as writer:
+                writer.add_scalar("test/chrf", score, 20)
+    run = read_curves(folder)
+    assert run.curves["validation/chrf"].steps.tolist() == [10, 20, 30]
+    (test,) = zip(*run.curves["test/chrf"].__dict__.values(), strict=True)
+    assert test == (20, 25, 2), "the last score, where the training was at its step"
 
 
 def test_what_has_no_curves(folder: Path) -> None:

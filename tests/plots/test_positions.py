@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from plots.drawn import cells
 from untrained import untrained_run
 
@@ -12,6 +13,7 @@ from translator.checkpoint import find_checkpoint, load_checkpoint
 from translator.config import ModelConfig
 from translator.errors import InputError
 from translator.model.embedding import sinusoidal_positions
+from translator.model.rotary import rotary_positions
 from translator.plots.positions import (
     cosines,
     drawn_dimensions,
@@ -57,16 +59,24 @@ def test_a_run_of_sines_has_those_of_its_recipe(run: Path) -> None:
     assert np.array_equal(positions_of_run(folder, "best", 9), positions_of_recipe(folder.config().model, 9))
 
 
-def test_a_run_that_adds_nothing_says_so(tiny: Any) -> None:
-    with pytest.raises(InputError, match=r"rotary.*nothing to draw"):
-        positions_of_run(untrained_run(tiny("model.positions=rotary")), "best", 9)
+def test_rotary_positions_are_what_turns_a_head(tiny: Any) -> None:
+    """A vector of ones, turned by two positions, has the product that the picture shows of them."""
+    model = ModelConfig(d_model=32, heads=2, positions="rotary")
+    table = positions_of_recipe(model, 9)
+    rotary = rotary_positions(model)
+    assert rotary is not None
+    ones = rotary(torch.ones(9, 16)).numpy()
+    assert np.allclose(cosines(table), ones @ ones.T / 16, atol=1e-6)
+    even, odd, *_ = positions_figure(table, "title", turned=True).axes
+    assert even.get_title().startswith("cosines") and odd.get_title().startswith("sines")
+    assert (cells(even.images[0])[:, 0] == 1).all() and (cells(odd.images[0])[:, 0] == 0).all()
+    run = untrained_run(tiny("model.positions=rotary"))
+    assert np.array_equal(positions_of_run(run, "best", 9), positions_of_recipe(run.config().model, 9))
 
 
 def test_what_cannot_be_drawn() -> None:
     with pytest.raises(InputError, match=r"learned.*--run"):
         positions_of_recipe(ModelConfig(positions="learned"), 10)
-    with pytest.raises(InputError, match=r"rotary.*nothing to draw"):
-        positions_of_recipe(ModelConfig(positions="rotary"), 10)
     for length in (1, 33):
         with pytest.raises(InputError, match=f"--length {length} .*give 2 to 32"):
             positions_of_recipe(ModelConfig(max_positions=32), length)

@@ -12,8 +12,10 @@ import numpy.typing as npt
 from translator.errors import RunError
 from translator.run_folder import RunFolder
 from translator.storage import storage_errors
+from translator.training.monitor import TEST_SUFFIX
 
 Numbers = npt.NDArray[np.float64]
+_Point = tuple[float, float, float]  # step, value, minutes
 
 TOKENS_SEEN: Final = "train/tokens_seen"
 _EVERYTHING: Final = {"scalars": 0, "images": 1, "tensors": 1, "histograms": 1, "audio": 1, "graph": 0, "meta_graph": 0}
@@ -27,7 +29,10 @@ class Curve:
     steps: Numbers
     values: Numbers
     minutes: Numbers
-    """Of training and validation until the point, all sittings together; the time between two sittings is left out."""
+    """Of training and validation until the point, all sittings together; the time between two sittings is left out.
+
+    A test score stands where the training was at its step, whenever it was measured.
+    """
 
 
 @dataclass(frozen=True)
@@ -65,9 +70,10 @@ def read_curves(path: Path | str) -> RunCurves:
     run = RunFolder.open(path)
     with storage_errors(run.tensorboard_folder, "read"):
         files = sorted(run.tensorboard_folder.glob("*tfevents*"))
-    points: dict[str, list[tuple[float, float, float]]] = {}
+    points: dict[str, list[_Point]] = {}
     clock = 0.0  # minutes until the last point that counts
-    for file in files:  # their names begin with the time at which the sitting began
+    evaluations = [file for file in files if file.name.endswith(TEST_SUFFIX)]
+    for file in (file for file in files if file not in evaluations):  # by the time at which the sitting began
         began, sitting = _read(file)
         first = min((row[0][0] for row in sitting.values()), default=None)
         if first is None:
@@ -78,6 +84,7 @@ def read_curves(path: Path | str) -> RunCurves:
             points.setdefault(tag, []).extend(
                 (step, value, clock + (wall - began) / 60) for step, value, wall in of_tag
             )
+    points |= _test_points(evaluations, points)
     curves = {tag: Curve(*np.array(of_tag, dtype=np.float64).T) for tag, of_tag in points.items() if of_tag}
     if not curves:
         raise RunError(
@@ -85,6 +92,20 @@ def read_curves(path: Path | str) -> RunCurves:
             "for training.log_every steps at least"
         )
     return RunCurves(run.path, curves)
+
+
+def _test_points(files: list[Path], trained: Mapping[str, list[_Point]]) -> dict[str, list[_Point]]:
+    """Return the scores that evaluations added to the curves `trained`, the last of each step."""
+    scores: dict[str, dict[float, float]] = {}
+    for file in files:
+        for tag, of_tag in _read(file)[1].items():
+            scores.setdefault(tag, {}).update({step: value for step, value, _ in of_tag})
+    known = sorted({(step, minutes) for of_tag in trained.values() for step, _, minutes in of_tag})
+    steps, minutes = zip(*known, strict=True) if known else ((0.0,), (0.0,))
+    return {
+        tag: [(step, value, float(np.interp(step, steps, minutes))) for step, value in sorted(of_tag.items())]
+        for tag, of_tag in scores.items()
+    }
 
 
 def _read(file: Path) -> tuple[float, dict[str, list[tuple[float, float, float]]]]:
