@@ -49,12 +49,12 @@ BENCH_FLAGS := $(if $(filter command line,$(origin CONFIG)),--config '$(CONFIG)'
 unexport TEXT
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev download prepare train evaluate compare translate export serve average runs tensorboard pictures doctor schema sample test test-browser screenshots chromium check format lint types bench bench-train bench-search bench-quality bench-gpu experiments scaling torture fuzz dist clean
+.PHONY: help docs install install-dev download prepare train evaluate compare translate export serve average runs tensorboard pictures doctor schema sample test test-browser screenshots chromium check format lint types bench bench-train bench-search bench-quality bench-gpu experiments scaling torture fuzz dist newcomer clean
 
 help:  ## show this list
 	@echo 'make TARGET [NAME=value ...]'
 	@awk -F ':.*## *' '/^[a-z-]+:.*##/ {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
-	@echo 'CONFIG=$(CONFIG)  RUN=$(RUN)  SET="key.path=value ..." (no spaces in a value)  SEARCH=greedy|beam  BEAM=5  TEXT="..."  PORT=$(PORT)'
+	@echo 'CONFIG=$(CONFIG)  RUN=$(RUN)  SET="key.path=value ..." (no spaces in a value)  SEARCH=greedy|beam|sampling  BEAM=5  TEXT="..."  PORT=$(PORT)'
 
 # A stamp each, so that what is installed is installed once and again only when its list changes.
 # The probe stops an old or missing Python before pip can fail in a riddle.
@@ -119,7 +119,7 @@ serve: $(VENV)/.installed-serve  ## serve RUN as a page and a JSON API at http:/
 	@'$(BIN)/translator' serve --run '$(RUN)' $(if $(filter file,$(origin PORT)),,--port '$(PORT)') $(if $(ADDRESS),--host '$(ADDRESS)') $(if $(ENGINE),--engine '$(ENGINE)') $(SEARCH_FLAGS) $(SETS)
 
 tensorboard: install  ## watch all runs in a browser, at PORT
-	@'$(BIN)/python' scripts/show_tensorboard.py runs --port $(PORT)
+	@'$(BIN)/translator' tensorboard runs --port $(PORT)
 
 SENTENCE := "The children are at school."
 PICTURE = '$(BIN)/translator' plot $(1) --output docs/pictures/$(2).svg
@@ -132,6 +132,7 @@ pictures: install  ## draw the pictures of the docs anew, from RUN (train it bef
 	@$(call PICTURE,cache --run '$(RUN)' --beam 4 --step 5 $(SENTENCE),cache)
 	@$(call PICTURE,masks,masks)
 	@$(call PICTURE,positions --config configs/sample.yaml,positions)
+	@$(call PICTURE,positions --config configs/cpu-small.yaml,positions-rotary)
 	@$(call PICTURE,schedule --config configs/sample.yaml --config configs/mizan-small.yaml,schedule)
 	@$(call PICTURE,batches --config configs/sample.yaml,batches)
 
@@ -152,18 +153,20 @@ docs: $(VENV)/.installed-docs  ## build these pages as a site, from docs/ and th
 sample: install  ## write the embedded sample corpus anew
 	'$(BIN)/python' scripts/make_sample_corpus.py
 
-test: install-dev  ## run the tests, a process for each core
+test: install-dev  ## run the tests, a process for each core, four at most
 	OMP_NUM_THREADS=1 '$(BIN)/python' -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 # The browser is Debian's, from its own archive; nothing else is asked for.
 chromium:
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \
-	  { echo 'installing Chromium' && $$(test "$$(id -u)" = 0 || echo sudo -n) apt-get install -y -q chromium >/dev/null; } || \
+	  { echo 'installing Chromium' && sudo=$$(test "$$(id -u)" = 0 || echo sudo -n) && \
+    { $$sudo apt-get install -y -q chromium >/dev/null 2>&1 || \
+      { $$sudo apt-get update -q >/dev/null && $$sudo apt-get install -y -q chromium >/dev/null; }; }; } || \
 	  { echo 'the browser tests need Chromium, and it cannot be installed from here; on Debian, as root: apt-get install chromium' >&2; exit 2; }
 
 BROWSER_TESTS = OMP_NUM_THREADS=1 '$(BIN)/python' -m pytest -m ''
 
-test-browser: install-dev chromium  ## look at every page in Chromium: TensorBoard on tiny runs, reports, the server, the docs if site/ is there
+test-browser: install-dev chromium  ## look at every page in Chromium: TensorBoard on tiny runs, reports, the server, the docs
 	$(BROWSER_TESTS) tests/browser tests/evaluation/report/test_browser.py tests/test_docs_site.py
 
 screenshots: install-dev chromium  ## keep what these tests see of RUN, or RUN="A B", evaluated before, in docs/pictures/browser
@@ -231,6 +234,9 @@ dist: $(VENV)/.installed-dist  ## build dist/: a source distribution, and from i
 	'$(BIN)/twine' check --strict dist/*
 	'$(BIN)/check-wheel-contents' dist/*.whl
 	'$(BIN)/python' scripts/check_distributions.py dist
+
+newcomer: dist  ## walk through the first hour with both, without git, home, network or much memory
+	'$(BIN)/python' -m bench.newcomer dist
 
 clean:  ## remove what was built: environment, caches, prepared data; runs and corpora stay
 	rm -rf '$(VENV)' data/prepared build dist site *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -12,8 +12,11 @@ IN_THE_WHEEL = {
     "data/sample": "translator/shipped/data/sample",
 }
 """Folders of the checkout, and where they lie in a wheel."""
-IN_THE_SOURCE = ("translator", "configs", "data/sample", "tests", "bench", "scripts", "docs", ".github")
-AT_THE_TOP = ("Makefile", "constraints.txt", "pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE")
+IN_THE_SOURCE = ("translator", "configs", "data/sample", "tests", "bench", "scripts", "docs", "book", ".ci", ".github")
+AT_THE_TOP = {
+    *("Makefile", "mkdocs.yml", "constraints.txt", "pyproject.toml", "LICENSE", "CITATION.cff", ".gitignore"),
+    *(".pre-commit-config.yaml", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"),
+}
 
 
 def files_of(folder: str) -> set[str]:
@@ -34,7 +37,7 @@ def check_wheel(names: set[str]) -> list[str]:
 
 def check_source(names: set[str]) -> list[str]:
     """Return what is missing in a source distribution, of the paths in it without the first folder."""
-    wanted = {f"{folder}/{file}" for folder in IN_THE_SOURCE for file in files_of(folder)} | set(AT_THE_TOP)
+    wanted = {f"{folder}/{file}" for folder in IN_THE_SOURCE for file in files_of(folder)} | AT_THE_TOP
     return [f"missing: {name}" for name in sorted(wanted - names)]
 
 

@@ -64,6 +64,13 @@ def test_what_a_paper_names_is_there(paper: str) -> None:
         assert (ROOT / path).exists(), path
 
 
+def test_a_target_with_the_name_of_a_folder_is_phony() -> None:
+    """Any other would be up to date as soon as the folder is newer than what it asks for, and do nothing."""
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    phony = set(re.findall(r"^\.PHONY: (.*)$", text, flags=re.MULTILINE)[0].split())
+    assert set(re.findall(r"^([a-z-]+):", text, flags=re.MULTILINE)) - phony == set()
+
+
 def test_a_wheel_of_what_is_here_is_right_and_another_is_not(check: ModuleType) -> None:
     whole = {f"{place}/{file}" for folder, place in check.IN_THE_WHEEL.items() for file in check.files_of(folder)}
     assert "translator/shipped/configs/sample.yaml" in whole
