@@ -131,6 +131,14 @@ def test_every_page_is_in_the_navigation() -> None:
     assert {page.name for page in DOCS} | {"config-reference.md", "cli-reference.md"} == set(listed)
 
 
+def test_every_picture_is_shown() -> None:
+    pages = [*(ROOT / "docs").glob("*.md"), ROOT / "README.md", ROOT / "mkdocs.yml"]
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    pictures = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs" / "pictures").rglob("*.*")}
+    assert len(pictures) > 10
+    assert {picture for picture in pictures if picture not in text} == set()
+
+
 @pytest.mark.parametrize("page", DOCS, ids=[page.name for page in DOCS])
 def test_links_and_pictures_lead_somewhere(page: Path) -> None:
     made = {"config-reference.md", "cli-reference.md"}

@@ -6,21 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from built_site import build_site
 from doc_examples import ROOT
 from evaluation.report.browser import CHROMIUM, Browser
-
-build = pytest.importorskip("mkdocs.commands.build", reason="needs the extra docs")
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from mkdocs.config import load_config
-
-    folder = tmp_path_factory.mktemp("site")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("NO_MKDOCS_2_WARNING", "1")
-        build.build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(folder), strict=True))
-    return folder
+    return build_site(tmp_path_factory.mktemp("site"))
 
 
 def test_every_page_is_there(site: Path) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser.conftest import ROOT, Keep, errors
+from browser.conftest import Keep, errors
 from browser.serving import PATIENCE, Visitor
 
 pytestmark = pytest.mark.browser
@@ -47,7 +47,7 @@ def tensorboard(runs: Path) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, str(ROOT / "scripts" / "show_tensorboard.py"), str(runs), "--port", str(port)]
+    command = [sys.executable, "-m", "translator", "tensorboard", str(runs), "--port", str(port)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     address = f"http://localhost:{port}/"
     deadline = time.monotonic() + PATIENCE
@@ -131,6 +131,8 @@ def test_attention_is_drawn(guest: Visitor, tensorboard: str, runs: Path, keep: 
     seen = f"deep('tf-image-loader >>> img').filter((one) => one.naturalHeight > 300).length === {count}"
     open_tab(guest, tensorboard, "images", seen)
     assert "validation/attention" in guest.browser.run("words('tf-image-loader').join('\\n')")
+    guest.browser.run("[...deep('paper-checkbox')].find((one) => /actual image size/.test(one.textContent)).click()")
+    guest.wait_until("deep('tf-image-loader >>> img').every((one) => one.clientWidth === one.naturalWidth)")
     keep("tensorboard-images")
     assert errors(guest) == []
 
