@@ -1,4 +1,4 @@
-"""Where tensors live and how precisely they are computed."""
+"""Where tensors live, how precisely they are computed, and with how many threads."""
 
 import contextlib
 import ctypes

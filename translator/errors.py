@@ -38,7 +38,9 @@ class StorageError(TranslatorError):
 
 
 class Interrupted(BaseException):
-    """SIGINT, SIGTERM or SIGHUP arrived; raised only where work can stop with everything saved.
+    """SIGINT, SIGTERM or SIGHUP arrived.
+
+    A first one raises only where nothing is at stake or all is saved, a second one anywhere.
 
     Derives from `BaseException`, as `KeyboardInterrupt` does, so that no handler for ordinary errors swallows it.
     """

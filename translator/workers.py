@@ -27,7 +27,7 @@ _function: Callable[[Any], Any]
 
 
 def available_cores() -> int:
-    """Return the number of cores that this process may use."""
+    """Return the number of cores that this process may use, by its affinity; the quota of a cgroup is not counted."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -20,9 +20,9 @@ from translator.cli import (
     examining,
     exporting,
     plotting,
+    recipes,
     running,
     serving,
-    shipping,
     training,
     translating,
 )
@@ -48,7 +48,7 @@ GROUPS = (
     exporting,
     serving,
     plotting,
-    shipping,
+    recipes,
     examining,
     completing,
 )

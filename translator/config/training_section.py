@@ -34,9 +34,9 @@ class TrainingConfig(Section):
     warmup_steps: Count = 4000
     """Updates of linear warm-up."""
     beta1: Fraction = 0.9
-    """Adam's first moment."""
+    """Decay rate of Adam's first moment."""
     beta2: Fraction = 0.98
-    """Adam's second moment."""
+    """Decay rate of Adam's second moment."""
     weight_decay: Annotated[float, Field(ge=0, le=100)] = 0.0
     """Decoupled weight decay of AdamW and Muon, on matrices only."""
     label_smoothing: Fraction = 0.1

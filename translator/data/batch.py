@@ -14,7 +14,10 @@ from translator.special_tokens import EOS, PAD, SOS
 
 @dataclass(frozen=True)
 class Batch:
-    """Pairs of one training or validation step; B pairs, S and T the longest of each side with its special token."""
+    """Pairs computed together; a step may have several batches.
+
+    B pairs, S and T the longest of each side with its special token.
+    """
 
     source: Tensor
     """(B, S) int64: sentence, EOS, PAD…"""

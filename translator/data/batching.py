@@ -2,7 +2,7 @@
 
 Padding comes from rows of unlike length, so a batch is a small rectangle in the plane of both lengths. Pairs are
 ordered by their longer side into strips of a few batches each, and inside a strip by the difference of the sides, there
-and back like a ploughed field. That line of pairs is cut into batches by dynamic programming: the cut that takes the
+and back (snake order). That line of pairs is cut into batches by dynamic programming: the cut that takes the
 fewest positions, where each batch costs a little on its own. A large corpus gives full batches with hardly any padding;
 a small one, whose pairs are too unlike, gives batches that are smaller where that saves padding.
 """
@@ -69,12 +69,12 @@ def plan_batches(
     longer = np.maximum(source, target)
     assert int(longer.min()) >= 1
     assert int(longer.max()) <= tokens_per_batch
-    order = _ploughed(source, target, tokens_per_batch, generator)
+    order = _snake_order(source, target, tokens_per_batch, generator)
     batches = _cut(order, source[order], target[order], tokens_per_batch, max_sentences)
     return [batches[number] for number in generator.permutation(len(batches))]
 
 
-def _ploughed(source: Numbers, target: Numbers, budget: int, generator: np.random.Generator) -> Numbers:
+def _snake_order(source: Numbers, target: Numbers, budget: int, generator: np.random.Generator) -> Numbers:
     """Return all pair numbers, ordered so that neighbours are alike on both sides; ties fall at random."""
     longer, difference = np.maximum(source, target), source - target
     width = int(np.abs(difference).max()) + 1

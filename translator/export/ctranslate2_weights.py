@@ -84,7 +84,7 @@ def _empty_spec(config: ModelConfig) -> Any:
 
 
 def _activation(specs: Any, config: ModelConfig) -> Any:
-    """Return what bends: the gate of `swiglu` is a swish."""
+    """Return CTranslate2's name of the activation: that of the gate of `swiglu` is a swish."""
     kinds = specs.Activation
     return {"relu": kinds.RELU, "gelu": kinds.GELU, "swiglu": kinds.SWISH}[config.activation]
 
@@ -116,7 +116,7 @@ def _set_cross_attention(spec: Any, attention: CrossAttention, norm: nn.LayerNor
 
 
 def _set_feed_forward(spec: Any, feed_forward: FeedForward, norm: nn.LayerNorm) -> None:
-    """Set the two projections; the fused one of `swiglu` (2F, D) is the gate, which is bent, and then the value."""
+    """Set the two projections; the fused one of `swiglu` (2F, D) is the gate, activated, and then the value."""
     _set_norm(spec.layer_norm, norm)
     if feed_forward.activation == "swiglu":
         inner = feed_forward.inner

@@ -12,7 +12,7 @@ from torch import Tensor
 from translator.config import SearchConfig, TrainingConfig
 from translator.data import collate_source
 from translator.device import MatmulPrecision, choose_rounding, matmul_precision
-from translator.inference.checked_model import CheckedModel
+from translator.inference.cancellable_model import CancellableModel
 from translator.model import Transformer
 from translator.search import Ensemble, Hypothesis, SearchModel, score_targets, search
 from translator.special_tokens import PAD, SOS
@@ -55,7 +55,7 @@ class TorchSearcher:
         check: Callable[[], None] | None = None,
     ) -> list[list[Hypothesis]]:
         """Return hypotheses for each row (see `Searcher.find`)."""
-        model: SearchModel[Any] = self._together if check is None else CheckedModel(self._together, check)
+        model: SearchModel[Any] = self._together if check is None else CancellableModel(self._together, check)
         with self._evaluating():
             return search(model, self._source(rows), config, count=count, prefixes=prefixes)
 

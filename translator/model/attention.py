@@ -104,7 +104,7 @@ class SelfAttention(nn.Module):
         self.dropout = dropout
         self.rotary = rotary
         self.kernel: AttentionKernel = "fused"
-        """What computes it, but in a step of a search."""
+        """The kernel that computes it, except in steps of a search."""
         self.query_key_value = FusedLinear(d_model, d_model, blocks=3)
         self.output = nn.Linear(d_model, d_model)
 
@@ -149,7 +149,7 @@ class CrossAttention(nn.Module):
         self.heads = heads
         self.dropout = dropout
         self.kernel: AttentionKernel = "fused"
-        """What computes it, but in a step of a search."""
+        """The kernel that computes it, except in steps of a search."""
         self.query = nn.Linear(d_model, d_model)
         self.key_value = FusedLinear(d_model, d_model, blocks=2)
         self.output = nn.Linear(d_model, d_model)

@@ -15,7 +15,7 @@ Activation = Literal["relu", "gelu", "swiglu"]
 
 
 class FeedForward(nn.Module):
-    """Widens each position to F, bends it, and narrows it to D again.
+    """Widens each position to F, applies a nonlinearity, and narrows it to D again.
 
     `relu` is the paper's; `gelu` is Hendrycks and Gimpel 2016; `swiglu` (Shazeer 2020) multiplies the widened vector by
     a gate, which a fused projection of width 2F computes beside it.
@@ -23,7 +23,7 @@ class FeedForward(nn.Module):
     Args:
         d_model: D.
         width: F.
-        activation: what bends.
+        activation: the nonlinearity.
         dropout: after the activation.
     """
 
@@ -36,11 +36,11 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return (..., D) for `x` (..., D)."""
-        y: Tensor = self.outer(self.dropout(bend(self.inner(x), self.activation)))
+        y: Tensor = self.outer(self.dropout(activate(self.inner(x), self.activation)))
         return y
 
 
-def bend(hidden: Tensor, activation: Activation) -> Tensor:
+def activate(hidden: Tensor, activation: Activation) -> Tensor:
     """Return (..., F) for `hidden`, (..., F) or, with a gate, (..., 2F)."""
     if activation == "swiglu":
         gate, value = hidden.chunk(2, dim=-1)

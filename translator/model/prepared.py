@@ -1,4 +1,4 @@
-"""Models made ready to search: the weights of their linear layers laid out, and rounded, as products are fastest.
+"""Models made ready to search: weights of linear layers laid out, and quantized, as products are fastest.
 
 Training wants a weight as it is learned; a search multiplies a few rows at a time with weights that stay. On a CPU they
 are laid out transposed in float32, which changes no product; in bf16 and int8 they are packed once into the layout of

@@ -1,4 +1,4 @@
-"""A linear layer made ready to search: its weight laid out, and rounded, as products are fastest.
+"""A linear layer made ready to search: its weight laid out, and quantized (bf16, int8), as products are fastest.
 
 In float32 the weight is laid out transposed, which changes no product. In bf16 and int8 it is packed once into the
 layout of the matrix library.

@@ -14,14 +14,14 @@ NormOrder = Literal["pre", "post"]
 
 
 class Residual(nn.Module):
-    """Adds what a sublayer says of `x` to `x`.
+    """Adds the output of a sublayer on `x` to `x`.
 
         post:  LayerNorm(x + dropout(sublayer(x)))     the paper's order
         pre:   x + dropout(sublayer(LayerNorm(x)))     Xiong et al. 2020; the stack ends in a LayerNorm of its own
 
     Args:
         d_model: D.
-        dropout: on what the sublayer says.
+        dropout: on the sublayer's output.
         order: where the LayerNorm stands.
     """
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from translator.model.attention import CrossAttention, SelfAttention
 from translator.model.cache import SelfCache, StepBiases
-from translator.model.feed_forward import FeedForward, bend
+from translator.model.feed_forward import FeedForward, activate
 from translator.model.prepared_linear import PreparedLinear
 from translator.model.residual import Residual
 
@@ -59,7 +59,7 @@ class LayerStep:
         before, after = self._before, self._after
         x = after[0](x + self._attend_to_itself(before[0](x), count, biases.own))
         x = after[1](x + self._attend_to_source(before[1](x), count, biases.cross))
-        return after[2](x + self._outer(bend(self._inner(before[2](x)), self._activation)))
+        return after[2](x + self._outer(activate(self._inner(before[2](x)), self._activation)))
 
     def move(self, old: Tensor, new: Tensor) -> None:
         """Let the sentences in the places `old` stand in the places `new`, (sentences,) int64 each."""

@@ -1,4 +1,4 @@
-"""The picture of attention over a sentence: what looks from above to below, what is looked at across."""
+"""The picture of attention over a sentence: attending pieces from above to below, attended ones across."""
 
 import math
 from collections.abc import Sequence

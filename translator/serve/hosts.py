@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 _HOST: Final = re.compile(r"(?:\[(?P<bracketed>[0-9a-fA-F:.]+)\]|(?P<name>[^:\[\]]+))(?::[0-9]*)?")
-"""In brackets an address of version 6 alone."""
+"""Only IPv6 addresses stand in brackets."""
 
 
 class AllowedHosts:

@@ -14,9 +14,9 @@ from translator.corpus.prepare import PreparedCorpus, Side
 from translator.prepared import fingerprint_of, prepared_folder
 from translator.progress import progress_bar
 from translator.storage import new_folder, write_bytes, write_json
-from translator.subword.drawing import draw_lines
 from translator.subword.pair import JOINT_FILE, RECORD_FILE, SOURCE_FILE, TARGET_FILE, SubwordPair
 from translator.subword.training import train_model, uses_byte_fallback
+from translator.subword.training_sample import draw_lines
 from translator.workers import map_in_order
 
 _FORMAT: Final = 2

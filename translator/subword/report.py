@@ -10,9 +10,9 @@ from translator.config import SubwordConfig
 from translator.corpus.normalize import Normalizer
 from translator.corpus.prepare import PreparedCorpus, Side
 from translator.special_tokens import UNK
-from translator.subword.drawing import draw_lines
 from translator.subword.model import SubwordModel
 from translator.subword.pair import SubwordPair
+from translator.subword.training_sample import draw_lines
 from translator.text_table import text_table
 
 _LINES: Final = 10_000

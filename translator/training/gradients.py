@@ -72,7 +72,7 @@ class Gradients:
         return losses.of_sentences[: placed.batch.size]
 
     def settle(self) -> None:
-        """Exchange gradients once for nothing: after the first time torch puts them into another order, for good.
+        """Exchange gradients of zero once: after the first exchange torch puts them into another order, for good.
 
         Their sums would be taken in another order in the first step of each sitting, and a resume not be exact.
         """

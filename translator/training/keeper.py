@@ -1,4 +1,4 @@
-"""Saves and restores everything that the next training step depends on."""
+"""Checkpoints and resumption: saves and restores everything that the next training step depends on."""
 
 import logging
 import math

@@ -62,7 +62,7 @@ def _costs_and_gradient(logits: Tensor, labels: Tensor, smoothing: float) -> tup
     """Return the smoothed sum (), the costs (N,) without smoothing, and the gradient (N, V), written over `logits`.
 
     Args:
-        logits: (N, V) float32 or float64; not what it was afterwards.
+        logits: (N, V) float32 or float64; overwritten.
         labels: (N,) int64.
         smoothing: ε.
     """

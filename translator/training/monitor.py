@@ -1,4 +1,4 @@
-"""Everything that TensorBoard shows; the only file that knows TensorBoard."""
+"""Everything that TensorBoard shows; the only file that writes its events."""
 
 import json
 import re
@@ -30,7 +30,7 @@ _CHARTS: Final = {
     "weight norm by block": ["weight_norm/.*"],
     "mixture": ["mixture/.*"],
 }
-"""Curves that are looked at together: training against validation, validation against test."""
+"""The layout of the tab Custom Scalars, curves to be seen together: training against validation, that against test."""
 TEST_SUFFIX: Final = ".test"
 """How the name of an event file ends that an evaluation wrote: it is no sitting of the training."""
 _TEST_METRICS: Final = ("bleu", "chrf")
@@ -54,7 +54,7 @@ class Monitor:
         self._writer: Any = None
         if folder is None:
             return
-        from torch.utils.tensorboard import SummaryWriter  # slow to import, and only training needs it
+        from torch.utils.tensorboard import SummaryWriter  # slow to import, and not needed without a folder
 
         with storage_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Muon (Jordan et al. 2024): an update of a matrix is near an orthonormal one: no direction waits for another."""
+"""Muon (Jordan et al. 2024): the momentum of a matrix is made nearly orthonormal, so that all directions learn."""
 
 from collections import defaultdict
 from collections.abc import Iterable

@@ -68,8 +68,8 @@ class ModelOptimizer:
         """Update the weights by their gradients, which are gone afterwards.
 
         AdamW's fused kernel divides by a scale and looks at a flag on its way, as mixed precision with a gradient
-        scaler needs; clipping (Pascanu et al. 2013) and leaving out an update are told to it in these words, and cost
-        nothing more. Muon has no such kernel: it waits for the device to say whether all is finite.
+        scaler needs; clipping (Pascanu et al. 2013) and leaving out an update use these two, and cost nothing
+        more. Muon has no such kernel: it waits for the device to say whether all is finite.
 
         Args:
             rate: learning rate.

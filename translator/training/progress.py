@@ -1,4 +1,4 @@
-"""How far a run has come, and whether it is done."""
+"""How far a run has come, and whether it is done, by its limits or by early stopping."""
 
 import math
 from dataclasses import asdict, dataclass, field

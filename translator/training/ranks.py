@@ -1,4 +1,4 @@
-"""The processes that train one run together, each with its rank: what they tell each other, and their common gradient.
+"""Data-parallel training (torch's DDP) by processes with a rank each: what they tell each other, their summed gradient.
 
 Everything but the gradients of a GPU goes through Gloo and CPU tensors, so that no message waits for a GPU.
 """

@@ -22,12 +22,12 @@ from translator.run_folder import RunFolder
 from translator.signals import StopRequest
 from translator.training.choices import Choices, set_up
 from translator.training.engine import Engine
-from translator.training.initialize import initial_checkpoint
 from translator.training.monitor import show_test_scores
 from translator.training.progress import TrainingProgress
 from translator.training.ranks import Ranks
 from translator.training.schedule import learning_rate
 from translator.training.trainer import Trainer
+from translator.training.warm_start import initial_checkpoint
 
 LOGGER = logging.getLogger("translator")
 _WORTH_SAYING: Final = 0.05

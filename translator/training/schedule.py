@@ -1,4 +1,4 @@
-"""What changes on the way, the learning rate and dropout, as pure functions of how far training has come.
+"""Schedules of the learning rate and of dropout, as pure functions of how far training has come.
 
 So there is no state to save.
 """

@@ -1,4 +1,4 @@
-"""What is differentiated in training: the model, reading the true words before each word, and its loss.
+"""Teacher forcing, as it is differentiated: the model reads the true words before each word; its loss.
 
 B batch, S source length, T target length, N packed target tokens, D model width, V vocabulary
 """

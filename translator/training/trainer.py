@@ -15,7 +15,6 @@ from translator.inference.torch_searcher import search_rounding
 from translator.run_folder import RunFolder
 from translator.signals import StopRequest
 from translator.training.engine import Engine
-from translator.training.initialize import initialize
 from translator.training.keeper import Keeper
 from translator.training.moving_average import MovingAverage
 from translator.training.observer import Observer
@@ -23,6 +22,7 @@ from translator.training.prefetch import PlacedStep, prefetch
 from translator.training.progress import TrainingProgress
 from translator.training.ranks import Ranks
 from translator.training.validation import Validator
+from translator.training.warm_start import initialize
 
 LOGGER = logging.getLogger("translator")
 

@@ -20,7 +20,7 @@ from translator.model import Transformer
 from translator.run_folder import RunFolder
 from translator.storage import write_json
 from translator.subword import SubwordPair
-from translator.training.initialize import HEAD, SOURCE_TABLE, TARGET_TABLE, initial_checkpoint, initialize
+from translator.training.warm_start import HEAD, SOURCE_TABLE, TARGET_TABLE, initial_checkpoint, initialize
 
 OTHER_PIECES = ("subword.model_type=unigram", "subword.vocabulary_size=30", "subword.byte_fallback=false")
 

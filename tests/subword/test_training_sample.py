@@ -12,7 +12,7 @@ from subword.sentences import make_corpus
 
 from translator.corpus.prepare import PreparedCorpus
 from translator.errors import StorageError
-from translator.subword.drawing import draw, draw_lines
+from translator.subword.training_sample import draw, draw_lines
 
 
 class TwoSources:

@@ -11,7 +11,7 @@ from translator.search.model import SearchState
 State = TypeVar("State", bound=SearchState)
 
 
-class CheckedModel(Generic[State]):
+class CancellableModel(Generic[State]):
     """Calls `check` before each step of a model; what it raises ends the search.
 
     Args:
