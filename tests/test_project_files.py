@@ -36,7 +36,8 @@ def test_there_is_one_version() -> None:
 def test_the_workflow_does_what_ci_does_on_every_python_that_is_promised() -> None:
     assert {"run": "bash .ci/run"} in WORKFLOW["jobs"]["check"]["steps"]
     promised = [entry.rpartition(" ")[2] for entry in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", entry)]
-    assert WORKFLOW["jobs"]["check"]["strategy"]["matrix"]["python"] == promised
+    assert {"run": "make newcomer"} in WORKFLOW["jobs"]["distributions"]["steps"]
+    assert [job["strategy"]["matrix"]["python"] for job in WORKFLOW["jobs"].values()] == [promised, promised]
     assert PROJECT["requires-python"] == f">={promised[0]}"
 
 
