@@ -1,7 +1,6 @@
-"""Tuning by short runs of equal minutes: their steps come from a measured speed, once."""
+"""Tuning by short runs of equal minutes: one schedule in time for all."""
 
 import itertools
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import yaml
 from quality_plans import RECIPE, ROOT
 
 from bench.experiment_plan import load_experiments, trials
-from bench.quality_contestant import Trained
 from bench.quality_tuning import main, timed
 
 
@@ -18,7 +16,7 @@ from bench.quality_tuning import main, timed
 def plan(tmp_path: Path) -> Path:
     recipe = yaml.safe_load(RECIPE)
     del recipe["run"]["directory"]
-    recipe["training"] |= {"max_minutes": 2.0, "max_steps": 20}
+    recipe["training"] |= {"max_minutes": 2.0, "max_steps": 900, "schedule": "cosine", "schedule_clock": "minutes"}
     recipe["corpus"]["prepared_directory"] = str(tmp_path / "prepared")
     file = tmp_path / "tuning.yaml"
     variants = [
@@ -37,7 +35,7 @@ def plan(tmp_path: Path) -> Path:
 
 
 class Recorder:
-    """Notes the commands, and says how fast a variant is where it is asked."""
+    """Notes the commands."""
 
     def __init__(self, code: int = 0) -> None:
         self.code = code
@@ -45,31 +43,31 @@ class Recorder:
 
     def __call__(self, command: Sequence[str]) -> int:
         self.commands.append(command)
-        if command[2] == "bench.quality_speed":
-            Path(command[5]).write_text(json.dumps(Trained(4.0, 20, 999).to_json()), encoding="utf-8")
-            return 0
         return self.code
 
 
-def test_the_schedule_ends_with_the_minutes(plan: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def settings(command: Sequence[str]) -> list[str]:
+    return [setting for flag, setting in itertools.pairwise(command) if flag == "--set"]
+
+
+def test_every_variant_has_the_plan_of_the_recipe(plan: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first = Recorder()
     assert main(["--config", str(plan)], first) == 0
-    assert [command[2] for command in first.commands] == ["bench.quality_speed", "translator"] * 2
-    settings = [setting for flag, setting in itertools.pairwise(first.commands[1]) if flag == "--set"]
-    assert "training.max_steps=570" in settings  # 5 steps a second, 120 seconds, 95% of them
+    assert [command[2:4] for command in first.commands] == [("translator", "train")] * 2
+    assert all("training.max_steps=900" in settings(command) for command in first.commands)
     assert "No experiment is finished yet." in capsys.readouterr().out
-    # Nothing was trained, so the same command asks for it again; the speed is known.
+    # Nothing was trained, so the same command asks for it again.
     again = Recorder()
     assert main(["--config", str(plan), "--only", "quick"], again) == 0
-    assert [command[2] for command in again.commands] == ["translator"]
-    assert "training.learning_rate=0.01" in again.commands[0]
+    assert len(again.commands) == 1 and "training.learning_rate=0.01" in settings(again.commands[0])
     longer = Recorder()
     assert main(["--config", str(plan), "--only", "plain", "--minutes", "4"], longer) == 0
-    assert "training.max_steps=1140" in longer.commands[1]
-    assert any(argument.endswith("runs-4-minutes/plain-seed1") for argument in longer.commands[1])
+    assert any(setting.endswith("runs-4-minutes/plain-seed1") for setting in settings(longer.commands[0]))
+    recipe = yaml.safe_load((plan.parent / "runs-4-minutes" / "recipe.yaml").read_text(encoding="utf-8"))
+    assert recipe["training"]["max_minutes"] == 4 and recipe["training"]["max_steps"] == 900
 
 
-@pytest.mark.parametrize(("code", "begun", "end"), [(143, 2, 143), (2, 4, 1)])
+@pytest.mark.parametrize(("code", "begun", "end"), [(143, 1, 143), (2, 2, 1)])
 def test_a_stop_ends_the_work_and_a_failure_does_not(plan: Path, code: int, begun: int, end: int) -> None:
     recorder = Recorder(code)
     assert main(["--config", str(plan)], recorder) == end
@@ -84,6 +82,10 @@ def test_mistakes_are_told(plan: Path, capsys: pytest.CaptureFixture[str]) -> No
     plan.write_text(yaml.safe_dump(values), encoding="utf-8")
     assert main(["--config", str(plan)], Recorder()) == 2
     assert "no training.max_minutes" in capsys.readouterr().err
+    values["recipe"]["training"] |= {"max_minutes": 2.0, "schedule_clock": "steps"}
+    plan.write_text(yaml.safe_dump(values), encoding="utf-8")
+    assert main(["--config", str(plan)], Recorder()) == 2
+    assert "needs training.schedule_clock: minutes" in capsys.readouterr().err
 
 
 def test_the_tuning_of_the_house_is_whole_and_never_sees_the_test_text() -> None:
