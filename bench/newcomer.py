@@ -11,6 +11,7 @@ import argparse
 import os
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -45,7 +46,7 @@ class Outcome:
     code: int
     seconds: float
     peak: int
-    """Most memory that was resident at a time, in bytes."""
+    """Most memory that was resident at a time in its largest process, in bytes."""
 
     @property
     def good(self) -> bool:
@@ -80,7 +81,7 @@ def walk(program: Path, folder: Path, steps: Sequence[Step], memory: int, before
         program: `translator` of an environment.
         folder: an empty one.
         steps: the commands.
-        memory: bytes of data that a command may hold.
+        memory: bytes of data that each process of a command may hold.
         before: what each command line begins with.
     """
     # A home below a file cannot be made; without the variable it would be that of whoever is logged in.
@@ -97,7 +98,12 @@ def walk(program: Path, folder: Path, steps: Sequence[Step], memory: int, before
             stdout=sys.stderr,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (memory, memory)),
         )
-        _, status, usage = os.wait4(process.pid, 0)
+        try:
+            _, status, usage = os.wait4(process.pid, 0)
+        except BaseException:  # it would train on, in a folder that is about to go
+            process.kill()
+            process.wait()
+            raise
         process.returncode = os.waitstatus_to_exitcode(status)
         outcomes.append(Outcome(step, process.returncode, time.monotonic() - began, usage.ru_maxrss * 1024))
     return outcomes
@@ -141,7 +147,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="bench.newcomer", description="The first hour with what `make dist` built.")
     parser.add_argument("dist", nargs="?", type=Path, default=Path("dist"), help="folder of the distributions")
     parser.add_argument("--steps", type=int, default=20, metavar="N", help="updates of the training (default: 20)")
-    parser.add_argument("--memory", type=float, default=4.0, metavar="GIB", help="of each command (default: 4)")
+    parser.add_argument("--memory", type=float, default=4.0, metavar="GIB", help="of each process (default: 4)")
     options = parser.parse_args(arguments)
     distributions = [*sorted(options.dist.glob("*.whl")), *sorted(options.dist.glob("*.tar.gz"))]
     if not distributions:
@@ -162,4 +168,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # the environments are deleted then, too
     sys.exit(main())

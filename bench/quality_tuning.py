@@ -3,8 +3,8 @@
 python -m bench.quality_tuning [--config bench/quality-tuning.yaml] [--only VARIANT]... [--minutes N] [--table]
 
 The file is one of `bench.experiments` whose recipe has `training.max_minutes` and a schedule that goes by them, in a
-plan of more steps than any variant comes to: so all have the same schedule in time, however fast they step. With
-`--minutes`, folders of their own hold the longer runs.
+plan of more steps than any variant comes to: so the rate falls and dropout begins at the same time for all, however
+fast they step; the warm-up is counted in updates. With `--minutes`, folders of their own hold the longer runs.
 """
 
 import argparse

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -12,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from translator.errors import InputError
+from translator.errors import InputError, Interrupted
+from translator.signals import StopRequest
 from translator.tensorboard_server import link_runs, serve_tensorboard
 
 PATIENCE = 120.0
@@ -51,11 +53,34 @@ def test_a_run_that_was_moved_is_there_under_its_new_name(tmp_path: Path) -> Non
     assert (links / "exp" / "seed1").resolve() == (runs / "exp" / "seed1" / "tensorboard").resolve()
 
 
+def test_a_run_may_be_called_tensorboard(tmp_path: Path) -> None:
+    for name in ("tensorboard", "sample"):
+        (tmp_path / "runs" / name / "tensorboard").mkdir(parents=True)
+    link_runs(tmp_path / "runs", tmp_path / "links")
+    assert {path.name for path in (tmp_path / "links").iterdir()} == {"tensorboard", "sample"}
+
+
+def test_a_signal_at_its_start_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stop = StopRequest()
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(command: list[str], cwd: str) -> "subprocess.Popen[bytes]":
+        stop.receive(signal.SIGTERM)
+        started.append(popen([sys.executable, "-c", "import time; time.sleep(600)"], cwd=cwd))
+        return started[0]
+
+    popen = subprocess.Popen
+    monkeypatch.setattr(subprocess, "Popen", start)
+    with pytest.raises(Interrupted):
+        serve_tensorboard(tmp_path, 0, stop)
+    assert started[0].poll() == -signal.SIGTERM
+
+
 def test_what_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no folder .*nowhere; train a run first"):
-        serve_tensorboard(tmp_path / "nowhere", 0)
+        serve_tensorboard(tmp_path / "nowhere", 0, StopRequest())
     with pytest.raises(InputError, match="--port 65536: a port is a number from 0 to 65535"):
-        serve_tensorboard(tmp_path, 65536)
+        serve_tensorboard(tmp_path, 65536, StopRequest())
 
 
 def test_a_taken_port_is_a_mistake_of_the_user(tmp_path: Path) -> None:
@@ -64,7 +89,7 @@ def test_a_taken_port_is_a_mistake_of_the_user(tmp_path: Path) -> None:
         taken.listen()
         port = taken.getsockname()[1]
         with pytest.raises(InputError, match=r"exit code [1-9].*translator tensorboard --port"):
-            serve_tensorboard(tmp_path, port)
+            serve_tensorboard(tmp_path, port, StopRequest())
 
 
 def test_it_shows_all_runs_until_it_is_stopped(tmp_path: Path) -> None:
@@ -74,8 +99,8 @@ def test_it_shows_all_runs_until_it_is_stopped(tmp_path: Path) -> None:
         with_a_point(folder)
     command = [sys.executable, "-m", "translator", "tensorboard", "runs", "--port", "0"]
     process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
     try:
-        assert process.stderr is not None
         address = next(found[0] for line in process.stderr if (found := re.search(r"http://\S+", line)))
         shown: list[str] = []
         deadline = time.monotonic() + PATIENCE
@@ -86,9 +111,10 @@ def test_it_shows_all_runs_until_it_is_stopped(tmp_path: Path) -> None:
         assert sorted(shown) == ["sample", "tuned/second"]
         process.terminate()
         assert process.wait(PATIENCE) == 143
-    finally:
-        process.kill()
-        process.communicate()
+    finally:  # TensorBoard has the pipe as well, and would keep a reader of it waiting
+        process.terminate()
+        process.wait(PATIENCE)
+        process.stderr.close()
     with pytest.raises(OSError, match="refused"):
         urllib.request.urlopen(address, timeout=PATIENCE)  # nothing is left behind
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from translator.errors import InputError
+from translator.signals import StopRequest
 from translator.storage import explain_os_error, storage_errors
 
 _SECONDS: Final = 5.0
@@ -21,12 +22,13 @@ _PATIENCE: Final = 2.0
 """Seconds that TensorBoard has to end when it is asked to; less than a stop signal may wait (translator/signals.py)."""
 
 
-def serve_tensorboard(runs: Path | str, port: int) -> None:
+def serve_tensorboard(runs: Path | str, port: int, stop: StopRequest) -> None:
     """Serve at `port` of this machine until it is stopped; TensorBoard says the address by itself.
 
     Args:
         runs: the folder that the runs are in, or in folders below it, or a single run.
         port: 0 takes a free one.
+        stop: of this process: no signal may come between the start of TensorBoard and the knowledge of it.
 
     Raises:
         InputError: there is no such folder or port, or TensorBoard has ended by itself, most often since the port is
@@ -50,14 +52,18 @@ def serve_tensorboard(runs: Path | str, port: int) -> None:
         links.mkdir()
         command = [sys.executable, "-m", "tensorboard.main", "--logdir", links.name, "--port", str(port)]
         link_runs(runs, links)
-        process = subprocess.Popen(command, cwd=place)  # the page shows the folder as it is given here
+        process: subprocess.Popen[bytes] | None = None
         try:
+            with stop.deferred():
+                process = subprocess.Popen(command, cwd=place)  # the page shows the folder as it is given here
+            stop.check()
             while process.poll() is None:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(_SECONDS)
                 link_runs(runs, links)
         finally:
-            _end(process)
+            if process is not None:
+                _end(process)
     raise InputError(
         f"TensorBoard has ended with exit code {process.returncode}; what it said stands above. "
         "If the port is taken, name another: translator tensorboard --port 6007"
@@ -81,9 +87,10 @@ def link_runs(runs: Path, folder: Path) -> None:
     """
     found: dict[Path, Path] = {}
     for place, names, _ in os.walk(runs):
-        if "tensorboard" in names:
+        run = Path(place)
+        # A run may itself be called tensorboard: then the folder has one of that name in it.
+        if "tensorboard" in names and not (run / "tensorboard" / "tensorboard").is_dir():
             names.clear()  # no run lies inside another
-            run = Path(place)
             link = folder / (run.relative_to(runs) if run != runs else run.resolve().name)
             found[link] = (run / "tensorboard").resolve()
         names[:] = [name for name in names if not name.startswith(".")]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bench import newcomer
 from bench.newcomer import FOLDER, GIB, Step, format_outcomes, hour, main, walk
 from translator.cli import parser
 
@@ -37,6 +38,33 @@ def test_the_hour_is_made_of_commands_that_there_are() -> None:
     for step in hour(20):
         if step.arguments != ("--version",):
             assert parser().parse_args(step.arguments).verb
+
+
+@pytest.mark.parametrize(("broken", "code"), [(None, 0), ("a.whl", 1), ("b.tar.gz", 1)])
+def test_one_bad_end_with_one_distribution_is_the_verdict(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    broken: str | None,
+    code: int,
+) -> None:
+    for name in ("a.whl", "b.tar.gz"):
+        (tmp_path / name).touch()
+
+    def install(distribution: Path, folder: Path) -> Path:
+        program = folder / "bin" / "translator"
+        program.parent.mkdir(parents=True)
+        ends = "sys.exit(3)" if distribution.name == broken else "sys.exit(int(sys.argv[1]))"
+        program.write_text(f"#!{sys.executable}\nimport sys\n{ends}\n", encoding="utf-8")
+        program.chmod(0o755)
+        return program
+
+    monkeypatch.setattr(newcomer, "install", install)
+    monkeypatch.setattr(newcomer, "without_network", list)
+    monkeypatch.setattr(newcomer, "hour", lambda steps: (Step(("0",)), Step(("2",), 2)))
+    assert main([str(tmp_path)]) == code
+    told = capsys.readouterr().out
+    assert "a.whl" in told and "b.tar.gz" in told and told.count("expected") == 2 * code
 
 
 def test_without_distributions_it_says_how_to_build_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -94,6 +94,10 @@ def test_the_tuning_of_the_house_is_whole_and_never_sees_the_test_text() -> None
     assert planned[0].variant.settings == ()
     trained = [trial for trial in planned if trial.variant.average is None]
     assert all(trial.config != planned[0].config for trial in trained[1:])
+    averaged = max(trial.variant.average or 0 for trial in planned)
+    settings = planned[0].config.training
+    assert averaged <= settings.keep_checkpoints
+    assert averaged * settings.checkpoint_every <= 200, "of some 1,000 updates, the mean is to be of the last"
     parts = {source.use: str(source.source_path) for source in planned[0].config.corpus.sources}
     assert {use: path.split("/")[3] for use, path in parts.items()} == {
         "train": "train",

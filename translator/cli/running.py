@@ -43,7 +43,7 @@ def _runs(options: argparse.Namespace, stop: StopRequest) -> None:
 def _tensorboard(options: argparse.Namespace, stop: StopRequest) -> None:
     from translator.tensorboard_server import serve_tensorboard
 
-    serve_tensorboard(options.folder, options.port)
+    serve_tensorboard(options.folder, options.port, stop)
 
 
 def _average(options: argparse.Namespace, stop: StopRequest) -> None:

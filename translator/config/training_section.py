@@ -30,7 +30,7 @@ class TrainingConfig(Section):
     schedule: Literal["inverse_sqrt", "cosine", "constant"] = "inverse_sqrt"
     """What follows the warm-up; `cosine` falls to a hundredth of the peak at `max_steps`."""
     schedule_clock: Literal["steps", "minutes"] = "steps"
-    """`minutes`: if `max_minutes` are over first, cosine and `dropout_from` are fitted to them; bits then differ."""
+    """`minutes`: if they are over first, cosine and `dropout_from` fit `max_minutes`; no run repeats bit for bit."""
     warmup_steps: Count = 4000
     """Updates of linear warm-up."""
     beta1: Fraction = 0.9
@@ -42,7 +42,7 @@ class TrainingConfig(Section):
     label_smoothing: Fraction = 0.1
     """Share of each label's probability that is spread over the vocabulary."""
     dropout_from: Count = 0
-    """First update with dropout and R-Drop, in the plan that `schedule_clock` reads; without, one learns sooner."""
+    """First update with dropout and R-Drop, in the plan that `schedule_clock` reads; late, if training is short."""
     r_drop: Annotated[float, Field(ge=0, le=100)] = 0.0
     """Weight of the divergence between two passes with other dropout (Liang et al. 2021); 0 is off."""
     gradient_clip: Annotated[float, Field(gt=0, le=1_000_000_000)] | None = 1.0

@@ -105,9 +105,9 @@ def positions_figure(table: Table, title: str, *, turned: bool = False) -> "Figu
         places[place].set(title=what, ylabel="column of a head" if turned else "dimension")
     places["odd"].set(xlabel="position")
     figure.colorbar(image, ax=[places["even"], places["odd"]], label="value")
-    axes = places["curves"]
+    axes, name = places["curves"], "column" if turned else "dimension"
     for number, dimension in enumerate(drawn_dimensions(width)):
-        axes.plot(table[:, dimension], color=COLOURS[number], linestyle=LINES[number], label=f"dimension {dimension}")
+        axes.plot(table[:, dimension], color=COLOURS[number], linestyle=LINES[number], label=f"{name} {dimension}")
     axes.set(title="some of the cosines" if turned else "some dimensions", xlabel="position", ylabel="value")
     axes.grid(True)
     axes.legend(fontsize=7, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.12))
