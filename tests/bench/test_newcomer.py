@@ -44,7 +44,7 @@ def test_the_hour_is_made_of_commands_that_there_are() -> None:
 def test_one_bad_end_with_one_distribution_is_the_verdict(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    capfd: pytest.CaptureFixture[str],
     broken: str | None,
     code: int,
 ) -> None:
@@ -63,7 +63,7 @@ def test_one_bad_end_with_one_distribution_is_the_verdict(
     monkeypatch.setattr(newcomer, "without_network", list)
     monkeypatch.setattr(newcomer, "hour", lambda steps: (Step(("0",)), Step(("2",), 2)))
     assert main([str(tmp_path)]) == code
-    told = capsys.readouterr().out
+    told = capfd.readouterr().out
     assert "a.whl" in told and "b.tar.gz" in told and told.count("expected") == 2 * code
 
 

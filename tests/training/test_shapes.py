@@ -39,7 +39,7 @@ def test_loss_and_gradient_stay_the_same(norm: str) -> None:
     batch = batch_of((5, 0))
     found = []
     for each in (batch, without_ones(batch)):
-        model = small_model(dropout=0.0, norm=norm)
+        model = small_model(dropout=0.0, norm=norm).double()
         loss = label_smoothed_loss(model(each.source, each.target_input), each.labels, 0.1)
         (loss.smoothed / each.target_tokens).backward()  # type: ignore[no-untyped-call]
         found.append((loss, [parameter.grad for parameter in model.parameters()]))
@@ -48,4 +48,4 @@ def test_loss_and_gradient_stay_the_same(norm: str) -> None:
     torch.testing.assert_close(padded.of_tokens.sum(), plain.of_tokens.sum())
     for gradient, other in zip(gradients, others, strict=True):
         assert other is not None and other.isfinite().all()
-        torch.testing.assert_close(other, gradient, rtol=0, atol=1e-6)
+        torch.testing.assert_close(other, gradient, rtol=0, atol=1e-12)

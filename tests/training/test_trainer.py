@@ -182,7 +182,7 @@ def test_accumulated_batches_give_the_gradient_of_their_union(tiny: Any) -> None
 
     apart, together = gradient(step), gradient(union)
     for key, value in together.items():
-        torch.testing.assert_close(apart[key], value, rtol=0, atol=1e-6, msg=key)
+        torch.testing.assert_close(apart[key], value, rtol=1e-5, atol=1e-6, msg=key)
 
 
 def test_bf16_autocast_trains_with_float32_weights(tiny: Any) -> None:
