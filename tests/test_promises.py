@@ -1,0 +1,337 @@
+"""What the product promises, as a user meets it: through the command line and the Python face, and nothing else.
+
+These tests import `translator.cli.main` and `translator.Translator` only, so they hold whatever the modules are called.
+"""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from safetensors.numpy import load_file
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from translator import Translator
+from translator.cli import main
+
+RECIPE = """
+run: {{directory: "{folder}/run", seed: 1, device: cpu, threads: 1}}
+corpus:
+  sources: [{{name: toy, path: "{folder}/toy.tsv"}}]
+  split: {{validation: 20, test: 20}}
+  prepared_directory: "{folder}/prepared"
+subword: {{model_type: char, vocabulary_size: 60}}
+batching: {{tokens_per_batch: 400, max_length: 40}}
+model: {{d_model: 32, heads: 2, encoder_layers: 1, decoder_layers: 1, feed_forward: 64, dropout: 0.1,
+  max_positions: 64}}
+training:
+  {{precision: float32, max_steps: 160, warmup_steps: 20, learning_rate: 0.01, log_every: 10, validate_every: 40,
+   validation_sentences: 8, checkpoint_every: 20, keep_best: 2}}
+search: {{method: greedy}}
+evaluation: {{bootstrap_samples: 40}}
+"""
+TAGS = {
+    "train": [
+        "loss",
+        "perplexity",
+        "learning_rate",
+        "gradient_norm",
+        "gradient_norm_max",
+        "epoch",
+        "tokens_seen",
+        "skipped_updates",
+    ],
+    "speed": ["tokens_per_second", "padding", "data_wait", "memory_mib"],
+    "validation": ["loss", "perplexity", "bleu", "chrf"],
+    "validation_by_length": ["01-08"],
+    "loss_by_length": ["01-08"],
+    "loss_by_source": ["toy"],
+    "mixture": ["toy"],
+    "gradient_norm": ["encoder.layers.0"],
+    "weight_norm": ["decoder.layers.0"],
+    "test": ["bleu", "chrf"],
+    "test_by_set": ["toy/bleu", "toy/chrf++"],
+}
+ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": ""}
+
+
+def persian(word: str) -> str:
+    """Return the translation of a word of our toy language: each letter has its Persian one."""
+    return word.translate(str.maketrans("abcdefgh", "ابپتجچحخ"))
+
+
+def write_recipe(folder: Path) -> Path:
+    """Write a recipe for a toy language of 400 words, and its corpus."""
+    generator = random.Random(1)
+    words = {"".join(generator.choices("abcdefgh", k=generator.randint(3, 8))) for _ in range(400)}
+    pairs = "".join(f"{word}\t{persian(word)}\n" for word in sorted(words))
+    (folder / "toy.tsv").write_text(pairs, encoding="utf-8")
+    recipe = folder / "tiny.yaml"
+    recipe.write_text(RECIPE.format(folder=folder), encoding="utf-8")
+    return recipe
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a recipe, its corpus and its finished run; tests may add to it, and take nothing away."""
+    folder = tmp_path_factory.mktemp("home")
+    assert main(["train", "--config", str(write_recipe(folder))]) == 0
+    return folder
+
+
+def program(*arguments: str, text: bytes | None = None) -> "subprocess.CompletedProcess[bytes]":
+    """Run the command line in a process of its own."""
+    command = [sys.executable, "-m", "translator", *arguments]
+    return subprocess.run(command, input=text, capture_output=True, check=False, env=ENVIRONMENT)
+
+
+def scores(run: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads((run / "evaluation" / "scores.json").read_text(encoding="utf-8"))
+    return found
+
+
+def lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").splitlines()
+
+
+def test_a_finished_run_has_its_layout(home: Path) -> None:
+    run = home / "run"
+    for name in ("config.yaml", "run.json", "log.txt", "subword/source.model", "subword/target.model"):
+        assert (run / name).is_file(), name
+    for link in ("best", "last"):
+        checkpoint = run / "checkpoints" / link
+        assert checkpoint.is_symlink()
+        assert checkpoint.resolve().name.startswith("step-000")
+        for name in ("model.safetensors", "optimizer.safetensors", "state.json"):
+            assert (checkpoint / name).is_file(), name
+    assert (run / "checkpoints" / "last").resolve().name == "step-000160"
+    assert list((run / "tensorboard").glob("events.out.tfevents.*"))
+    assert (run / "evaluation" / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    (hypotheses,) = (run / "evaluation").glob("toy.*.greedy.hypotheses.txt")
+    assert len(lines(hypotheses)) == 20
+    about = (run / "run.json").read_text(encoding="utf-8")
+    assert all(library in about for library in ("torch", "sentencepiece", "sacrebleu"))
+
+
+def test_scores_carry_what_is_needed_to_repeat_them(home: Path) -> None:
+    entries = scores(home / "run")
+    keys = [
+        "test_set",
+        "metric",
+        "score",
+        "signature",
+        "normalization",
+        "search",
+        "checkpoint",
+        "sentences",
+        "interval",
+    ]
+    assert all(set(keys) <= entry.keys() for entry in entries)
+    raw = [entry for entry in entries if entry["normalization"] == "raw" and entry["search"] == "greedy"]
+    bleu = next(entry for entry in raw if entry["metric"] == "bleu")
+    assert "tok:13a" in bleu["signature"]
+    assert bleu["sentences"] == 20
+    assert (entries[0]["metric"], entries[0]["normalization"]) == ("bleu", "raw")
+    chrf = next(entry for entry in raw if entry["metric"] == "chrf")
+    assert chrf["interval"][0] <= chrf["score"] <= chrf["interval"][1]
+    assert chrf["score"] > 5, "the toy language was learned in part, so that translations below mean something"
+    assert len({entry["normalization"] for entry in entries}) == 3, "raw, normalized, and with half-spaces as spaces"
+
+
+def test_tensorboard_has_its_tags(home: Path) -> None:
+    events = EventAccumulator(str(home / "run" / "tensorboard"))
+    events.Reload()
+    tags = events.Tags()
+    assert {f"{group}/{name}" for group, names in TAGS.items() for name in names} <= set(tags["scalars"])
+    assert "validation/attention" in tags["images"]
+    assert "validation/translations/text_summary" in tags["tensors"]
+
+
+def test_a_finished_run_says_so_and_trains_on_when_asked(home: Path, tmp_path: Path, capsys: Any) -> None:
+    recipe = write_recipe(tmp_path)
+    short = ["--set", "training.max_steps=20"]
+    assert main(["train", "--config", str(recipe), *short]) == 0
+    capsys.readouterr()
+    assert main(["train", "--config", str(recipe), *short]) == 0
+    assert "is finished" in capsys.readouterr().out
+    assert main(["train", "--config", str(recipe), "--set", "training.max_steps=40"]) == 0
+    assert (tmp_path / "run" / "checkpoints" / "last").resolve().name == "step-000040"
+    capsys.readouterr()
+    refused = ["train", "--config", str(recipe), "--set", "training.max_steps=60", "--set", "model.dropout=0.3"]
+    assert main(refused) == 2
+    assert "--allow-changed" in capsys.readouterr().err
+    assert main([*refused, "--allow-changed"]) == 0
+
+
+@pytest.mark.parametrize(("sign", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGKILL, -9)])
+def test_a_stopped_run_ends_in_the_same_bits(home: Path, tmp_path: Path, sign: int, code: int) -> None:
+    recipe = write_recipe(tmp_path)
+    with subprocess.Popen(
+        [sys.executable, "-m", "translator", "train", "--config", str(recipe)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=ENVIRONMENT,
+    ) as training:
+        checkpoints = tmp_path / "run" / "checkpoints"
+        while training.poll() is None and not (checkpoints / "step-000020" / "state.json").exists():
+            time.sleep(0.01)
+        training.send_signal(sign)
+        output = training.communicate()[0].decode()
+    assert training.returncode == code, output
+    assert "Traceback" not in output
+    stopped_at = (checkpoints / "last").resolve().name
+    assert stopped_at < "step-000160", "it was stopped before its end"
+    assert main(["train", "--config", str(recipe)]) == 0
+    for link in ("last", "best"):
+        for name in ("model.safetensors", "optimizer.safetensors"):
+            ours = load_file(checkpoints / link / name)
+            theirs = load_file(home / "run" / "checkpoints" / link / name)
+            assert ours.keys() == theirs.keys()
+            assert all((ours[key] == theirs[key]).all() for key in ours), f"{link}/{name}"
+    assert [entry["score"] for entry in scores(tmp_path / "run")] == [
+        entry["score"] for entry in scores(home / "run") if entry["search"] == "greedy"
+    ]
+
+
+def test_evaluate_and_compare(home: Path, capsys: Any) -> None:
+    run = home / "run"
+    assert main(["evaluate", "--run", str(run), "--search", "beam", "--beam", "3"]) == 0
+    out = capsys.readouterr().out
+    assert "beam-3" in out
+    assert "tok:13a" in out
+    assert {entry["search"] for entry in scores(run)} >= {"beam-3", "greedy"}
+    other = home / "again"
+    shutil.copytree(run, other, symlinks=True)
+    table = home / "comparison.json"
+    assert main(["compare", str(run), str(other), "--json", str(table), "--trials", "200", "--samples", "40"]) == 0
+    assert "toy" in capsys.readouterr().out
+    assert json.loads(table.read_text(encoding="utf-8"))
+
+
+def test_a_named_test_set_is_scored(home: Path, tmp_path: Path) -> None:
+    pairs = "".join(f"{word}\t{persian(word)}\n" for word in ("abc", "fgh", "habbe"))
+    (tmp_path / "mine.tsv").write_text(pairs, encoding="utf-8")
+    assert main(["evaluate", "--run", str(home / "run"), "--test-set", f"mine={tmp_path / 'mine.tsv'}"]) == 0
+    assert any(entry["test_set"] == "mine" and entry["sentences"] == 3 for entry in scores(home / "run"))
+
+
+def test_as_many_lines_come_out_as_went_in(home: Path, tmp_path: Path) -> None:
+    text = "abc\n\nfgh\r\n  \nhäb\nab\u2028cd\n" + "abcdefgh " * 30
+    run = str(home / "run")
+    done = program("translate", "--run", run, text=text.encode())
+    assert done.returncode == 0, done.stderr.decode()
+    out = done.stdout.decode().split("\n")
+    assert len(out) == 8
+    assert out[1] == out[3] == out[-1] == ""
+    (tmp_path / "in.txt").write_bytes(text.encode())
+    assert main(["translate", "--run", run, "--input", str(tmp_path / "in.txt"), "--output", str(tmp_path / "o")]) == 0
+    assert (tmp_path / "o").read_text(encoding="utf-8") == done.stdout.decode()
+    assert Translator.load(run).translate_lines(["abc", "", "fgh"]) == [out[0], "", out[2]]
+    assert Translator.load(run).translate("abc") == out[0]
+
+
+def test_translations_as_json_lines(home: Path) -> None:
+    flags = ["--search", "beam", "--beam", "3", "--format", "jsonl", "--n-best", "3", "--scores", "--alignment"]
+    done = program("translate", "--run", str(home / "run"), *flags, text=b"abc\nfgh\n")
+    assert done.returncode == 0, done.stderr.decode()
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(rows) == 2
+    assert all(len(row["translations"]) == 3 for row in rows)
+
+
+@pytest.mark.parametrize("form", ["ctranslate2", "safetensors"])
+def test_an_export_translates_as_the_run_does(home: Path, tmp_path: Path, form: str) -> None:
+    pytest.importorskip("ctranslate2")
+    run, export = str(home / "run"), str(tmp_path / "exported")
+    assert main(["export", "--run", run, "--to", form, export]) == 0
+    assert (tmp_path / "exported" / "README.md").is_file()
+    words = ["abc", "fgh", "habgde", "eeee", "dcbaab"]
+    done = program("translate", "--run", export, text="\n".join(words).encode())
+    assert done.returncode == 0, done.stderr.decode()
+    assert done.stdout.decode().splitlines() == Translator.load(run).translate_lines(words)
+
+
+def test_checkpoints_are_averaged(home: Path) -> None:
+    assert main(["average", "--run", str(home / "run"), "--count", "2", "--of", "best"]) == 0
+    assert (home / "run" / "checkpoints" / "averaged" / "model.safetensors").is_file()
+    assert Translator.load(home / "run", checkpoint="averaged").translate("abc") != ""
+
+
+def test_runs_are_listed(home: Path, capsys: Any) -> None:
+    assert main(["runs", str(home)]) == 0
+    assert "run" in capsys.readouterr().out
+
+
+def bad_inputs(folder: Path) -> dict[str, tuple[list[str], str]]:
+    """Return commands that a user might mistype, each with what its message must say."""
+    recipe = str(folder / "tiny.yaml")
+    new = ["--set", f"run.directory={folder}/never"]
+    return {
+        "no recipe": (["train", "--config", str(folder / "none.yaml")], "none.yaml"),
+        "unknown key": (["train", "--config", recipe, *new, "--set", "training.max_step=3"], "max_steps"),
+        "wrong value": (["train", "--config", recipe, *new, "--set", "model.heads=3"], "heads"),
+        "no corpus": (
+            ["train", "--config", recipe, *new, "--set", f"corpus.sources.0.path={folder}/none.tsv"],
+            "none.tsv",
+        ),
+        "no run": (["evaluate", "--run", str(folder / "nowhere")], "nowhere"),
+        "no run to translate": (["translate", "--run", str(folder / "nowhere"), "abc"], "nowhere"),
+        "no checkpoint": (["translate", "--run", str(folder / "run"), "--checkpoint", "7", "abc"], "7"),
+        "greedy beam": (
+            ["translate", "--run", str(folder / "run"), "--search", "greedy", "--beam", "3", "a"],
+            "--beam",
+        ),
+        "no input": (["translate", "--run", str(folder / "run"), "--input", str(folder / "none.txt")], "none.txt"),
+        "full folder": (["export", "--run", str(folder / "run"), "--to", "safetensors", str(folder)], str(folder)),
+    }
+
+
+@pytest.mark.parametrize("name", list(bad_inputs(Path())))
+def test_a_mistake_gets_one_message_and_code_2(home: Path, name: str, capsys: Any) -> None:
+    arguments, expected = bad_inputs(home)[name]
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "Traceback" not in captured.err
+    assert captured.err.count("translator: ") == 1
+    assert expected in captured.err
+    assert not (home / "never").exists() or not any((home / "never").glob("checkpoints/*"))
+
+
+def test_a_damaged_checkpoint_is_not_gone_on_from(home: Path, tmp_path: Path) -> None:
+    recipe = write_recipe(tmp_path)
+    assert main(["train", "--config", str(recipe), "--set", "training.max_steps=40"]) == 0
+    last = (tmp_path / "run" / "checkpoints" / "last").resolve()
+    weights = last / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-100])
+    assert main(["train", "--config", str(recipe), "--set", "training.max_steps=60"]) == 0
+    ours = load_file(tmp_path / "run" / "checkpoints" / "step-000060" / "model.safetensors")
+    assert all((value == value).all() for value in ours.values())
+    assert main(["translate", "--run", str(tmp_path / "run"), "--checkpoint", "last", "abc"]) == 0
+
+
+def test_help_is_quick_to_come_without_torch() -> None:
+    script = "import sys; from translator.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass\n"
+    script += "sys.exit('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False, env=ENVIRONMENT)
+    assert done.returncode == 0
+    for verb in (
+        "prepare",
+        "train",
+        "evaluate",
+        "compare",
+        "translate",
+        "export",
+        "serve",
+        "average",
+        "runs",
+        "doctor",
+    ):
+        assert f"  {verb}" in done.stdout.decode()
