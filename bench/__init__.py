@@ -1,4 +1,1 @@
-"""Benchmarks: every figure is a ratio measured inside one run, interleaved, with median and spread.
-
-make bench CONFIG=configs/mizan-small.yaml
-"""
+"""Benchmarks: `python -m bench PART`. Every figure is a ratio measured inside one run, interleaved, with its spread."""

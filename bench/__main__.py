@@ -1,80 +1,73 @@
-"""Run the benchmarks: `python -m bench [PART ...] [--config FILE] [--set KEY.PATH=VALUE] ...`."""
+"""Run the benchmarks: `python -m bench PART ... [--config FILE] [--set KEY.PATH=VALUE ...] ...`."""
 
 import argparse
+import importlib
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from bench.gpu import bench_gpu
-from bench.kernels import bench_kernels
-from bench.options import Options
-from bench.preparation import bench_preparation
-from bench.search import bench_search
-from bench.training import bench_training
-from translator.errors import TranslatorError
+from bench.options import FailedError, Options
+from translator.errors import Interrupted, TranslatorError
 
-PARTS: dict[str, Callable[[Options], Iterable[str]]] = {
-    "training": bench_training,
-    "search": bench_search,
-    "preparation": lambda options: bench_preparation(options.load()),
-    "gpu": bench_gpu,
-    "kernels": bench_kernels,
+PARTS = {
+    "training": "training speed beside nn.Transformer and Hugging Face Marian",
+    "search": "translation speed beside CTranslate2 and Hugging Face generate",
+    "preparation": "time and memory of preparing up to 4,000,000 pairs",
+    "gpu": "training speed on a GPU beside Marian, as a share of its matrix rate",
+    "torture": "kill, stop and hinder training, and compare the bits with those of an undisturbed run",
+    "quality": "our recipe beside eole and Marian of equal size for equal minutes (hours; resumes)",
+    "experiments": "train the variants of a recipe and compare them on validation text (hours; resumes)",
+    "scaling": "training speed of one process and of two",
+    "newcomer": "the first hour with the wheel and the source distribution in a folder (`newcomer dist`)",
 }
-USUAL = ("training", "search", "preparation")
-"""What is measured when no part is named: the others need a GPU, or speak to developers."""
+"""The parts; `bench.PART:bench` yields the lines of its report."""
+DEFAULT_PARTS = ("training", "search", "preparation")
 
 
-def main() -> int:
-    """Print the report of each part."""
-    parser = argparse.ArgumentParser(prog="bench", description="Measure speed, as ratios inside one run.")
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"{', '.join(PARTS)} (default: {' '.join(USUAL)})")
-    parser.add_argument("--config", metavar="FILE", help="recipe (default: the part's own)")
-    parser.add_argument("--set", dest="overrides", action="append", default=[], metavar="KEY.PATH=VALUE")
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the report of each part, and return the exit code."""
+    about = "\n".join(f"  {name:<12} {text}" for name, text in PARTS.items())
+    parser = argparse.ArgumentParser(
+        prog="bench", epilog=f"parts:\n{about}", formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"see below; default: {' '.join(DEFAULT_PARTS)}")
+    parser.add_argument("--config", metavar="FILE", help="recipe or plan (default: the part's own)")
+    parser.add_argument("--set", dest="overrides", action="extend", nargs="+", default=[], metavar="KEY.PATH=VALUE")
     parser.add_argument("--output", type=Path, default=Options.output, metavar="FOLDER", help="for files of results")
-    parser.add_argument(
-        "--rounds", type=_count, default=Options.rounds, help="rounds that count (%(default)s); 0 for curves alone"
-    )
-    parser.add_argument(
-        "--steps", type=_positive, default=Options.steps, help="training steps of a round (%(default)s)"
-    )
-    parser.add_argument(
-        "--curve-steps", type=_count, default=Options.curve_steps, help="of a learning curve, 0 for none (%(default)s)"
-    )
-    parser.add_argument(
-        "--only",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="a contestant (training), group (kernels), size (gpu)",
-    )
-    arguments = vars(parser.parse_args())
-    parts = arguments.pop("parts")
-    unknown = [part for part in parts if part not in PARTS]
-    if unknown:
-        parser.error(f"no part {', '.join(unknown)}; there are: {', '.join(PARTS)}")
-    options = Options(**arguments)
-    if not options.rounds and parts != ["training"]:
-        parser.error("--rounds 0 leaves nothing to measure but the curves of `training`")
+    parser.add_argument("--only", action="append", default=[], metavar="NAME", help="contestant, size, variant, ...")
+    parser.add_argument("--table", action="store_true", help="quality, experiments: only the table of what is finished")
+    for name in ("rounds", "steps", "seconds", "seed", "kills"):
+        default = getattr(Options, name)
+        parser.add_argument(f"--{name}", type=_above_0, default=default, metavar="N", help=f"default: {default}")
+    values = vars(parser.parse_args(arguments))
+    parts = values.pop("parts") or list(DEFAULT_PARTS)
+    if parts[0] == "newcomer" and len(parts) == 2 and parts[1] not in PARTS:
+        values["dist"] = Path(parts.pop())
+    if unknown := [part for part in parts if part not in PARTS]:
+        parser.error(f"there is no part {', '.join(unknown)}; there are: {', '.join(PARTS)}")
+    options, code = Options(**values), 0
     try:
-        for part in parts or USUAL:
-            for line in PARTS[part](options):
-                print(line, flush=True)
+        for part in parts:
+            bench: Callable[[Options], Iterable[str]] = importlib.import_module(f"bench.{part}").bench
+            try:
+                for line in bench(options):
+                    print(line, flush=True)
+            except FailedError as error:
+                print(f"bench: {error}", file=sys.stderr)
+                code = 1
             print(flush=True)
+    except (Interrupted, KeyboardInterrupt) as stop:
+        print("bench: stopped; the same command resumes `quality` and `experiments`", file=sys.stderr)
+        return stop.exit_code if isinstance(stop, Interrupted) else 130
     except TranslatorError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 2
-    return 0
+    return code
 
 
-def _count(text: str) -> int:
-    """Return a whole number from 0."""
-    return 0 if text == "0" else _positive(text)
-
-
-def _positive(text: str) -> int:
-    """Return a whole number from 1."""
-    if not text.isascii() or not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"`{text}` is no whole number from 1")
+def _above_0(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a whole number above 0")
     return int(text)
 
 

@@ -1,179 +1,186 @@
-"""Train the variants of a recipe on the same number of tokens and compare them.
+"""Train the variants of a recipe with several seeds and compare them on validation text.
 
-python -m bench.experiments [--config bench/experiments.yaml]            train what is not trained yet, then the table
-python -m bench.experiments --table                                      the table of what is finished, as Markdown
-
-Each run is a `translator train` of its own, with one thread. It may be stopped or killed at any time: the same command
-goes on. Exit codes are those of `translator`; 1 also when a variant failed and the others went on.
+Each run is a `translator train` of its own, then an `evaluate --split validation` of its last checkpoint. It may be
+stopped at any time: the same command resumes. Runs with one thread can be trained side by side with `--only`.
 """
 
-import argparse
-import contextlib
-import itertools
-import os
-import subprocess
+import json
+import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Any, Final, TypeVar
 
-from bench.awaited import good_end, handed_on
-from bench.experiment_plan import Experiments, Trial, load_experiments, recipe_text, trials
-from bench.experiment_table import experiment_table
-from translator.config import Config
-from translator.data import DataHandler, DataPosition
-from translator.errors import ConfigError, Interrupted, RunError, TranslatorError
-from translator.storage import write_text
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-Command = Sequence[str]
-BATCHES = 500
-"""Batches that the number of tokens in one is measured on."""
+from bench.options import FailedError, Options
+from bench.processes import TRANSLATOR, run_command
+from bench.scores import markdown_table
+from translator.config import Config, load_config
+from translator.errors import ConfigError, RunError
 
-
-def main() -> int:
-    """Do what the command line asks for and return the exit code."""
-    parser = argparse.ArgumentParser(prog="bench.experiments", description="Measure what each switch of training does.")
-    parser.add_argument("--config", default="bench/experiments.yaml", metavar="FILE")
-    parser.add_argument("--table", action="store_true", help="only print the table of the finished runs")
-    options = parser.parse_args()
-    try:
-        experiments = load_experiments(Path(options.config))
-        count = StepCount(experiments.tokens)
-        return compare(experiments, lambda trial: count(trial.config), in_process, only_table=options.table)
-    except Interrupted as stop:
-        return stop.exit_code
-    except TranslatorError as error:
-        print(f"bench: {error}", file=sys.stderr)
-        return 2
+PLAN: Final = "bench/experiments.yaml"
+METRICS: Final = ("bleu", "chrf")
+PROGRESS: Final = ("step", "seconds", "target_tokens")
+Model = TypeVar("Model", bound=BaseModel)
 
 
-def compare(
-    experiments: Experiments,
-    count_steps: Callable[[Trial], int],
-    execute: Callable[[Command], int],
-    *,
-    only: Sequence[str] | None = None,
-    only_table: bool = False,
-) -> int:
-    """Carry out what is not finished, print the table of what is, and return the exit code.
+class Variant(BaseModel):
+    """The recipe with some settings changed."""
 
-    Args:
-        experiments: the file.
-        count_steps: returns how many steps a trial takes.
-        execute: runs a command and returns its exit code.
-        only: names of the variants to be trained; all by default.
-        only_table: train nothing.
+    model_config = ConfigDict(extra="forbid")
+    name: Annotated[str, Field(pattern=r"^[\w-]+$")]
+    about: str
+    settings: tuple[str, ...] = ()
+    average: Annotated[int, Field(ge=1)] | None = None
+    """Train nothing: score the mean of so many of the baseline's last checkpoints."""
+
+
+class Plan(BaseModel):
+    """The file of experiments; the first variant is the baseline, and each needs its own name."""
+
+    model_config = ConfigDict(extra="forbid")
+    directory: str
+    recipe: str
+    settings: tuple[str, ...] = ()
+    """Changes of the recipe that all variants have."""
+    seeds: Annotated[tuple[int, ...], Field(min_length=1)]
+    variants: Annotated[tuple[Variant, ...], Field(min_length=1)]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One variant with one seed."""
+
+    variant: Variant
+    seed: int
+    run: Path  # of the baseline for an average
+    settings: tuple[str, ...]
+    config: Config
+
+    @property
+    def checkpoint(self) -> str:
+        """The checkpoint that is scored."""
+        return "averaged" if self.variant.average else "last"
+
+    @property
+    def result(self) -> Path:
+        """Where the scores are, together with the settings that they belong to."""
+        return self.run / f"validation-{self.checkpoint}.json"
+
+
+def bench(options: Options) -> Iterator[str]:
+    """Train and score what is not finished, and yield the table.
 
     Raises:
-        ConfigError: a setting of a variant is wrong, or a name in `only` is not one of them.
+        ConfigError: the file or a setting of a variant is wrong.
+        FailedError: a variant failed, and the others went on.
         Interrupted: a command was stopped.
     """
-    planned = list(trials(experiments))  # a mistake in the last variant is better known now than after hours
-    if unknown := set(only or ()) - {trial.variant.name for trial in planned}:
-        raise ConfigError(f"there is no variant {', '.join(sorted(unknown))} among the experiments")
-    wanted = [trial for trial in planned if only is None or trial.variant.name in only]
-    code = 0 if only_table else run_all(experiments, wanted, count_steps, execute)
-    print("\n".join(experiment_table(experiments, planned)))
-    return code
-
-
-def run_all(
-    experiments: Experiments,
-    planned: Sequence[Trial],
-    count_steps: Callable[[Trial], int],
-    execute: Callable[[Command], int],
-) -> int:
-    """Carry out every trial of `planned` that is not finished, one at a time; the rest is as in `compare`.
-
-    Returns:
-        0, or 1 if any failed.
-
-    Raises:
-        Interrupted: a command was stopped; nothing more was begun.
-    """
-    recipe = Path(experiments.directory) / "recipe.yaml"
-    write_text(recipe, recipe_text(experiments))
-    failed: list[str] = []
-    for number, trial in enumerate(planned, 1):
-        label = f"[{number}/{len(planned)}] {trial.variant.name}, seed {trial.seed}"
+    plan = read_yaml(Path(options.config or PLAN), Plan)
+    names = options.chosen(variant.name for variant in plan.variants)
+    planned = list(trials(plan, options.overrides))
+    failed = []
+    wanted = [trial for trial in planned if trial.variant.name in names and not options.table]
+    for number, trial in enumerate(wanted, 1):
         began = time.monotonic()
+        label = f"{trial.variant.name}-seed{trial.seed}"
         try:
-            said = "done" if carry_out(trial, recipe, count_steps(trial), execute) else "finished"
+            carry_out(plan, trial)
         except RunError as error:
-            failed.append(f"{trial.variant.name}-seed{trial.seed}")
-            said = str(error)
-        print(f"{label}: {said} in {(time.monotonic() - began) / 60:.1f} minutes", file=sys.stderr, flush=True)
+            failed.append(label)
+            print(f"bench: {label}: {error}", file=sys.stderr)
+        minutes = (time.monotonic() - began) / 60
+        print(f"[{number}/{len(wanted)}] {label}: {minutes:.1f} minutes", file=sys.stderr, flush=True)
+    yield from table(plan, planned)
     if failed:
-        print(f"bench: {len(failed)} failed: {', '.join(failed)}; see log.txt in their folders", file=sys.stderr)
-    return 1 if failed else 0
+        raise FailedError(f"{len(failed)} failed: {', '.join(failed)}")
 
 
-def carry_out(trial: Trial, recipe: Path, steps: int, execute: Callable[[Command], int]) -> bool:
-    """Train and score `trial`; return False if that had been done.
+def read_yaml(path: Path, kind: type[Model]) -> Model:
+    """Return a YAML file as a `kind`; raise ConfigError, with every mistake, if it cannot be read or is wrong."""
+    try:
+        return kind.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConfigError(f"cannot read {path}: {error}") from error
+    except ValidationError as error:
+        rows = [f"  {'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors(include_url=False)]
+        raise ConfigError("\n".join([f"{path} has mistakes:", *rows])) from error
+
+
+def trials(plan: Plan, overrides: Sequence[str] = ()) -> Iterator[Trial]:
+    """Yield every trial in the order of work: all variants with one seed before any with the next."""
+    for seed in plan.seeds:
+        for variant in plan.variants:
+            trained = plan.variants[0] if variant.average else variant
+            run = Path(plan.directory) / f"{trained.name}-seed{seed}"
+            own = (*trained.settings, f"run.seed={seed}", f"run.directory={run}")
+            settings = (*plan.settings, *overrides, *own)
+            yield Trial(variant, seed, run, settings, load_config(plan.recipe, list(settings)))
+
+
+def carry_out(plan: Plan, trial: Trial) -> None:
+    """Train and score `trial` unless that is done.
 
     Raises:
         RunError: a command failed.
         Interrupted: it was stopped.
     """
-    if is_finished(trial, steps):
-        return False
-    print(f"{trial.run.path}: {steps} steps", file=sys.stderr, flush=True)
-    for command in commands(trial, recipe, steps):
-        code = execute(command)
-        good_end(code, f"failed with exit code {code}")
-    return True
-
-
-def is_finished(trial: Trial, steps: int) -> bool:
-    """Return whether the run of `trial` has been trained for just as many `steps`, and scored."""
-    return trial.scored_checkpoint() is not None and trial.run.config().training.max_steps == steps
-
-
-def commands(trial: Trial, recipe: Path, steps: int) -> Iterator[Command]:
-    """Yield the commands that carry out `trial`, to be run until one fails."""
-    translator = (sys.executable, "-m", "translator")
-    if trial.variant.average is None:
-        settings = (*trial.overrides, f"training.max_steps={steps}")
-        flags = itertools.chain.from_iterable(("--set", setting) for setting in settings)
-        yield (*translator, "train", "--config", str(recipe), *flags)
+    if read_result(trial) is not None:
+        return
+    log, run = trial.run.with_suffix(".log"), ["--run", str(trial.run)]
+    threads = trial.config.run.threads or None
+    if trial.variant.average:
+        count = str(trial.variant.average)
+        run_command([*TRANSLATOR, "average", *run, "--count", count, "--of", "last"], log, threads)
     else:
-        folder = str(trial.run.path)
-        yield (*translator, "average", "--run", folder, "--count", str(trial.variant.average), "--of", "last")
-        yield (*translator, "evaluate", "--run", folder, "--checkpoint", "averaged")
+        run_command([*TRANSLATOR, "train", "--config", plan.recipe, "--set", *trial.settings], log, threads)
+    split = ["--split", "validation", "--checkpoint", trial.checkpoint, "--no-report"]
+    run_command([*TRANSLATOR, "evaluate", *run, *split], log, threads)
+    every = json.loads((trial.run / "evaluation" / "scores.json").read_text(encoding="utf-8"))
+    averaged = trial.checkpoint == "averaged"
+    scores = [one for one in every if one["test_set"] == "validation" and (one["checkpoint"] == "averaged") is averaged]
+    state = json.loads((trial.run / "checkpoints" / "last" / "state.json").read_text(encoding="utf-8"))
+    result = {"config": trial.config.model_dump(mode="json"), "scores": scores, "progress": state["state"]["progress"]}
+    trial.result.write_text(json.dumps(result), encoding="utf-8")
 
 
-class StepCount:
-    """How many steps make a number of target tokens: it hangs on the text, its subwords and the batches alone."""
-
-    def __init__(self, tokens: int) -> None:
-        self._tokens = tokens
-        self._known: dict[str, int] = {}
-
-    def __call__(self, config: Config) -> int:
-        """Return the steps for `config`; its text is prepared if it has not been."""
-        parts = (config.corpus, config.subword, config.batching, config.run.seed, config.training.accumulation_steps)
-        key = repr(parts)
-        if key not in self._known:
-            with contextlib.closing(DataHandler(config).train_batches(DataPosition())) as batches:
-                counts = [batch.target_tokens for batch, _ in itertools.islice(batches, BATCHES)]
-            update = config.training.accumulation_steps * sum(counts) / len(counts)
-            self._known[key] = max(1, round(self._tokens / update))
-        return self._known[key]
+def read_result(trial: Trial) -> dict[str, float] | None:
+    """Return the means over the test sets of each metric on raw text and the numbers of the training, once finished."""
+    if not trial.result.is_file():
+        return None
+    result: dict[str, Any] = json.loads(trial.result.read_text(encoding="utf-8"))
+    if result["config"] != json.loads(trial.config.model_dump_json()):
+        print(f"bench: {trial.run} was trained with other settings and is left out", file=sys.stderr)
+        return None
+    raw = [one for one in result["scores"] if one["normalization"] == "raw"]
+    means = {m: statistics.fmean(one["score"] for one in raw if one["metric"] == m) for m in METRICS}
+    return means | {key: float(result["progress"][key]) for key in PROGRESS}
 
 
-def in_process(command: Command) -> int:
-    """Run `command` in a process of its own with one thread, hand stop signals on to it, and return its exit code.
-
-    Its group is its own too, so that Ctrl-C in a terminal reaches it once, and not as the second signal that means
-    "at once".
-    """
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    with (
-        subprocess.Popen(command, env=environment, stdout=sys.stderr, start_new_session=True) as process,
-        handed_on(process.send_signal),
-    ):
-        return process.wait()
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def table(plan: Plan, planned: Sequence[Trial]) -> Iterator[str]:
+    """Yield the table of all trials that are finished: means over the test sets, and of each seed."""
+    scores: dict[str, dict[int, Mapping[str, float]]] = {}
+    for trial in planned:
+        if (result := read_result(trial)) is not None:
+            scores.setdefault(trial.variant.name, {})[trial.seed] = result
+    if not scores:
+        yield "No experiment is finished yet."
+        return
+    baseline = scores.get(plan.variants[0].name, {})
+    rows = []
+    for variant in plan.variants:
+        if own := scores.get(variant.name):
+            row = [variant.about, ", ".join(map(str, own))]
+            for metric in METRICS:
+                both = [one[metric] - baseline[seed][metric] for seed, one in own.items() if seed in baseline]
+                row.append(f"{statistics.fmean(one[metric] for one in own.values()):.2f}")
+                row.append(f"{statistics.fmean(both):+.2f}" if both and own is not baseline else "–")
+            row.append(", ".join(f"{one['chrf']:.2f}" for one in own.values()))
+            rows.append([*row, *(f"{statistics.fmean(one[key] for one in own.values()):,.0f}" for key in PROGRESS)])
+    header = ["variant", "seeds", "BLEU", "− baseline", "chrF", "− baseline", "chrF of each seed", "steps", "seconds"]
+    yield from markdown_table([*header, "target tokens"], rows)
+    yield "\nValidation text (training.validation_sentences), means over the seeds; the weights after the last update."

@@ -1,52 +1,32 @@
-"""Training speed on a GPU beside `MarianMTModel`, for Transformer-base and -big: `make bench-gpu`.
+"""Training speed on a GPU beside `MarianMTModel`, for Transformer-base and -big.
 
-The ids are drawn at random, in lengths like those of a real corpus, so that no text is needed.
+The ids are drawn at random, with lengths like those of a real corpus, so that no text is needed.
 """
 
 import gc
 import itertools
 import json
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Final
 
 import numpy as np
 import torch
 
-from bench.contestants import OURS
-from bench.learner import Learner
-from bench.marian import MarianLearner, marian_is_here
-from bench.options import Options
-from bench.ours import OurLearner
-from bench.peak_memory import peak_memory
-from bench.training import padding, ratios, spread
-from translator.config import Config, parse_config
+from bench.learners import MARIAN, OURS, Contest, build_learner, marian_is_installed
+from bench.options import Options, model_sizes
+from bench.processes import Answer, peak_memory
+from bench.training import speed_lines
+from translator.config import parse_config
 from translator.data import Batch, collate
 from translator.data.batching import epoch_generator, plan_batches
-from translator.device import Arithmetic, choose_rounding
 from translator.errors import ConfigError
-from translator.matrix_rate import matrix_rate
-from translator.special_tokens import PAD
-from translator.training.flops import StepFlops
-from translator.training.randomness import seed_everything
+from translator.model.device import matrix_rate
+from translator.training.meter import StepFlops
 
-MARIAN = "Marian"
-VOCABULARY, TOKENS_PER_BATCH, PAIRS = 8000, 25_000, 200_000
-WARM_STEPS = 60
-"""Steps of each contestant before time is taken: every shape has come by then and is compiled."""
-STEPS = 30
-"""Steps of each contestant in a round."""
-SIZES: dict[str, dict[str, Any]] = {
+SIZES: Final[Mapping[str, Mapping[str, int]]] = {
     "base": {"d_model": 512, "heads": 8, "encoder_layers": 6, "decoder_layers": 6, "feed_forward": 2048},
     "big": {"d_model": 1024, "heads": 16, "encoder_layers": 6, "decoder_layers": 6, "feed_forward": 4096},
-}
-
-
-_RECIPE = {
-    "run": {"directory": "runs/bench/gpu"},
-    "corpus": {"sources": [{"name": "none", "path": "none.tsv"}]},  # a recipe must name one; it is never read
-    "training": {"precision": "bf16"},
 }
 
 
@@ -55,161 +35,76 @@ class Work:
     """What is trained on, and for how long."""
 
     device: torch.device
-    vocabulary: int = VOCABULARY
-    tokens_per_batch: int = TOKENS_PER_BATCH
-    pairs: int = PAIRS
-    """In an epoch."""
-    warm_steps: int = WARM_STEPS
-    steps: int = STEPS
+    vocabulary: int = 8000
+    tokens_per_batch: int = 25_000
+    pairs: int = 20_000  # drawn once; their batches come again and again
+    warm_steps: int = 60  # untimed updates of each contestant, in which every shape is compiled
+    steps: int = 30  # updates of each contestant in a round
     rounds: int = 5
 
 
-def bench_gpu(options: Options) -> Iterator[str]:
+def bench(options: Options) -> Iterator[str]:
     """Yield the lines of a report on the GPU.
 
     Raises:
-        ConfigError: there is no GPU, or no size is called as asked.
+        ConfigError: there is no GPU, or no model size of that name.
     """
     if not torch.cuda.is_available():
         raise ConfigError("the GPU benchmark needs a CUDA GPU, and torch finds none here")
-    unknown = [size for size in options.only if size not in SIZES]
-    if unknown:
-        raise ConfigError(f"no size {', '.join(unknown)}; there are: {', '.join(SIZES)}")
     device = torch.device("cuda")
     yield f"training on {torch.cuda.get_device_name(device)}, torch {torch.__version__}"
-    for name in options.only or SIZES:
+    for name in options.chosen(SIZES):
         yield from bench_size(name, SIZES[name], Work(device, rounds=options.rounds))
 
 
-class Entrant:
-    """A learner on its way through the same batches as the others."""
-
-    def __init__(self, name: str, config: Config, work: Work) -> None:
-        """Build it and take the first steps, in which everything is compiled and memory reaches its height."""
-        self.name = name
-        self.rounds: list[dict[str, float]] = []
-        self._config, self._work, self._step = config, work, 0
-        seed_everything(1)
-        held, graphs = _start_measuring(work.device), compiled_graphs()
-        self._learner = build_learner(name, config, work)
-        self._batches = synthetic_batches(work)
-        self.train(work.warm_steps)
-        self.rounds.clear()
-        self.graphs = compiled_graphs() - graphs
-        """Compiled so far."""
-        self.memory = peak_bytes(work.device) - held
-
-    def train(self, steps: int) -> None:
-        """Take `steps` steps and note what they took; making the batches is not timed."""
-        ready = list(itertools.islice(self._batches, steps))
-        _finish(self._work.device)
-        began = time.perf_counter()
-        for batch in ready:
-            self._step += 1
-            self._learner.take_step(batch, self._step, watched=False)
-        _finish(self._work.device)
-        seconds = time.perf_counter() - began
-        target_tokens = sum(batch.target_tokens for batch in ready)
-        numbers = {
-            "seconds": seconds,
-            "target_tokens": target_tokens,
-            "tokens": target_tokens + sum(batch.source_tokens for batch in ready),
-            "positions": sum(batch.source.numel() + batch.labels.numel() for batch in ready),
-            "flops": sum(map(self._flops, ready)),
-        }
-        self.rounds.append(numbers)
-
-    def _flops(self, batch: Batch) -> float:
-        lengths = ((ids != PAD).sum(dim=1).numpy() for ids in (batch.source, batch.labels))
-        return StepFlops(self._config.model, self._work.vocabulary)(*lengths)
-
-
-def bench_size(name: str, sizes: dict[str, Any], work: Work) -> Iterator[str]:
+def bench_size(name: str, sizes: Mapping[str, int], work: Work) -> Iterator[str]:
     """Yield the lines on one size of model: ours and Marian's, in turns."""
-    config = parse_config(json.dumps({**_RECIPE, "model": {**sizes, "dropout": 0.1}}), f"Transformer-{name}")
-    names = [OURS, *([MARIAN] if marian_is_here() else [])]
-    entrants = [Entrant(entrant, config, work) for entrant in names]
-    rates = []
+    recipe = {
+        "run": {"directory": "runs/bench/gpu"},
+        "corpus": {"sources": [{"name": "none", "path": "none.tsv"}]},  # a recipe must name one; it is never read
+        "subword": {"vocabulary_size": work.vocabulary},
+        "model": {**sizes, "dropout": 0.1},
+        "training": {"precision": "bf16"},
+    }
+    config = parse_config(json.dumps(recipe), f"Transformer-{name}")
+    flops, batches = StepFlops(config.model, work.vocabulary), list(synthetic_batches(work))
+    contests: dict[str, Contest] = {}
+    facts: dict[str, Answer] = {}
+    on_gpu = work.device.type == "cuda"
+    for contestant in (OURS, MARIAN) if marian_is_installed() else (OURS,):
+        gc.collect()
+        if on_gpu:
+            torch.cuda.reset_peak_memory_stats(work.device)
+        held = torch.cuda.memory_allocated(work.device) if on_gpu else 0  # by earlier contestants
+        learner = build_learner(contestant, config, (work.vocabulary, work.vocabulary), work.device)
+        contests[contestant] = Contest(learner, itertools.cycle(batches), flops)
+        contests[contestant].train(work.warm_steps)
+        peak = torch.cuda.max_memory_allocated(work.device) - held if on_gpu else peak_memory()
+        facts[contestant] = {"bytes": peak, "weights": sum(one.numel() for one in learner.model.parameters())}
+    rates, rounds = [], {contestant: list[Answer]() for contestant in contests}
     for number in range(work.rounds):
-        rates.append(matrix_rate(work.device, "bf16"))
-        for entrant in entrants if number % 2 == 0 else reversed(entrants):
-            entrant.train(work.steps)
-    yield (
-        f"  Transformer-{name}, d {config.model.d_model}, vocabulary {work.vocabulary:,}, up to "
-        f"{work.tokens_per_batch:,} positions a batch; bf16 products "
-        f"{spread([rate / 1e12 for rate in rates], '{:,.1f}')} TFLOP/s"
-    )
-    for entrant in entrants:
-        speeds = [answer["target_tokens"] / answer["seconds"] for answer in entrant.rounds]
-        shares = [a["flops"] / a["seconds"] / rate for a, rate in zip(entrant.rounds, rates, strict=True)]
-        yield (
-            f"    {entrant.name:<12} {spread(speeds, '{:,.0f}')} target tokens/s   "
-            f"share of the bf16 rate {spread(shares, '{:.1%}')}   padding {padding(entrant.rounds):.1%}   "
-            f"{entrant.memory / 2**20:,.0f} MiB   {entrant.graphs} graphs compiled"
-        )
-    if len(entrants) > 1:
-        yield f"    {OURS} ÷ {MARIAN} {spread(ratios(entrants[0].rounds, entrants[1].rounds), '{:.2f}')}×"
-    else:
+        rates.append({"bf16": matrix_rate(work.device, "bf16")})
+        for contestant in list(contests)[:: 1 if number % 2 else -1]:
+            rounds[contestant].append(contests[contestant].train(work.steps))
+    yield f"  Transformer-{name}, {model_sizes(config)}, up to {work.tokens_per_batch:,} positions a batch"
+    yield from speed_lines(rates, rounds, facts)
+    if len(contests) < 2:
         yield "    Marian is left out: the library `transformers` is not installed (the extra `bench` has it)"
 
 
 def synthetic_batches(work: Work) -> Iterator[Batch]:
-    """Yield bucketed batches of random ids without end, the same for every caller.
+    """Yield an epoch of bucketed batches of random ids, the same at every call.
 
-    Lengths are log-normal with a long tail, as those of literary prose in subwords; a translation is about as long as
-    its source.
+    Lengths are log-normal with a long tail, as those of literary prose in subwords.
     """
     generator = np.random.default_rng(1)
     longest = min(128, work.tokens_per_batch)
     source = np.exp(generator.normal(2.9, 0.65, work.pairs)).astype(np.int64).clip(1, longest - 1)
     target = (source * np.exp(generator.normal(0.05, 0.25, work.pairs))).astype(np.int64).clip(1, longest - 1)
-    for epoch in itertools.count():
-        plan = plan_batches(
-            source + 1,
-            target + 1,
-            tokens_per_batch=work.tokens_per_batch,
-            max_sentences=None,
-            generator=epoch_generator(1, epoch),
+    budget, order = work.tokens_per_batch, epoch_generator(1, 0)
+    plan = plan_batches(source + 1, target + 1, tokens_per_batch=budget, max_sentences=None, generator=order)
+    for rows in plan:
+        sources, targets = (
+            [generator.integers(4, work.vocabulary, length) for length in lengths[rows]] for lengths in (source, target)
         )
-        for rows in plan:
-            sources, targets = (
-                [generator.integers(4, work.vocabulary, length) for length in lengths[rows]]
-                for lengths in (source, target)
-            )
-            yield collate(sources, targets, rows)
-
-
-def compiled_graphs() -> int:
-    """Return how many graphs torch.compile has compiled in this process."""
-    from torch._dynamo.utils import counters
-
-    return int(counters["stats"]["unique_graphs"])
-
-
-def build_learner(name: str, config: Config, work: Work) -> Learner:
-    """Return the contestant called `name`; Marian computes under bf16 autocast with fused attention."""
-    if name == MARIAN:
-        arithmetic = Arithmetic(work.device, "bf16")
-        rounding = choose_rounding(work.device, config.training.matmul_precision)
-        return MarianLearner(config, work.vocabulary, work.vocabulary, arithmetic, rounding)
-    return OurLearner(config, work.vocabulary, work.vocabulary, work.device)
-
-
-def peak_bytes(device: torch.device) -> int:
-    """Return the most memory held since `_start_measuring`: on a GPU of tensors, elsewhere of the whole process."""
-    return torch.cuda.max_memory_allocated(device) if device.type == "cuda" else peak_memory()
-
-
-def _start_measuring(device: torch.device) -> int:
-    """Forget the peak of those before, and return what they still hold."""
-    gc.collect()
-    if device.type != "cuda":
-        return 0
-    torch.cuda.reset_peak_memory_stats(device)
-    return int(torch.cuda.memory_allocated(device))
-
-
-def _finish(device: torch.device) -> None:
-    """Wait until a GPU has done what was asked of it."""
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
+        yield collate(sources, targets, rows)

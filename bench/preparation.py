@@ -1,24 +1,45 @@
-"""Preparation at scale: seconds of each stage and peak memory at several sizes, each in a process of its own."""
+"""Preparation at scale: seconds of each stage and peak memory for corpora of several sizes, each in a new process.
+
+`python -m bench.preparation RECIPE` prepares a recipe, given as JSON, and prints what its stages took.
+"""
 
 import json
+import random
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from bench.large_corpus import write_large_corpus
-from translator.config import Config, SubwordConfig
-from translator.text_table import text_table
+from bench.options import Options
+from bench.processes import environment, family, memory_of
+from translator.config import Config, SourceConfig, SubwordConfig, parse_config
+from translator.corpus import read_pairs
+from translator.data import DataHandler
+from translator.errors import CorpusError, RunError
+from translator.run.logging import STAGES
+from translator.run.text import text_table
 
-SIZES: Final = (250_000, 1_000_000, 4_000_000)
-_LOOK_EVERY: Final = 0.1
-"""Seconds between two looks at the memory."""
+SIZES: Final = (1_000_000, 4_000_000)
+SHARED: Final = Path("../shared/data")
+LAYOUTS: Final = ("mizan.zip", "tatoeba.zip", "bible.en-fa.zip", "quran.en-fa.zip", "docs.tsv.gz")
+BLOCK: Final = 512  # neighbouring lines that stay neighbours, as in a book
+POLL: Final = 0.1  # seconds between two measurements of memory
 
 
-def bench_preparation(config: Config, sizes: tuple[int, ...] = SIZES) -> list[str]:
-    """Return the lines of a report on preparing corpora of several sizes with the settings of `config`."""
+def bench(options: Options) -> Iterator[str]:
+    """Yield the lines of a report on preparing corpora of several sizes with the settings of a recipe.
+
+    Raises:
+        ConfigError: the recipe cannot be used, or a size is no number.
+        CorpusError: the real corpora are not here.
+        RunError: preparation failed.
+    """
+    config = options.load("configs/sample.yaml")
+    sizes = [int(size) for size in options.only] or SIZES
     measured = []
     with tempfile.TemporaryDirectory() as folder:
         for size in sizes:
@@ -26,51 +47,81 @@ def bench_preparation(config: Config, sizes: tuple[int, ...] = SIZES) -> list[st
             write_large_corpus(corpus, size)
             measured.append(_measure(config, corpus, Path(folder) / f"prepared-{size}"))
             corpus.unlink()
-    names = [stage["name"] for stage in measured[0]["stages"]]
-    header = ["pairs read", "kept", *names, "in all", "pairs/s", "peak memory"]
+    header = ["pairs read", "kept", *(stage["name"] for stage in measured[0]["stages"]), "in all", "pairs/s", "memory"]
     rows = []
     for size, result in zip(sizes, measured, strict=True):
-        seconds = [f"{stage['seconds']:.1f} s {size / stage['seconds']:,.0f}/s" for stage in result["stages"]]
-        speed = f"{size / result['seconds']:,.0f}"
-        memory = f"{result['peak'] / 2**20:,.0f} MiB"
-        rows.append([f"{size:,}", f"{result['kept']:,}", *seconds, f"{result['seconds']:.1f} s", speed, memory])
-    return ["preparation, everything made anew; memory of all processes together (PSS)", text_table(header, rows)]
+        stages = [f"{stage['seconds']:.1f} s {size / max(stage['seconds'], 1e-9):,.0f}/s" for stage in result["stages"]]
+        whole = [f"{result['seconds']:.1f} s", f"{size / result['seconds']:,.0f}", f"{result['peak'] / 2**20:,.0f} MiB"]
+        rows.append([f"{size:,}", f"{result['kept']:,}", *stages, *whole])
+    yield "preparation, nothing reused; peak memory of all processes together (PSS)"
+    yield text_table(header, rows)
 
 
 def _measure(config: Config, corpus: Path, prepared: Path) -> dict[str, Any]:
-    """Prepare `corpus` in another process; return its stages, seconds, pairs kept and its peak memory in bytes."""
+    """Prepare `corpus` in another process; return its stages, seconds, pairs kept and peak memory in bytes."""
     recipe = config.model_dump(mode="json")
     recipe["corpus"] |= {"sources": [{"name": "large", "path": str(corpus)}], "prepared_directory": str(prepared)}
     recipe["subword"] = SubwordConfig().model_dump(mode="json")  # 8,000 pieces a side, whatever the recipe has
     recipe["evaluation"]["test_sets"] = []
-    command = [sys.executable, "-m", "bench.prepare_once", json.dumps(recipe)]
+    command = [sys.executable, "-m", "bench.preparation", json.dumps(recipe)]
     began = time.perf_counter()
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment()) as process:
         peak = 0
         while process.poll() is None:
-            peak = max(peak, sum(map(_memory, _family(process.pid))))
-            time.sleep(_LOOK_EVERY)
+            peak = max(peak, sum(map(memory_of, family(process.pid))))
+            time.sleep(POLL)
         seconds = time.perf_counter() - began
         assert process.stdout is not None
-        told = process.stdout.read()
+        said = process.stdout.read()
     if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, command[:3])
-    return {**json.loads(told), "seconds": seconds, "peak": peak}
+        raise RunError(f"preparation ended with exit code {process.returncode}; its error is above")
+    return {**json.loads(said), "seconds": seconds, "peak": peak}
 
 
-def _family(process: int) -> list[int]:
-    """Return the process and all that it started, directly or not."""
-    try:
-        children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
-    except OSError:
-        return []
-    return [process, *(member for child in children for member in _family(int(child)))]
+def write_large_corpus(path: Path, pairs: int, seed: int = 1) -> None:
+    """Write `pairs` pairs to the TSV `path`: blocks of the corpora in `../shared/data` in random order, repeated.
+
+    From the second pass on, about a quarter of the words of each side are replaced by words of that side from
+    elsewhere, so that lengths and spelling stay those of real text while hardly any pair is a near-duplicate.
+
+    Raises:
+        CorpusError: the corpora are not there.
+    """
+    real, generator, number = list(_real_pairs()), random.Random(seed), 0
+    words = [[word for pair in real[::7] for word in pair[side].split(" ")] for side in (0, 1)]
+    blocks = list(range(0, len(real), BLOCK))
+    with path.open("w", encoding="utf-8", newline="\n") as output:
+        while number < pairs:
+            generator.shuffle(blocks)
+            for pair in islice((pair for start in blocks for pair in real[start : start + BLOCK]), pairs - number):
+                if number >= len(real):
+                    pair = (_changed(pair[0], words[0], generator), _changed(pair[1], words[1], generator))
+                output.write("\t".join(pair) + "\n")
+                number += 1
 
 
-def _memory(process: int) -> int:
-    """Return the bytes that a process takes; what it shares with others is counted in parts."""
-    try:
-        rollup = Path(f"/proc/{process}/smaps_rollup").read_text()
-    except OSError:
-        return 0
-    return sum(int(line.split()[1]) * 1024 for line in rollup.splitlines() if line.startswith("Pss:"))
+def _real_pairs() -> Iterator[tuple[str, str]]:
+    sources = [SourceConfig(name=name.split(".")[0], path=str(SHARED / name)) for name in LAYOUTS]
+    english, persian = (str(SHARED / f"afec.{side}.gz") for side in ("en", "fa"))
+    sources.append(SourceConfig(name="afec", source_path=english, target_path=persian))
+    if not SHARED.exists():
+        raise CorpusError(f"{SHARED} is not there: this benchmark is made of the real corpora in it")
+    for source in sources:
+        for pair in read_pairs(source):
+            if pair.source.strip() and pair.target.strip() and "\t" not in pair.source + pair.target:
+                yield pair.source, pair.target
+
+
+def _changed(text: str, words: list[str], generator: random.Random) -> str:
+    parts = text.split(" ")
+    for _ in range(2 + len(parts) // 4):
+        parts[int(generator.random() * len(parts))] = words[int(generator.random() * len(words))]
+    return " ".join(parts)
+
+
+if __name__ == "__main__":
+    data = DataHandler(parse_config(sys.argv[1], "recipe")).prepare()
+    kept = sum(sum(source.kept.values()) for source in data.corpus.report.sources)
+    print(
+        json.dumps({"stages": [{"name": name, "seconds": seconds} for name, seconds in STAGES.items()], "kept": kept})
+    )

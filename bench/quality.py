@@ -1,173 +1,449 @@
 """Our recipe beside eole and Hugging Face Marian: the same text and subwords, the same minutes of training.
 
-python -m bench.quality [--config bench/quality.yaml] [--only NAME]...      what is not finished yet, then the tables
-python -m bench.quality --table                                             the tables of what is finished
-python -m bench.quality --text                                              prepare, and write the text of the contest
-
-Long. It may be stopped or killed at any time: the same command goes on; finished parts are not run again. eole runs in
-the Python that QUALITY_PYTHON names. Exit codes are those of `translator`; 1 also when a contestant failed and the
-others went on.
+Long. It may be stopped at any time: the same command resumes, and finished parts are not run again. Marian computes in
+this process; eole runs in the Python that QUALITY_PYTHON names (see bench/quality_eole.py).
 """
 
-import argparse
+import importlib
 import json
+import os
+import random
+import shutil
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from bench.quality_choice import choose
-from bench.quality_contestant import Contestant, Execute, Trained, alone_in, emptied, execute, kept
-from bench.quality_eole import Eole
-from bench.quality_marian import Marian
-from bench.quality_ours import Ours
-from bench.quality_plan import QualityPlan, load_plan
-from bench.quality_table import Finished, write_tables
-from bench.quality_text import ContestText, write_contest_text
-from translator.data import DataHandler
-from translator.errors import Interrupted, RunError, TranslatorError
+import torch
+import yaml
+from pydantic import BaseModel, ConfigDict, Field
+from safetensors.torch import load_file, save_file
 
-CONTESTANTS: Final[dict[str, type[Contestant]]] = {one.name: one for one in (Ours, Eole, Marian)}
+from bench.experiments import read_yaml
+from bench.learners import CPU, marian_learner, our_batches
+from bench.options import FailedError, Options
+from bench.processes import TRANSLATOR, run_command
+from bench.scores import METRICS, NOTE, compare_systems, markdown_table, mean_score, read_lines
+from translator.config import Config, load_config
+from translator.data import DataHandler, collate_source
+from translator.errors import RunError
+from translator.model.device import Arithmetic
+from translator.run.storage import hold_folder, new_folder, write_json, write_text
+from translator.special_tokens import EOS, PAD, SOS, UNK
+from translator.subword import SubwordModel
 
-
-def main(arguments: Sequence[str] | None = None, run: Execute = execute) -> int:
-    """Do what the command line asks for and return the exit code.
-
-    Args:
-        arguments: of the command line; the process's own by default.
-        run: carries out a command.
-    """
-    parser = argparse.ArgumentParser(prog="bench.quality", description="Train ours and its peers for the same minutes.")
-    parser.add_argument("--config", default="bench/quality.yaml", metavar="FILE")
-    parser.add_argument("--only", action="append", choices=list(CONTESTANTS), help="this contestant; again for another")
-    parser.add_argument("--table", action="store_true", help="only the tables of what is finished")
-    parser.add_argument("--text", action="store_true", help="only the text of the contest")
-    options = parser.parse_args(arguments)
-    try:
-        plan = load_plan(Path(options.config))
-        if options.text:
-            _claim(plan)
-            print(f"The text of the contest is in {contest_text(plan).folder}")
-            return 0
-        names = options.only or list(CONTESTANTS)
-        code = 0
-        if not options.table:
-            with alone_in(plan.folder):
-                code = contest(plan, names, run)
-        lines = tables(plan)
-    except Interrupted as stop:
-        print("bench: stopped; the same command goes on", file=sys.stderr)
-        return stop.exit_code
-    except TranslatorError as error:
-        print(f"bench: {error}", file=sys.stderr)
-        return 2
-    print("\n".join(lines))
-    return code
+PLAN: Final = "bench/quality.yaml"
+PYTHON: Final = "QUALITY_PYTHON"  # environment variable: the Python that eole is installed in
+SHOWN: Final = 3  # sentences of each set that are shown
+WARM_UP: Final = 3  # updates of a peer before the clock starts
+ROWS: Final = 64  # sentences that Marian translates together
+_ENDLESS: Final = 1_000_000
+_UNTRAINED: Final = ("embed_positions", "final_logits_bias", "emb.pe.", "layer_scalar")  # parts of names of tensors
 
 
-def contest(plan: QualityPlan, names: Sequence[str], run: Execute) -> int:
-    """Carry out all parts of the contestants `names` that are not finished; return 1 if one of them failed.
+class Plan(BaseModel):
+    """The file of the contest."""
+
+    model_config = ConfigDict(extra="forbid")
+    directory: str
+    minutes: Annotated[float, Field(gt=0)]  # of training, its validations included
+    cores: Annotated[int, Field(ge=1)]  # that each contestant may use
+    recipe: str  # ours; text, split, subwords and seed are the same for all
+    settings: tuple[str, ...] = ()
+    choice_sentences: Annotated[int, Field(ge=1)]  # of the validation text; checkpoint and penalty are chosen on these
+    beam_size: Annotated[int, Field(ge=1)]
+    length_penalties: Annotated[tuple[float, ...], Field(min_length=1)]  # in all toolkits length ** penalty divides
+    average: Annotated[int, Field(ge=1)] = 5  # last checkpoints whose mean is a candidate
+    saves: Annotated[int, Field(ge=1)] = 20  # checkpoints of a peer, evenly spread over the minutes
+    bootstrap_samples: Annotated[int, Field(ge=40)] = 1000
+    eole: Mapping[str, Any]  # `matmul`, `precision` and `config`: eole's sections `training` and `model`
+    marian: Mapping[str, Any]  # `matmul`, `precision`, `settings` of the recipe, `model`: values of MarianConfig
+
+    def config(self, settings: Sequence[str] = ()) -> Config:
+        """Return our recipe with the settings of the plan and further ones; raise ConfigError if one is wrong."""
+        return load_config(self.recipe, [*self.settings, *settings])
+
+
+def bench(options: Options) -> Iterator[str]:
+    """Train, choose and translate what is not finished, and yield the tables, which are also in results.md.
 
     Raises:
-        RunError: the folder is of another plan.
-        Interrupted: it was stopped.
+        ConfigError: the plan cannot be used.
+        RunError: the folder holds the contest of another plan.
+        FailedError: a contestant failed, and the others went on.
     """
-    _claim(plan)
-    text = contest_text(plan)
-    failed = []
-    for name in names:
-        try:
-            carry_through(CONTESTANTS[name](plan, text, run))
-        except RunError as error:
-            failed.append(name)
-            print(f"bench: {name}: {error}", file=sys.stderr)
-    return 1 if failed else 0
+    plan = read_yaml(Path(options.config or PLAN), Plan)
+    names, failed, folder = options.chosen(CONTESTANTS), [], Path(plan.directory)
+    now = json.loads(json.dumps([plan.model_dump(mode="json"), plan.config().model_dump(mode="json")]))
+    folder.mkdir(parents=True, exist_ok=True)
+    with hold_folder(folder):
+        if kept(folder / "plan.json", lambda: now) != now:
+            raise RunError(f"{folder} holds the contest of another plan or recipe; change `directory`")
+        text = contest_text(plan)
+        for name in [] if options.table else names:
+            try:
+                carry_out(CONTESTANTS[name](plan, text, folder / name))
+            except RunError as error:
+                failed.append(name)
+                print(f"bench: {name}: {error}", file=sys.stderr)
+        yield from write_tables(plan, text)
+    if failed:
+        raise FailedError(f"failed: {', '.join(failed)}")
 
 
-def carry_through(contestant: Contestant) -> None:
-    """Find the fastest way of a contestant, train it, choose, and translate the test text."""
+def kept(path: Path, make: Callable[[], Any]) -> Any:
+    """Return the JSON of a finished part, or carry the part out and keep what it returns."""
+    if not path.is_file():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_json(path, make())
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def contest_text(plan: Plan) -> Path:
+    """Return the folder of the contest's text, written once.
+
+    Of train (normalized), validation, choice (a part of it) and test: NAME.en and NAME.fa, NAME.input with normalized
+    English, and NAME.json with the number of sentences of each source.
+    """
+    folder = Path(plan.directory) / "text"
+    if folder.is_dir():
+        return folder
+    data = DataHandler(plan.config()).prepare()
+    sets = {
+        split: {
+            name: list(zip(*(data.corpus.lines(split, name, side) for side in ("en", "fa")), strict=True))
+            for name in data.corpus.names(split)
+        }
+        for split in ("train", "validation", "test")
+    }
+    every = max(1, sum(map(len, sets["validation"].values())) // plan.choice_sentences)
+    sets["choice"] = {name: pairs[::every] for name, pairs in sets["validation"].items()}
+    with new_folder(folder) as beside:
+        for split, by_source in sets.items():
+            pairs = [pair for several in by_source.values() for pair in several]
+            english, persian = ([pair[side] for pair in pairs] for side in (0, 1))
+            for name, lines in (("en", english), ("fa", persian), ("input", map(data.normalizer.source, english))):
+                write_text(beside / f"{split}.{name}", "".join(f"{line}\n" for line in lines))
+            write_json(beside / f"{split}.json", {name: len(several) for name, several in by_source.items()})
+    return folder
+
+
+def by_set(text: Path, split: str, file: Path) -> dict[str, list[str]]:
+    """Return the lines of `file`, one for each sentence of `split` (else RunError), by source."""
+    counts: dict[str, int] = json.loads((text / f"{split}.json").read_text(encoding="utf-8"))
+    lines = iter(read_lines(file, sum(counts.values())))
+    return {name: [next(lines) for _ in range(count)] for name, count in counts.items()}
+
+
+# --- the contestants ---
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """One toolkit; everything it writes is in `folder`, and the text of the contest is in `text`."""
+
+    plan: Plan
+    text: Path
+    folder: Path
+
+    def train(self) -> dict[str, Any]:
+        """Train for the minutes of the plan; RunError: the command failed.
+
+        Returns:
+            `seconds`, `steps`, real `target_tokens`, the number of `weights`, and `candidates`: names of checkpoints.
+        """
+        raise NotImplementedError
+
+    def translate(self, checkpoint: str, penalty: float, split: str, output: Path) -> None:
+        """Translate `choice` or `test` with the plan's beam into `output`, one line for each; raises as `train`."""
+        raise NotImplementedError
+
+    def run(self, command: Sequence[str], log: str = "log.txt") -> None:
+        run_command(command, self.folder / log, self.plan.cores)
+
+
+class Ours(Contestant):
+    """`translator train`, `average` and `translate`, which normalizes. A stopped training resumes."""
+
+    def train(self) -> dict[str, Any]:
+        plan, run = self.plan, self.folder / "training"
+        limits = [f"training.max_minutes={plan.minutes}", f"training.keep_checkpoints={plan.average}"]
+        settings = [*plan.settings, *limits, f"run.threads={plan.cores}", f"run.directory={run}"]
+        self.run([*TRANSLATOR, "train", "--config", plan.recipe, "--set", *settings])
+        count = min(len(list((run / "checkpoints").glob("step-*"))), plan.average)
+        self.run([*TRANSLATOR, "average", "--run", str(run), "--count", str(count), "--of", "last"])
+        last, best = ((run / "checkpoints" / name).resolve() for name in ("last", "best"))
+        progress = json.loads((last / "state.json").read_text(encoding="utf-8"))["state"]["progress"]
+        return {
+            "seconds": progress["seconds"],
+            "steps": progress["step"],
+            "target_tokens": progress["target_tokens"],
+            "weights": count_weights(last / "model.safetensors"),
+            "candidates": ["last", *(["best"] if best != last else []), "averaged"],
+        }
+
+    def translate(self, checkpoint: str, penalty: float, split: str, output: Path) -> None:
+        search = ["search.length_normalization=average", f"search.length_penalty={penalty}"]
+        which = ["--run", str(self.folder / "training"), "--checkpoint", checkpoint, "--beam", str(self.plan.beam_size)]
+        files = ["--input", str(self.text / f"{split}.en"), "--output", str(output)]
+        self.run([*TRANSLATOR, "translate", *which, *files, "--set", *search], "translating.log")
+
+
+class Peer(Contestant):
+    """Another toolkit, whose training is ended by the time; a stopped one begins anew."""
+
+    def train(self) -> dict[str, Any]:
+        folder, average = self.folder / "training", self.plan.average
+        shutil.rmtree(folder, ignore_errors=True)  # what a killed training has left
+        folder.mkdir(parents=True)
+        self.train_into(folder, 60 * self.plan.minutes)
+        saved = sorted(folder.glob("model/step_*"), key=lambda path: int(path.name.removeprefix("step_")))
+        files = [next(path.glob("model*.safetensors")) for path in saved[-average:]]
+        shutil.copytree(saved[-1], folder / "model" / "averaged")
+        average_weights(files, folder / "model" / "averaged" / files[-1].name)
+        result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+        candidates = ["averaged", *(path.name for path in reversed(saved[-average:]))]
+        return {**result, "weights": count_weights(files[-1]), "candidates": candidates}
+
+    def train_into(self, folder: Path, seconds: float) -> None:
+        """Train for so many seconds, with checkpoints `model/step_N` and numbers in `result.json` in `folder`."""
+        raise NotImplementedError
+
+
+class Eole(Peer):
+    """eole with the same text and SentencePiece models; it gets normalized text."""
+
+    def train_into(self, folder: Path, seconds: float) -> None:
+        config, own, place = self.plan.config(), self.plan.eole, folder.resolve()
+        pairs = list(zip(*(read_lines(self.text / f"train.{side}") for side in ("en", "fa")), strict=True))
+        random.Random(config.run.seed).shuffle(pairs)  # eole reads the text as it is
+        models = {}
+        for number, (side, name) in enumerate((("src", "source"), ("tgt", "target"))):
+            models[side] = str((DataHandler(config).prepare().subword_folder / f"{name}.model").resolve())
+            subword = SubwordModel.load(Path(models[side]))
+            pieces = subword.pieces_of(range(EOS + 1, subword.vocabulary_size))  # eole adds special tokens by itself
+            counts = range(len(pieces), 0, -1)  # they only order the pieces
+            rows = (f"{piece}\t{count}\n" for piece, count in zip(pieces, counts, strict=True))
+            write_text(place / f"{side}.vocab", "".join(rows))
+            write_text(place / f"train.{side}", "".join(f"{pair[number]}\n" for pair in pairs))
+        length = config.batching.max_length
+        training = {
+            "bucket_size": max(1, int(0.8 * len(pairs))),  # one of a whole epoch would repeat the same batches
+            **own["config"]["training"],
+            "model_path": str(place / "model"),
+            "save_format": "safetensors",
+            "keep_checkpoint": self.plan.average,
+            **dict.fromkeys(("train_steps", "valid_steps", "save_checkpoint_steps"), _ENDLESS),  # the time ends it
+            "world_size": 1,
+            "gpu_ranks": [],
+            "compute_dtype": own["precision"],
+        }
+        recipe = {
+            "seed": config.run.seed + 1,  # eole takes 0 for no seed
+            "save_data": str(place / "data"),
+            "overwrite": True,
+            "report_every": 50,
+            "n_sample": 0,
+            "data": {"train": {f"path_{side}": str(place / f"train.{side}") for side in models}},
+            **{f"{side}_vocab": str(place / f"{side}.vocab") for side in models},
+            "share_vocab": False,
+            "transforms": ["sentencepiece", "filtertoolong"],
+            "transforms_configs": {
+                "sentencepiece": {f"{side}_subword_model": model for side, model in models.items()},
+                "filtertoolong": {"src_seq_length": length, "tgt_seq_length": length},
+            },
+            "training": training,
+            "model": own["config"]["model"],
+        }
+        write_text(place / "eole.yaml", yaml.safe_dump(recipe, sort_keys=False))
+        job = {"seconds": seconds, "saves": self.plan.saves, "matmul": own["matmul"]}
+        job |= {"schedule": config.training.max_steps, "result": str(place / "result.json")}
+        self.run([*self._eole(json.dumps(job)), "train", "-config", str(place / "eole.yaml")])
+
+    def translate(self, checkpoint: str, penalty: float, split: str, output: Path) -> None:
+        flags = {
+            "model_path": (self.folder / "training" / "model" / checkpoint).resolve(),
+            "src": (self.text / f"{split}.input").resolve(),
+            "output": output.resolve(),
+            "n_best": 1,
+            "beam_size": self.plan.beam_size,
+            "batch_size": 64,
+            "batch_type": "sents",
+            "length_penalty": "avg",
+            "alpha": penalty,
+            "max_length_ratio": 2,
+            "max_length": self.plan.config().model.max_positions - 1,
+            "compute_dtype": "fp32",  # otherwise the weights of a training in bf16 are rounded
+        }
+        given = [part for key, value in flags.items() for part in (f"-{key}", str(value))]
+        self.run([*self._eole("translate"), "predict", *given], "translating.log")
+
+    def _eole(self, job: str) -> list[str]:
+        return [os.environ.get(PYTHON) or sys.executable, str(Path(__file__).with_name("quality_eole.py")), job]
+
+
+class Marian(Peer):
+    """Hugging Face's `MarianMTModel` in the usual loop, on our batches, computed in this process."""
+
+    def train_into(self, folder: Path, seconds: float) -> None:
+        plan, own = self.plan, self.plan.marian
+        config = plan.config(own["settings"])
+        torch.set_num_threads(plan.cores)
+        torch.manual_seed(config.run.seed)
+        data = DataHandler(config).prepare()
+        vocabularies = data.subword.source.vocabulary_size, data.subword.target.vocabulary_size
+        learner = marian_learner(config, vocabularies, Arithmetic(CPU, own["precision"]), own["matmul"], **own["model"])
+        saved: list[Path] = []
+        began, share, steps, tokens, saves = time.monotonic(), 0.0, 0, 0, 0
+        for number, batch in enumerate(our_batches(data), 1 - WARM_UP):
+            if number == 1:
+                began = time.monotonic()
+            learner.update(batch, max(1, round(share * config.training.max_steps)))  # its schedule goes by the time
+            if number < 1:
+                continue
+            steps, tokens, share = number, tokens + batch.target_tokens, (time.monotonic() - began) / seconds
+            if int(share * plan.saves) > saves:
+                saves = int(share * plan.saves)
+                saved.append(folder / "model" / f"step_{steps}")
+                learner.model.save_pretrained(saved[-1])  # type: ignore[operator]
+                for old in saved[: -plan.average]:
+                    shutil.rmtree(old, ignore_errors=True)
+            if share >= 1:
+                break
+        took = time.monotonic() - began
+        write_json(folder / "result.json", {"seconds": took, "steps": steps, "target_tokens": tokens})
+
+    @torch.no_grad()
+    def translate(self, checkpoint: str, penalty: float, split: str, output: Path) -> None:
+        transformers = importlib.import_module("transformers")  # type checks must pass where it is not installed
+        config = self.plan.config(self.plan.marian["settings"])
+        torch.set_num_threads(self.plan.cores)
+        subword = DataHandler(config).prepare().subword
+        model: Any = transformers.MarianMTModel.from_pretrained(self.folder / "training" / "model" / checkpoint).eval()
+        ids = subword.source.encode(read_lines(self.text / f"{split}.input"))
+        order = sorted(range(len(ids)), key=lambda number: -len(ids[number]))
+        texts = [""] * len(ids)
+        for start in range(0, len(order), ROWS):
+            numbers = order[start : start + ROWS]
+            source = collate_source([ids[number] for number in numbers])
+            found: torch.Tensor = model.generate(
+                input_ids=source,
+                attention_mask=source != PAD,
+                num_beams=self.plan.beam_size,
+                length_penalty=penalty,
+                max_new_tokens=min(2 * source.shape[1] + 10, config.model.max_positions - 1),
+                max_length=None,
+                suppress_tokens=[PAD, UNK, SOS],
+                use_cache=True,
+            )
+            for number, text in zip(numbers, subword.target.decode_ids(found.tolist()), strict=True):
+                texts[number] = text
+        write_text(output, "".join(f"{text}\n" for text in texts))
+
+
+CONTESTANTS: Final[dict[str, type[Contestant]]] = {"translator": Ours, "eole": Eole, "marian": Marian}
+
+
+def count_weights(path: Path) -> int:
+    """Return how many numbers a safetensors file has that were trained; tied matrices count once."""
+    different: list[torch.Tensor] = []
+    for name, tensor in load_file(path).items():
+        tied = tensor.dim() > 1 and any(one.shape == tensor.shape and torch.equal(one, tensor) for one in different)
+        if not tied and not any(part in name for part in _UNTRAINED):
+            different.append(tensor)
+    return sum(tensor.numel() for tensor in different)
+
+
+def average_weights(paths: Sequence[Path], output: Path) -> None:
+    """Write the mean of the tensors of several files, summed in float64; whole numbers are the last file's."""
+    files = [load_file(path) for path in paths]
+    means = {
+        name: torch.stack([file[name].double() for file in files]).mean(0).to(tensor.dtype)
+        if tensor.is_floating_point()
+        else tensor
+        for name, tensor in files[-1].items()
+    }
+    save_file(means, output, metadata={"format": "pt"})
+
+
+# --- from training to the tables ---
+
+
+def carry_out(contestant: Contestant) -> None:
+    """Train a contestant, choose checkpoint and length penalty, and translate the test text; raises as `train`."""
     folder = contestant.folder
+    trained = kept(folder / "trained.json", contestant.train)
+    print(f"bench: {folder.name}: trained for {trained['seconds'] / 60:.1f} minutes", file=sys.stderr, flush=True)
+    choice = kept(folder / "choice.json", lambda: choose(contestant, trained["candidates"]))
 
-    def say(what: str) -> None:
-        print(f"bench: {contestant.name}: {what}", file=sys.stderr, flush=True)
-
-    trial = kept(folder / "trial.json", lambda: find_way(contestant))
-    way, speed = trial["way"], Trained.from_json(trial["speed"])
-    say(f"{way}: {speed.tokens_per_second:,.0f} target tokens/s in the trial")
-    trained = Trained.from_json(kept(folder / "trained.json", lambda: contestant.train(way, speed).to_json()))
-    say(f"trained for {trained.seconds / 60:.1f} minutes, {trained.steps:,} steps, {trained.weights:,} weights")
-    choice = kept(folder / "choice.json", lambda: choose(contestant, trained.candidates))
-    say(f"chosen: checkpoint {choice['checkpoint']}, length penalty {choice['length_penalty']:g}")
-
-    def translate_test() -> dict[str, Any]:
+    def translate_test() -> dict[str, str]:
         output = folder / "test.txt"
         output.unlink(missing_ok=True)
         contestant.translate(choice["checkpoint"], choice["length_penalty"], "test", output)
+        by_set(contestant.text, "test", output)
         return {"translations": str(output)}
 
     kept(folder / "translated.json", translate_test)
 
 
-def find_way(contestant: Contestant) -> dict[str, Any]:
-    """Return the fastest way to use the cores, its speed, and what became of the others.
+def choose(contestant: Contestant, candidates: Sequence[str]) -> dict[str, Any]:
+    """Return the best checkpoint on the validation text, and then the best length penalty.
 
-    Raises:
-        RunError: not one of them works.
+    Checkpoints are compared under the penalty nearest to 1. What is tried is kept under `tried`.
     """
-    tried: list[dict[str, Any]] = []
-    best: tuple[float, dict[str, Any], Trained] | None = None
-    for number, way in enumerate(contestant.ways):
-        try:
-            speed = contestant.try_way(way, emptied(contestant.folder / f"trial-{number}"))
-        except RunError as error:
-            tried.append({"way": way, "failed": str(error)})
-            continue
-        tried.append({"way": way, "tokens_per_second": speed.tokens_per_second})
-        if best is None or speed.tokens_per_second > best[0]:
-            best = speed.tokens_per_second, dict(way), speed
-    if best is None:
-        raise RunError(f"no way works: {'; '.join(one['failed'] for one in tried)}")
-    return {"way": best[1], "speed": best[2].to_json(), "tried": tried}
+    text, penalties = contestant.text, contestant.plan.length_penalties
+    references = list(by_set(text, "choice", text / "choice.fa").values())
+    tried: dict[tuple[str, float], float] = {}
+
+    def judge(checkpoint: str, penalty: float) -> float:
+        if (checkpoint, penalty) not in tried:
+            output = contestant.folder / "choice" / f"{checkpoint}.{penalty:g}.txt"
+            output.parent.mkdir(parents=True, exist_ok=True)
+            output.unlink(missing_ok=True)
+            contestant.translate(checkpoint, penalty, "choice", output)
+            tried[checkpoint, penalty] = mean_score(list(by_set(text, "choice", output).values()), references)
+        return tried[checkpoint, penalty]
+
+    first = min(penalties, key=lambda penalty: abs(penalty - 1))
+    checkpoint = max(candidates, key=lambda name: judge(name, first))
+    penalty = max(penalties, key=lambda penalty: judge(checkpoint, penalty))
+    return {"checkpoint": checkpoint, "length_penalty": penalty, "tried": [[*key, tried[key]] for key in tried]}
 
 
-def contest_text(plan: QualityPlan) -> ContestText:
-    """Return the text of the contest, written once."""
-    folder = plan.folder / "text"
-    if folder.is_dir():
-        return ContestText(folder)
-    return write_contest_text(DataHandler(plan.config()), folder, plan.choice_sentences)
-
-
-def tables(plan: QualityPlan) -> list[str]:
-    """Write the tables of all contestants that are finished, and return their lines."""
-    finished = []
-    for name in CONTESTANTS:
-        folder = plan.folder / name
-        parts = ("trial", "trained", "choice", "translated")
-        if not all((folder / f"{part}.json").is_file() for part in parts):
-            continue
-        trial, trained, choice, _ = (json.loads((folder / f"{part}.json").read_text("utf-8")) for part in parts)
-        finished.append(Finished(name, trial["way"], Trained.from_json(trained), choice, folder / "test.txt"))
-    if not finished:
+def write_tables(plan: Plan, text: Path) -> list[str]:
+    """Return the tables of all contestants that are finished, ours first, and write them to results.md."""
+    place = Path(plan.directory)
+    folders = [place / name for name in CONTESTANTS if (place / name / "translated.json").exists()]
+    if not folders:
         return ["No contestant is finished yet."]
-    return write_tables(plan, contest_text(plan), finished)
-
-
-def _claim(plan: QualityPlan) -> None:
-    """Make sure that what the folder holds was made by this plan.
-
-    Raises:
-        RunError: it was made by another.
-    """
-    file = plan.folder / "plan.json"
-    now = {"plan": plan.model_dump(mode="json"), "recipe": plan.config().model_dump(mode="json")}
-    before = kept(file, lambda: now)
-    if before != json.loads(json.dumps(now)):
-        raise RunError(
-            f"{plan.folder} holds the contest of another plan or recipe ({file}); name another `directory`, or delete "
-            "this one"
+    references, sources = (by_set(text, "test", text / f"test.{side}") for side in ("fa", "en"))
+    translations = {folder.name: by_set(text, "test", folder / "test.txt") for folder in folders}
+    efforts, scores, shown, signatures = [], [], [], list[str]()
+    for folder in folders:
+        one, choice = (json.loads((folder / f"{part}.json").read_text("utf-8")) for part in ("trained", "choice"))
+        empty = sum(not line.strip() for lines in translations[folder.name].values() for line in lines)
+        efforts.append(
+            [
+                *(folder.name, f"{one['weights'] / 1e6:.2f}M", f"{one['seconds'] / 60:.1f}", f"{one['steps']:,}"),
+                *(f"{one['target_tokens']:,}", f"{one['target_tokens'] / one['seconds']:,.0f}"),
+                *(f"{choice['checkpoint']}, {choice['length_penalty']:g}", str(empty)),
+            ]
         )
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    for name, lines in references.items():
+        systems = {system: found[name] for system, found in translations.items()}
+        cells, signatures = compare_systems(systems, lines, plan.bootstrap_samples)
+        scores += [[name, f"{len(lines):,}", system, *cells[system]] for system in systems]
+        for row in range(0, len(lines), max(1, len(lines) // SHOWN))[:SHOWN]:
+            shown.append([name, sources[name][row], lines[row], *(found[row] for found in systems.values())])
+    header = ["contestant", "weights", "minutes", "steps", "target tokens", "tokens/s", "checkpoint, penalty"]
+    report = [
+        *markdown_table([*header, "empty translations"], efforts),
+        *("", *markdown_table(["test set", "sentences", "contestant", *METRICS], scores)),
+        *(["", NOTE] if len(folders) > 1 else []),
+        *(f"`{signature}`" for signature in signatures),
+        *("", *markdown_table(["test set", "English", "reference", *translations], shown)),
+    ]
+    write_text(place / "results.md", "\n".join(report) + "\n")
+    return report

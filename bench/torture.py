@@ -1,42 +1,204 @@
-"""Training struck down in every way: `python -m bench.torture [--scenario NAME]... [--kills N] [--seed N]`.
+"""Training killed, stopped and hindered in every way: each run must end in the same bits as an undisturbed one.
 
-Real processes of `translator train` on a tiny recipe are killed, stopped and hindered, and started again until they end
-by themselves; each must end in the same bits as a run that was left in peace. One process works at a time.
+Real processes of `translator train` on a tiny recipe are struck and started again until they end by themselves.
 """
 
-import argparse
-import hashlib
+import contextlib
+import json
+import os
 import random
 import re
 import shutil
 import signal
-import sys
+import subprocess
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, NamedTuple
 
-from bench.torture_bits import differences
-from bench.torture_damage import damaged_copies, full_disk
-from bench.torture_runs import ROOT, Course, Death, Instant, Life, write_recipe
-from translator.checkpoint import steps_saved
-from translator.run_folder import RunFolder
+from bench.options import FailedError, Options
+from bench.processes import TRANSLATOR, environment, family
+from translator.checkpoint import find_checkpoint
+from translator.run.folder import RunFolder
 
+KILLS: Final = 25
+FEWER: Final = {"stop": 12, "processes": 8}
+"""Blows of scenarios that need fewer, or take longer for each, than the others."""
+STOPPED: Final = {signal.SIGTERM: 143, signal.SIGINT: 130, signal.SIGHUP: 129}  # exit codes after a stop signal
+PATIENCE: Final = 60.0  # seconds after which processes that outlive the blow are killed
+RECIPE: Final = """
+run: {{seed: 1, device: cpu, threads: 1}}
+corpus:
+  sources: [{{name: toy, path: "{folder}/toy.tsv"}}]
+  filters: {{min_target_script: null, max_untranslated: null}}
+  split: {{validation: 20, test: 20}}
+subword: {{model_type: char, vocabulary_size: 60}}
+batching: {{tokens_per_batch: 200, max_length: 40}}
+model:
+  {{d_model: 16, heads: 2, encoder_layers: 1, decoder_layers: 1, feed_forward: 32, dropout: 0.1, max_positions: 64}}
+training:
+  {{max_steps: 72, accumulation_steps: 2, learning_rate: 0.01, warmup_steps: 4, log_every: 3, processes: 1,
+    validate_every: 12, validation_sentences: 8, checkpoint_every: 5, keep_checkpoints: 2, early_stopping: 6}}
+search: {{method: greedy}}
+"""
+"""Learns to copy words, with dropout, micro-batches, validation, checkpoints and early stopping: seconds of work."""
 SAMPLING: Final = (
     *("subword.model_type=unigram", "subword.vocabulary_size=40", "subword.byte_fallback=false"),
     "subword.sampling=0.3",
 )
-STOPPED: Final = {signal.SIGTERM: 143, signal.SIGINT: 130, signal.SIGHUP: 129}
-"""Exit codes after a stop signal."""
-KILLS: Final = 25
-FEWER: Final = {"stop": 12, "processes": 8}
-"""Blows of scenarios that need fewer, or take longer for each, than the others."""
 
-Judge = Callable[[Course, signal.Signals, Death], list[str]]
-"""Returns complaints about how a process ended."""
+# --- one process ---
+
+
+class Instant(NamedTuple):
+    """When a blow falls."""
+
+    seconds: float  # of computing: the clock of a busy machine would make all instants early or late
+    of_training: bool = False  # counted from the beginning of training, not from that of the process
+    in_a_save: bool = False  # after that time, when a checkpoint is being written
+
+
+class Death(NamedTuple):
+    """How a process that was struck ended."""
+
+    phase: str  # `start`, `training`, `checkpoint write` or `evaluation`
+    exit_code: int
+    all_gone: bool  # whether its processes ended by themselves
+
+
+class TrainingProcess:
+    """One process of `translator train`, from its start to its end."""
+
+    def __init__(self, run: Path, output: Path, command: Sequence[str]) -> None:
+        self._checkpoints = run / "checkpoints"
+        self._scores = run / "evaluation" / "scores.json"
+        self._info = run / "run.json"  # is written when training begins
+        self._info_before = self._info.stat().st_mtime_ns if self._info.exists() else 0
+        self.computed = 0.0  # seconds, by it and its children
+        self.training_began: float | None = None  # seconds that were computed before training
+        with output.open("wb") as stream:
+            streams: dict[str, Any] = {"stdout": stream, "stderr": stream, "stdin": subprocess.DEVNULL}
+            self.process = subprocess.Popen(command, env=environment(1), **streams)
+
+    def wait(self) -> int:
+        """Wait for its end and return its exit code."""
+        while (code := self.process.poll()) is None:
+            self._look()
+            time.sleep(0.02)
+        return code
+
+    def strike(self, blow: signal.Signals, instant: Instant, chance: random.Random) -> Death | None:
+        """Send a signal at an instant and wait for the end; return None if the process had ended by itself before.
+
+        `chance` decides which of several processes gets a SIGKILL; other signals go to the first.
+        """
+        due = None if instant.of_training else instant.seconds
+        while due is None or self.computed < due or (instant.in_a_save and not self._is_saving()):
+            if self.process.poll() is not None:
+                return None
+            self._look()
+            if due is None and self.training_began is not None:
+                due = self.training_began + instant.seconds
+            time.sleep(0.005 if due is None or self.computed < due else 0.0005)
+        everyone = family(self.process.pid)
+        victim = chance.choice(everyone) if blow == signal.SIGKILL and everyone else self.process.pid
+        phase, began, all_gone = self._phase(), time.monotonic(), True
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(victim, blow)
+        while self.process.poll() is None or any(map(_lives, everyone[1:])):
+            if all_gone and time.monotonic() - began > PATIENCE:
+                all_gone = False
+                for left in everyone:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(left, signal.SIGKILL)
+            time.sleep(0.005)
+        return Death(phase, self.process.returncode, all_gone)
+
+    def _look(self) -> None:
+        ticks = [sum(map(int, _status(process)[11:15])) for process in family(self.process.pid)]
+        self.computed = max(self.computed, sum(ticks) / os.sysconf("SC_CLK_TCK"))
+        if self.training_began is None and self._info.exists() and self._info.stat().st_mtime_ns != self._info_before:
+            self.training_began = self.computed
+
+    def _is_saving(self) -> bool:
+        return any(self._checkpoints.glob(".step-*"))
+
+    def _phase(self) -> str:
+        if self.training_began is None:
+            return "start"
+        if self._is_saving():
+            return "checkpoint write"
+        return "evaluation" if self._scores.exists() or (self._checkpoints / "step-000072").exists() else "training"
+
+
+def _status(process: int) -> list[str]:
+    """Return the fields of /proc/PID/stat from the state on; nothing where the process is gone."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+def _lives(process: int) -> bool:
+    return _status(process)[:1] not in ([], ["Z"])
+
+
+# --- one run, in as many processes as it takes ---
+
+
+@dataclass
+class TortureRun:
+    """A run that is started, struck and started again."""
+
+    recipe: Path
+    folder: Path
+    settings: tuple[str, ...] = ()
+    prepared: Path | None = None  # data of another run; None prepares its own
+    outputs: list[Path] = field(default_factory=list)
+
+    def start(self) -> TrainingProcess:
+        """Start it, or start it again."""
+        prepared = self.prepared or self.folder.with_name(f"{self.folder.name}-prepared")
+        settings = (f"run.directory={self.folder}", f"corpus.prepared_directory={prepared}", *self.settings)
+        self.outputs.append(self.folder.with_name(f"{self.folder.name}-{len(self.outputs)}.txt"))
+        command = [*TRANSLATOR, "train", "--config", str(self.recipe), "--set", *settings]
+        return TrainingProcess(self.folder, self.outputs[-1], command)
+
+    def finish(self) -> list[str]:
+        """Let it come to its end; return a complaint if it does not end well."""
+        code = self.start().wait()
+        last = " / ".join(self.last_output.strip().splitlines()[-3:])
+        return [f"{self.folder.name}, start {len(self.outputs)}: exit code {code}: {last}"] if code else []
+
+    @property
+    def last_output(self) -> str:
+        """What the last process printed."""
+        return self.outputs[-1].read_text(encoding="utf-8", errors="replace")
+
+
+def differences(run: Path, undisturbed: Path) -> list[str]:
+    """Return in what the ends of two runs differ that must be the same, bit for bit."""
+    mine, other = map(_end, (run, undisturbed))
+    return [
+        f"{run.name}: {key} differs" for key in sorted(mine.keys() | other.keys()) if mine.get(key) != other.get(key)
+    ]
+
+
+def _end(run: Path) -> dict[str, Any]:
+    """Return what the end of a run holds, but for the time spent and the number of starts."""
+    found: dict[str, Any] = {name: (run / "checkpoints" / name).resolve(strict=True).name for name in ("last", "best")}
+    last = run / "checkpoints" / "last"
+    found |= {file.name: file.read_bytes() for file in last.glob("*.safetensors")}
+    state: dict[str, Any] = json.loads((last / "state.json").read_text(encoding="utf-8"))["state"]
+    progress = state.pop("progress")
+    found |= state | {key: value for key, value in progress.items() if not re.search("seconds|sittings|starts", key)}
+    return found | {"scores.json": json.loads((run / "evaluation" / "scores.json").read_text(encoding="utf-8"))}
+
+
+# --- the scenarios ---
 
 
 @dataclass
@@ -47,237 +209,198 @@ class Workshop:
     recipe: Path
     kills: int
     chance: random.Random
-    where: Counter[str] = field(default_factory=Counter)
-    """Blows, by what the process was doing."""
+    where: Counter[str] = field(default_factory=Counter)  # blows, by what the process was doing
     remarks: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
+    life: tuple[float, float] = (0.0, 0.0)  # seconds that the undisturbed run computed before and from training on
 
-    def course(self, name: str, overrides: tuple[str, ...] = (), prepared: Path | None = None) -> Course:
+    def run(self, name: str, settings: tuple[str, ...] = (), prepared: Path | None = None) -> TortureRun:
         """Return a new run."""
-        return Course(self.recipe, self.folder / name, overrides, prepared)
+        return TortureRun(self.recipe, self.folder / name, settings, prepared)
 
-    def whole(self, overrides: tuple[str, ...] = ()) -> tuple[Path, Life]:
-        """Carry a run from its start to its end in peace."""
-        course = self.course("whole", overrides)
-        sitting = course.start(driver=None)
-        self.failures += course.complaints(sitting.wait())
-        before = sitting.training_began or 0.0
-        return course.run, Life(before, sitting.computed - before, sitting.most_processes)
+    def undisturbed(self, settings: tuple[str, ...] = ()) -> Path:
+        """Train a run from its start to its end, and return its folder."""
+        run = self.run("undisturbed", settings)
+        process = run.start()
+        if code := process.wait():
+            self.failures.append(f"the undisturbed run: exit code {code}: {run.last_output[-300:]}")
+        before = process.training_began or 0.0
+        self.life = (before, process.computed - before)
+        return run.folder
 
-    def compare(self, course: Course, whole: Path) -> None:
-        """Note in what the end of `course` differs from `whole`."""
-        self.failures += differences(course.run, whole)
+    def instant(self, number: int) -> Instant:
+        """Return the instant of blow `number`: of three, one in the whole life, one in training, one in a save.
+
+        Starting takes longer than training here, so instants of the whole life alone would mostly hit the start. A run
+        resumes where it was struck, so that a third of the rest is enough to strike it everywhere, several times.
+        """
+        before, then = self.life[0], self.life[1] / 3
+        if number % 3 == 0:
+            return Instant(self.chance.uniform(0, before + then))
+        return Instant(self.chance.uniform(0, then), of_training=True, in_a_save=number % 3 == 2)
+
+    def strike(self, run: TortureRun, blow: signal.Signals, instant: Instant) -> Death | None:
+        """Start `run` and strike it; return how it ended, or None if it had ended before."""
+        death = run.start().strike(blow, instant, self.chance)
+        if death is not None:
+            self.where[death.phase] += 1
+            if not death.all_gone:
+                self.failures.append(f"{run.folder.name}: {blow.name} in {death.phase} left processes behind")
+        return death
+
+    def finish(self, run: TortureRun, undisturbed: Path) -> None:
+        """Let `run` come to its end, and note in what it differs from the undisturbed one."""
+        self.failures += run.finish() or differences(run.folder, undisturbed)
 
 
-def strike_again_and_again(
-    work: Workshop, overrides: tuple[str, ...], life: Life, blows: Sequence[signal.Signals], judge: Judge
-) -> list[Course]:
-    """Strike runs `work.kills` times, with `blows` in turn; return the runs, which have ended by themselves."""
-    courses: list[Course] = []
-    struck, slowest = 0, 0.0
+def strike_repeatedly(work: Workshop, settings: tuple[str, ...] = (), blows: Sequence[signal.Signals] = ()) -> None:
+    """Strike runs `work.kills` times, with `blows` in turn, and compare each with an undisturbed one at its end."""
+    undisturbed, blows = work.undisturbed(settings), blows or [signal.SIGKILL]
+    count = struck = 0
     while struck < work.kills and not work.failures:
-        course = work.course(f"struck-{len(courses)}", overrides)
-        courses.append(course)
-        while not work.failures:
-            sitting = course.start()
-            blow, death = blows[struck % len(blows)], None
-            if struck < work.kills:
-                death = sitting.strike(blow, life.instant(work.chance, struck), work.chance)
+        run = work.run(f"struck-{count}", settings)
+        count += 1
+        while struck < work.kills and not work.failures:
+            blow = blows[struck % len(blows)]
+            death = work.strike(run, blow, work.instant(struck))
             if death is None:
-                work.failures += course.complaints(sitting.wait())
                 break
             struck += 1
-            work.where[death.phase] += 1
-            slowest = max(slowest, death.seconds)
-            work.failures += judge(course, blow, death)
-    work.remarks.append(f"{len(courses)} runs, {slowest:.1f} s at most from a blow to the end of the last process")
-    return courses
-
-
-def kill(work: Workshop, overrides: tuple[str, ...] = (), processes: int = 1) -> None:
-    """SIGKILL at random instants of the whole life of a process."""
-    whole, life = work.whole(overrides)
-    if not work.failures and life.processes < processes:
-        work.failures.append(f"{processes} processes were asked for, {life.processes} seen")
-    for course in strike_again_and_again(work, overrides, life, [signal.SIGKILL], all_gone):
+            if blow != signal.SIGKILL:
+                work.failures += stop_complaints(run, blow, death)
         if not work.failures:
-            work.compare(course, whole)
+            work.finish(run, undisturbed)
+    work.remarks.append(f"{count} runs")
 
 
-def all_gone(course: Course, blow: signal.Signals, death: Death) -> list[str]:
-    """Return a complaint if processes outlived the blow by a minute."""
-    if death.all_gone:
-        return []
-    return [f"{course.run.name}, sitting {course.sittings}: {blow.name} in {death.phase} left processes behind"]
-
-
-def kill_with_sampling(work: Workshop) -> None:
-    """The same with subword sampling, whose next epoch is drawn by a process of its own."""
-    kill(work, SAMPLING)
-
-
-def kill_two_processes(work: Workshop) -> None:
-    """The same with two processes that share each step; any of them is hit."""
-    kill(work, ("training.processes=2",), processes=2)
-
-
-def stop(work: Workshop) -> None:
-    """SIGTERM, SIGINT and SIGHUP in turn: the exit code of a stop, and in training a saved checkpoint."""
-    whole, life = work.whole()
-    for course in strike_again_and_again(work, (), life, list(STOPPED), stopped_well):
-        if not work.failures:
-            work.compare(course, whole)
-
-
-def stopped_well(course: Course, blow: signal.Signals, death: Death) -> list[str]:
+def stop_complaints(run: TortureRun, blow: signal.Signals, death: Death) -> list[str]:
     """Return a complaint if a stopped process ended with another exit code, or the step it names is not saved."""
-    found = all_gone(course, blow, death)
-    allowed = {STOPPED[blow]}
-    if death.phase in ("start of the interpreter", "imports"):
-        allowed.add(-blow)  # nobody listens to signals yet
-    elif death.phase == "end":
-        allowed.add(0)
-    if death.exit_code not in allowed:
-        found += [f"{blow.name} in {death.phase}: exit code {death.exit_code}", *course.complaints(1)]
-    elif death.phase in ("training", "validation", "checkpoint write"):
-        said = re.search(r"stopped at step (\d+)", course.last_telling)
-        last = max(steps_saved(RunFolder(course.run).checkpoints_folder), default=0)
-        if said is None or int(said[1]) != last:
-            found += [f"{blow.name} in {death.phase}: saved is step {last}", *course.complaints(death.exit_code)]
-    return found
+    further = {"start": [-blow], "evaluation": [0]}  # before signals are handled; when nothing is left to do
+    if death.exit_code not in [STOPPED[blow], *further.get(death.phase, [])]:
+        return [f"{blow.name} in {death.phase}: exit code {death.exit_code}: {run.last_output[-300:]}"]
+    said = re.search(r"stopped at step (\d+)", run.last_output)
+    if death.phase == "training" and said:
+        last = find_checkpoint(RunFolder(run.folder).checkpoints_folder, "last").resolve().name
+        if last != f"step-{int(said[1]):06d}":
+            return [f"{blow.name} in {death.phase}: stopped at step {said[1]}, and {last} is saved"]
+    return []
 
 
-def die_in_a_save(work: Workshop) -> None:
-    """SIGKILL in each operation on files in turn of a save that names a best one and deletes an old one."""
-    for background in ("true", "false"):
-        often = ("training.max_steps=12", "training.validate_every=6", "training.checkpoint_every=4")
-        short = (*often, f"training.save_in_background={background}")
-        whole = work.course(f"whole-{background}", short)
-        told = work.folder / f"operations-{background}.txt"
-        work.failures += whole.finish(("--under", str(whole.run / "checkpoints"), "--told", str(told)))
-        if work.failures:
+def damaged_copies(work: Workshop) -> None:
+    """Each file of the newest checkpoint with a bit flipped, cut short, or gone: the one before it is used."""
+    undisturbed = work.undisturbed()
+    # The end of a validation, so that resuming from there is what an uninterrupted run does.
+    half = work.run("half", ("training.max_steps=36",))
+    work.failures += half.finish()
+    if work.failures:
+        return
+    newest = find_checkpoint(RunFolder(half.folder).checkpoints_folder, "last").resolve()
+
+    def flip(file: Path) -> None:
+        content = bytearray(file.read_bytes())
+        content[work.chance.randrange(len(content))] ^= 1 << work.chance.randrange(8)
+        file.write_bytes(content)
+
+    def cut(file: Path) -> None:
+        os.truncate(file, work.chance.randrange(file.stat().st_size))
+
+    harms: dict[str, Callable[[Path], None]] = {"flipped": flip, "cut": cut, "gone": Path.unlink}
+    for name in sorted(file.name for file in newest.iterdir()):
+        for harm, do_harm in harms.items():
+            run = work.run(f"{harm}-{name}", prepared=half.folder.with_name("half-prepared"))
+            shutil.copytree(half.folder, run.folder, symlinks=True)
+            shutil.rmtree(RunFolder(run.folder).evaluation_folder)  # of the first half's best checkpoint
+            do_harm(RunFolder(run.folder).checkpoints_folder / newest.name / name)
+            work.where[f"{name} {harm}"] += 1
+            work.finish(run, undisturbed)
+            if "warning" not in run.last_output:
+                work.failures.append(f"{run.folder.name}: no warning was given")
+
+
+def full_disk(work: Workshop) -> None:
+    """File systems too small for the run: one message, and with more room it ends as it should."""
+    undisturbed = work.undisturbed()
+    for size in (150, 250, 350, 450, 600):  # KiB
+        place = work.folder / f"disk-{size}"
+        place.mkdir()
+        command = ["mount", "-t", "tmpfs", "-o", f"size={size}k", "tmpfs", str(place)]
+        if not shutil.which("mount") or subprocess.run(command, capture_output=True, check=False).returncode:
+            work.remarks.append("skipped: a small file system cannot be mounted here")
             return
-        operations = [line.split("\t") for line in told.read_text(encoding="utf-8").splitlines()]
-        first, after = (
-            next(number for number, (_, path) in enumerate(operations, start=1) if f"step-{step:06d}" in path)
-            for step in (8, 12)
-        )
-        for number in range(first, after):
-            course = work.course(f"at-{number}-{background}", short, whole.prepared_directory)
-            fault = ("--under", str(course.run / "checkpoints"), "--die-at", str(number))
-            code = course.start(fault).wait()
-            work.where[operations[number - 1][0]] += 1
-            if code != -signal.SIGKILL:
-                work.failures.append(f"{course.run.name}: exit code {code} where a kill was due")
+        try:
+            run = work.run(f"disk-{size}/run")
+            complaints = run.finish()
+            if complaints and "the disk is full" not in run.last_output:
+                work.failures += complaints
                 continue
-            complaints = course.finish()
-            work.failures += complaints
-            if not complaints:
-                work.compare(course, whole.run)
-
-
-def jump_the_clock(work: Workshop) -> None:
-    """The time of day leaps by years, between two sittings and within them, with a limit of minutes set."""
-    limit = ("training.max_minutes=30",)
-    whole, life = work.whole(limit)
-    course = work.course("clock", limit)
-    for seed in range(3):
-        half = Instant(life.from_training_on / 2, of_training=True)
-        death = course.start(("--clock", str(seed))).strike(signal.SIGKILL, half, work.chance)
-        if death is None:
-            break
-        work.where[death.phase] += 1
-    work.failures += course.finish(("--clock", "9"))
-    if not work.failures:
-        work.compare(course, whole)
+            work.where["a full disk" if complaints else "enough room"] += 1
+            if left := [path.name for path in RunFolder(run.folder).checkpoints_folder.glob(".*")]:
+                work.failures.append(f"{run.folder.name}: left behind {', '.join(left)}")
+            subprocess.run(["mount", "-o", "remount,size=64m", str(place)], check=True)
+            work.finish(run, undisturbed)
+        finally:
+            subprocess.run(["umount", str(place)], capture_output=True, check=False)
+    if not work.where["a full disk"]:
+        work.failures.append("no disk was small enough to fill")
 
 
 def in_short(work: Workshop) -> None:
-    """One run killed inside a save, then at random instants: what is tested with every change."""
+    """One short run killed at random instants: what is tested with every change."""
     short = ("training.max_steps=16", "training.validate_every=16")
-    whole, life = work.whole(short)
-    course = work.course("short", short)
-    # Not in the first save: it is to leave a checkpoint behind to go on from.
-    fault = ("--under", str(course.run / "checkpoints"), "--die-at", str(work.chance.randint(30, 80)))
-    if (code := course.start(fault).wait()) != -signal.SIGKILL:
-        work.failures += [f"exit code {code} where a kill in a save was due", *course.complaints(code)]
-    work.where["checkpoint write"] += 1
-    for number in range(work.kills):
-        death = course.start().strike(signal.SIGKILL, life.instant(work.chance, number), work.chance)
-        if death is None:
+    undisturbed, run = work.undisturbed(short), work.run("short", short)
+    for number in range(work.kills):  # the first one inside a save
+        if work.strike(run, signal.SIGKILL, work.instant(number + 2)) is None:
             break
-        work.where[death.phase] += 1
-    work.failures += course.finish()
-    if not work.failures:
-        work.compare(course, whole)
+    work.finish(run, undisturbed)
 
 
-SCENARIOS: Final[dict[str, Callable[[Workshop], None]]] = {
-    "plain": kill,
-    "sampling": kill_with_sampling,
-    "save": die_in_a_save,
-    "stop": stop,
+SCENARIOS: Final[dict[str, Callable[[Workshop], object]]] = {
+    "plain": strike_repeatedly,
+    "sampling": lambda work: strike_repeatedly(work, SAMPLING),  # the next epoch is drawn by another process
+    "stop": lambda work: strike_repeatedly(work, blows=list(STOPPED)),
     "damage": damaged_copies,
     "disk": full_disk,
-    "clock": jump_the_clock,
-    "processes": kill_two_processes,
+    "processes": lambda work: strike_repeatedly(work, ("training.processes=2",)),  # any of them is struck
 }
 
 
-def fingerprint_of_code() -> str:
-    """Return a hash of what is tortured."""
-    digest = hashlib.sha256()
-    for file in sorted((ROOT / "translator").rglob("*.py")):
-        digest.update(file.read_bytes())
-    return digest.hexdigest()
-
-
 def play(
-    name: str, folder: Path, seed: int, kills: int, scenario: Callable[[Workshop], None] | None = None
+    name: str, folder: Path, seed: int, kills: int, scenario: Callable[[Workshop], object] | None = None
 ) -> Workshop:
-    """Play one scenario in `folder`, tell of it in a line, and return what came of it."""
+    """Play one scenario in `folder`, print a line about it, and return what it found."""
     folder.mkdir()
-    work = Workshop(folder, write_recipe(folder), kills, random.Random(f"{seed} {name}"))
-    began, code = time.monotonic(), fingerprint_of_code()
+    letters = random.Random(1)
+    words = dict.fromkeys("".join(letters.choices("abcdefgh", k=letters.randint(3, 8))) for _ in range(220))
+    (folder / "toy.tsv").write_text("".join(f"{word}\t{word}\n" for word in words), encoding="utf-8")
+    (folder / "recipe.yaml").write_text(RECIPE.format(folder=folder), encoding="utf-8")
+    work = Workshop(folder, folder / "recipe.yaml", kills, random.Random(f"{seed} {name}"))
+    began = time.monotonic()
     (scenario or SCENARIOS[name])(work)
-    if work.failures and fingerprint_of_code() != code:
-        work.failures.append("the code was changed meanwhile, so that sittings of one run were of different programs")
-    seconds = time.monotonic() - began
-    told = [f"{sum(work.where.values())} blows", *(f"{count} in {where}" for where, count in work.where.most_common())]
+    said = [f"{sum(work.where.values())} blows", *(f"{count} in {where}" for where, count in work.where.most_common())]
     verdict = f"FAILED, see {folder}" if work.failures else "PASSED"
-    print(f"{name}: {', '.join([*told, *work.remarks])}; {seconds:.0f} s; {verdict}", flush=True)
+    print(f"{name}: {', '.join([*said, *work.remarks])}; {time.monotonic() - began:.0f} s; {verdict}", flush=True)
     for failure in work.failures:
         print(f"  {failure}", flush=True)
     return work
 
 
-def main() -> int:
-    """Play the scenarios; 1 if one failed, and then its runs are kept."""
-    parser = argparse.ArgumentParser(prog="bench.torture", description="Kill training in every way, and compare bits.")
-    parser.add_argument("--scenario", action="append", choices=SCENARIOS, help="only this one; may be repeated")
-    fewer = "".join(f", {name}: {count}" for name, count in FEWER.items())
-    parser.add_argument(
-        "--kills", type=int, metavar="N", help=f"in each scenario that strikes at random (default: {KILLS}{fewer})"
-    )
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the instants (default: 1)")
-    options = parser.parse_args()
-    if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:  # under `nohup`; the runs are to hear it
+def bench(options: Options) -> Iterator[str]:
+    """Play the scenarios and yield the verdict; the runs of one that failed are kept.
+
+    Raises:
+        ConfigError: there is no scenario of that name.
+        FailedError: a scenario failed.
+    """
+    if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:  # under `nohup`; the runs are to receive it
         signal.signal(signal.SIGHUP, lambda *_: None)
+    names, failed = options.chosen(SCENARIOS), []
     folder = Path(tempfile.mkdtemp(prefix="torture-")).resolve()
-    began, failed = time.monotonic(), []
-    for name in options.scenario or SCENARIOS:
+    for name in names:
         if play(name, folder / name, options.seed, options.kills or FEWER.get(name, KILLS)).failures:
             failed.append(name)
         else:
             shutil.rmtree(folder / name)
-    seconds = time.monotonic() - began
     if failed:
-        print(f"FAILED: {', '.join(failed)}; {seconds:.0f} s; seed {options.seed}; runs kept in {folder}")
-        return 1
+        raise FailedError(f"torture failed: {', '.join(failed)}; seed {options.seed}; runs kept in {folder}")
     folder.rmdir()
-    print(f"PASSED; {seconds:.0f} s; seed {options.seed}")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    yield f"torture PASSED; seed {options.seed}"

@@ -1,151 +1,75 @@
-"""Training speed and learning beside other libraries, on the same text, sizes and batches: `make bench-train`."""
+"""Training speed beside other libraries, on the same text, sizes and batches, in interleaved rounds."""
 
+import contextlib
 import statistics
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
-from bench.contest import NAMES
-from bench.contestants import OURS, Contestant, start_contestants
-from bench.curves import draw_curves, format_curves, learning_curves
-from bench.marian import marian_is_here
-from bench.options import Options
-from translator.config import Config, load_config
+from bench.learners import NAMES, OURS, marian_is_installed
+from bench.options import Options, model_sizes, ratios, spread
+from bench.processes import Answer, Worker, in_turns
 from translator.data import DataHandler
-from translator.errors import ConfigError
-from translator.storage import write_json
-from translator.workers import available_cores
+from translator.run.storage import write_json
+from translator.run.workers import available_cores
 
-RECIPE, SAMPLE_RECIPE = "bench/training.yaml", "bench/training-sample.yaml"
-
-Rounds = list[dict[str, float]]
+RECIPES = ("bench/training.yaml", "bench/training-sample.yaml")
+Rounds = Sequence[Answer]
 
 
-def bench_training(options: Options) -> list[str]:
-    """Return the lines of a report on training speed, memory and learning curves; numbers and a plot go to files.
+def bench(options: Options) -> Iterator[str]:
+    """Yield the lines of a report on training speed, memory and loss; the numbers go to a file.
 
     Raises:
-        ConfigError: the recipe cannot be used, or no contestant is called as asked.
-        RunError: a contestant fails.
+        ConfigError: the recipe cannot be used, or there is no contestant of that name.
+        RunError: a contestant failed.
     """
-    config = _recipe(options)
-    unknown = [name for name in options.only if name not in NAMES]
-    if unknown:
-        raise ConfigError(f"no contestant {', '.join(unknown)}; there are: {', '.join(NAMES)}")
-    chosen = [name for name in NAMES if name in options.only or not options.only]
-    names = [name for name in chosen if marian_is_here() or "Marian" not in name]
-    DataHandler(config)  # prepares once what every contestant then finds
-    lines = [_heading(config)]
-    results: dict[str, Any] = {"config": config.model_dump(mode="json")}
-    if options.rounds:
-        with start_contestants(["machine", *names], config) as started:
-            machine = started.pop("machine")
-            weights = {name: int(contestant.ask("weights")["weights"]) for name, contestant in started.items()}
-            rates, rounds = _speed_rounds(machine, started, options)
-            memory = {name: contestant.ask("memory")["bytes"] for name, contestant in started.items()}
-        lines += _speed_lines(rates, rounds, memory, weights)
-        results |= {"rates": rates, "rounds": rounds, "peak_memory": memory, "weights": weights}
-        write_json(options.output / "training.json", results)
-        print(*lines, sep="\n", flush=True)  # the curves take long, and may not come to their end
-        lines = []
-    if len(names) < len(chosen):
-        lines.append("  Marian is left out: the library `transformers` is not installed (the extra `bench` has it)")
-    if options.curve_steps:
-        curves = learning_curves(names, config, options.curve_steps)
-        lines += format_curves(curves)
-        results["curves"] = curves
-        write_json(options.output / "training.json", results)
-        draw_curves(curves, options.output / "training-curves.svg")
-    written = " and training-curves.svg" if options.curve_steps else ""
-    return [*lines, f"  written: {options.output}/training.json{written}"]
+    names, config = options.chosen(NAMES), options.load(*RECIPES)
+    yield f"training, {model_sizes(config)}, {config.run.threads or available_cores()} threads"
+    if not marian_is_installed():
+        names = [name for name in names if "Marian" not in name]
+        yield "  Marian is left out: the library `transformers` is not installed (the extra `bench` has it)"
+    DataHandler(config).prepare()  # once, for all contestants
+    recipe = config.model_dump_json()
+    rounds: dict[str, list[Answer]] = {name: [] for name in ("machine", *names)}
+    with contextlib.ExitStack() as stack:
+        workers = [stack.enter_context(Worker(name, [["-m", "bench.learners", name, recipe]])) for name in rounds]
+        for worker in in_turns(workers, options.rounds + 1):  # the first round does not count
+            rounds[worker.name] += worker.ask("train", steps=options.steps)
+        facts = {worker.name: worker.ask("facts")[0] for worker in workers if worker.name != "machine"}
+    rounds = {name: answers[1:] for name, answers in rounds.items()}
+    rates = rounds.pop("machine")
+    yield from speed_lines(rates, rounds, facts)
+    steps = (options.rounds + 1) * options.steps
+    losses = ", ".join(f"{name} {one['loss']:.3f}" for name, one in facts.items())
+    yield f"  validation loss in nats per token after {steps} updates: {losses}"
+    results = {"config": config.model_dump(mode="json"), "rates": rates, "rounds": rounds, "facts": facts}
+    write_json(options.output / "training.json", results)
+    yield f"  written: {options.output}/training.json"
 
 
-def _recipe(options: Options) -> Config:
-    """Return the recipe that is asked for, else the figure's, else the same on the embedded sample."""
-    if options.config is not None:
-        return options.load()
-    config = load_config(RECIPE, list(options.overrides))
-    missing = [str(source.path) for source in config.corpus.sources if not Path(str(source.path)).exists()]
-    if not missing:
-        return config
-    print(f"bench: {', '.join(missing)} is not here, so the embedded sample is taken instead", flush=True)
-    return load_config(SAMPLE_RECIPE, list(options.overrides))
+def speed_lines(rates: Rounds, rounds: Mapping[str, Rounds], facts: Mapping[str, Answer]) -> Iterator[str]:
+    """Yield tables of speed and of ratios.
 
-
-def _speed_rounds(
-    machine: Contestant, contestants: Mapping[str, Contestant], options: Options
-) -> tuple[Rounds, dict[str, Rounds]]:
-    """Return the machine's rates and what each contestant did in each round; a first round does not count."""
-    rates: Rounds = []
-    rounds: dict[str, Rounds] = {name: [] for name in contestants}
-    names = list(contestants)
-    for number in range(options.rounds + 1):
-        rate = machine.ask("rates")
-        turn = number % len(names)
-        for name in names[turn:] + names[:turn]:  # nobody is always the first
-            answer = contestants[name].ask("train", steps=options.steps, watched=False)
-            if number:
-                rounds[name].append(answer)
-        if number:
-            rates.append(rate)
-    return rates, rounds
-
-
-def _heading(config: Config) -> str:
-    model = config.model
-    threads = config.run.threads or available_cores()
-    return (
-        f"training, d {model.d_model}, {model.heads} heads, {model.encoder_layers}+{model.decoder_layers} layers, "
-        f"feed-forward {model.feed_forward}, dropout {model.dropout}, "
-        f"vocabulary {config.subword.vocabulary_size:,}, {threads} threads"
-    )
-
-
-def _speed_lines(
-    rates: Rounds, rounds: Mapping[str, Rounds], memory: Mapping[str, float], weights: Mapping[str, int]
-) -> list[str]:
-    """Return tables of speed, of ratios, and of what the machine could do."""
-    lines = [
-        "  matrix products of this machine, GFLOP/s: "
-        + ", ".join(
-            f"{kind} {spread([rate[kind] / 1e9 for rate in rates], '{:,.0f}')}" for kind in ("float32", "bf16")
-        ),
-        "  real target tokens a second, median (lowest to highest round); share of the machine's bf16 and float32 rate",
-    ]
+    Args:
+        rates: of matrix products in each round, by precision, in operations a second.
+        rounds: what each contestant did in each round.
+        facts: its peak memory and number of weights.
+    """
+    products = (f"{kind} {spread([rate[kind] / 1e9 for rate in rates], '{:,.0f}')}" for kind in rates[0])
+    yield f"  matrix products of this machine, GFLOP/s: {', '.join(products)}"
+    yield f"  real target tokens a second, median (lowest to highest round); MFU by rate of {' and '.join(rates[0])}"
+    speeds = {name: [one["target_tokens"] / one["seconds"] for one in answers] for name, answers in rounds.items()}
     for name, answers in rounds.items():
-        speeds = [answer["target_tokens"] / answer["seconds"] for answer in answers]
-        tokens = statistics.mean(answer["target_tokens"] for answer in answers)
-        shares = {
-            kind: statistics.median(
-                answer["flops"] / answer["seconds"] / rate[kind] for answer, rate in zip(answers, rates, strict=True)
+        used = (
+            statistics.median(
+                one["flops"] / one["seconds"] / rate[kind] for one, rate in zip(answers, rates, strict=True)
             )
-            for kind in ("bf16", "float32")
-        }
-        lines.append(
-            f"    {name:<36} {spread(speeds, '{:,.0f}'):<28} {shares['bf16']:6.1%} {shares['float32']:6.1%}  "
-            f"padding {padding(answers):5.1%}  {tokens:,.0f} tokens a round  "
-            f"{memory[name] / 2**20:,.0f} MiB  {weights[name] / 1e6:.1f}M weights"
+            for kind in rates[0]
         )
-    if OURS in rounds:
-        for name in rounds:
-            if name != OURS:
-                lines.append(f"    {OURS} ÷ {name:<36} {spread(ratios(rounds[OURS], rounds[name]), '{:.2f}')}×")
-    return lines
-
-
-def ratios(ours: Rounds, theirs: Rounds) -> list[float]:
-    """Return in each round how many times more real target tokens a second `ours` trained on."""
-    return [
-        (a["target_tokens"] / a["seconds"]) / (b["target_tokens"] / b["seconds"])
-        for a, b in zip(ours, theirs, strict=True)
-    ]
-
-
-def padding(answers: Rounds) -> float:
-    """Return the share of positions, both sides together, that hold no token."""
-    return 1 - sum(answer["tokens"] for answer in answers) / sum(answer["positions"] for answer in answers)
-
-
-def spread(values: Sequence[float], form: str) -> str:
-    """Return `median (lowest to highest)`."""
-    return "{} ({} to {})".format(*map(form.format, (statistics.median(values), min(values), max(values))))
+        padding = 1 - sum(one["tokens"] for one in answers) / sum(one["positions"] for one in answers)
+        yield (
+            f"    {name:<24} {spread(speeds[name], '{:,.0f}'):<28} {' '.join(f'{share:6.1%}' for share in used)}"
+            f"  padding {padding:5.1%}  {facts[name]['bytes'] / 2**20:,.0f} MiB  "
+            f"{facts[name]['weights'] / 1e6:.1f}M weights"
+        )
+    for name in (name for name in rounds if name != OURS and OURS in rounds):
+        yield f"    {OURS} ÷ {name:<24} {ratios(speeds[OURS], speeds[name])}"

@@ -4,17 +4,17 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from translator.changes import EFFECTS, Effect
 from translator.config import Config
-from translator.config.section import Section, section_in
+from translator.config.keys import Effect, Section, section_in
+from translator.config.resuming import EFFECTS
 
 PAGE: Final = "config-reference.md"
 _WITHOUT_LIMIT: Final = 2**31 - 1
 """The largest number of a key that has no limit of its own."""
 _KINDS: Final = {
     "harmless": "always taken",
-    "inexact": "taken only with `--allow-changed`",
-    "impossible": "never taken",
+    "changes_result": "taken only with `--allow-changed`",
+    "refused": "never taken",
 }
 _INTRODUCTION: Final = """# Every key of a recipe
 
@@ -23,7 +23,7 @@ these sections; every key but those marked *required* may be left out. On the co
 overrides one key, items of a list by their number from 0: `--set corpus.sources.0.path=data/mizan.zip`. `make` takes
 the same as `SET="..."`.
 
-*In a run that goes on* says what happens when the key has another value than in the last sitting of the run
+*In a run that goes on* says what happens when the key has another value than when the run was last started
 ([Training](training.md#changing-settings)).
 """
 
@@ -50,7 +50,7 @@ def _section_lines(section: type[Section], path: str, facts: str = "") -> Iterat
     if section.rules:
         yield "\nWhat keys must keep together:\n" if path else "\n## Keys of several sections { #several-sections }\n"
         for rule in section.rules:
-            yield f"- {', '.join(f'`{need}`' for need in rule.needs)}: {_paragraph(rule.check.__doc__)}"
+            yield f"- {rule.says}."
     for lines in inner:
         yield from lines
 

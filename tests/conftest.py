@@ -46,15 +46,15 @@ evaluation: {{bootstrap_samples: 40}}
 
 
 DEAREST = (
-    "test_toy_tasks.py",
-    "training/several/test_whole_runs.py",
+    "test_promises.py",
+    "training/test_distributed.py",
     "training/test_kill.py",
-    "test_cli.py",
-    "training/several/test_processes.py",
+    "test_toy_tasks.py",
+    "evaluation/test_evaluate.py",
     "training/test_resume.py",
-    "training/test_keeper_faults.py",
+    "training/test_checkpointing.py",
 )
-"""Files that take longest, which begin first, so that no process is left alone with one of them at the end."""
+"""The slowest files; they begin first, so that no process is left alone with one of them at the end."""
 
 
 @pytest.hookimpl(trylast=True)
@@ -66,19 +66,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(autouse=True)
-def logging_as_it_was() -> Iterator[None]:
-    """Take back what the command line sets for the whole process: who hears our messages."""
+def fresh_process() -> None:
+    """Undo what a run sets for the whole process: the handlers of our logger and the precision of matrix products.
+
+    It does so before a test, because a fixture of a module or of the session may have started a run just now.
+    """
     logger = logging.getLogger("translator")
-    propagate, level, handlers, filters = logger.propagate, logger.level, logger.handlers[:], logger.filters[:]
-    yield
-    logger.propagate, logger.handlers[:], logger.filters[:] = propagate, handlers, filters
-    logger.setLevel(level)
-
-
-@pytest.fixture(autouse=True)
-def exact_matrix_products() -> Iterator[None]:
-    """Take back what a run sets for the whole process: where the CPU has bf16, products would be too coarse."""
-    yield
+    logger.propagate, logger.handlers[:], logger.filters[:] = True, [], []
+    logger.setLevel(logging.NOTSET)
     torch.set_float32_matmul_precision("highest")
 
 
@@ -110,19 +105,15 @@ def ready_workers() -> Iterator[None]:
         yield
 
 
-@pytest.fixture
-def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Draw no attention in this process; runs in processes of their own do."""
-    draw_nothing(monkeypatch)
-
-
 def draw_nothing(patch: pytest.MonkeyPatch) -> None:
+    """Draw no attention in this process; runs in processes of their own do."""
     patch.setattr("translator.training.monitor.attention_figure", lambda *_: np.zeros((1, 1, 3), np.uint8))
 
 
 @pytest.fixture
-def tiny_recipe(tmp_path: Path, no_pictures: None) -> Path:
+def tiny_recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A recipe file for a copy task of 200 words that trains in half a second."""
+    draw_nothing(monkeypatch)
     return write_recipe(tmp_path)
 
 
@@ -144,6 +135,15 @@ def trained_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         draw_nothing(patch)
         run(config)
     return folder
+
+
+@pytest.fixture(scope="session")
+def random_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run folder of the tiny recipe with random weights; to be read only."""
+    from untrained import untrained_run
+
+    recipe = write_recipe(tmp_path_factory.mktemp("random"))
+    return untrained_run(parse_config(recipe.read_text(encoding="utf-8"), "tiny.yaml")).path
 
 
 @pytest.fixture

@@ -1,9 +1,11 @@
-"""Running the examples that stand in Markdown pages and in docstrings."""
+"""The documentation: its pages, the examples in them, and the site that is built from them."""
 
 import doctest
 import re
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
@@ -42,3 +44,14 @@ def run_examples(text: str, name: str, line: int, values: dict[str, Any]) -> lis
     runner = doctest.DocTestRunner(CloseNumbers(), verbose=False, optionflags=doctest.NORMALIZE_WHITESPACE)
     runner.run(test, out=said.append, clear_globs=False)
     return said
+
+
+def build_site(folder: Path) -> Path:
+    """Build the site into `folder`, strictly, and return it; skips where what builds it is missing."""
+    build = pytest.importorskip("mkdocs.commands.build", reason="needs the extra docs")
+    from mkdocs.config import load_config
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NO_MKDOCS_2_WARNING", "1")
+        build.build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(folder), strict=True))
+    return folder

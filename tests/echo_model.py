@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from translator.config import NormalizationConfig, SearchConfig
-from translator.corpus.normalize import Normalizer
-from translator.inference import TorchSearcher, Translator
+from translator.corpus.normalizer import Normalizer
+from translator.inference.translator import TorchSearcher, Translator
 from translator.model import AttentionWeights
 from translator.special_tokens import EOS, SPECIAL_TOKENS
 
@@ -20,13 +20,9 @@ class Words:
 
     def __init__(self) -> None:
         self.words = [spelling for spelling, _ in SPECIAL_TOKENS]
-        self.seen: list[str] = []
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        self.seen += texts
-        for word in (word for text in texts for word in text.split()):
-            if word not in self.words:
-                self.words.append(word)
+        self.words += dict.fromkeys(word for text in texts for word in text.split() if word not in self.words)
         return [[self.words.index(word) for word in text.split()] for text in texts]
 
     def decode_ids(self, rows: Sequence[Sequence[int]]) -> list[str]:
@@ -34,6 +30,14 @@ class Words:
 
     def pieces_of(self, ids: Sequence[int]) -> list[str]:
         return [self.words[token] if token <= EOS else f"▁{self.words[token]}" for token in ids]
+
+
+class EchoState:
+    def __init__(self, rows: Tensor) -> None:
+        self.rows, self.length = rows, 0
+
+    def select(self, rows: Tensor) -> None:
+        self.rows = self.rows.index_select(0, rows)
 
 
 class Echo(torch.nn.Module):
@@ -45,18 +49,15 @@ class Echo(torch.nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.shapes: list[tuple[int, int]] = []
-        self.finishes = True
 
-    def start(self, source: Tensor, width: int = 1) -> "EchoState":
+    def start(self, source: Tensor, width: int = 1) -> EchoState:
         assert not self.training
         assert torch.is_inference_mode_enabled()
         self.shapes.append((source.size(0), source.size(1)))
         return EchoState(source.repeat_interleave(width, dim=0))
 
-    def step(self, tokens: Tensor, cache: "EchoState", /) -> Tensor:
+    def step(self, tokens: Tensor, cache: EchoState, /) -> Tensor:
         following = cache.rows[:, min(cache.length, cache.rows.size(1) - 1)]
-        if not self.finishes:
-            following = torch.full_like(following, EOS + 1)
         cache.length += 1
         return torch.nn.functional.one_hot(following.clamp(min=EOS), self.vocabulary) * 50.0
 
@@ -68,20 +69,11 @@ class Echo(torch.nn.Module):
         return AttentionWeights(cross=[first, last])
 
 
-class EchoState:
-    def __init__(self, rows: Tensor) -> None:
-        self.rows = rows
-        self.length = 0
-
-    def select(self, rows: Tensor) -> None:
-        self.rows = self.rows.index_select(0, rows)
-
-
-def echo(max_length: int = 20, search: SearchConfig = GREEDY, subword: Any = None) -> tuple[Translator, Echo]:
-    words = subword or Words()
-    model = Echo()
-    pair: Any = type("Pair", (), {"source": words, "target": words})
-    network: Any = model
-    normalizer = Normalizer(NormalizationConfig())
-    searcher = TorchSearcher([network], torch.device("cpu"))
-    return Translator(searcher, pair, normalizer, search, max_length), model
+def echo(
+    max_length: int = 20, search: SearchConfig = GREEDY, source: Any = None, target: Any = None, model: Any = None
+) -> tuple[Translator, Any]:
+    """Return a translator, by default of words into the same words, and its model."""
+    source, model = source or Words(), model or Echo()
+    pair: Any = type("Pair", (), {"source": source, "target": target or source})
+    searcher = TorchSearcher([model], torch.device("cpu"))
+    return Translator(searcher, pair, Normalizer(NormalizationConfig()), search, max_length, "echo"), model

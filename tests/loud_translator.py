@@ -10,18 +10,22 @@ from typing import Any
 from translator.config import SearchConfig
 
 STOPPABLE = """
-import sys
+import sys, time
+from functools import partial
+from pathlib import Path
 from loud_translator import loud
 from translator.errors import Interrupted
-from translator.signals import stop_on_signals
-from translator.streaming import OutputForm, Work, translate_interactively, translate_stream
+from translator.run.signals import stop_on_signals
+from translator.inference.output import OutputForm, translate_interactively
+from translator.inference.stream import Work, translate_file, translate_stream
 
-try:
-    with stop_on_signals():
-        {call}
-except Interrupted as interrupted:
-    print("stopped", file=sys.stderr, flush=True)
-    sys.exit(interrupted.exit_code)
+if __name__ == "__main__":
+    try:
+        with stop_on_signals():
+            {call}
+    except Interrupted as interrupted:
+        print("stopped", file=sys.stderr, flush=True)
+        sys.exit(interrupted.exit_code)
 """
 """A program of its own that translates into capital letters."""
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "OMP_NUM_THREADS": "1"}
@@ -41,43 +45,27 @@ class Shout:
 
 
 class Loud:
-    """Writes each text in capital letters, keeps what it was asked for, and may do something while it works.
-
-    It is typed as anything, since a real translator would bring torch into every process of a test.
-    """
+    """Writes each text in capital letters, keeps what it was asked for, and may do something while it works."""
 
     identity = "loud"
-    on_cpu = True
-    arithmetic = "cpu"
 
     def __init__(self, meanwhile: Callable[[], None] = lambda: None, **search: Any) -> None:
         self.groups: list[list[str]] = []
         self.first_lines: list[int] = []
         self.search = SearchConfig(method="greedy", **{"processes": 1, **search})
-        self.searcher = type("Engine", (), {"name": "torch"})()
+        self.searcher = type("Engine", (), {"name": "torch", "arithmetic": "cpu", "on_one_core": True})()
         self._meanwhile = meanwhile
 
-    def translations(
-        self,
-        texts: Sequence[str],
-        *,
-        count: int = 1,
-        prefixes: Sequence[str] | None = None,
-        attention: bool = False,
-        first_line: int = 1,
-    ) -> list[list[Shout]]:
+    def translations(self, texts: Sequence[str], *, count: int, first_line: int, **_: object) -> list[list[Shout]]:
         self.groups.append(list(texts))
         self.first_lines.append(first_line)
         self._meanwhile()
-        found: list[list[Shout]] = []
-        for number, text in enumerate(texts):
+        for number, text in enumerate(texts, first_line):
             if "long" in text:
-                logging.getLogger("translator").warning("line %d is long", first_line + number)
-            beginning = prefixes[number] if prefixes else ""
-            found.append([Shout(beginning + text.upper())] * (count if text else 1))
-        return found
+                logging.getLogger("translator").warning("line %d is long", number)
+        return [[Shout(text.upper())] * (count if text else 1) for text in texts]
 
 
 def loud(meanwhile: Callable[[], None] = lambda: None, **search: Any) -> Any:
-    """Return a new one, with other search settings perhaps."""
+    """Return a new one, typed as anything: a real translator would bring torch into every process of a test."""
     return Loud(meanwhile, **search)

@@ -9,51 +9,27 @@ ROOT = Path(__file__).parents[1] / "translator"
 LAYERS = [
     "special_tokens",
     "errors",
-    "storage",
-    "lock",
-    "prepared",
-    "text_table",
-    "arabic_shapes",
-    "pages",
-    "stages",
-    "progress",
-    "workers",
-    "large_pages",
-    "log",
-    "signals",
-    "shipped",
     "config",
-    "provenance",
-    "changes",
-    "foreign_folder",
-    "run_folder",
+    "run",
     "corpus",
     "subword",
     "data",
-    "device",
-    "matrix_rate",
     "masks",
     "model",
     "checkpoint",
     "search",
-    "segment",
     "inference",
-    "streaming",
     "evaluation",
+    "training",
     "export",
     "serve",
-    "training",
     "plots",
     "doctor",
-    "run_list",
-    "tensorboard_server",
     "cli",
 ]
 """Rooms from the ground up."""
-NO_TORCH = {*LAYERS[: LAYERS.index("data")], "segment"}
-"""Rooms that work where torch is not installed, or quickly where it is."""
-LAZY_TORCH = {"provenance"}
-"""Those that ask torch about itself in a function, for programs that have it loaded anyway."""
+NO_TORCH = {*LAYERS[: LAYERS.index("data")]}  # rooms that work where torch is not installed, or quickly where it is
+LAZY_TORCH = {"run"}  # those that ask torch about itself in a function, for programs that have it loaded anyway
 
 
 def room(file: Path) -> str:
@@ -95,12 +71,12 @@ def test_heavy_libraries_stay_in_their_rooms(file: Path) -> None:
     if room(file) in NO_TORCH:
         own = imports(file, inside_functions=room(file) not in LAZY_TORCH)
         assert not any(name.split(".")[0] == "torch" for name in own)
-    if relative not in ("training/monitor.py", "plots/event_files.py"):
+    if relative not in ("training/monitor.py", "plots/curves.py"):
         assert not any("tensorboard" in name.split(".") for name in names)
     assert not any(name.split(".")[0] in ("pickle", "dill", "marshal", "shelve") for name in names)
 
 
 @pytest.mark.parametrize("file", MODULES, ids=lambda file: str(file.relative_to(ROOT)))
 def test_files_stay_small_enough_to_read(file: Path) -> None:
-    assert len(file.read_text(encoding="utf-8").splitlines()) <= 300
+    assert len(file.read_text(encoding="utf-8").splitlines()) <= 450
     assert file.stem not in ("utils", "util", "helpers", "common", "misc")

@@ -11,29 +11,6 @@ SOURCE = torch.tensor([[7, 8, EOS, PAD], [9, EOS, PAD, PAD], [PAD, PAD, PAD, PAD
 TARGET = torch.tensor([[SOS, 5, 6], [SOS, PAD, PAD], [PAD, PAD, PAD]])
 
 
-def test_encoder_mask_is_true_at_real_tokens() -> None:
-    mask = MaskGenerator().encoder(SOURCE)
-    assert mask.dtype == torch.bool
-    assert mask.shape == (3, 1, 1, 4)
-    assert mask[:, 0, 0].tolist() == [[True, True, True, False], [True, True, False, False], [False] * 4]
-
-
-def test_cross_mask_is_the_padding_of_the_source() -> None:
-    assert torch.equal(MaskGenerator().cross(SOURCE), MaskGenerator().encoder(SOURCE))
-
-
-def test_causal_mask_shows_the_past_and_the_present() -> None:
-    assert MaskGenerator.causal(3)[0, 0].tolist() == [[True, False, False], [True, True, False], [True, True, True]]
-
-
-def test_decoder_mask_is_causal_and_padding() -> None:
-    mask = MaskGenerator().decoder(TARGET)
-    assert mask.shape == (3, 1, 3, 3)
-    assert mask[0, 0].tolist() == [[True, False, False], [True, True, False], [True, True, True]]
-    assert mask[1, 0].tolist() == [[True, False, False]] * 3
-    assert not mask[2].any()
-
-
 def test_all_three_at_once() -> None:
     generator = MaskGenerator()
     masks = generator(SOURCE, TARGET)

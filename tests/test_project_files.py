@@ -14,7 +14,6 @@ from translator import __version__
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "check.yml").read_text(encoding="utf-8"))
-PAPERS = ["CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"]
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +35,7 @@ def test_there_is_one_version() -> None:
 def test_the_workflow_does_what_ci_does_on_every_python_that_is_promised() -> None:
     assert {"run": "bash .ci/run"} in WORKFLOW["jobs"]["check"]["steps"]
     promised = [entry.rpartition(" ")[2] for entry in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", entry)]
-    assert {"run": "make newcomer"} in WORKFLOW["jobs"]["distributions"]["steps"]
+    assert {"run": 'make dist bench PART="newcomer dist"'} in WORKFLOW["jobs"]["distributions"]["steps"]
     assert [job["strategy"]["matrix"]["python"] for job in WORKFLOW["jobs"].values()] == [promised, promised]
     assert PROJECT["requires-python"] == f">={promised[0]}"
 
@@ -45,7 +44,7 @@ def test_every_requirement_has_its_pin() -> None:
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()[1:]
     pinned = {plain(line.partition("==")[0]) for line in lines}
     extras = [
-        entry for name, entries in PROJECT["optional-dependencies"].items() for entry in entries if name != "docs"
+        extra for name, entries in PROJECT["optional-dependencies"].items() for extra in entries if name != "docs"
     ]
     names = {plain(re.split(r"[<>=\[;]", entry)[0]) for entry in [*PROJECT["dependencies"], *extras]}
     assert names - pinned - {"translator"} == set()
@@ -56,32 +55,20 @@ def plain(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name.strip()).lower()
 
 
-@pytest.mark.parametrize("paper", PAPERS)
-def test_what_a_paper_names_is_there(paper: str) -> None:
-    text = (ROOT / paper).read_text(encoding="utf-8")
-    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
-    assert set(re.findall(r"(?:    |`)make ([a-z-]+)", text)) <= targets
-    for path in re.findall(r"`((?:translator|tests|docs|scripts)/[^` ]+)`", text):
-        assert (ROOT / path).exists(), path
-
-
-def test_a_target_with_the_name_of_a_folder_is_phony() -> None:
-    """Any other would be up to date as soon as the folder is newer than what it asks for, and do nothing."""
-    text = (ROOT / "Makefile").read_text(encoding="utf-8")
-    phony = set(re.findall(r"^\.PHONY: (.*)$", text, flags=re.MULTILINE)[0].split())
-    assert set(re.findall(r"^([a-z-]+):", text, flags=re.MULTILINE)) - phony == set()
-
-
-def test_a_wheel_of_what_is_here_is_right_and_another_is_not(check: ModuleType) -> None:
+def test_distributions_have_what_they_should(check: ModuleType) -> None:
     whole = {f"{place}/{file}" for folder, place in check.IN_THE_WHEEL.items() for file in check.files_of(folder)}
     assert "translator/shipped/configs/sample.yaml" in whole
     assert check.check_wheel(whole | {"translator-0.1.0.dist-info/METADATA"}) == []
     without = whole - {"translator/shipped/data/sample/train.tsv"}
     assert check.check_wheel(without) == ["missing: translator/shipped/data/sample/train.tsv"]
     assert check.check_wheel(whole | {"tests/test_cli.py"}) == ["extra: tests/test_cli.py"]
-
-
-def test_a_source_distribution_has_all_that_a_checkout_has(check: ModuleType) -> None:
     whole = {f"{folder}/{file}" for folder in check.IN_THE_SOURCE for file in check.files_of(folder)}
     assert check.check_source(whole | set(check.AT_THE_TOP)) == []
     assert "missing: Makefile" in check.check_source(whole)
+
+
+@pytest.mark.parametrize("extra", ["export", "serve"])
+def test_messages_name_the_packages_of_an_extra(extra: str) -> None:
+    wanted = " ".join(f'"{asked}"' for asked in PROJECT["optional-dependencies"][extra])
+    files = (ROOT / "translator" / extra).glob("*.py")
+    assert any(f"pip install {wanted}" in file.read_text(encoding="utf-8") for file in files)

@@ -17,12 +17,10 @@ from translator.data import DataHandler
 from translator.data.batching import DataPosition
 from translator.masks import MaskGenerator
 from translator.model import AttentionWeights, Transformer
-from translator.model.cache import StepBiases
 from translator.model.decoder import DecoderStack
 from translator.model.embedding import Embedding, PositionEncoding
 from translator.model.encoder import EncoderStack
-from translator.model.initialisation import init_weights
-from translator.model.step import LayerStep
+from translator.model.transformer import init_weights
 from translator.search import search
 from translator.special_tokens import EOS, PAD, SOS
 from translator.training.loss import label_smoothed_loss
@@ -198,7 +196,7 @@ class TestR5:
         return parse_config(json.dumps(recipe), "r5")
 
     def test_the_first_n_pairs_of_named_members_by_characters(self, recipe: Config) -> None:
-        data = DataHandler(recipe)
+        data = DataHandler(recipe).prepare()
         assert sum(data.pair_count(split) for split in ("train", "validation", "test")) <= 40
         assert data.pair_count("train") >= 20
         target = data.subword.target
@@ -209,7 +207,7 @@ class TestR5:
         assert data.subword.source.decode_ids(ids) == ["The door"]  # nothing is lower-cased
 
     def test_batches_masks_and_training(self, recipe: Config) -> None:
-        data = DataHandler(recipe)
+        data = DataHandler(recipe).prepare()
         torch.manual_seed(1)
         model = Transformer(SMALL.model_copy(update={"max_positions": 256, "norm": "post"}), 100, 100)
         optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
@@ -261,16 +259,10 @@ class TestR5:
         torch.autograd.backward(logits.sum())
         assert logits.isfinite().all()
 
-    def test_generation_runs_one_position_a_step(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_generation_runs_one_position_a_step(self) -> None:
         model = small_model(decoder_layers=1).eval()
         positions: list[int] = []
-        advance = LayerStep.advance
-
-        def counting(self: LayerStep, x: torch.Tensor, count: int, biases: StepBiases) -> torch.Tensor:
-            positions.append(len(x))
-            return advance(self, x, count, biases)
-
-        monkeypatch.setattr(LayerStep, "advance", counting)
+        model.target_embedding.register_forward_hook(lambda _, inputs, __: positions.append(inputs[0].numel()))
         source = small_batch()[0]
         search(model, source, SearchConfig(method="greedy"))
         assert len(positions) > 1

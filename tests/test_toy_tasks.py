@@ -4,7 +4,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 from toy import letters, write_pairs
 
 RECIPE = """
@@ -32,11 +31,9 @@ def command(*arguments: str, text: str | None = None) -> subprocess.CompletedPro
     )
 
 
-@pytest.mark.parametrize("task", ["copy", "reverse"])
-def test_a_toy_task_is_learnt_almost_perfectly(tmp_path: Path, task: str) -> None:
-    step = 1 if task == "copy" else -1
+def test_words_are_reversed_almost_perfectly(tmp_path: Path) -> None:
     words = letters(5300, seed=2, longest=6)
-    write_pairs(tmp_path / "toy.tsv", [(word, word[::step]) for word in words[:5000]])
+    write_pairs(tmp_path / "toy.tsv", [(word, word[::-1]) for word in words[:5000]])
     (tmp_path / "toy.yaml").write_text(RECIPE.format(folder=tmp_path), encoding="utf-8")
 
     trained = command("train", "--config", str(tmp_path / "toy.yaml"))
@@ -48,5 +45,5 @@ def test_a_toy_task_is_learnt_almost_perfectly(tmp_path: Path, task: str) -> Non
     assert translated.returncode == 0, translated.stderr
     lines = translated.stdout.split("\n")
     assert len(lines) == len(unseen) + 1
-    right = sum(line == word[::step] for line, word in zip(lines, unseen, strict=False))
+    right = sum(line == word[::-1] for line, word in zip(lines, unseen, strict=False))
     assert right / len(unseen) > 0.99

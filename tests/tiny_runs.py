@@ -6,9 +6,9 @@ import torch
 
 from translator.checkpoint import find_checkpoint, load_checkpoint
 from translator.config import Config
-from translator.run_folder import RunFolder
-from translator.signals import StopRequest
-from translator.training.run import TrainingOutcome, train_run
+from translator.run.folder import RunFolder
+from translator.run.signals import StopRequest
+from translator.training.trainer import TrainingOutcome, train_run
 
 
 def run(config: Config) -> TrainingOutcome:

@@ -1,24 +1,20 @@
 """Test sets as some system translated them, made of a few lines."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
 
-from translator.evaluation.scored_set import ScoredSet
+from translator.evaluation.metrics import compute_scores
+from translator.evaluation.results import ModelScore, ScoredSet
+from translator.inference.segments import Translation
 
 
-@dataclass(frozen=True)
-class ModelScore:
-    """What a diagnosis looks at of a `Translation`."""
-
-    text: str
-    score: float
-    normalized_score: float
-    tokens: int = 5
-    pieces: int = 1
-    finished: bool = True
+def model_score(
+    text: str, score: float, normalized_score: float, tokens: int = 5, pieces: int = 1, finished: bool = True
+) -> ModelScore:
+    return ModelScore.of(Translation(text, score, normalized_score, tokens, pieces, finished))
 
 
 def translated(
@@ -26,6 +22,7 @@ def translated(
     references: Sequence[str | tuple[str, ...]] | None = None,
     sources: Sequence[str] | None = None,
     *,
+    test_set: str = "held",
     system: str = "system",
     checkpoint: str = "step-000001",
     search: str = "beam-5",
@@ -34,63 +31,36 @@ def translated(
 ) -> ScoredSet:
     """Return a test set; without references, the hypotheses are perfect, and sources are numbered."""
     several = [(one,) if isinstance(one, str) else one for one in (hypotheses if references is None else references)]
+    numbered = (f"Sentence {number}." for number in range(len(hypotheses)))
     return ScoredSet(
-        test_set="held",
-        system=system,
-        checkpoint=checkpoint,
-        search=search,
-        sources=tuple(sources or (f"Sentence {number}." for number in range(len(hypotheses)))),
-        references=tuple(several),
-        hypotheses=tuple(hypotheses),
-        origins=("held",) * len(hypotheses),
-        scores=(),
-        hypothesis_scores=hypothesis_scores,
-        reference_scores=reference_scores,
-        rare_shares=(),
-    )
+        test_set=test_set, system=system, checkpoint=checkpoint, search=search, sources=tuple(sources or numbered),
+        references=tuple(several), hypotheses=tuple(hypotheses), origins=("held",) * len(hypotheses), scores=(),
+        hypothesis_scores=hypothesis_scores, reference_scores=reference_scores, rare_shares=(),
+    )  # fmt: skip
+
+
+def scored(
+    hypotheses: Sequence[str],
+    references: Sequence[str | tuple[str, ...]] = ("در باز است.", "دو عمو دارید.", "باران می\u200cبارد."),
+    sources: Sequence[str] = ("The door is open.", "You have two uncles.", "It rains."),
+    **names: str,
+) -> ScoredSet:
+    """Return a test set with scores and shares of rare words."""
+    one = translated(hypotheses, references, sources, **names)
+    scores = compute_scores(hypotheses, one.references, metrics=("bleu", "chrf"))
+    rare = tuple(number / len(sources) for number in range(len(sources)))
+    return replace(one, scores=tuple(scores), rare_shares=rare)
 
 
 HOSTILE = st.lists(
-    st.one_of(
-        st.sampled_from(
-            [
-                *(
-                    "می‌رود",
-                    "می رود",
-                    "میرود",
-                    "او",
-                    "و",
-                    "کتاب‌ها",
-                    "نه نه نه",
-                    "در در",
-                    "house",
-                    "NATO",
-                    "a",
-                    "12",
-                    "۱۲",
-                ),
-                *("،", "؛", "؟", "«", "»", "...", ".", ",", "?", "\u200c", "\u202e", "\u2067", "\x00", "\x1b[2J", "\n"),
-                *(
-                    "\ud800",
-                    "😀",
-                    "👩‍👩‍👧",
-                    "\u064e",
-                    "\u0640",
-                    "\ufeff",
-                    "\ufffd",
-                    "１２",
-                    "½",
-                    "²",
-                    "\u2028",
-                    "<b>",
-                    "&amp;",
-                ),
-            ]
-        ),
-        st.text(max_size=8),
-    ),
+    st.sampled_from([
+        "می‌رود", "می رود", "میرود", "او", "و", "کتاب‌ها", "نه نه نه", "در در", "house", "NATO", "a", "12", "۱۲",
+        "،", "؛", "؟", "«", "»", "...", ".", ",", "?", "\u200c", "\u202e", "\u2067", "\x00", "\x1b[2J", "\n",
+        "\ud800", "😀", "👩‍👩‍👧", "\u064e", "\u0640", "\ufeff", "\ufffd", "１２", "½", "²", "\u2028", "<b>", "&amp;",
+    ])
+    | st.text(max_size=8),
     max_size=12,
-).map(" ".join)
+).map(" ".join)  # fmt: skip
 """Any text, and often text that a diagnosis looks at."""
 
 
@@ -99,7 +69,7 @@ def hostile_sets(most: int = 6) -> st.SearchStrategy[ScoredSet]:
 
     def rows(references: int, scored: bool) -> st.SearchStrategy[ScoredSet]:
         number = st.floats(allow_nan=True, allow_infinity=True)
-        score = st.builds(ModelScore, HOSTILE, number, number, st.integers(0, 9), st.integers(0, 3), st.booleans())
+        score = st.builds(model_score, HOSTILE, number, number, st.integers(0, 9), st.integers(0, 3), st.booleans())
         row = st.tuples(HOSTILE, HOSTILE, st.tuples(*[HOSTILE] * references), score, score)
         return st.lists(row, min_size=1, max_size=most).map(
             lambda rows: translated(

@@ -6,32 +6,31 @@ import torch
 
 from translator.checkpoint import CheckpointState, mark_best, save_checkpoint
 from translator.config import Config
+from translator.corpus.held_out import write_held_out
 from translator.data import DataHandler
+from translator.data.report import preparation_report, write_preparation_report
 from translator.model import Transformer
-from translator.run_folder import RunFolder
+from translator.run.folder import RunFolder
 
 
 def untrained_run(config: Config, step: int = 5) -> RunFolder:
-    """Write configuration, subword models and one checkpoint, the best and last."""
-    data = DataHandler(config)
+    """Write configuration, subword models, held-out text and one checkpoint, the best and last."""
+    data = DataHandler(config).prepare()
     run = RunFolder(Path(config.run.directory))
     run.write(config)
     run.keep_subword(data.subword_folder)
+    write_preparation_report(preparation_report(data, config), run.preparation_folder)
+    write_held_out(run.held_out_folder, "validation", data.held_out("validation"))
+    write_held_out(run.held_out_folder, "test", data.held_out("test"))
     add_checkpoint(run, config, data, step)
     return run
 
 
 def add_checkpoint(run: RunFolder, config: Config, data: DataHandler, step: int) -> None:
     """Save a checkpoint of random weights, and call it the best."""
-    source, target = data.subword.source.vocabulary_size, data.subword.target.vocabulary_size
+    sizes = data.subword.source.vocabulary_size, data.subword.target.vocabulary_size
+    model = config.model.model_dump(mode="json")
+    state = CheckpointState(step, model, *sizes, data.subword.sha256, data.fingerprint)
     torch.manual_seed(step)
-    state = CheckpointState(
-        step=step,
-        model=config.model.model_dump(mode="json"),
-        source_vocabulary=source,
-        target_vocabulary=target,
-        subword=data.subword.sha256,
-        data=data.fingerprint,
-    )
-    save_checkpoint(run.checkpoints_folder, state, Transformer(config.model, source, target).state_dict(), {})
+    save_checkpoint(run.checkpoints_folder, state, Transformer(config.model, *sizes).state_dict(), {})
     mark_best(run.checkpoints_folder, step)

@@ -10,7 +10,7 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from translator.inference import Translator
+    from translator.inference.translator import Translator
 
 __version__ = "0.1.0"
 __all__ = ["Translator", "__version__"]
@@ -19,7 +19,7 @@ __all__ = ["Translator", "__version__"]
 def __getattr__(name: str) -> Any:
     """Import torch and the rest of the house only when `Translator` is asked for, so that `--help` stays quick."""
     if name == "Translator":
-        from translator.inference import Translator
+        from translator.inference.translator import Translator
 
         return Translator
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -34,7 +34,7 @@ class InputError(TranslatorError):
 
 
 class StorageError(TranslatorError):
-    """The disk is full, or a file or folder may not be read or written."""
+    """The disk is full, or a file may not be read or written: every function that touches files may raise it."""
 
 
 class Interrupted(BaseException):

@@ -22,12 +22,9 @@ from translator.special_tokens import PAD
 class Masks(NamedTuple):
     """The three masks of one batch, True = may attend."""
 
-    encoder: Tensor
-    """(B, 1, 1, S) bool, for self-attention in the encoder."""
-    decoder: Tensor
-    """(B, 1, T, T) bool, for self-attention in the decoder."""
-    cross: Tensor
-    """(B, 1, 1, S) bool, for attention from the decoder to the encoder's output."""
+    encoder: Tensor  # (B, 1, 1, S) bool, for self-attention in the encoder
+    decoder: Tensor  # (B, 1, T, T) bool, for self-attention in the decoder
+    cross: Tensor  # (B, 1, 1, S) bool, for attention from the decoder to the encoder's output
 
 
 class MaskGenerator:

@@ -2,14 +2,10 @@
 
 from typing import Final
 
-PAD: Final = 0
-"""Fills a batch up to its longest row; never attended to and never scored."""
-UNK: Final = 1
-"""A piece that the subword model does not know."""
-SOS: Final = 2
-"""Start of sentence: the first token of every decoder input."""
-EOS: Final = 3
-"""End of sentence: the last token of every source row and of every label row."""
+PAD: Final = 0  # fills a batch up to its longest row; never attended to and never scored
+UNK: Final = 1  # A piece that the subword model does not know
+SOS: Final = 2  # start of sentence: the first token of every decoder input
+EOS: Final = 3  # end of sentence: the last token of every source row and of every label row
 
 SPECIAL_TOKENS: Final[tuple[tuple[str, int], ...]] = (("<pad>", PAD), ("<unk>", UNK), ("<s>", SOS), ("</s>", EOS))
 """Spelling and id of each, in the order of their ids."""

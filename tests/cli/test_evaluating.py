@@ -14,20 +14,15 @@ def shown(run: Path) -> dict[str, float]:
     return {tag: events.Scalars(tag)[-1].value for tag in events.Tags()["scalars"] if tag.startswith("test")}
 
 
-def test_test_scores_come_beside_the_curves(trained: Path) -> None:
+def test_scores_come_beside_the_curves(trained: Path) -> None:
     before = shown(trained)
     assert {"test/bleu", "test/chrf", "test_by_set/toy/bleu"} <= before.keys(), "training has evaluated"
     for file in (trained / "tensorboard").glob("*.test"):
         file.unlink()
     assert main(["evaluate", "--run", str(trained), "--no-report"]) == 0
     assert shown(trained) == before
-
-
-def test_a_test_set_of_elsewhere_has_its_own_curve(trained: Path) -> None:
-    before = shown(trained)
     other = trained.parent / "other.tsv"
     other.write_text("a b c\tآ ب\nd e\tد ه\n", encoding="utf-8")
     assert main(["evaluate", "--run", str(trained), "--no-report", "--test-set", f"other={other}"]) == 0
     after = shown(trained)
-    assert "test_by_set/other/bleu" in after
-    assert {tag: after[tag] for tag in before} == before
+    assert "test_by_set/other/bleu" in after and before.items() <= after.items()

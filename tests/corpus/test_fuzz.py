@@ -1,60 +1,300 @@
-"""Corpora with wrong bytes: never a traceback, never a misaligned pair. The long run is `python -m bench.fuzz`."""
+"""Broken corpora: never a traceback or a misaligned pair, and nothing is left of a refused one.
 
+FUZZ_INPUTS=200000 makes a long run of the first test.
+"""
+
+import gzip
+import lzma
+import os
+import random
+import re
 from collections import Counter
-from typing import Literal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+from unittest import mock
 
-from corpus.fuzz_cases import LAYOUTS, Case, Limits, drawn_case, texts_of
-from corpus.fuzzing import REFUSALS, play
-from corpus.mutations import SNIPPETS
-from hypothesis import given, settings
-from hypothesis import strategies as st
+import pytest
+import zstandard
+from corpus.corpora import LAYOUTS, PACKERS, Rows, contents, folder_of, one_file, one_line, tsv, two_files, zip_bytes
 
-SEEDED, DRAWN = 2200, 200
-"""Inputs of the mutator and of hypothesis."""
+from translator.cli import main
+from translator.config import CorpusConfig, SourceConfig
+from translator.corpus import PreparedCorpus, prepare_corpus
+from translator.corpus.lines import Pair
+from translator.corpus.sources import read_pairs
+from translator.corpus.split import SPLITS
+from translator.errors import CorpusError, TranslatorError
 
-NASTY = st.sampled_from(["\0", "\r", "\x0b", "\x1c", "\u0085", "\u2028", "\ufeff", "\u200c", "\u00a0", "\ufffd", " "])
-ANY = st.characters(exclude_characters="\n\t", exclude_categories=["Cs"])
-TEXT = st.text(st.one_of(st.sampled_from("abcابپ"), NASTY, ANY), max_size=12)
-EDITS = st.lists(
-    st.tuples(st.integers(0, 400), st.one_of(st.sampled_from(SNIPPETS), st.binary(max_size=3))), max_size=2
+INPUTS: Final = int(os.environ.get("FUZZ_INPUTS", "1500"))
+LINE: Final = 200  # bytes of the longest line in these tests
+SNIPPETS: Final = (
+    *(b"\0", b"\xef\xbb\xbf", b"\r", b"\r\n", b"\n", b"\t", b" ", b"\x0b", b"\x0c", b"\x1b[31m", b"\x1c", b"\x7f"),
+    *(mark.encode() for mark in ("\u0085", "\u00a0", "\u200b", "\u200c", "\u2028", "\ufeff\ufeff", "\ufffd", "ي")),
+    *(b"\xff", b"\xc0\x80", b"\xd8", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"x" * (LINE + 1)),
+    *(b"PK\x03\x04", b"PK\x05\x06", b"\x1f\x8b", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd"),
 )
+REFUSALS: Final = {
+    "not UTF-8": r"line (\d+): not UTF-8 \(byte 0x(\w\w) at byte offset ([\d,]+) of the text\)",
+    "length": r" has ([\d,]+) lines, .* has ([\d,]+); every English line needs its Persian line",
+    "columns": r"columns? where two are expected",
+    "swapped": r"the two sides are swapped",
+    "blank": r"blank on every line",
+    "no line": r"there is no line in it",
+    "damaged": r"is damaged or was cut off \(",
+    "packed": r"is not read; unpack it|is a zip archive; give it as `path`|cannot be unpacked",
+    "members": r"holds (no pair of members|several pairs)",
+}
+UNPACKERS: Final[dict[str, Callable[[bytes], bytes]]] = {
+    ".gz": gzip.decompress,
+    ".xz": lzma.decompress,
+    ".zst": lambda content: zstandard.ZstdDecompressor().stream_reader(content, read_across_frames=True).read(),
+}
 
 
-def test_seeded_mutations() -> None:
-    """Play 2,200 inputs; a failure ends with its seed: replay it with `python -m bench.fuzz --inputs 1 --seed …`."""
-    outcomes = Counter(play(drawn_case(seed)) for seed in range(SEEDED))
-    assert outcomes["read"] + outcomes["prepared"] > SEEDED // 4, "the mutator breaks too much to find misaligned pairs"
-    assert outcomes["prepared"] > SEEDED // 45
-    told = {kind for kind in REFUSALS if outcomes[f"refused: {kind}"]}
-    assert told >= {"not UTF-8", "sides of unequal length", "columns", "swapped", "blank", "no line", "damaged"}
+def mutated(content: bytes, generator: random.Random) -> bytes:
+    """Return `content` after a few random changes, half of them at the border of a line or a column."""
+    for _ in range(generator.randint(1, 3)):
+        borders = [place for place, byte in enumerate(content) if byte in b"\n\t"]
+        start = generator.randint(0, len(content))
+        if borders and generator.random() < 0.5:
+            start = generator.choice(borders) + generator.randint(0, 1)
+        end = start + generator.choice((0, 0, 1, 4, 20))
+        new = generator.choice(
+            (generator.choice(SNIPPETS), generator.randbytes(1), b"", content[start - 30 : start], content[start:end])
+        )
+        content = content[:start] + new + content[end:] if generator.random() < 0.95 else content[:start]
+    return content
 
 
-@settings(deadline=None, max_examples=DRAWN)
-@given(
-    rows=st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=6),
-    layout=st.sampled_from(list(LAYOUTS)),
-    edits=EDITS,
-    invalid_utf8=st.sampled_from(("error", "drop")),
-    block=st.sampled_from([1, 3, 40]),
-    prepared=st.integers(0, 15).map(lambda number: not number),
-)
-def test_drawn_texts_and_edits(
-    rows: list[tuple[str, str]],
-    layout: str,
-    edits: list[tuple[int, bytes]],
-    invalid_utf8: Literal["error", "drop"],
-    block: int,
-    prepared: bool,
-) -> None:
-    files = LAYOUTS[layout](texts_of(rows))
-    name = sorted(files)[0]
-    for place, piece in edits:
-        place %= len(files[name]) + 1
-        files[name] = files[name][:place] + piece + files[name][place + len(piece) // 2 :]
-    damaged = bool(edits) and layout not in ("table", "two files")
-    limits = Limits(block, longest_line=40, pairs_of_a_chunk=2)
-    play(Case("drawn by hypothesis", layout, files, damaged, invalid_utf8, None, limits, prepared))
+def lines_of(content: bytes) -> list[tuple[str, str | None]]:
+    """Return each line of a text and its defect: the simple way, and the whole text at once."""
+    lines: list[tuple[str, str | None]] = []
+    pieces = content.split(b"\n")
+    for piece in [piece.removesuffix(b"\r") for piece in pieces[:-1]] + [pieces[-1]] * bool(pieces[-1]):
+        try:
+            lines.append((piece.decode().lstrip("\ufeff"), None) if len(piece) <= LINE else ("", "line_too_long"))
+        except UnicodeDecodeError:
+            lines.append(("", "invalid_utf8"))
+    return lines
 
 
-def test_the_same_seed_is_the_same_input() -> None:
-    assert drawn_case(7) == drawn_case(7) != drawn_case(8)
+def expected(texts: list[bytes], invalid: str) -> tuple[list[Pair], set[str]]:
+    """Return the pairs of a table or of two texts, and all reasons to refuse them."""
+    sides = [lines_of(text) for text in texts]
+    faults = set()
+    if invalid == "error" and any(defect == "invalid_utf8" for side in sides for _, defect in side):
+        faults.add("not UTF-8")
+    if len(texts) == 2 and len(sides[0]) != len(sides[1]):
+        faults.add("length")
+    if len(texts) == 1 and any(text.count("\t") != 1 and defect is None for text, defect in sides[0]):
+        faults.add("columns")
+    pairs = []
+    for number, found in enumerate(zip(*sides, strict=False), start=1):
+        defect = next((defect for _, defect in found if defect), None)
+        columns = [text for text, _ in found] if len(texts) == 2 else found[0][0].split("\t")
+        pairs.append(Pair(number, "", "", defect) if defect else Pair(number, columns[0], columns[-1]))
+    return pairs, faults
+
+
+def play(seed: int, folder: Path) -> str:
+    """Read one corpus with mistakes, compare it with what is in the files, and return what became of it."""
+    generator = random.Random(seed)
+    pairs = [(f"The garden {n}.", f"باغ {n} سبز است.") for n in range(generator.randint(1, 12))]
+    texts = ["".join(f"{pair[side]}\n" for pair in pairs).encode() for side in (0, 1)]
+    if generator.random() < 0.03:
+        texts.reverse()
+    is_table = generator.random() < 0.5
+    if is_table:
+        texts = ["".join(f"{source}\t{target}\n" for source, target in pairs).encode()]
+    texts = [mutated(text, generator) if generator.random() < 0.6 else text for text in texts]
+    suffixes = [generator.choice(list(PACKERS)) for _ in texts]
+    files = [PACKERS[suffix](text) for suffix, text in zip(suffixes, texts, strict=True)]
+    ends = [".tsv"] if is_table else [".en", ".fa"]
+    names = [f"a{end}{suffix}" for end, suffix in zip(ends, suffixes, strict=True)]
+    if not is_table and generator.random() < 0.4:
+        names, files, suffixes = ["a.zip"], [zip_bytes({"x/en.txt": texts[0], "x/fa.txt": texts[1]})], [".zip"]
+    damaged = generator.random() < 0.3
+    if damaged:
+        files = [mutated(content, generator) for content in files]
+    invalid = generator.choice(("error", "drop"))
+    for old in folder.iterdir():
+        old.unlink()
+    source = folder_of(folder, dict(zip(names, files, strict=True)))
+    source = SourceConfig.model_validate(source.model_dump() | {"invalid_utf8": invalid})
+    wanted, faults = expected(texts, invalid)
+    try:
+        found = list(read_pairs(source))
+    except TranslatorError as error:
+        message = one_line(str(error))
+        kind = next((kind for kind, pattern in REFUSALS.items() if re.search(pattern, message)), None)
+        assert kind, f"a message of no known kind: {message}"
+        if not damaged:
+            assert kind in faults or kind not in ("not UTF-8", "length", "columns", "damaged"), message
+        return kind
+    if damaged and names[0] != "a.zip":  # what stands in the files now, unpacked by the standard library
+        unpacked = [
+            UNPACKERS[suffix](content.lstrip(b"\0")) if suffix else content
+            for content, suffix in zip(files, suffixes, strict=True)
+        ]
+        wanted, faults = expected(unpacked, invalid)
+    assert not faults
+    assert found == wanted
+    return "damaged, and read" if damaged else "read"
+
+
+def test_any_bytes_are_read_rightly_or_refused(tmp_path: Path) -> None:
+    outcomes: Counter[str] = Counter()
+    for seed in range(INPUTS):
+        with (
+            mock.patch("translator.corpus.lines.BLOCK", (1 << 17, 7, 50)[seed % 3]),
+            mock.patch("translator.corpus.lines.LONGEST_LINE", LINE),
+        ):
+            try:
+                outcomes[play(seed, tmp_path)] += 1
+            except Exception as error:
+                error.add_note(f"seed {seed}")
+                raise
+    assert outcomes["read"] > INPUTS // 4
+    assert set(outcomes) >= {"read", "not UTF-8", "length", "columns", "swapped", "damaged"}, outcomes
+
+
+COUNT = 60
+ODD = ["\u2028", "\u2029", "\u0085", "\x0b", "\x0c", "\x1c", "\x1e", "\r"]
+"""What some programs take for the end of a line, and a corpus does not."""
+
+
+@pytest.fixture(params=list(LAYOUTS))
+def layout(request: pytest.FixtureRequest) -> str:
+    """The name of each layout in turn."""
+    return str(request.param)
+
+
+def rows() -> Rows:
+    """Return pairs that no rule drops, with one number on both sides that no other pair has."""
+    lengths = enumerate((number * 7 % 5 for number in range(1, COUNT + 1)), start=1)
+    return [
+        (f"House {number} stands{' by the river' * length}.", f"خانهٔ {number}{' کنار رود' * length} است.")
+        for number, length in lengths
+    ]
+
+
+def sides(pairs: Rows) -> list[bytes]:
+    return ["".join(f"{text}\n" for text in side).encode() for side in zip(*pairs, strict=True)]
+
+
+def prepared(*sources: SourceConfig, folder: Path) -> PreparedCorpus:
+    filters = {"near_duplicates": None, "max_repetition": None}
+    split = {"validation": 4, "test": 6}
+    settings = {"sources": sources, "split": split, "filters": filters, "prepared_directory": str(folder), "workers": 1}
+    return prepare_corpus(CorpusConfig.model_validate(settings))
+
+
+def refusal(source: SourceConfig, folder: Path) -> str:
+    """Prepare what must be refused, see that it leaves nothing beside what was there, and return the message."""
+    earlier = folder / "corpus-0123456789abcdef" / "report.json"
+    earlier.parent.mkdir(parents=True, exist_ok=True)
+    earlier.write_text("made by an earlier run", encoding="utf-8")
+    before = contents(folder)
+    with pytest.raises(TranslatorError) as caught:
+        prepared(source, folder=folder)
+    assert contents(folder) == before
+    return one_line(str(caught.value))
+
+
+def aligned_numbers(corpus: PreparedCorpus) -> set[int]:
+    """Return the numbers of all kept pairs; no pair may be put together from two."""
+    numbers: list[int] = []
+    for split in SPLITS:
+        english, persian = (
+            [int(number) for text in corpus.lines(split, "text", side) for number in re.findall(r"\d+", text)]
+            for side in ("en", "fa")
+        )
+        assert english == persian == sorted(english)
+        numbers += english
+    assert len(numbers) == len(set(numbers))
+    return set(numbers)
+
+
+def test_carriage_returns_and_marks_in_mid_file_change_nothing(tmp_path: Path, layout: str) -> None:
+    """Files, some of them from Windows, were put together with `cat`."""
+    mixed = [b"", b""]
+    for part in (rows()[:30], rows()[30:55], rows()[55:]):
+        for place, text in enumerate(sides(part)):
+            mixed[place] += b"\xef\xbb\xbf" + text.replace(b"\n", b"\r\n") if mixed[place] else text
+    results = []
+    for name, texts in (("clean", sides(rows())), ("mixed", mixed)):
+        (tmp_path / name).mkdir()
+        found = contents(prepared(LAYOUTS[layout](tmp_path / name, *texts), folder=tmp_path / name / "p").directory)
+        results.append({file: text for file, text in found.items() if file != "report.json"})
+    assert results[0] == results[1]
+
+
+def test_what_only_looks_like_the_end_of_a_line_shifts_no_pair(tmp_path: Path, layout: str) -> None:
+    pairs = rows()
+    for place, mark in enumerate(ODD):
+        source, target = pairs[3 + 5 * place]
+        pairs[3 + 5 * place] = (source.replace(" ", mark, 1), target)
+        source, target = pairs[55 - 5 * place]  # the last of these is held out, the others are for training
+        pairs[55 - 5 * place] = (source, f"{mark}{target} {mark}")
+    corpus = prepared(LAYOUTS[layout](tmp_path, *sides(pairs)), folder=tmp_path / "prepared")
+    assert aligned_numbers(corpus) == set(range(1, COUNT + 1))
+    training = (corpus.directory / "train" / "text.en").read_text("utf-8")
+    assert not any(mark in training for mark in ODD)
+
+
+def test_invalid_utf8(tmp_path: Path, layout: str) -> None:
+    english, persian = sides(rows())
+    english = english.replace(b"House 9 ", b"House 9\xc3 ")
+    persian = persian.replace("خانهٔ 23".encode(), "خانهٔ 23".encode() + b"\xff")
+    source = LAYOUTS[layout](tmp_path, english, persian)
+    message = refusal(source, tmp_path / "prepared")
+    assert f", line 9: not UTF-8 (byte 0xc3 at byte offset {english.index(b'House 9') + 7:,} of the text)" in message
+    corpus = prepared(source.model_copy(update={"invalid_utf8": "drop"}), folder=tmp_path / "prepared")
+    assert aligned_numbers(corpus) == set(range(1, COUNT + 1)) - {9, 23}
+    (report,) = corpus.report.sources
+    assert {rule: count for rule, count in report.dropped.items() if count} == {"invalid_utf8": 2}
+
+
+def test_broken_files_leave_nothing(tmp_path: Path) -> None:
+    english, persian = sides(rows())
+    folder, good = tmp_path / "prepared", tsv(tmp_path / "good.tsv", rows())
+    table = Path(str(good.path)).read_bytes()
+    for suffix in (".gz", ".xz", ".zst"):
+        packed = PACKERS[suffix](table)
+        bad = one_file(tmp_path / f"text.tsv{suffix}", packed[: int(len(packed) * 0.9)])
+        message = refusal(bad, folder)
+        assert message.startswith(f"{bad.path} is damaged or was cut off (") and message.endswith("get the file again")
+        with pytest.raises(CorpusError, match="is damaged or was cut off"):
+            prepared(good, bad, folder=tmp_path / "of two")
+        assert contents(tmp_path / "of two") == {}
+    unequal = two_files(tmp_path, english, persian[: persian.rindex(b"\n", 0, -1) + 1])
+    assert " has 60 lines, " in refusal(unequal, folder)
+    assert "the two sides are swapped: 60 of the first 60" in refusal(two_files(tmp_path, persian, english), folder)
+    invisible = two_files(tmp_path, english, "\u200c\u200b\u200f\n".encode() * COUNT)
+    assert "all 60 pairs were dropped (empty 60); check the text" in refusal(invisible, folder)
+    long = SourceConfig(name="text", path=str(tmp_path / ("x" * 300)))
+    assert refusal(long, folder).endswith("File name too long")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is not there to play a file without an end")
+def test_source_without_an_end(tmp_path: Path) -> None:
+    message = refusal(SourceConfig(name="text", path="/dev/full"), tmp_path / "prepared")
+    assert message == "corpus source `text`: /dev/full is a pipe or a device; write its text to a file and give that"
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "a.tsv").symlink_to("/dev/full")
+    message = refusal(SourceConfig(name="text", path=str(tmp_path / "folder")), tmp_path / "prepared")
+    assert "folder: `a.tsv`: this is not read; move it" in message
+
+
+def test_the_command_says_it_in_one_line(tiny_recipe: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    folder = tiny_recipe.parent / "داده‌ی خراب"
+    folder.mkdir()
+    one_file(folder / "text.zip", zip_bytes({"en.txt": b"x\n", "fa.txt": b"y\n"})[:-30])
+    sources = f'corpus.sources=[{{name: text, path: "{folder}/text.zip"}}]'
+    assert main(["prepare", "--config", str(tiny_recipe), "--set", sources]) == 2
+    output, errors = capfd.readouterr()
+    message = errors.partition("translator: ")[2]
+    assert output == "" and "Traceback" not in errors
+    assert message == f"{folder}/text.zip is damaged or was cut off (File is not a zip file); get the file again\n"
+    assert contents(tiny_recipe.parent / "prepared") == {}

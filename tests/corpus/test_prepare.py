@@ -1,86 +1,177 @@
-"""Preparing a corpus from files to files."""
+"""Preparing a corpus from files to files: chunk by chunk, counted, leak-free, reused, and mended where damaged."""
 
 import json
-from collections.abc import Callable, Sequence
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from corpus.corpora import Rows, contents, tsv
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from translator.config import CorpusConfig, SourceConfig
+from translator.config import CorpusConfig, FilterConfig, NormalizationConfig, SourceConfig
 from translator.corpus import prepare
-from translator.corpus.candidates import Candidates, collect_candidates
-from translator.corpus.normalize import fold
-from translator.corpus.prepare import PreparedCorpus, Side, corpus_fingerprint, prepare_corpus
-from translator.corpus.report import RULES, format_report
+from translator.corpus.duplicates import NearDuplicateIndex, pair_keys
+from translator.corpus.lines import Pair
+from translator.corpus.normalizer import fold
+from translator.corpus.prepare import (
+    Candidates,
+    Chunk,
+    Cleaner,
+    PreparedCorpus,
+    Side,
+    chunks_of,
+    collect_candidates,
+    corpus_fingerprint,
+    prepare_corpus,
+)
+from translator.corpus.report import EXAMPLES, RULES, Example, format_report
 from translator.corpus.sources import read_pairs
 from translator.corpus.split import SPLITS
 from translator.errors import CorpusError, StorageError
 
 DATA = Path("../shared/data")
-Rows = Sequence[tuple[str, str]]
-LETTERS = "ابپتثجچحخدذرزژسشصضطظعغ"
+CLEANER = Cleaner(NormalizationConfig(), FilterConfig())
+TEXT = st.text(st.sampled_from("ab یكک\u200c\u2028\x85\r\x0b .,،۱2"), max_size=12)
 
 
-def rows(count: int, word: str = "line") -> list[tuple[str, str]]:
+def chunks(pairs: Iterable[Pair], filtered: bool = True) -> list[Chunk]:
+    return list(chunks_of(iter(pairs), 7, filtered))
+
+
+def test_good_pairs_are_kept_normalized_and_raw() -> None:
+    (chunk,) = chunks([Pair(3, "Yes , it is .", "بله ، كتاب ."), Pair(4, "", "خالی"), Pair(5, "No.", "نه.")])
+    cleaned = CLEANER(chunk)
+    assert (cleaned.number, cleaned.read, cleaned.dropped) == (7, 3, Counter(empty=1))
+    assert cleaned.lines.tolist() == [3, 5]
+    assert [text.decode() for text in cleaned.texts] == [
+        "Yes, it is.\nNo.\n",
+        "بله، کتاب.\nنه.\n",
+        "Yes , it is .\nNo.\n",
+        "بله ، كتاب .\nنه.\n",
+    ]
+    assert cleaned.keys.tolist() == pair_keys([("yesitis", "بلهکتاب"), ("no", "نه")]).tolist()
+    assert cleaned.folded == ["yesitis|بلهکتاب", "no|نه"]
+    assert cleaned.examples["empty"] == [Example(4, "", "خالی")]
+
+
+def test_a_test_set_loses_only_its_empty_and_unreadable_pairs() -> None:
+    texts = [("English", "English"), (" ", "x"), ("", "", "invalid_utf8"), ("", "", "line_too_long")]
+    (chunk,) = chunks([Pair(line, *text) for line, text in enumerate(texts, start=1)], filtered=False)
+    cleaned = CLEANER(chunk)
+    assert cleaned.texts[0] == b"English\n"
+    assert (cleaned.read, cleaned.dropped) == (4, Counter(empty=1, invalid_utf8=1, line_too_long=1))
+
+
+def test_chunks_end_by_pairs_and_by_characters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prepare, "_PAIRS", 3)
+    monkeypatch.setattr(prepare, "_CHARACTERS", 10)
+    pairs = [Pair(line, "a" * size, "b") for line, size in enumerate([1, 1, 1, 20, 1, 7, 4], start=1)]
+    assert [[line for line, *_ in chunk.pairs] for chunk in chunks(pairs)] == [[1, 2, 3], [4], [5, 6], [7]]
+    assert [chunk.pairs for chunk in chunks([])] == [[]], "every source has a chunk"
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=12), st.integers(1, 5))
+def test_chunking_changes_nothing(texts: Rows, size: int) -> None:
+    pairs = [Pair(line, source, target) for line, (source, target) in enumerate(texts, start=1)]
+    (whole,) = (CLEANER(chunk) for chunk in chunks(pairs))
+    parts = [CLEANER(chunk) for start in range(0, len(pairs), size) for chunk in chunks(pairs[start : start + size])]
+    assert sum((part.dropped for part in parts), Counter()) == whole.dropped
+    assert [b"".join(texts) for texts in zip(*(part.texts for part in parts), strict=True)] == list(whole.texts)
+    assert np.concatenate([part.keys for part in parts]).tolist() == whole.keys.tolist()
+    assert np.concatenate([part.bands for part in parts]).tolist() == whole.bands.tolist()
+
+
+def collect(config: CorpusConfig, folder: Path, processes: int = 1) -> tuple[list[Candidates], list[str]]:
+    """Return the candidates, and the texts of the index."""
+    folder.mkdir()
+    with NearDuplicateIndex(folder) as index:
+        found = collect_candidates(config, config.sources[-1:], folder, index, processes)
+        return found, [index.text(number) for number in range(len(index))]
+
+
+def test_neither_processes_nor_the_size_of_chunks_change_the_candidates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs = [(f"This is sentence {n} , my friend .", f"این جملهٔ {n} است ، دوست من .") for n in range(9000)]
+    odd = [("", "x"), *pairs[:3], *[(f"English {number}", "English") for number in range(50)]]
+    config = CorpusConfig(sources=(tsv(tmp_path / "book.tsv", pairs), tsv(tmp_path / "odd.tsv", odd)))
+    one, texts = collect(config, tmp_path / "one")
+    two, other_texts = collect(config, tmp_path / "two", processes=2)
+    monkeypatch.setattr(prepare, "_PAIRS", 1000)
+    three, _ = collect(config, tmp_path / "three")
+    assert texts == other_texts
+    assert texts[:9003] == ["|".join(map(fold, pair)) for pair in (*pairs, *pairs[:3])]
+    assert contents(tmp_path / "one") == contents(tmp_path / "two") == contents(tmp_path / "three")
+    for ours, *others in zip(one, two, three, strict=True):
+        for theirs in others:
+            assert (ours.read, ours.dropped, ours.examples) == (theirs.read, theirs.dropped, theirs.examples)
+            assert np.array_equal(ours.keys, theirs.keys) and np.array_equal(ours.lines, theirs.lines)
+    book, odd_source, test_set = one
+    assert (book.read, len(book.lines)) == (9000, 9000)
+    assert book.files[0].read_text("utf-8").startswith("This is sentence 0, my friend.\n")
+    assert book.files[2].read_text("utf-8").startswith("This is sentence 0 , my friend .\n")
+    assert (odd_source.read, odd_source.lines.tolist(), odd_source.dropped["empty"]) == (54, [2, 3, 4], 1)
+    assert len(odd_source.examples["target_script"]) == EXAMPLES
+    assert (test_set.read, len(test_set.lines)) == (54, 53), "a test set is not filtered"
+    without = config.model_copy(update={"filters": FilterConfig(near_duplicates=None)})
+    assert collect(without, tmp_path / "four")[1] == []
+
+
+def rows(count: int, word: str = "line") -> Rows:
     """Return different pairs, written as no normalizer would leave them."""
     return [(f"{word} {number} , yes .", f"خط {word} {number} ، كتاب .") for number in range(count)]
 
 
+def config_of(folder: Path, *sources: SourceConfig, **sections: Any) -> CorpusConfig:
+    split = {"validation": 2, "test": 3}
+    settings = {"sources": sources, "split": split, "prepared_directory": str(folder / "prepared"), **sections}
+    return CorpusConfig.model_validate(settings)
+
+
+def small(folder: Path, pairs: Sequence[tuple[str, str]] = (), **settings: Any) -> SourceConfig:
+    return tsv(folder / "small.tsv", list(pairs) or rows(10), **settings)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[CorpusConfig, PreparedCorpus]:
+    """Ten pairs, prepared once; to be read only."""
+    folder = tmp_path_factory.mktemp("whole")
+    config = config_of(folder, small(folder))
+    return config, prepare_corpus(config)
+
+
 @pytest.fixture
-def table(tmp_path: Path) -> Callable[..., dict[str, object]]:
-    def write(name: str, pairs: Rows, use: str = "auto", file: str | None = None) -> dict[str, object]:
-        path = tmp_path / (file or f"{name}-{use}.tsv")
-        path.write_text("".join(f"{source}\t{target}\n" for source, target in pairs), encoding="utf-8")
-        return {"name": name, "path": str(path), "use": use}
-
-    return write
-
-
-def config(tmp_path: Path, *sources: dict[str, object], **sections: object) -> CorpusConfig:
-    return CorpusConfig.model_validate(
-        {
-            "sources": list(sources),
-            "split": {"validation": 2, "test": 3},
-            "prepared_directory": str(tmp_path / "prepared"),
-            **sections,
-        }
-    )
+def copied(whole: tuple[CorpusConfig, PreparedCorpus], tmp_path: Path) -> tuple[CorpusConfig, PreparedCorpus]:
+    """The same, in a folder that may be damaged."""
+    config, corpus = whole
+    shutil.copytree(config.prepared_directory, tmp_path / "prepared")
+    config = config.model_copy(update={"prepared_directory": str(tmp_path / "prepared")})
+    return config, PreparedCorpus(tmp_path / "prepared" / corpus.directory.name, corpus.fingerprint, corpus.report)
 
 
-def content(corpus: PreparedCorpus) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(corpus.directory)): path.read_bytes()
-        for path in sorted(corpus.directory.rglob("*"))
-        if path.is_file()
-    }
-
-
-def test_from_text_to_splits(tmp_path: Path, table: Callable[..., dict[str, object]]) -> None:
-    corpus = prepare_corpus(config(tmp_path, table("small", rows(10))))
-    assert corpus.directory == tmp_path / "prepared" / f"corpus-{corpus.fingerprint[:16]}"
+def test_from_text_to_splits(whole: tuple[CorpusConfig, PreparedCorpus]) -> None:
+    config, corpus = whole
+    assert corpus.directory == Path(config.prepared_directory) / f"corpus-{corpus.fingerprint[:16]}"
     assert list(corpus.lines("train", "small", "en")) == [f"line {number}, yes." for number in range(5)]
     assert list(corpus.lines("train", "small", "fa")) == [f"خط line {digit}، کتاب." for digit in "۰۱۲۳۴"]
     assert list(corpus.lines("validation", "small", "en")) == ["line 5 , yes .", "line 6 , yes ."]
     assert list(corpus.lines("test", "small", "fa")) == [f"خط line {number} ، كتاب ." for number in (7, 8, 9)]
-    assert [corpus.count(split, "small") for split in ("train", "validation", "test")] == [5, 2, 3]
+    assert [corpus.count(split, "small") for split in SPLITS] == [5, 2, 3]
     assert corpus.names("train") == corpus.names("test") == ["small"]
-    assert "small" in format_report(corpus.report)
-    assert set(content(corpus)) == {"report.json"} | {
-        f"{split}/small.{side}" for split in ("train", "validation", "test") for side in ("en", "fa")
-    }
-    assert json.loads((corpus.directory / "report.json").read_text(encoding="utf-8")) == json.loads(
+    files = {f"{split}/small.{side}" for split in SPLITS for side in ("en", "fa")}
+    assert set(contents(corpus.directory)) == files | {*SPLITS, "report.json"}
+    assert json.loads((corpus.directory / "report.json").read_bytes()) == json.loads(
         json.dumps(corpus.report.to_json())
     )
 
 
-def test_held_out_text_is_as_it_was_read(tmp_path: Path, table: Callable[..., dict[str, object]]) -> None:
-    odd = ("  a\u2028b\u200b \r", "\u200cي\u0085ك ")
-    corpus = prepare_corpus(config(tmp_path, table("odd", [*rows(9), odd])))
-    assert (list(corpus.lines("test", "odd", "en"))[-1], list(corpus.lines("test", "odd", "fa"))[-1]) == odd
-
-
-def test_counts_of_every_rule(tmp_path: Path, table: Callable[..., dict[str, object]]) -> None:
+def test_every_rule_is_counted_and_held_out_text_is_as_it_was_read(tmp_path: Path) -> None:
     bad = [
         ("", "خالی"),
         ("word " * 101, "واژه " * 101),
@@ -90,75 +181,47 @@ def test_counts_of_every_rule(tmp_path: Path, table: Callable[..., dict[str, obj
         ("English", "English"),
         ("LINE 0, YES", "خط line ۰ کتاب"),
     ]
-    corpus = prepare_corpus(config(tmp_path, table("small", [*rows(3), *bad, *rows(10)[3:]])))
-    dropped = corpus.report.sources[0].dropped
-    assert {rule: count for rule, count in dropped.items() if count} == {
-        "empty": 1,
-        "too_many_words": 1,
-        "too_many_characters": 1,
-        "length_ratio": 1,
-        "source_script": 1,
-        "target_script": 1,
-        "duplicate": 1,
-    }
-    assert set(dropped) == set(RULES)
-    assert corpus.report.sources[0].read == 17
-    assert sum(corpus.report.sources[0].kept.values()) == 10
+    odd = ("  a\u2028b\u200b \r", "\u200cي\u0085ك ")
+    corpus = prepare_corpus(config_of(tmp_path, small(tmp_path, [*rows(3), *bad, *rows(10)[3:], odd])))
+    report = corpus.report.sources[0]
+    drops = "empty too_many_words too_many_characters length_ratio source_script target_script duplicate"
+    assert {rule: count for rule, count in report.dropped.items() if count} == dict.fromkeys(drops.split(), 1)
+    assert set(report.dropped) == set(RULES)
+    assert (report.read, sum(report.kept.values())) == (18, 11)
+    assert (list(corpus.lines("test", "small", "en"))[-1], list(corpus.lines("test", "small", "fa"))[-1]) == odd
+    assert "small" in format_report(corpus.report)
 
 
-def test_held_out_sides_are_kept_out_of_training(tmp_path: Path, table: Callable[..., dict[str, object]]) -> None:
-    ends = rows(10)[-5:]
-    leaking = [
-        (ends[0][0].upper(), "چیز دیگر"),
-        ("something else", ends[4][1].replace("ك", "ک")),
-        ("new", "نو"),
-        ("good", "خوب"),
-    ]
-    further = SourceConfig.model_validate(table("flores", [("New!", "x")]))
-    corpus = prepare_corpus(config(tmp_path, table("a", rows(10)), table("b", leaking, "train")), [further])
-    assert corpus.report.sources[1].dropped["source_held_out"] == 2
-    assert corpus.report.sources[1].dropped["target_held_out"] == 1
-    assert list(corpus.lines("train", "b", "en")) == ["good"]
-    assert corpus.report.test_sets[0].pairs == 1
-
-
-def test_one_name_for_three_splits(tmp_path: Path, table: Callable[..., dict[str, object]]) -> None:
+def test_one_name_for_three_splits(tmp_path: Path) -> None:
     parts = {"train": rows(6, "one"), "validation": rows(2, "two"), "test": [*rows(3, "three"), *rows(1, "three")]}
-    corpus = prepare_corpus(config(tmp_path, *(table("sample", pairs, use) for use, pairs in parts.items())))
-    for split in SPLITS:
-        assert corpus.names(split) == ["sample"]
+    sources = [tsv(tmp_path / f"{use}.tsv", pairs, name="sample", use=use) for use, pairs in parts.items()]
+    corpus = prepare_corpus(config_of(tmp_path, *sources))
+    assert [corpus.names(split) for split in SPLITS] == [["sample"]] * 3
     assert [corpus.count(split, "sample") for split in SPLITS] == [6, 2, 4]
-    assert [(source.use, source.read) for source in corpus.report.sources] == [
-        ("train", 6),
-        ("validation", 2),
-        ("test", 4),
-    ]
+    assert [(one.use, one.read) for one in corpus.report.sources] == [("train", 6), ("validation", 2), ("test", 4)]
 
 
-def test_named_test_set_is_not_filtered(tmp_path: Path, table: Callable[..., dict[str, object]]) -> None:
-    strange = [("OK", "OK"), ("a" * 30, "ب"), ("", "خالی")]
-    corpus = prepare_corpus(config(tmp_path, table("a", rows(8), "train"), table("b", strange, "test")))
-    assert list(corpus.lines("test", "b", "fa")) == ["OK", "ب"]
-    assert corpus.report.sources[1].dropped["empty"] == 1
+def test_default_split_sizes_and_the_warning_of_large_ones(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    source = small(tmp_path, rows(150))
+    corpus = prepare_corpus(config_of(tmp_path, source, split={}))
+    assert [corpus.count(split, "small") for split in SPLITS] == [144, 3, 3]
+    assert not caplog.records
+    for _ in range(2):  # also where the prepared text is reused
+        caplog.clear()
+        prepare_corpus(config_of(tmp_path, source, split={"validation": "auto", "test": 50}))
+        (record,) = caplog.records
+        assert record.getMessage() == (
+            "of 150 pairs, 50 for test are held out, which leaves 97 for training; set corpus.split.test to `auto` "
+            "(2% of a source, at most 1,000) or to a smaller number"
+        )
 
 
-def test_second_call_reuses_the_first(tmp_path: Path, table: Callable[..., dict[str, object]]) -> None:
-    settings = config(tmp_path, table("small", rows(10)))
-    first = prepare_corpus(settings)
+def test_second_call_reuses_the_first(whole: tuple[CorpusConfig, PreparedCorpus]) -> None:
+    config, first = whole
     before = (first.directory / "report.json").stat()
-    second = prepare_corpus(settings)
-    after = (second.directory / "report.json").stat()
-    assert second == first
+    assert prepare_corpus(config) == first
+    after = (first.directory / "report.json").stat()
     assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
-
-
-@pytest.mark.parametrize("damage", ["{", "[]", '{"fingerprint": "x"}'])
-def test_damaged_report_is_made_anew(tmp_path: Path, table: Callable[..., dict[str, object]], damage: str) -> None:
-    settings = config(tmp_path, table("small", rows(10)))
-    first = prepare_corpus(settings)
-    before = content(first)
-    (first.directory / "report.json").write_text(damage, encoding="utf-8")
-    assert content(prepare_corpus(settings)) == before
 
 
 @pytest.mark.parametrize(
@@ -172,167 +235,120 @@ def test_damaged_report_is_made_anew(tmp_path: Path, table: Callable[..., dict[s
     ],
 )
 def test_damaged_text_says_which_folder_to_delete(
-    tmp_path: Path, table: Callable[..., dict[str, object]], damage: bytes | None, reason: str
+    copied: tuple[CorpusConfig, PreparedCorpus], damage: bytes | None, reason: str
 ) -> None:
-    settings = config(tmp_path, table("small", rows(10)))
-    first = prepare_corpus(settings)
-    before = content(first)
-    file = first.directory / "validation" / "small.fa"
-    if damage is None:
-        file.unlink()
-    else:
-        file.write_bytes(damage)
+    config, corpus = copied
+    before = contents(corpus.directory)
+    file = corpus.directory / "validation" / "small.fa"
+    file.unlink() if damage is None else file.write_bytes(damage)
     with pytest.raises(StorageError) as caught:
-        list(first.lines("validation", "small", "fa"))
+        list(corpus.lines("validation", "small", "fa"))
     assert str(caught.value) == (
-        f"the prepared text {file} is damaged ({reason}); delete the folder {first.directory} and run the same command "
-        "again: it is rebuilt"
+        f"the prepared text {file} is damaged ({reason}); delete the folder {corpus.directory} and run the same "
+        "command again: it is rebuilt"
     )
-    assert content(prepare_corpus(settings)) == before
+    assert contents(prepare_corpus(config).directory) == before
 
 
-@pytest.mark.parametrize("file", ["train/small.en", "test/small.fa"])
-def test_text_that_was_changed_is_made_anew(
-    tmp_path: Path, table: Callable[..., dict[str, object]], file: str, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("report.json", b"{", b"["),
+        ("report.json", b'"sources"', b'"other"'),
+        ("train/small.en", b"line 0", b"lime 0"),  # as many lines and bytes
+        ("test/small.fa", b".", b"!"),
+        ("report.json", None, b"0" * 64),  # sixteen digits name the folder, but all sixty-four must agree
+    ],
+)
+def test_what_was_changed_is_prepared_again(
+    copied: tuple[CorpusConfig, PreparedCorpus], file: str, old: bytes | None, new: bytes
 ) -> None:
-    """Even where the number of lines and of bytes is right."""
-    settings = config(tmp_path, table("small", rows(10)))
-    first = prepare_corpus(settings)
-    before = content(first)
-    changed = bytearray(before[file])
-    changed[0] ^= 1
-    (first.directory / file).write_bytes(changed)
-    assert content(prepare_corpus(settings)) == before
-    assert "is not what was written; it is made anew" in caplog.text
+    config, corpus = copied
+    before = contents(corpus.directory)
+    path = corpus.directory / file
+    path.write_bytes(path.read_bytes().replace(old or corpus.fingerprint.encode(), new))
+    assert contents(corpus.directory) != before
+    assert contents(prepare_corpus(config).directory) == before
 
 
-def test_folder_of_another_fingerprint_is_made_anew(tmp_path: Path, table: Callable[..., dict[str, object]]) -> None:
-    """Sixteen digits name the folder, but all sixty-four must agree."""
-    settings = config(tmp_path, table("small", rows(10)))
-    first = prepare_corpus(settings)
-    before = content(first)
-    report = first.directory / "report.json"
-    report.write_text(report.read_text(encoding="utf-8").replace(first.fingerprint, "0" * 64), encoding="utf-8")
-    assert content(prepare_corpus(settings)) == before
+def test_fingerprint_does_not_depend_on_the_place(tmp_path: Path, whole: tuple[CorpusConfig, PreparedCorpus]) -> None:
+    first = whole[1]
+    second = prepare_corpus(config_of(tmp_path, small(tmp_path, obtain="from the shelf")))
+    assert first.fingerprint == second.fingerprint and first.directory != second.directory
+    assert contents(first.directory) == contents(second.directory)
 
 
-def test_fingerprint_does_not_hang_on_the_place(tmp_path: Path, table: Callable[..., dict[str, object]]) -> None:
-    here = table("small", rows(10), file="here.tsv")
-    there = {**table("small", rows(10), file="there.tsv"), "obtain": "from the shelf"}
-    elsewhere = config(tmp_path, there, prepared_directory=str(tmp_path / "elsewhere"))
-    first, second = prepare_corpus(config(tmp_path, here)), prepare_corpus(elsewhere)
-    assert first.fingerprint == second.fingerprint
-    assert first.directory != second.directory
-    assert content(first) == content(second)
-
-
-def test_fingerprint_hangs_on_all_that_matters(
-    tmp_path: Path, table: Callable[..., dict[str, object]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    small = table("small", rows(10))
-    base = config(tmp_path, small)
-    further = SourceConfig.model_validate(table("further", rows(1)))
+def test_fingerprint_depends_on_everything_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = small(tmp_path)
+    base = config_of(tmp_path, source)
+    changed_sources = [source.model_copy(update=change) for change in ({"max_pairs": 9}, {"use": "train"})]
+    changed_sources += [source.model_copy(update={"name": "other"}), tsv(tmp_path / "longer.tsv", rows(11))]
+    split = {"validation": 2, "test": 3, "seed": 2}
     prints = [
         corpus_fingerprint(base),
-        corpus_fingerprint(base, [further]),
-        corpus_fingerprint(config(tmp_path, {**small, "max_pairs": 9})),
-        corpus_fingerprint(config(tmp_path, {**small, "use": "train"})),
-        corpus_fingerprint(config(tmp_path, {**small, "name": "other"})),
-        corpus_fingerprint(config(tmp_path, small, split={"validation": 2, "test": 3, "seed": 2})),
-        corpus_fingerprint(config(tmp_path, small, filters={"max_words": 99})),
-        corpus_fingerprint(config(tmp_path, small, normalization={"tatweel": False})),
-        corpus_fingerprint(config(tmp_path, table("small", rows(11), file="longer.tsv"))),
+        corpus_fingerprint(base, [tsv(tmp_path / "further.tsv", rows(1))]),
+        *(corpus_fingerprint(config_of(tmp_path, changed)) for changed in changed_sources),
+        corpus_fingerprint(config_of(tmp_path, source, split=split)),
+        corpus_fingerprint(config_of(tmp_path, source, filters={"max_words": 99})),
+        corpus_fingerprint(config_of(tmp_path, source, normalization={"tatweel": False})),
     ]
-    monkeypatch.setattr(prepare, "NORMALIZER_VERSION", 0)
-    prints.append(corpus_fingerprint(base))
-    monkeypatch.setattr(prepare, "PREPARE_VERSION", 0)
-    prints.append(corpus_fingerprint(base))
+    for version in ("NORMALIZER_VERSION", "PREPARE_VERSION"):
+        monkeypatch.setattr(prepare, version, 0)
+        prints.append(corpus_fingerprint(base))
     assert len(set(prints)) == len(prints)
 
 
-def complaint(settings: CorpusConfig) -> str:
-    with pytest.raises(CorpusError) as caught:
-        prepare_corpus(settings)
-    left_over = list(Path(settings.prepared_directory).rglob("*"))
-    assert left_over == []
-    return str(caught.value)
+def test_what_cannot_be_prepared_leaves_nothing_behind(tmp_path: Path) -> None:
+    def complaint(*sources: SourceConfig, test_sets: Sequence[SourceConfig] = ()) -> str:
+        with pytest.raises(CorpusError) as caught:
+            prepare_corpus(config_of(tmp_path, *sources), test_sets)
+        assert contents(tmp_path / "prepared") == {}
+        return str(caught.value)
 
-
-def test_all_pairs_filtered(tmp_path: Path, table: Callable[..., dict[str, object]]) -> None:
-    message = complaint(config(tmp_path, table("small", [("", "x"), ("", "y"), ("English", "English")])))
-    assert "`small`: all 3 pairs were dropped (empty 2, target_script 1); check the text" in message
-    assert "loosen corpus.filters" in message
-
-
-def test_a_source_that_repeats_another_is_told_as_that(tmp_path: Path, table: Callable[..., dict[str, object]]) -> None:
-    again = table("again", rows(10), "train")
-    message = complaint(config(tmp_path, table("small", rows(10)), again))
-    assert "`again`: all 10 pairs were dropped (duplicate 10); it repeats another source" in message
-    test_set = SourceConfig.model_validate(table("held", rows(10)))
-    with pytest.raises(CorpusError, match="it repeats what is held out"):
-        prepare_corpus(config(tmp_path, again), [test_set])
-
-
-def test_held_out_larger_than_the_source(tmp_path: Path, table: Callable[..., dict[str, object]]) -> None:
-    message = complaint(config(tmp_path, table("small", rows(4))))
+    message = complaint(small(tmp_path, [("", "x"), ("", "y"), ("English", "English")]))
+    assert "`small`: all 3 pairs were dropped (empty 2, target_script 1); check the text, or loosen" in message
+    message = complaint(small(tmp_path, rows(4)))
     assert "`small` has 4 pairs after cleaning, but corpus.split holds out 2 for validation and 3" in message
-
-
-def test_nothing_left_to_train_on(tmp_path: Path, table: Callable[..., dict[str, object]]) -> None:
-    message = complaint(config(tmp_path, table("small", rows(5))))
-    assert message.startswith("no pair is left for training (small: validation 2, test 3)")
-    assert "hold out fewer pairs" in message
-
-
-def test_unreadable_source_leaves_nothing_behind(tmp_path: Path, table: Callable[..., dict[str, object]]) -> None:
-    source = table("small", rows(10))
-    with Path(str(source["path"])).open("ab") as stream:
-        stream.write(b"\xff\n")
-    assert "line 11: not UTF-8" in complaint(config(tmp_path, source))
-
-
-def test_folder_that_cannot_be_written(tmp_path: Path, table: Callable[..., dict[str, object]]) -> None:
-    (tmp_path / "prepared").write_text("a file", encoding="utf-8")
-    with pytest.raises(StorageError, match=r"cannot write .*prepared"):
-        prepare_corpus(config(tmp_path, table("small", rows(10))))
+    message = complaint(small(tmp_path, rows(5)))
+    assert message.startswith("no pair is left for training (small: validation 2, test 3); hold out fewer pairs")
+    again = tsv(tmp_path / "again.tsv", rows(10), use="train")
+    message = complaint(small(tmp_path), again)
+    assert "`again`: all 10 pairs were dropped (duplicate 10); it repeats another source" in message
+    assert "it repeats what is held out" in complaint(again, test_sets=[small(tmp_path)])
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is not there to play a full disk")
-def test_full_disk(tmp_path: Path, table: Callable[..., dict[str, object]], monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = config(tmp_path, table("small", rows(10)))
+def test_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = config_of(tmp_path, small(tmp_path))
 
     def on_a_full_disk(*arguments: Any) -> list[Candidates]:
         _, _, folder, shelf, _ = arguments
         (folder / "0").mkdir()
         (folder / "0" / "raw.fa").symlink_to("/dev/full")
-        return collect_candidates(settings, (), folder, shelf, 1)
+        return collect_candidates(config, (), folder, shelf, 1)
 
     monkeypatch.setattr(prepare, "collect_candidates", on_a_full_disk)
     with pytest.raises(StorageError, match="the disk is full; free some space there"):
-        prepare_corpus(settings)
-    assert list((tmp_path / "prepared").iterdir()) == []
+        prepare_corpus(config)
+    assert contents(tmp_path / "prepared") == {}
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the real corpora are not in ../shared/data")
 @pytest.mark.parametrize("method", ["block", "hash"])
 def test_real_corpora_have_no_side_in_two_splits(tmp_path: Path, method: str) -> None:
-    sources: list[dict[str, object]] = [
-        {"name": "mizan", "path": str(DATA / "mizan.zip"), "max_pairs": 4000},
-        {"name": "tatoeba", "path": str(DATA / "tatoeba.zip")},
-        {"name": "quran", "path": str(DATA / "quran.en-fa.zip"), "max_pairs": 3000},
-    ]
+    mizan, tatoeba, quran = (
+        SourceConfig(name=name, path=str(DATA / file), max_pairs=most)
+        for name, file, most in (("mizan", "mizan.zip", 4000), ("tatoeba", "tatoeba.zip", None),
+                                 ("quran", "quran.en-fa.zip", 3000))
+    )  # fmt: skip
     settings = {"method": method, "validation": 200, "test": 300, "block_size": 50 if method == "block" else None}
-    corpus = prepare_corpus(config(tmp_path, *sources, split=settings))
+    corpus = prepare_corpus(config_of(tmp_path, mizan, tatoeba, quran, split=settings))
     sides: tuple[Side, Side] = ("en", "fa")
     for side in sides:
-        train, validation, test = (
-            {fold(text) for name in corpus.names(split) for text in corpus.lines(split, name, side)} for split in SPLITS
-        )
-        assert not train & validation
-        assert not train & test
-        assert not validation & test
+        texts = {split: [list(corpus.lines(split, name, side)) for name in corpus.names(split)] for split in SPLITS}
         for split in SPLITS:
-            for name in corpus.names(split):
-                assert sum(1 for _ in corpus.lines(split, name, side)) == corpus.count(split, name) > 0
-    raw = {pair.source for pair in read_pairs(SourceConfig.model_validate(sources[1]))}
-    assert set(corpus.lines("test", "tatoeba", "en")) <= raw
+            counts = [corpus.count(split, name) for name in corpus.names(split)]
+            assert list(map(len, texts[split])) == counts and all(counts)
+        train, validation, test = ({fold(text) for own in texts[split] for text in own} for split in SPLITS)
+        assert not train & validation and not train & test and not validation & test
+    assert set(corpus.lines("test", "tatoeba", "en")) <= {pair.source for pair in read_pairs(tatoeba)}

@@ -1,25 +1,33 @@
-"""Which pairs of one source are held out."""
+"""Which pairs of a source are held out, and the fate of every pair, against a plain statement of the rules."""
+
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from translator.config import SourceConfig, SplitConfig
-from translator.corpus.duplicates import Keys, mix
-from translator.corpus.split import TEST, TRAIN, VALIDATION, assign_splits
+from translator.config import CorpusConfig, FilterConfig, SourceConfig, SplitConfig
+from translator.corpus.duplicates import Hashes, Keys, NearDuplicateIndex, mix, signatures
+from translator.corpus.split import (
+    SELECTION_RULES,
+    SPLITS,
+    Fates,
+    assign_splits,
+    count_fates,
+    held_out_size,
+    select_pairs,
+)
 from translator.errors import CorpusError
 
 SOURCE = SourceConfig(name="mizan", path="mizan.zip")
 
 
-def keys(count: int) -> Keys:
+def keys(count: int) -> Hashes:
     return mix(np.arange(count, dtype=np.uint64), 99)
-
-
-def test_block_takes_the_end_in_order() -> None:
-    codes = assign_splits(SOURCE, SplitConfig(validation=2, test=3), keys(10))
-    assert codes.tolist() == [TRAIN] * 5 + [VALIDATION] * 2 + [TEST] * 3
 
 
 @settings(deadline=None)
@@ -50,39 +58,156 @@ def test_seeded_blocks_are_whole_and_depend_on_the_seed() -> None:
     assert len(set(splits)) == 4
 
 
-def test_hash_split_does_not_hang_on_the_order_of_lines() -> None:
+def test_hash_split_does_not_depend_on_the_order_of_lines() -> None:
     config = SplitConfig(method="hash", validation=10, test=10)
     order = np.random.default_rng(1).permutation(100)
     codes = assign_splits(SOURCE, config, keys(100))
     assert assign_splits(SOURCE, config, keys(100)[order]).tolist() == codes[order].tolist()
 
 
-def test_hash_split_is_little_changed_by_more_text() -> None:
-    config = SplitConfig(method="hash", validation=0, test=50)
-    before = set(np.flatnonzero(assign_splits(SOURCE, config, keys(1000)) == TEST).tolist())
-    after = set(np.flatnonzero(assign_splits(SOURCE, config, keys(1100)) == TEST).tolist())
-    assert len(before & after) >= 40
-
-
-def test_hash_split_depends_on_the_seed() -> None:
-    splits = {
-        tuple(assign_splits(SOURCE, SplitConfig(method="hash", validation=5, test=5, seed=seed), keys(100)).tolist())
-        for seed in range(4)
-    }
-    assert len(splits) == 4
-
-
-@pytest.mark.parametrize(("use", "code"), [("train", TRAIN), ("validation", VALIDATION), ("test", TEST)])
-def test_named_source_goes_whole(use: str, code: int) -> None:
-    source = SourceConfig.model_validate({"name": "mizan", "path": "mizan.zip", "use": use})
-    assert assign_splits(source, SplitConfig(), keys(5)).tolist() == [code] * 5
+@pytest.mark.parametrize(
+    ("count", "held_out"), [(0, 0), (9, 0), (10, 1), (99, 1), (100, 2), (3000, 60), (50_000, 1000), (10**7, 1000)]
+)
+def test_auto_is_a_share_with_a_ceiling(count: int, held_out: int) -> None:
+    assert held_out_size("auto", count) == held_out
+    assert held_out_size(7, count) == 7
+    if count < 5000:
+        codes = assign_splits(SOURCE, SplitConfig(), keys(count))
+        assert np.bincount(codes, minlength=3).tolist() == [count - 2 * held_out, held_out, held_out]
 
 
 def test_holding_out_more_than_there_is() -> None:
-    with pytest.raises(CorpusError) as caught:
+    told = r"`mizan` has 10 pairs after .* 6 for validation and 5 for testing; lower corpus.split.* `use: train`"
+    with pytest.raises(CorpusError, match=told):
         assign_splits(SOURCE, SplitConfig(validation=6, test=5), keys(10))
-    message = str(caught.value)
-    assert "`mizan` has 10 pairs after cleaning" in message
-    assert "6 for validation and 5 for testing" in message
-    assert "lower corpus.split.validation" in message
-    assert "`use: train`" in message
+
+
+Pairs = list[tuple[int, int]]
+PAIRS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), min_size=4, max_size=25)
+
+
+def keys_of(pairs: Pairs) -> Keys:
+    return np.array(pairs, dtype=np.uint64).reshape(-1, 2)
+
+
+def source(name: str, use: str = "auto") -> SourceConfig:
+    return SourceConfig.model_validate({"name": name, "path": name, "use": use})
+
+
+def config(sources: list[SourceConfig], filters: FilterConfig | None = None, **split: object) -> CorpusConfig:
+    return CorpusConfig(
+        sources=tuple(sources),
+        filters=filters or FilterConfig(),
+        split=SplitConfig.model_validate({"validation": 1, "test": 1, **split}),
+    )
+
+
+def names(fates: np.ndarray) -> list[str]:
+    return [SPLITS[fate] if fate >= 0 else SELECTION_RULES[-1 - fate] for fate in fates.tolist()]
+
+
+def selected(
+    pairs: Sequence[Pairs],
+    settings: CorpusConfig,
+    test_set: Pairs | None = None,
+    texts: Sequence[Sequence[str]] | None = None,
+) -> list[Fates]:
+    """Return the fates of the pairs of the sources; without `texts`, no two pairs are near-duplicates."""
+    lists = [*pairs, *([test_set] if test_set is not None else [])]
+    with tempfile.TemporaryDirectory() as folder, NearDuplicateIndex(Path(folder)) as index:
+        whole = [text for own in texts or [[""] * len(own) for own in lists] for text in own]
+        index.add(whole, signatures(whole))
+        return select_pairs(settings, [keys_of(own) for own in lists], index.find)[: len(pairs)]
+
+
+A, A_TRAIN, B_TRAIN = source("a"), source("a", "train"), source("b", "train")
+
+
+def test_duplicates_are_dropped_before_splitting_and_a_block_is_taken_from_the_end() -> None:
+    pairs: list[Pairs] = [[(1, 1), (1, 1), (2, 2), (3, 3), (3, 3)], [(1, 1), (4, 4), (4, 5)]]
+    fates = selected(pairs, config([A, B_TRAIN]))
+    assert names(fates[0]) == ["train", "duplicate", "validation", "test", "duplicate"]
+    assert names(fates[1]) == ["duplicate", "train", "train"]
+
+
+LONG = "the quick brown fox jumps over the lazy dog while nobody at all is looking at them"
+OTHER = "in a hole in the ground there lived a hobbit, not a nasty, dirty, wet hole filled with worms"
+
+
+def test_near_duplicates_of_an_earlier_pair_are_dropped() -> None:
+    texts = [[LONG, OTHER], [LONG + "!", "short", LONG + "?"]]
+    pairs: list[Pairs] = [[(1, 1), (2, 2)], [(3, 3), (4, 4), (5, 5)]]
+    fates = selected(pairs, config([A_TRAIN, B_TRAIN]), texts=texts)
+    assert names(fates[0]) == ["train", "train"]
+    assert names(fates[1]) == ["near_duplicate", "train", "near_duplicate"]
+    fates = selected(pairs, config([A_TRAIN, B_TRAIN], FilterConfig(near_duplicates=None)), texts=texts)
+    assert names(fates[1]) == ["train", "train", "train"]
+
+
+def test_near_duplicates_of_a_test_set_are_kept_out_of_training() -> None:
+    """Wherever the test set stands, and although nothing of it is ever dropped itself."""
+    texts = [[LONG, OTHER, LONG[:20]], [LONG + "!", LONG + "?"], [OTHER + "!"]]
+    pairs: list[Pairs] = [[(1, 1), (2, 2), (3, 3)], [(4, 4), (5, 5)]]
+    fates = selected(pairs, config([A_TRAIN, source("b", "test")]), [(6, 6)], texts)
+    assert names(fates[0]) == ["near_held_out", "near_held_out", "train"]
+    assert names(fates[1]) == ["test", "test"]
+
+
+def test_a_test_set_does_not_hide_near_duplicates_from_each_other() -> None:
+    """The pair near the test set may stand in a test split: what is near that pair must not be trained on."""
+    first = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
+    texts = [[first + " apples"], [first + " apple"], [first + " apples!"]]
+    fates = selected([[(1, 1)], [(2, 2)]], config([A_TRAIN, B_TRAIN]), [(3, 3)], texts)
+    assert [names(own) for own in fates] == [["near_held_out"], ["near_duplicate"]]
+
+
+def test_a_side_is_kept_a_few_times_only() -> None:
+    pairs: Pairs = [(1, 1), (1, 2), (1, 3), (2, 4), (3, 4), (4, 4), (1, 5)]
+    fates = selected([pairs], config([A_TRAIN], FilterConfig(max_same_source=2, max_same_target=1)))
+    expected = "train train same_source train same_target same_target same_source"
+    assert names(fates[0]) == expected.split()
+    assert names(selected([pairs], config([A_TRAIN]))[0]) == ["train"] * 7
+
+
+def test_pairs_that_share_a_side_with_held_out_ones_are_dropped() -> None:
+    pairs: list[Pairs] = [[(1, 1), (2, 2), (3, 3)], [(2, 9), (9, 3), (3, 2), (8, 8)]]
+    fates = selected(pairs, config([A, B_TRAIN]))
+    assert names(fates[0]) == ["train", "validation", "test"]
+    assert names(fates[1]) == ["source_held_out", "target_held_out", "source_held_out", "train"]
+    freed = selected([[(2, 1), (2, 7), (3, 7)]], config([A]))
+    assert names(freed[0]) == ["train", "target_held_out", "test"], "a dropped validation pair frees its other side"
+    further = selected([[(n, n) for n in range(1, 6)]], config([A]), [(1, 0), (0, 4), (5, 5)])
+    assert names(further[0]) == ["source_held_out", "train", "train", "target_held_out", "test"]
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    st.lists(st.tuples(st.sampled_from(["auto", "train", "validation", "test"]), PAIRS), min_size=1, max_size=4),
+    st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=3),
+    st.sampled_from(["block", "hash"]),
+    st.one_of(st.none(), st.integers(1, 3)),
+)
+def test_no_side_stands_in_two_splits(
+    entries: list[tuple[str, Pairs]], test_set: Pairs, method: str, block_size: int | None
+) -> None:
+    sources = [source(f"s{index}", use) for index, (use, _) in enumerate(entries)]
+    settings_ = config(sources, method=method, block_size=block_size)
+    try:
+        fates = selected([pairs for _, pairs in entries], settings_, test_set)
+    except CorpusError:  # duplicates have left a source with fewer pairs than are held out
+        return
+    sides: dict[str, list[set[int]]] = {split: [set(), set()] for split in SPLITS}
+    sides["further"] = [{pair[side] for pair in test_set} for side in (0, 1)]
+    kept: Counter[tuple[int, int]] = Counter()
+    for (use, pairs), fate in zip(entries, fates, strict=True):
+        for pair, name in zip(pairs, names(fate), strict=True):
+            if name in SPLITS:
+                sides[name][0].add(pair[0])
+                sides[name][1].add(pair[1])
+                kept[pair] += use in ("auto", "train")
+        assert sum(map(sum, (counts.values() for counts in count_fates(fate)))) == len(pairs)
+    for known, hidden in (("train", "validation"), ("train", "test"), ("validation", "test")):
+        for side in (0, 1):
+            assert not sides[known][side] & sides[hidden][side]
+            assert not sides[known][side] & sides["further"][side]
+    assert all(count <= 1 for count in kept.values())

@@ -57,5 +57,7 @@ def sampling_recipe(tmp_path_factory: pytest.TempPathFactory) -> SamplingRecipe:
 def sampler(sampling_recipe: SamplingRecipe) -> EpochSampler:
     """Return what samples the text of that corpus."""
     config = sampling_recipe()
-    handler = DataHandler(config)
-    return EpochSampler(handler.corpus, handler.subword_folder, config.subword.sampling, config.run.seed)
+    handler = DataHandler(config).prepare()
+    return EpochSampler(
+        handler.corpus, handler.subword_folder, config.subword.sampling, config.run.seed, max_length=100
+    )

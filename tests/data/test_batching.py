@@ -1,13 +1,20 @@
-"""Planning batches: every pair once, within the budget, with little padding, as the seed says."""
+"""Batches: every pair once, within the budget, with little padding, as the seed says, and shared by processes."""
 
+import dataclasses
 import itertools
+from typing import cast
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
-from translator.data.batching import DataPosition, Numbers, epoch_generator, plan_batches
+from translator.data import Batch, collate
+from translator.data.batching import Numbers, Rows, epoch_generator, plan_batches, share_step
+from translator.data.token_store import PairStore
+from translator.special_tokens import EOS, PAD, SOS
 
 LENGTHS = st.lists(st.tuples(st.integers(1, 64), st.integers(1, 64)), max_size=300)
 
@@ -74,42 +81,82 @@ def test_large_text_gives_full_batches_with_hardly_any_padding() -> None:
     assert float(np.mean(filled)) > 0.85
 
 
-def test_both_sides_are_looked_at() -> None:
-    source, target = lengths_like_text(30_000)
-    order = np.argsort(target, kind="stable")
-    by_target = np.array_split(order, 200)
-    assert padding(by_target, source, target) > 0.1
-    assert padding(plan(source, target, 4096), source, target) < 0.04
+@pytest.fixture
+def batch() -> Batch:
+    """Return three pairs of unlike length, one with an empty source."""
+    return collate([[5, 6, 7], [8], []], [[9], [10, 11], [12, 13]], [40, 2, 7])
 
 
-def test_tiny_batches_are_rare() -> None:
-    source, target = lengths_like_text(30_000)
-    batches = plan(source, target, 4096)
-    filled = np.array([len(batch) * max(source[batch].max(), target[batch].max()) / 4096 for batch in batches])
-    assert float((filled < 0.25).mean()) < 0.02
+def test_special_tokens_are_in_place(batch: Batch) -> None:
+    assert batch.source.tolist() == [[5, 6, 7, EOS], [8, EOS, PAD, PAD], [EOS, PAD, PAD, PAD]]
+    assert batch.target_input.tolist() == [[SOS, 9, PAD], [SOS, 10, 11], [SOS, 12, 13]]
+    assert batch.labels.tolist() == [[9, EOS, PAD], [10, 11, EOS], [12, 13, EOS]]
+    assert batch.indices.tolist() == [40, 2, 7]
+    assert {part.dtype for part in (batch.source, batch.target_input, batch.labels, batch.indices)} == {torch.int64}
 
 
-def test_batches_come_in_random_order_of_length() -> None:
-    source, target = lengths_like_text(30_000)
-    means = [float(target[batch].mean()) for batch in plan(source, target, 4096)]
-    assert abs(float(np.corrcoef(means, np.arange(len(means)))[0, 1])) < 0.3
+def test_counts_are_of_real_tokens(batch: Batch) -> None:
+    assert batch.size == 3
+    assert batch.source_tokens == int((batch.source != PAD).sum()) == 7
+    assert batch.target_tokens == int((batch.labels != PAD).sum()) == int((batch.target_input != PAD).sum()) == 8
+    assert type(batch.source_tokens) is type(batch.target_tokens) is int
 
 
-def test_equal_lengths_fill_batches_to_the_brim() -> None:
-    lengths = np.full(1000, 10)
-    sizes = sorted(len(batch) for batch in plan(lengths, lengths, 100))
-    assert sizes == [10] * 100
+@dataclasses.dataclass(frozen=True)
+class Lengths:
+    """Pairs of which only the lengths are known: nothing may be read to share a step."""
+
+    source_lengths: NDArray[np.int32]
+    target_lengths: NDArray[np.int32]
 
 
-def test_a_pair_longer_than_the_budget_is_a_bug_of_the_caller() -> None:
-    with pytest.raises(AssertionError):
-        plan(np.array([65]), np.array([3]), 64)
+def step_of(*batches: list[tuple[int, int]]) -> list[Rows]:
+    """Return batches of pairs with these lengths, numbered through."""
+    lengths = np.array(list(itertools.chain.from_iterable(batches)), np.int32)
+    pairs = cast(PairStore, Lengths(lengths[:, 0], lengths[:, 1]))
+    ends = np.cumsum([len(batch) for batch in batches])
+    return [Rows(pairs, numbers) for numbers in np.split(np.arange(ends[-1]), ends[:-1])]
 
 
-def test_no_pairs_make_no_batches() -> None:
-    assert plan(np.zeros(0, np.int64), np.zeros(0, np.int64)) == []
+def cost_of(share: list[Rows]) -> int:
+    return sum(rows.source_tokens + 2 * rows.target_tokens for rows in share)
 
 
-def test_a_position_goes_through_json() -> None:
-    assert DataPosition().state_dict() == {"epoch": 0, "batch": 0}
-    assert DataPosition(**DataPosition(3, 17).state_dict()) == DataPosition(3, 17)
+def numbers_of(share: list[Rows]) -> list[list[int]]:
+    return [rows.numbers.tolist() for rows in share]
+
+
+PAIR = st.tuples(st.integers(1, 60), st.integers(1, 60))
+STEPS = st.lists(st.lists(PAIR, min_size=1, max_size=12), min_size=1, max_size=9)
+
+
+@given(batches=STEPS, world=st.integers(1, 7))
+def test_no_share_is_further_from_an_equal_one_than_its_costliest_pair(
+    batches: list[list[tuple[int, int]]], world: int
+) -> None:
+    costs = [cost_of([rows]) for rows in step_of(*[[pair] for batch in batches for pair in batch])]
+    for share in share_step(step_of(*batches), world):
+        assert abs(cost_of(share) - sum(costs) / world) <= max(costs)
+
+
+@given(batches=STEPS, world=st.integers(1, 7))
+def test_each_share_is_the_next_part_of_the_line_in_one_piece_of_each_batch(
+    batches: list[list[tuple[int, int]]], world: int
+) -> None:
+    step = step_of(*batches)
+    shares = share_step(step, world)
+    line = [number for share in shares for piece in numbers_of(share) for number in piece]
+    assert line == list(range(len(line)))
+    owners = {number: place for place, rows in enumerate(step) for number in rows.numbers.tolist()}
+    for share in shares:
+        places = [{owners[number] for number in piece} for piece in numbers_of(share)]
+        assert all(len(one) == 1 for one in places), "a piece is of one batch"
+        assert len(set().union(*places)) == len(places), "a batch gives a process one piece"
+    assert [numbers_of(share) for share in share_step(step, world)] == [numbers_of(share) for share in shares]
+
+
+def test_a_batch_is_cut_only_where_a_border_falls() -> None:
+    step = step_of(*[[(2, 2)] * 4 for _ in range(5)])
+    first, second = share_step(step, 2)
+    assert numbers_of(first) == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+    assert numbers_of(second) == [[10, 11], [12, 13, 14, 15], [16, 17, 18, 19]]

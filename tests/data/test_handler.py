@@ -1,19 +1,23 @@
-"""`DataHandler`: from a recipe to batches, each stage found again, nothing cut, resumable anywhere."""
+"""`DataHandler`: from a recipe to batches, each stage found again, nothing cut, resumable, shared by processes."""
 
 import itertools
 import json
 import logging
+import threading
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
+from data.conftest import SamplingRecipe
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from translator.config import Config
 from translator.data import Batch, DataHandler, DataPosition
-from translator.errors import CorpusError, StorageError
-from translator.special_tokens import EOS, PAD, SOS
+from translator.data.token_store import Ids, PairStore
+from translator.errors import StorageError
+from translator.special_tokens import PAD
 
 SUBJECTS = [("I", "من", "م"), ("We", "ما", "یم"), ("They", "آن‌ها", "ند"), ("You", "تو", "ی")]
 VERBS = [("go", "می‌رو"), ("buy", "می‌خر"), ("read", "می‌خوان"), ("see", "می‌بین")]
@@ -70,20 +74,24 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def handler(folder: Path) -> DataHandler:
     """Return a handler of the recipe above."""
-    return DataHandler(recipe(folder))
+    return DataHandler(recipe(folder)).prepare()
 
 
-def same(one: Batch, other: Batch) -> bool:
-    """Return whether two batches hold the same numbers."""
-    return all(
-        left.tolist() == right.tolist()
-        for left, right in (
-            (one.source, other.source),
-            (one.target_input, other.target_input),
-            (one.labels, other.labels),
-            (one.indices, other.indices),
-        )
-    )
+@pytest.fixture(scope="module")
+def sampled(sampling_recipe: SamplingRecipe) -> DataHandler:
+    """Return a handler that samples, and shows one of its sources more often than it has pairs."""
+    return DataHandler(sampling_recipe(weight=5, temperature=2)).prepare()
+
+
+@pytest.fixture(scope="module", params=["plain", "sampled"])
+def both(request: pytest.FixtureRequest, handler: DataHandler, sampled: DataHandler) -> DataHandler:
+    """Return either of the two."""
+    return handler if request.param == "plain" else sampled
+
+
+def tables(batch: Batch) -> list[list[list[int]]]:
+    """Return all numbers of a batch."""
+    return [batch.source.tolist(), batch.target_input.tolist(), batch.labels.tolist(), [batch.indices.tolist()]]
 
 
 def one_epoch(handler: DataHandler, epoch: int = 0) -> list[Batch]:
@@ -94,6 +102,27 @@ def one_epoch(handler: DataHandler, epoch: int = 0) -> list[Batch]:
         if position.epoch != epoch:
             break
     return batches
+
+
+def test_building_a_handler_does_no_work(tmp_path: Path) -> None:
+    handler = DataHandler(recipe(tmp_path))
+    assert not (tmp_path / "prepared").exists()
+    assert handler.prepare() is handler and handler.pair_count("train") > 0
+
+
+def test_held_out_text_is_that_of_the_splits_and_the_test_sets(tmp_path: Path) -> None:
+    values = recipe(tmp_path).model_dump(mode="json")
+    rows = [("Some  test text", "متن‌ها ي آزمون"), ("", "بدون متن"), ("The second text", "متن دوم")]
+    values["evaluation"]["test_sets"] = [{"name": "extra", "path": write_tsv(tmp_path / "extra.tsv", rows)}]
+    handler = DataHandler(Config.model_validate(values)).prepare()
+    (validation,) = handler.held_out("validation")
+    texts = {line for name in ("one", "two") for line in handler.corpus.lines("validation", name, "fa")}
+    assert len(validation.sources) == 20 and {reference for (reference,) in validation.references} == texts
+    one, two, extra = handler.held_out("test")
+    assert (one.name, two.name) == ("one", "two") and len(one.sources) == len(two.references) == 5
+    assert one.sources == tuple(handler.corpus.lines("test", "one", "en")) and one.origins == ("one",) * 5
+    assert extra.name == "extra" and extra.sources == ("Some  test text", "The second text")
+    assert extra.references == ((rows[0][1],), (rows[2][1],)), "as read, not normalized"
 
 
 def test_batches_hold_the_corpus_text(handler: DataHandler) -> None:
@@ -111,66 +140,24 @@ def test_batches_hold_the_corpus_text(handler: DataHandler) -> None:
     assert seen == len(english) == handler.pair_count("train") >= 200
 
 
-def test_special_tokens_are_in_place_in_real_batches(handler: DataHandler) -> None:
-    for batch in one_epoch(handler):
-        assert bool((batch.target_input[:, 0] == SOS).all())
-        assert (batch.source == EOS).sum(1).tolist() == [1] * batch.size == (batch.labels == EOS).sum(1).tolist()
-        assert not bool((batch.target_input == EOS).any())
-        assert bool((batch.source[:, -1] != PAD).any()) and bool((batch.labels[:, -1] != PAD).any())
-
-
-def test_every_epoch_holds_every_pair_once_in_another_order(handler: DataHandler) -> None:
-    orders = [[batch.indices.tolist() for batch in one_epoch(handler, epoch)] for epoch in range(3)]
-    for order in orders:
-        assert sorted(itertools.chain.from_iterable(order)) == list(range(handler.pair_count("train")))
-    assert orders[0] != orders[1] != orders[2]
-
-
 def test_the_seed_decides_the_order_and_nothing_else(folder: Path, handler: DataHandler) -> None:
     config = recipe(folder)
-    twin = DataHandler(config)
-    other = DataHandler(config.model_copy(update={"run": config.run.model_copy(update={"seed": 4})}))
+    twin = DataHandler(config).prepare()
+    other = DataHandler(config.model_copy(update={"run": config.run.model_copy(update={"seed": 4})})).prepare()
     ours = [batch.indices.tolist() for batch in one_epoch(handler)]
     assert [batch.indices.tolist() for batch in one_epoch(twin)] == ours
     assert [batch.indices.tolist() for batch in one_epoch(other)] != ours
     assert other.fingerprint == twin.fingerprint == handler.fingerprint
 
 
-@settings(deadline=None, max_examples=30)
-@given(stop=st.integers(1, 80), more=st.integers(1, 60))
-def test_a_resumed_iteration_gives_what_the_uninterrupted_one_would(stop: int, more: int) -> None:
-    handler = HANDLERS[0]
-    uninterrupted = list(itertools.islice(handler.train_batches(DataPosition()), stop + more))
+@settings(deadline=None, max_examples=8)
+@given(stop=st.integers(1, 80), more=st.integers(1, 40))
+def test_a_resumed_iteration_gives_what_the_uninterrupted_one_would(both: DataHandler, stop: int, more: int) -> None:
+    uninterrupted = list(itertools.islice(both.train_batches(DataPosition()), stop + more))
     saved = json.loads(json.dumps(uninterrupted[stop - 1][1].state_dict()))
-    resumed = list(itertools.islice(handler.train_batches(DataPosition(**saved)), more))
+    resumed = list(itertools.islice(both.train_batches(DataPosition(**saved)), more))
     assert [position for _, position in resumed] == [position for _, position in uninterrupted[stop:]]
-    assert all(same(one, other) for (one, _), (other, _) in zip(resumed, uninterrupted[stop:], strict=True))
-
-
-HANDLERS: list[DataHandler] = []
-
-
-@pytest.fixture(autouse=True)
-def _share(handler: DataHandler) -> None:
-    """Let the test above, which hypothesis calls many times, have the handler."""
-    HANDLERS[:] = [handler]
-
-
-def test_the_position_after_the_last_batch_is_the_next_epoch(handler: DataHandler) -> None:
-    count = len(one_epoch(handler))
-    assert 5 < count < 80, "the test of resuming should cross the boundary"
-    positions = [position for _, position in itertools.islice(handler.train_batches(DataPosition()), count + 1)]
-    assert positions == [DataPosition(0, number) for number in range(1, count)] + [
-        DataPosition(1, 0),
-        DataPosition(1, 1),
-    ]
-
-
-def test_batches_keep_the_budget(folder: Path) -> None:
-    handler = DataHandler(recipe(folder, max_sentences=7))
-    for batch in one_epoch(handler):
-        assert batch.size <= 7
-        assert batch.size * max(batch.source.shape[1], batch.labels.shape[1]) <= 256
+    assert [tables(batch) for batch, _ in resumed] == [tables(batch) for batch, _ in uninterrupted[stop:]]
 
 
 def test_validation_is_normalized_complete_and_always_the_same(tmp_path: Path) -> None:
@@ -179,12 +166,12 @@ def test_validation_is_normalized_complete_and_always_the_same(tmp_path: Path) -
     source = {"name": "held", "path": write_tsv(tmp_path / "held.tsv", raw), "use": "validation"}
     values = config.model_dump(mode="json")
     values["corpus"]["sources"].append(source)
-    handler = DataHandler(Config.model_validate(values))
+    handler = DataHandler(Config.model_validate(values)).prepare()
     assert next(iter(handler.corpus.lines("validation", "held", "fa"))) == raw[0][1], "kept as read"
     batches = list(handler.validation_batches())
     assert sorted(itertools.chain.from_iterable(batch.indices.tolist() for batch in batches)) == list(range(50))
     assert handler.pair_count("validation") == 50
-    assert all(same(one, other) for one, other in zip(batches, handler.validation_batches(), strict=True))
+    assert list(map(tables, batches)) == list(map(tables, handler.validation_batches()))
     texts = {
         number: text
         for batch in batches
@@ -197,7 +184,7 @@ def test_validation_is_normalized_complete_and_always_the_same(tmp_path: Path) -
 
 
 def test_over_long_pairs_are_counted_reported_and_never_cut(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    everything = DataHandler(recipe(tmp_path))
+    everything = DataHandler(recipe(tmp_path)).prepare()
     lengths = {
         number: max(int((batch.source[row] != PAD).sum()), int((batch.labels[row] != PAD).sum()))
         for batch in one_epoch(everything)
@@ -206,7 +193,7 @@ def test_over_long_pairs_are_counted_reported_and_never_cut(tmp_path: Path, capl
     limit = int(np.median(list(lengths.values())))
     logging.getLogger("translator").propagate = True
     with caplog.at_level(logging.WARNING, logger="translator"):
-        handler = DataHandler(recipe(tmp_path, max_length=limit))
+        handler = DataHandler(recipe(tmp_path, max_length=limit)).prepare()
     kept = sorted(itertools.chain.from_iterable(batch.indices.tolist() for batch in one_epoch(handler)))
     assert kept == sorted(number for number, length in lengths.items() if length <= limit)
     left_out = len(lengths) - len(kept)
@@ -227,59 +214,31 @@ def test_over_long_pairs_are_counted_reported_and_never_cut(tmp_path: Path, capl
     assert f"over {limit} tokens" in table and len(table.split("\n")) == 2 + 4
 
 
-def test_no_training_pair_short_enough_is_a_users_mistake(tmp_path: Path) -> None:
-    with pytest.raises(
-        CorpusError, match=r"no training pair is left: all \d+ are longer than batching\.max_length: 2 "
-    ):
-        DataHandler(recipe(tmp_path, max_length=2))
-
-
-def test_test_pairs_are_counted_from_the_corpus(handler: DataHandler) -> None:
-    assert handler.pair_count("test") == 10 and handler.pair_count("validation") == 20
-
-
 def test_everything_is_prepared_once_and_changes_are_noticed(tmp_path: Path) -> None:
     def folders() -> dict[str, int]:
         return {path.name: path.stat().st_mtime_ns for path in (tmp_path / "prepared").iterdir()}
 
-    first = DataHandler(recipe(tmp_path))
+    first = DataHandler(recipe(tmp_path)).prepare()
     before = folders()
     assert sorted(name.partition("-")[0] for name in before) == ["corpus", "subword", "tokens"]
     assert first.token_folder.name == f"tokens-{first.fingerprint}"
-    again = DataHandler(recipe(tmp_path, tokens_per_batch=128))
+    again = DataHandler(recipe(tmp_path, tokens_per_batch=128)).prepare()
     assert folders() == before and again.fingerprint == first.fingerprint
     with (tmp_path / "two.tsv").open("a", encoding="utf-8") as file:
         file.write("One more line.\tیک خط دیگر.\n")
-    changed = DataHandler(recipe(tmp_path))
+    changed = DataHandler(recipe(tmp_path)).prepare()
     assert changed.fingerprint != first.fingerprint and len(folders()) == 6
-
-
-def test_rebuilding_gives_the_same_bytes(tmp_path: Path) -> None:
-    handlers = []
-    for name in ("a", "b"):
-        (tmp_path / name).mkdir()
-        handlers.append(DataHandler(recipe(tmp_path / name)))
-    stores = [
-        {
-            path.relative_to(handler.token_folder): path.read_bytes()
-            for path in sorted(handler.token_folder.rglob("*"))
-            if path.is_file()
-        }
-        for handler in handlers
-    ]
-    assert stores[0] == stores[1] and len(stores[0]) == 24
-    assert handlers[0].subword.sha256 == handlers[1].subword.sha256
 
 
 def test_a_damaged_store_is_told_and_rebuilt(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     config = recipe(tmp_path)
-    first = DataHandler(config)
+    first = DataHandler(config).prepare()
     file = first.token_folder / "train" / "one.fa.ids"
     content = file.read_bytes()
     file.write_bytes(content[:100] + bytes([content[100] ^ 1]) + content[101:])
     logging.getLogger("translator").propagate = True
     with caplog.at_level(logging.WARNING, logger="translator"):
-        assert DataHandler(config).fingerprint == first.fingerprint
+        assert DataHandler(config).prepare().fingerprint == first.fingerprint
     assert file.read_bytes() == content
     assert [message for message in caplog.messages if "one.fa is damaged" in message and "made anew" in message]
 
@@ -287,11 +246,99 @@ def test_a_damaged_store_is_told_and_rebuilt(tmp_path: Path, caplog: pytest.LogC
 def test_a_disk_that_loses_what_is_written_ends_the_attempts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("translator.data.token_store._map", lambda *arguments: np.zeros(1, np.int64))
     with pytest.raises(StorageError, match=r"is damaged \(.*\), and it has just been written; check the disk"):
-        DataHandler(recipe(tmp_path))
+        DataHandler(recipe(tmp_path)).prepare()
 
 
-def test_a_validation_split_may_be_empty(tmp_path: Path) -> None:
-    values = recipe(tmp_path).model_dump(mode="json")
-    values["corpus"]["split"]["validation"] = 0
-    handler = DataHandler(Config.model_validate(values))
-    assert handler.pair_count("validation") == 0 and list(handler.validation_batches()) == []
+def rows_of(batch: Batch) -> list[tuple[int, list[int], list[int]]]:
+    """Return number and tokens of each pair, without padding."""
+    return [
+        (number, source[source != PAD].tolist(), labels[labels != PAD].tolist())
+        for number, source, labels in zip(batch.indices.tolist(), batch.source, batch.labels, strict=True)
+    ]
+
+
+def assert_shares_are(handler: DataHandler, first: int, accumulation: int, world: int, steps: int = 3) -> None:
+    """Compare the shares of `world` processes from batch `first` on with the batches, one after another."""
+    batches = list(itertools.islice(handler.train_batches(DataPosition()), first + steps * accumulation))
+    start = batches[first - 1][1] if first else DataPosition()
+    ranks = [
+        list(itertools.islice(handler.train_steps(start, accumulation, rank, world), steps)) for rank in range(world)
+    ]
+    for number in range(steps):
+        expected = batches[first + number * accumulation : first + (number + 1) * accumulation]
+        shares = [of_rank[number] for of_rank in ranks]
+        mine = list(itertools.chain.from_iterable(share.batches for share in shares))
+        ours = sorted(row for batch in mine for row in rows_of(batch))
+        assert ours == sorted(row for batch, _ in expected for row in rows_of(batch))
+        for share in shares:
+            assert share.position == expected[-1][1]
+            assert share.target_tokens == sum(batch.target_tokens for batch, _ in expected)
+            assert share.target_tokens == sum(batch.target_tokens for batch in mine)
+            assert share.source_tokens == sum(batch.source_tokens for batch in mine)
+            assert share.positions == sum(batch.source.numel() + batch.labels.numel() for batch in mine)
+        if world == 1:
+            assert [tables(batch) for batch in mine] == [tables(batch) for batch, _ in expected]
+
+
+@settings(deadline=None, max_examples=25)
+@given(first=st.integers(0, 80), accumulation=st.integers(1, 5), world=st.integers(1, 4))
+def test_the_shares_of_all_processes_are_the_batches_of_one(
+    handler: DataHandler, first: int, accumulation: int, world: int
+) -> None:
+    assert_shares_are(handler, first, accumulation, world)
+
+
+def test_a_step_goes_on_into_the_next_epoch(handler: DataHandler) -> None:
+    batches = list(itertools.takewhile(lambda one: one[1].epoch == 0, handler.train_batches(DataPosition())))
+    last = len(batches)  # the batch after which the position is the next epoch's
+    step = next(handler.train_steps(DataPosition(0, last), 3))
+    following = [batch for batch, _ in itertools.islice(handler.train_batches(DataPosition(1, 0)), 2)]
+    assert [tables(batch) for batch in step.batches[1:]] == [tables(batch) for batch in following]
+    assert step.position == DataPosition(1, 2)
+
+
+def test_a_process_reads_only_its_own_rows(handler: DataHandler, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    plain = PairStore.__getitem__
+
+    def spied(store: PairStore, number: int) -> tuple[Ids, Ids]:
+        read.append(number)
+        return plain(store, number)
+
+    monkeypatch.setattr(PairStore, "__getitem__", spied)
+    step = next(handler.train_steps(DataPosition(), 3, rank=1, world=2))
+    assert read == list(itertools.chain.from_iterable(batch.indices.tolist() for batch in step.batches))
+    assert sum(batch.target_tokens for batch in step.batches) < step.target_tokens
+
+
+def test_an_epoch_draws_what_the_mixture_says(sampled: DataHandler) -> None:
+    large, small = sampled.mixture
+    assert (large.name, small.name, small.weight) == ("one", "two", 5)
+    assert large.drawn + small.drawn == sampled.pair_count("train") == large.pairs + small.pairs
+    assert small.drawn > 2 * small.pairs, "some pairs must come three times for this test to mean something"
+    shown = Counter(itertools.chain.from_iterable(batch.indices.tolist() for batch in one_epoch(sampled)))
+    assert sum(count for number, count in shown.items() if number >= large.pairs) == small.drawn
+    assert sum(count for number, count in shown.items() if number < large.pairs) == large.drawn
+    assert {count for number, count in shown.items() if number >= large.pairs} <= {2, 3, 4}
+    for batch in one_epoch(sampled):
+        assert batch.size * max(batch.source.shape[1], batch.labels.shape[1]) <= 256
+    assert sampled.format_report().count("drawn in an epoch") == 1
+
+
+def test_the_strength_is_part_of_the_fingerprint_and_the_plain_stores_are_shared(
+    sampled: DataHandler, sampling_recipe: SamplingRecipe
+) -> None:
+    plain, wilder = (DataHandler(sampling_recipe(sampling=strength)).prepare() for strength in (0, 0.1))
+    assert len({sampled.fingerprint, plain.fingerprint, wilder.fingerprint}) == 3
+    assert sampled.token_folder == plain.token_folder == wilder.token_folder
+    assert plain.token_folder.name == f"tokens-{plain.fingerprint}"
+    same = DataHandler(sampling_recipe(tokens_per_batch=512)).prepare()
+    assert same.fingerprint == sampled.fingerprint
+
+
+def test_a_closed_iteration_leaves_no_thread_and_no_files(sampled: DataHandler) -> None:
+    batches = sampled.train_batches(DataPosition())
+    next(batches)
+    batches.close()
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("reading ahead")]
+    assert not list(sampled.token_folder.parent.glob("*sampled-*"))

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from translator.data.mixture import epoch_draws, format_mixture, mixture_rows
+from translator.data.batching import epoch_draws, mixture_rows
+from translator.data.report import format_mixture
 
 SOURCES = st.lists(st.tuples(st.integers(0, 60), st.floats(1e-6, 1e6)), min_size=1, max_size=6).filter(
     lambda sources: any(pairs for pairs, _ in sources)
@@ -76,22 +77,6 @@ def test_every_pair_of_a_source_comes_equally_often(
         times = [shown[int(number)] for number in numbers]
         assert not times or max(times) - min(times) <= 1
     assert epoch_draws(usable, counts, seed, first).tolist() == epoch_draws(usable, counts, seed, first).tolist()
-
-
-def test_seed_epoch_and_source_decide_which_pairs_come() -> None:
-    usable = [np.arange(1000), np.arange(1000, 2000)]
-
-    def draws(seed: int, epoch: int) -> list[int]:
-        return list(map(int, epoch_draws(usable, [300, 300], seed, epoch)))
-
-    assert draws(1, 0) != draws(2, 0)
-    assert draws(1, 0) != draws(1, 1)
-    first = draws(1, 0)
-    assert [number + 1000 for number in first if number < 1000] != [number for number in first if number >= 1000]
-
-
-def test_a_source_of_one_pair_may_fill_an_epoch() -> None:
-    assert epoch_draws([np.array([4]), np.array([7, 9])], [5, 1], seed=0, epoch=3).tolist()[:5] == [4] * 5
 
 
 def test_the_table_names_shares_and_draws() -> None:

@@ -1,65 +1,85 @@
-"""Sampled text: the same sentences in other pieces, decided by seed, epoch and place alone."""
+"""Sampled text: decided by seed, epoch and sentence alone, made ahead, with nothing left beside the prepared data."""
 
+import contextlib
 import dataclasses
+import itertools
 from pathlib import Path
 
 import pytest
 
-from translator.data.pair_store import PairStore
-from translator.data.sampling import EpochSampler
+from translator.data import sampling
+from translator.data.sampling import EpochSampler, sampled_epochs
+from translator.data.token_store import PairStore
+from translator.errors import Interrupted, StorageError
 from translator.subword import SubwordPair
 
 
-def files(folder: Path) -> dict[str, bytes]:
-    return {file.name: file.read_bytes() for file in sorted(folder.iterdir())}
+def rows(pairs: PairStore) -> list[list[list[int]]]:
+    return [[side.tolist() for side in pairs[number]] for number in range(len(pairs))]
 
 
-def sampled(sampler: EpochSampler, folder: Path, epoch: int, processes: int = 1) -> dict[str, bytes]:
-    """Return the content of the stores of one epoch."""
-    sampler.write(epoch, folder / "stores", processes)
-    content = files(folder / "stores")
-    for file in (folder / "stores").iterdir():
-        file.unlink()
-    return content
+def expected(sampler: EpochSampler, folder: Path, epoch: int, processes: int = 1) -> list[list[list[int]]]:
+    """Return the pairs of an epoch, sampled here and now."""
+    sampler.write(epoch, folder, processes)
+    return rows(PairStore.open(folder, sampler.corpus.names("train")))
 
 
 def test_the_text_stays_and_the_pieces_change(sampler: EpochSampler, tmp_path: Path) -> None:
     subword = SubwordPair.load(sampler.subword_folder)
-    sampler.write(0, tmp_path)
+    sampled = expected(sampler, tmp_path, 0)
     names = sampler.corpus.names("train")
-    pairs = PairStore.open(tmp_path, names)
-    assert names == ["one", "two"] and 2 * len(pairs) == sampler.sentences
-    rows = [pairs[number] for number in range(len(pairs))]
+    assert names == ["one", "two"] and len(sampled) == sum(sampler.corpus.count("train", name) for name in names)
     for side, model, column in (("en", subword.source, 0), ("fa", subword.target, 1)):
         texts = [text for name in names for text in sampler.corpus.lines("train", name, side)]  # type: ignore[arg-type]
-        assert model.decode_ids([row[column].tolist() for row in rows]) == texts
-        plain = model.encode(texts)
-        others = sum(row[column].tolist() != ids for row, ids in zip(rows, plain, strict=True))
-        assert others > len(rows) / 2, "most sentences should be cut otherwise"
+        assert model.decode_ids([row[column] for row in sampled]) == texts
+        others = sum(row[column] != ids for row, ids in zip(sampled, model.encode(texts), strict=True))
+        assert others > len(sampled) / 2, "most sentences should be cut otherwise"
 
 
-def test_seed_and_epoch_decide_and_the_number_of_processes_does_not(sampler: EpochSampler, tmp_path: Path) -> None:
-    first = sampled(sampler, tmp_path, epoch=4)
-    assert sampled(sampler, tmp_path, epoch=4) == first
-    assert sampled(sampler, tmp_path, epoch=4, processes=2) == first
-    assert sampled(sampler, tmp_path, epoch=5) != first
-    assert sampled(dataclasses.replace(sampler, seed=4), tmp_path, epoch=4) != first
-
-
-def test_blocks_do_not_share_their_draws(
+def test_seed_epoch_and_sentence_decide_and_nothing_else(
     sampler: EpochSampler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = sampled(sampler, tmp_path, epoch=0)
-    monkeypatch.setattr("translator.data.sampling._SENTENCES", 7)
-    seeds = [block.seed for epoch in (0, 1) for block in sampler._blocks(epoch)]
-    assert len(set(seeds)) == len(seeds) > 20
-    assert max(seeds) < 2**32
-    counted: list[int] = []
-    sampler.write(0, tmp_path / "counted", done=counted.append)
-    assert sum(counted) == sampler.sentences and len(counted) > 20
-    assert files(tmp_path / "counted") != whole
-
-
-def test_the_fingerprint_knows_the_strength(sampler: EpochSampler) -> None:
+    first = expected(sampler, tmp_path, 4)
+    assert expected(sampler, tmp_path, 4, processes=2) == first
+    assert expected(sampler, tmp_path, 5) != first
+    assert expected(dataclasses.replace(sampler, seed=4), tmp_path, 4) != first
+    monkeypatch.setattr(sampling, "_SENTENCES", 7)
+    assert expected(sampler, tmp_path, 4) == first
     other = dataclasses.replace(sampler, strength=0.4)
     assert len({sampler.fingerprint("a"), sampler.fingerprint("b"), other.fingerprint("a"), "a", "b"}) == 5
+
+
+def test_a_sample_that_is_too_long_is_replaced_by_the_plain_pieces(sampler: EpochSampler, tmp_path: Path) -> None:
+    model = SubwordPair.load(sampler.subword_folder).source
+    texts = [text for name in ("one", "two") for text in sampler.corpus.lines("train", name, "en")]
+    free = [row[0] for row in expected(sampler, tmp_path, 0)]
+    limit = sorted(map(len, free))[len(free) // 2]
+    bound = [row[0] for row in expected(dataclasses.replace(sampler, max_length=limit), tmp_path, 0)]
+    assert bound == [plain if len(ids) >= limit else ids for ids, plain in zip(free, model.encode(texts), strict=True)]
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_epochs_follow_each_other_and_leave_no_files(
+    sampler: EpochSampler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: bool
+) -> None:
+    monkeypatch.setattr(sampling, "_WORTH_PROCESSES", 0 if large else 10**9)
+    prepared = tmp_path / "prepared"
+    for left_over in ("sampled-1", ".sampled-2.partial", "tokens-1"):
+        (prepared / left_over / "train").mkdir(parents=True)
+    with contextlib.closing(sampled_epochs(sampler, 2, prepared)) as epochs:
+        stores = list(itertools.islice(epochs, 2))
+        assert [path.name for path in prepared.iterdir()] == ["tokens-1"]
+        found = [rows(pairs) for pairs in stores]
+    assert found == [expected(sampler, tmp_path / "here", epoch) for epoch in (2, 3)]
+
+
+def test_a_stop_and_a_failure_leave_nothing(sampler: EpochSampler, tmp_path: Path) -> None:
+    def stop() -> None:
+        raise Interrupted(15)
+
+    with pytest.raises(Interrupted):
+        next(sampled_epochs(sampler, 0, tmp_path / "prepared", check=stop))
+    gone = dataclasses.replace(sampler, corpus=dataclasses.replace(sampler.corpus, directory=tmp_path / "gone"))
+    with pytest.raises(StorageError, match=r"one\.en is damaged \(the file is missing\)"):
+        next(sampled_epochs(gone, 0, tmp_path / "prepared"))
+    assert list((tmp_path / "prepared").iterdir()) == []

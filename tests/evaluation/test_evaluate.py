@@ -1,53 +1,70 @@
-"""An evaluation translates what was held out, scores it against the references as read, and writes it all down."""
+"""Whole evaluations: what is written, continued and refused; several systems, ensembles, COMET and the verb."""
 
 import json
 import logging
+import os
+import shlex
+import shutil
+import signal
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sacrebleu
-from evaluation.held_out_runs import FEW, lines, with_test_set
+from tiny_runs import run as train
 from toy import letters, write_pairs
 from untrained import add_checkpoint, untrained_run
 
 from translator import Translator
-from translator.config import SearchConfig
+from translator.checkpoint import average_run, find_checkpoint, load_checkpoint
+from translator.cli import main
+from translator.config import Config, SearchConfig
 from translator.data import DataHandler
-from translator.errors import CorpusError, RunError, StorageError
-from translator.evaluation import (
-    Evaluation,
-    compute_scores,
-    evaluate_run,
-    read_scored_set,
-    saved_scores,
-)
-from translator.inference import Translation
-from translator.run_folder import RunFolder
+from translator.errors import CorpusError, InputError, RunError, StorageError
+from translator.evaluation import Evaluation, System, evaluate_run, evaluate_systems, read_scored_set, saved_scores
+from translator.evaluation.evaluate import search_label
+from translator.evaluation.metrics import comet_lacks, comet_score
+from translator.inference.segments import Translation
+from translator.run.folder import RunFolder
+
+FEW = "evaluation.bootstrap_samples=40"
+QUICK = (FEW, "evaluation.metrics=[bleu, chrf]")
 
 
-def test_every_test_set_is_translated_and_scored(tiny: Any, tmp_path: Path) -> None:
-    config = with_test_set(tiny, tmp_path)
-    run = untrained_run(config)
+def lines(path: Path) -> list[str]:
+    content = path.read_text(encoding="utf-8")
+    assert content.endswith("\n")
+    return content[:-1].split("\n")
+
+
+def with_test_set(tiny: Any, tmp_path: Path) -> Config:
+    """Return a recipe with a further test set whose references differ from their normalized form."""
+    pairs = [(word, f"{word} كتاب .") for word in letters(9, seed=5, alphabet="stuvwx")]
+    write_pairs(tmp_path / "extra.tsv", pairs)
+    config: Config = tiny(f"evaluation.test_sets=[{{name: extra, path: {tmp_path}/extra.tsv}}]", FEW)
+    return config
+
+
+def write_named(tmp_path: Path, count: int = 5) -> str:
+    pairs = [(f"{word} is open", f"در {word} باز است") for word in letters(count, seed=3, alphabet="stuvwx")]
+    return f"news={write_pairs(tmp_path / 'news.tsv', pairs)}"
+
+
+def copy_of(run: RunFolder, path: Path) -> RunFolder:
+    shutil.copytree(run.path, path, symlinks=True)
+    return RunFolder(path)
+
+
+def test_every_test_set_is_translated_scored_and_written(tiny: Any, tmp_path: Path) -> None:
+    run = untrained_run(with_test_set(tiny, tmp_path))
     found = evaluate_run(run)
     folder = run.evaluation_folder
-    assert sorted(path.name for path in folder.iterdir()) == [
-        "extra.reference.txt",
-        "extra.source.txt",
-        "extra.step-000005.greedy.diagnosis.json",
-        "extra.step-000005.greedy.hypotheses.txt",
-        "extra.step-000005.greedy.sentences.jsonl",
-        "report.html",
-        "scores.json",
-        "slices.json",
-        "summary.md",
-        "toy.reference.txt",
-        "toy.source.txt",
-        "toy.step-000005.greedy.diagnosis.json",
-        "toy.step-000005.greedy.hypotheses.txt",
-        "toy.step-000005.greedy.sentences.jsonl",
-    ]
+    of_set = ["reference.txt", "source.txt"]
+    of_set += [f"step-000005.greedy.{file}" for file in ("diagnosis.json", "hypotheses.txt", "sentences.jsonl")]
+    expected = [*(f"{name}.{file}" for name in ("extra", "toy") for file in of_set), "report.html", "scores.json"]
+    assert sorted(path.name for path in folder.iterdir()) == sorted(expected)
     assert lines(folder / "extra.reference.txt")[0].endswith(" كتاب ."), "references are as read"
     for name, count in (("toy", 20), ("extra", 9)):
         sources, references = (lines(folder / f"{name}.{side}.txt") for side in ("source", "reference"))
@@ -56,132 +73,375 @@ def test_every_test_set_is_translated_and_scored(tiny: Any, tmp_path: Path) -> N
         assert hypotheses == Translator.load(run.path).translate_lines(sources)
         chrf = next(score for score in found.scores if score.test_set == name and score.metric == "chrf")
         assert chrf.score == sacrebleu.corpus_chrf(hypotheses, [references]).score
-        assert chrf.sentences == count
     entries = json.loads((folder / "scores.json").read_text(encoding="utf-8"))
     assert entries == [score.to_json() for score in found.scores]
     assert len(entries) == 2 * 3 * 6, "two sets, three spellings, six metrics without a model"
     assert len(found.missing) == 2
-    for one, entry in zip(found.scores, entries, strict=True):
-        assert one.interval is not None
-        assert entry["interval"] == list(one.interval)
-    assert entries[0]["metric"] == "bleu"
-    assert entries[0]["normalization"] == "raw"
-    assert entries[0]["search"] == "greedy"
-    assert entries[0]["checkpoint"] == "step-000005"
-    summary = (folder / "summary.md").read_text(encoding="utf-8")
-    assert "| extra | chrf++ |" in summary
-    assert summary.count("translated: ") == len(found.samples) == 10 + 9
-    for sample in found.samples[:10]:
-        assert sample.source in lines(folder / "toy.source.txt")
+    first = {
+        "test_set": "toy",
+        "metric": "bleu",
+        "normalization": "raw",
+        "search": "greedy",
+        "checkpoint": "step-000005",
+    }
+    assert entries[0].items() >= first.items()
+    assert len(found.samples) == 10 + 9
+    for scored in found.sets:
+        assert read_scored_set(folder / f"{scored.name}.sentences.jsonl") == scored
+        assert scored.hypothesis_scores and scored.reference_scores and scored.rare_shares
 
 
-def test_a_perfect_translation_of_the_raw_references_is_perfect(
-    tiny: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_run_evaluates_without_corpus_and_prepared_data_wherever_it_is_called(
+    tiny: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def know(self: Translator, texts: Sequence[str], **_: object) -> list[list[Translation]]:
-        return [[Translation(f"{text} كتاب .", -1.0, -1.0, 3, 1, True)] for text in texts]
+    run = train(with_test_set(tiny, tmp_path)).run
+    scores = [score.to_json() for score in saved_scores(run)]
+    shutil.rmtree(tmp_path / "prepared")
+    for corpus in tmp_path.glob("*.tsv"):
+        corpus.unlink()
+    moved = RunFolder(run.path.rename(tmp_path / "elsewhere"))
+    shutil.rmtree(moved.evaluation_folder)
+    monkeypatch.chdir(tmp_path.parent)
+    with caplog.at_level(logging.INFO, logger="translator"):
+        found = evaluate_run(moved)
+    assert [score.to_json() for score in found.scores] == scores
+    assert caplog.text.count("is not on this disk") == 1
+    assert found.sets[0].rare_shares == ()
 
-    monkeypatch.setattr(Translator, "translations", know)
-    scores = evaluate_run(untrained_run(with_test_set(tiny, tmp_path))).scores
-    raw = {(score.test_set, score.metric): score.score for score in scores if score.normalization == "raw"}
-    assert raw["extra", "chrf"] == raw["extra", "chrf++"] == pytest.approx(100)
-    assert raw["toy", "chrf"] < 90
+
+def test_an_interrupted_evaluation_keeps_what_it_has_and_continues(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = untrained_run(tiny(*QUICK))
+    whole = evaluate_run(run)
+    shutil.rmtree(run.evaluation_folder)
+    monkeypatch.setattr("translator.evaluation.evaluate._BLOCK", 6)
+    asked: list[int] = []
+    translations = Translator.translations
+
+    def counted(self: Translator, texts: Sequence[str], **others: Any) -> list[list[Translation]]:
+        if len(asked) == 2:
+            asked.clear()
+            raise OSError(28, "No space left on device")
+        asked.append(len(texts))
+        return translations(self, texts, **others)
+
+    monkeypatch.setattr(Translator, "translations", counted)
+    with pytest.raises(StorageError, match=r"partial\.jsonl: the disk is full"):
+        evaluate_run(run)
+    (partial,) = run.evaluation_folder.glob("*.partial.jsonl")
+    kept = [json.loads(line)["text"] for line in lines(partial)[1:]]
+    assert kept == list(whole.sets[0].hypotheses[:12])
+    with partial.open("a", encoding="utf-8") as stream:
+        stream.write('{"text": "cut off')
+    assert evaluate_run(run).sets[0].hypotheses == whole.sets[0].hypotheses
+    assert asked == [6, 2], "the first 12 of 20 are kept"
+    assert not partial.exists()
+
+
+def test_translations_of_another_search_are_not_continued(tiny: Any) -> None:
+    run = untrained_run(tiny(*QUICK))
+    run.evaluation_folder.mkdir()
+    partial = run.evaluation_folder / "toy.step-000005.greedy.partial.jsonl"
+    other = {"text": "other", "score": -1.0, "normalized_score": -1.0, "tokens": 3, "pieces": 1, "finished": True}
+    partial.write_text(f'{{"search": {{}}}}\n{json.dumps(other)}\n', encoding="utf-8")
+    assert "other" not in evaluate_run(run).sets[0].hypotheses
 
 
 def test_the_same_evaluation_gives_the_same_and_another_is_kept_beside(tiny: Any) -> None:
-    config = tiny(FEW)
+    config = tiny(*QUICK)
     run = untrained_run(config)
     first = evaluate_run(run)
     assert evaluate_run(run) == first
     assert saved_scores(run) == first.scores
     beam = evaluate_run(run, overrides=["search.method=beam", "search.beam_size=2"])
     assert saved_scores(run) == [*beam.scores, *first.scores]
-    add_checkpoint(run, config, DataHandler(config), step=9)
+    add_checkpoint(run, config, DataHandler(config).prepare(), step=9)
     newer = evaluate_run(run)
     assert saved_scores(run) == [*newer.scores, *beam.scores, *first.scores]
     assert {score.checkpoint for score in newer.scores} == {"step-000009"}
-    older = evaluate_run(run, checkpoint="5")
-    assert older == first
-    assert (run.evaluation_folder / "toy.step-000009.greedy.hypotheses.txt").exists(), "nothing that was scored is lost"
+    assert evaluate_run(run, checkpoint="5") == first
 
 
-def test_it_gives_the_number_of_a_validation_of_the_same_pairs(tiny: Any) -> None:
-    """What the trainer does at a validation, with the test pairs."""
-    run = untrained_run(tiny(FEW))
-    found = evaluate_run(run).scores
-    sources, references = (lines(run.evaluation_folder / f"toy.{side}.txt") for side in ("source", "reference"))
-    translator = Translator.load(run.path, search=SearchConfig(method="greedy"))
-    scores = compute_scores(translator.translate_lines(sources), references, metrics=("bleu", "chrf"))
-    ours = {score.metric: score.score for score in found if score.normalization == "raw"}
-    assert {score.metric: score.score for score in scores} == {name: ours[name] for name in ("bleu", "chrf")}
+@pytest.mark.parametrize(("metric", "average"), [("bleu", "null"), ("chrf", "0.5")])
+def test_evaluation_gives_the_number_of_the_validation_in_training(
+    tiny: Any, tmp_path: Path, metric: str, average: str
+) -> None:
+    """For the same checkpoint and settings, to the last bit; with and without averaged weights."""
+    sentences = [" ".join(word) for word in letters(200, seed=2, alphabet="abc", longest=9)]
+    write_pairs(tmp_path / "toy.tsv", [(text, text) for text in sentences])
+    settings = ["validate_every=15", "checkpoint_every=15", "max_steps=30", "learning_rate=0.01"]
+    settings += [f"best_metric={metric}", f"ema_decay={average}"]
+    data = ["corpus.split.test=0", "corpus.filters.near_duplicates=null"]
+    config = tiny(*QUICK, *data, *(f"training.{setting}" for setting in settings))
+    run = train(config).run
+    validated = load_checkpoint(find_checkpoint(run.checkpoints_folder, "best")).state.score
+    found = evaluate_systems([System((run,))], split="validation", overrides=["search.method=greedy"], report=False)
+    score = next(one for one in found.scores if one.metric == metric)
+    assert validated is not None
+    assert score.score == validated > 0
+    assert (score.sentences, score.test_set) == (config.training.validation_sentences, "validation")
 
 
-def test_metrics_can_be_chosen_afterwards(tiny: Any) -> None:
-    run = untrained_run(tiny(FEW))
-    scores = evaluate_run(run, overrides=["evaluation.metrics=[chrf]"]).scores
-    assert [(score.metric, score.normalization == "raw") for score in scores] == [
-        ("bleu", True),
-        ("chrf", True),
-        ("chrf", False),
-        ("chrf", False),
-    ]
-
-
-def test_nothing_held_out_is_said(tiny: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_nothing_held_out_is_reported(tiny: Any, caplog: pytest.LogCaptureFixture) -> None:
     run = untrained_run(tiny("corpus.split.test=0"))
-    with caplog.at_level(logging.WARNING, logger="translator"):
-        assert evaluate_run(run) == Evaluation([], [])
+    assert evaluate_run(run) == Evaluation()
     assert "nothing to evaluate: corpus.split.test is 0 and evaluation.test_sets is empty" in caplog.text
+
+
+def test_damage_is_reported_before_any_work(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("translator.evaluation.evaluate.Translator")
+    run = untrained_run(tiny(FEW))
+    run.evaluation_folder.write_text("in the way")
+    with pytest.raises(StorageError, match="evaluation"):
+        evaluate_run(run)
+    run.evaluation_folder.unlink()
+    run.evaluation_folder.mkdir()
+    (run.evaluation_folder / "scores.json").write_text("[")
+    with pytest.raises(RunError, match=r"scores\.json is damaged"):
+        evaluate_run(run)
+    (run.evaluation_folder / "scores.json").unlink()
+    (run.held_out_folder / "test.jsonl").write_text("{}\n")
+    with pytest.raises(RunError, match="held_out"):
+        evaluate_run(run)
+
+
+def test_several_runs_and_checkpoints_are_compared(tiny: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """The second run searches by its own recipe with a beam, which is warned of."""
+    config = tiny(*QUICK)
+    run = untrained_run(config)
+    add_checkpoint(run, config, DataHandler(config).prepare(), step=9)
+    other = copy_of(run, run.path.with_name("other"))
+    recipe = (other.path / "config.yaml").read_text(encoding="utf-8")
+    (other.path / "config.yaml").write_text(recipe.replace("method: greedy", "method: beam"), encoding="utf-8")
+    systems = [System((run,), "best"), System((run,), "last"), System((run,), "5"), System((other,), "5")]
+    with caplog.at_level(logging.WARNING, logger="translator"):
+        found = evaluate_systems(systems, overrides=["search.processes=1"])
+    assert [(one.system, one.checkpoint, one.search) for one in found.sets] == [
+        ("run", "step-000009", "greedy"),
+        ("run", "step-000005", "greedy"),
+        ("other", "step-000005", "beam-5"),
+    ], "best and last are one checkpoint here"
+    assert "each run searched as its recipe says (greedy, beam-5); name one --search for all" in caplog.text
+    assert found.folders == [run.evaluation_folder, other.evaluation_folder]
+    assert [len(one.systems) for one in found.comparisons] == [3]
+    assert found.report == run.evaluation_folder / "report.html"
+    assert found.report.is_file()
+    assert {score.checkpoint for score in saved_scores(other)} == {"step-000005"}
+
+
+def test_ensembles_and_averaged_checkpoints_are_systems(tiny: Any) -> None:
+    config = tiny(*QUICK)
+    run = untrained_run(config)
+    other = copy_of(run, run.path.with_name("other"))
+    add_checkpoint(other, config, DataHandler(config).prepare(), step=9)
+    average_run(other.path, 2, "last")
+    found = evaluate_systems([System((run, other)), System((other,), "averaged")], report=False)
+    assert found.folders == [System((run, other)).folder, other.evaluation_folder]
+    assert [one.system for one in found.sets] == ["run+other", "other"]
+    assert saved_scores(run) == [], "the run's own scores are its own"
+    sources = list(found.sets[0].sources)
+    together = Translator.load([run.path, other.path]).translate_lines(sources)
+    assert lines(found.folders[0] / f"{found.sets[0].name}.hypotheses.txt") == together
+    assert together != Translator.load(run.path).translate_lines(sources)
+    averaged = Translator.load(other.path, checkpoint="averaged").translate_lines(sources)
+    assert found.sets[1].hypotheses == tuple(averaged)
+    assert not (run.evaluation_folder / "report.html").exists()
+
+
+def test_named_test_sets_come_after_the_own_scores_and_leaks_are_counted(
+    tiny: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    config = tiny(*QUICK)
+    run = untrained_run(config)
+    own = evaluate_systems([System((run,))], report=False).scores
+    known = next(DataHandler(config).prepare().corpus.lines("train", "toy", "en"))
+    write_pairs(tmp_path / "news.tsv", [(f"{known.upper()}!", "در"), ("xyz", "باز"), ("zyx", "است")])
+    (tmp_path / "toy.tsv").unlink()
+    with caplog.at_level(logging.WARNING, logger="translator"):
+        found = evaluate_systems([System((run,))], test_sets=[f"{tmp_path}/news.tsv"], report=False)
+    assert "was trained on 1 of the 3 sentences of test set `news`" in caplog.text
+    assert found.sets[0].rare_shares == (1.0, 1.0, 1.0)
+    assert saved_scores(run) == [*own, *found.scores]
+    caplog.clear()
+    with caplog.at_level(logging.WARNING, logger="translator"):
+        evaluate_systems([System((run,))], report=False)
+    assert "was trained on" not in caplog.text
+
+
+def test_what_is_wrong_with_a_named_set_is_reported_before_any_work(tiny: Any, tmp_path: Path) -> None:
+    run = untrained_run(tiny(*QUICK))
+    named = write_named(tmp_path)
+    (tmp_path / "german.tsv").write_text("The door\tDie Tür\n", encoding="utf-8")
+    with pytest.raises(InputError, match="two test sets are called `news`; name them"):
+        evaluate_systems([System((run,))], test_sets=[named, named])
+    with pytest.raises(CorpusError, match="reference is of another language"):
+        evaluate_systems([System((run,))], test_sets=[str(tmp_path / "german.tsv")])
     assert not run.evaluation_folder.exists()
 
 
-def test_a_changed_corpus_is_told(tiny: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    run = untrained_run(tiny(FEW))
-    with caplog.at_level(logging.WARNING, logger="translator"):
-        evaluate_run(run)
-    assert "have changed" not in caplog.text
-    write_pairs(tmp_path / "toy.tsv", [(word, word) for word in letters(150, seed=9)])
-    with caplog.at_level(logging.WARNING, logger="translator"):
-        evaluate_run(run)
-    assert "the data of" in caplog.text
-    assert "have changed since it was trained" in caplog.text
+def test_ensembles_of_other_runs_have_other_folders(tmp_path: Path) -> None:
+    """Runs of one name in other folders, names with a plus, and names too long for a file system."""
+
+    def ensemble(*names: str) -> Path:
+        return System(tuple(RunFolder(tmp_path / name) for name in names)).folder
+
+    assert ensemble("a") == tmp_path / "a" / "evaluation"
+    assert ensemble("a", "b") == ensemble("a", "a/../b")
+    long = tuple("x" * 90 + str(number) for number in range(4))
+    others = [("b",), ("seed2/b",), ("seed3/b",), ("b+c",), ("b", "c"), long[:3], long]
+    folders = [ensemble("a", *names) for names in others]
+    assert len(set(folders)) == len(folders)
+    assert all(folder.parent == ensemble("a") and len(folder.name) < 120 for folder in folders)
 
 
-def test_a_missing_corpus_is_said(tiny: Any, tmp_path: Path) -> None:
-    run = untrained_run(tiny(FEW))
-    (tmp_path / "toy.tsv").unlink()
-    with pytest.raises(CorpusError, match="toy"):
-        evaluate_run(run)
+@pytest.mark.parametrize(
+    ("config", "label"),
+    [
+        (SearchConfig(method="greedy"), "greedy"),
+        (SearchConfig(), "beam-5"),
+        (SearchConfig(batch_size=3, processes=2), "beam-5"),
+        (SearchConfig(beam_size=2, length_penalty=0.6, max_length_ratio=3), "beam-2-penalty-0.6-ratio-3"),
+        (SearchConfig(method="greedy", no_repeat_ngram=3, precision="bf16"), "greedy-no-repeat-3-bf16"),
+        (SearchConfig(method="sampling", temperature=0.7, top_k=9, seed=4), "sampling-seed-4-temperature-0.7-top-k-9"),
+    ],
+)
+def test_search_labels_tell_settings_apart(config: SearchConfig, label: str) -> None:
+    assert search_label(config) == label
+    assert search_label(config, "ctranslate2") == f"{label}-ctranslate2"
 
 
-def test_damaged_scores_are_said_before_any_work(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = untrained_run(tiny(FEW))
-    run.evaluation_folder.mkdir()
-    (run.evaluation_folder / "scores.json").write_text("[")
-    monkeypatch.delattr("translator.evaluation.system.Translator")
-    with pytest.raises(RunError, match=r"scores\.json is damaged"):
-        evaluate_run(run)
+# --- COMET, a program beside us ---
+
+PROGRAM = """import json, os, sys
+values = dict(zip(sys.argv[1::1], sys.argv[2::1]))
+assert os.environ["HF_HUB_OFFLINE"] == os.environ["TRANSFORMERS_OFFLINE"] == "1"
+assert values["--model"] == "{model}" and values["--gpus"] == "0"
+rows = zip(*(open(values[flag], encoding="utf-8").read().splitlines() for flag in ("-s", "-t", "-r")))
+print("no such layer", file=sys.stderr)
+{then}
+json.dump({{values["-t"]: [{{"COMET": len(src) / 10 if mt == ref else 0.0}} for src, mt, ref in rows]}},
+          open(values["--to_json"], "w"))
+"""
 
 
-def test_no_run(tmp_path: Path) -> None:
-    with pytest.raises(RunError):
-        evaluate_run(RunFolder(tmp_path / "nowhere"))
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    path = tmp_path / "models [wmt22]" / "model.ckpt"
+    path.parent.mkdir()
+    path.write_bytes(b"weights")
+    return path
 
 
-def test_what_was_translated_can_be_read_again(tiny: Any, tmp_path: Path) -> None:
-    run = untrained_run(with_test_set(tiny, tmp_path))
-    found = evaluate_run(run)
-    for scored in found.sets:
-        assert read_scored_set(run.evaluation_folder / f"{scored.name}.sentences.jsonl") == scored
-        assert scored.hypothesis_scores is not None
-        assert scored.reference_scores is not None
-        assert scored.rare_shares
-    assert [scored.test_set for scored in found.sets] == ["toy", "extra"]
+def install(tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch, then: str = "") -> None:
+    program, script = tmp_path / "bin" / "comet-score", tmp_path / "comet.py"
+    program.parent.mkdir()
+    script.write_text(PROGRAM.format(model=model, then=then), encoding="utf-8")
+    # The first line of a script cannot name a Python whose path has a space in it.
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {shlex.quote(str(script))} "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
 
 
-def test_a_folder_that_cannot_be_written_is_said_before_any_work(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = untrained_run(tiny(FEW))
-    run.evaluation_folder.write_text("in the way")
-    monkeypatch.delattr("translator.evaluation.system.Translator")
-    with pytest.raises(StorageError, match="evaluation"):
-        evaluate_run(run)
+def test_what_comet_lacks(tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    run = RunFolder(tmp_path / "run")
+    assert "evaluation.comet_model=FILE.ckpt" in str(comet_lacks(None, run))
+    assert "COMET needs a checkpoint" in str(comet_lacks(str(tmp_path / "nowhere.ckpt"), run))
+    assert "lies inside a run folder" in str(comet_lacks(str(model), RunFolder(model.parent)))
+    assert "pip install unbabel-comet" in str(comet_lacks(str(model), run))
+
+
+def test_the_recipe_s_comet_model_counts_in_training_and_in_a_later_evaluation(
+    tiny: Any, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path, model, monkeypatch)
+    run = train(tiny(FEW, "evaluation.metrics=[bleu, comet]", f"evaluation.comet_model='{model}'")).run
+    (trained,) = (score for score in saved_scores(run) if score.metric == "comet")
+    (run.evaluation_folder / "scores.json").unlink()
+    (again,) = (score for score in evaluate_run(run).scores if score.metric == "comet")
+    assert again == trained
+    assert "model:model" in again.signature
+    assert again.interval is not None
+    assert again.interval[0] <= again.score <= again.interval[1]
+
+
+@pytest.mark.parametrize("then", ["sys.exit(3)", "rows = []"])
+def test_a_failure_of_comet_is_one_message(
+    tiny: Any, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch, then: str
+) -> None:
+    install(tmp_path, model, monkeypatch, then)
+    with pytest.raises(InputError, match="comet-score did not score the translations") as caught:
+        comet_score(tiny(f"evaluation.comet_model='{model}'"), ["a"], ["آ"], [("آ",)])
+    assert "no such layer" in str(caught.value)
+
+
+# --- the verb ---
+
+
+@pytest.fixture
+def run(tiny: Any) -> RunFolder:
+    return untrained_run(tiny(FEW, "evaluation.metrics=[bleu, chrf, comet]"))
+
+
+def test_the_verb_prints_scores_with_intervals(run: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", "--run", str(run.path), "--output", str(run.path / "page"), "--search", "greedy"]) == 0
+    out = capsys.readouterr().out
+    for text in (
+        "ZWNJ as space",
+        "95% interval",
+        "bleu: nrefs:1|bs:40|seed:12345",
+        "not computed: COMET needs a model",
+    ):
+        assert text in out
+    assert "Diagnosis of toy" in out
+    assert (run.path / "page" / "report.html").is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--split", "validation", "--test-set", "x.tsv"], "--split selects"),
+        (["--no-report", "--output", "x"], "leave out one"),
+        (["--ensemble"], "--ensemble needs two runs or more"),
+        (["--test-set", "nowhere.tsv"], "`nowhere.tsv` cannot be found"),
+        (["--checkpoint", "7"], "7"),
+        (["--set", "evaluation.bootstrap_samples=3"], "evaluation.bootstrap_samples"),
+    ],
+)
+def test_a_mistake_is_one_message(
+    run: RunFolder, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["evaluate", "--run", str(run.path), *arguments]) == 2
+    err = capsys.readouterr().err
+    assert message in err
+    assert "Traceback" not in err
+
+
+def test_an_output_that_cannot_be_written_is_reported_before_the_work(
+    run: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr("translator.evaluation.evaluate.compute_scores")
+    (tmp_path / "page" / "report.html").mkdir(parents=True)
+    assert main(["evaluate", "--run", str(run.path), "--output", str(tmp_path / "page")]) == 2
+    assert f"translator: cannot write {tmp_path / 'page' / 'report.html'}: " in capsys.readouterr().err
+
+
+def test_a_stop_signal_keeps_what_was_translated(
+    run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    named = write_named(tmp_path, 5)
+    monkeypatch.setattr("translator.evaluation.evaluate._BLOCK", 2)
+    translations = Translator.translations
+
+    def stopped(self: Translator, texts: Sequence[str], **others: Any) -> list[list[Translation]]:
+        if others["first_line"] > 1:
+            signal.raise_signal(signal.SIGINT)
+        return translations(self, texts, **others)
+
+    monkeypatch.setattr(Translator, "translations", stopped)
+    assert main(["evaluate", "--run", str(run.path), "--test-set", named]) == 130
+    err = capsys.readouterr().err
+    assert "stopped by signal 2" in err
+    assert "Traceback" not in err
+    (partial,) = run.evaluation_folder.iterdir()
+    assert partial.name.endswith(".partial.jsonl")
+    assert len(lines(partial)) == 1 + 2, "what decides the translations, and the first two"

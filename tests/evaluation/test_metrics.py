@@ -1,97 +1,141 @@
-"""Scores agree with sacreBLEU's command line, carry signatures, and refuse what cannot be scored."""
+"""Scores, intervals and signatures are sacreBLEU's; each spelling forgives more than the one before; spBLEU."""
 
+import io
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import sacrebleu
+import sacrebleu.tokenizers.tokenizer_spm
+import sacrebleu.utils
+import sentencepiece
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.metrics.ter import TER
 
 from translator.config import MetricName, NormalizationConfig
 from translator.errors import InputError
-from translator.evaluation.metrics import Score, compute_scores
-from translator.evaluation.text_variants import normalization_label
+from translator.evaluation.metrics import RAW, Score, compute_scores, spbleu_lacks, text_variants
 
 HYPOTHESES = ["من به خانه می‌روم.", "او کتاب را خواند."]
 REFERENCES = ["من به خانه مي‌روم.", "او کتاب خوبی را خواند ."]
-ALL: tuple[MetricName, ...] = ("chrf++", "bleu_intl", "chrf", "bleu")
+ALL: tuple[MetricName, ...] = ("chrf++", "bleu_intl", "chrf", "bleu", "ter")
+WORDS = ["در", "باز", "است", "و", "او", "به", "خانه", "می\u200cرود", "کتاب", "را", "خواند"]
+SPBLEU_MODEL = "flores200sacrebleuspm"
 
 
-def test_scores_are_sacrebleus() -> None:
-    found = {score.metric: score for score in compute_scores(HYPOTHESES, REFERENCES, metrics=ALL)}
-    expected: dict[MetricName, Any] = {
-        "bleu": sacrebleu.corpus_bleu(HYPOTHESES, [REFERENCES], tokenize="13a"),
-        "bleu_intl": sacrebleu.corpus_bleu(HYPOTHESES, [REFERENCES], tokenize="intl"),
-        "chrf": sacrebleu.corpus_chrf(HYPOTHESES, [REFERENCES]),
-        "chrf++": sacrebleu.corpus_chrf(HYPOTHESES, [REFERENCES], word_order=2),
-    }
-    assert {name: score.score for name, score in found.items()} == {
-        name: value.score for name, value in expected.items()
-    }
-    parts: dict[MetricName, str] = {"bleu": "tok:13a", "bleu_intl": "tok:intl", "chrf": "nw:0", "chrf++": "nw:2"}
-    for name, part in parts.items():
-        assert part in found[name].signature
-        assert f"version:{sacrebleu.__version__}" in found[name].signature
+def sentences(count: int, seed: int) -> list[str]:
+    generator = np.random.default_rng(seed)
+    return [" ".join(generator.choice(WORDS, size=generator.integers(3, 9))) for _ in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("name", "metric"),
+    [
+        ("bleu", BLEU(tokenize="13a", force=True)),
+        ("bleu_intl", BLEU(tokenize="intl", force=True)),
+        ("chrf", CHRF()),
+        ("chrf++", CHRF(word_order=2)),
+        ("ter", TER()),
+    ],
+)
+def test_score_interval_and_signature_are_sacrebleus(name: MetricName, metric: Any) -> None:
+    hypotheses, first, second = (sentences(30, seed) for seed in (1, 2, 3))
+    references = list(zip(first, second, strict=True))
+    found = compute_scores(hypotheses, references, metrics=(name,), bootstrap_samples=100)[-1]
+    expected = metric.corpus_score(hypotheses, [first, second], n_bootstrap=100)
+    assert found.score == expected.score
+    assert found.interval is not None
+    assert (found.interval[1] - found.interval[0]) / 2 == pytest.approx(expected._ci, abs=2e-6)
+    assert sum(found.interval) / 2 == pytest.approx(expected._mean, abs=2e-6)
+    assert found.signature == str(metric.get_signature())
+    assert "bs:100|seed:12345" in found.signature
 
 
 def test_bleu_13a_on_raw_text_comes_first_also_unasked() -> None:
-    only: tuple[MetricName, ...] = ("chrf",)
-    for metrics in (ALL, only):
-        first = compute_scores(HYPOTHESES, REFERENCES, metrics=metrics, normalization=NormalizationConfig())[0]
-        assert (first.metric, first.normalization) == ("bleu", "raw")
-        assert "tok:13a" in first.signature
+    for metrics in (ALL, ALL[:1]):
+        found = compute_scores(HYPOTHESES, REFERENCES, metrics=metrics, normalization=NormalizationConfig())
+        assert (found[0].metric, found[0].normalization) == ("bleu", "raw")
+        assert "tok:13a" in found[0].signature
+        labels = ["raw", "normalizer-2 on both sides", "normalizer-2, ZWNJ as space, on both sides"]
+        raw = ["bleu", *(name for name in metrics if name != "bleu")]
+        assert [(one.metric, one.normalization) for one in found] == [
+            *((name, RAW) for name in raw),
+            *((name, label) for label in labels[1:] for name in metrics),
+        ]
+    others = [variant.label for variant in text_variants(NormalizationConfig(digits="ascii"))]
+    assert [label.endswith("digits=ascii") for label in others] == [False, True, True]
 
 
-def test_raw_and_normalized_on_both_sides() -> None:
-    # The normalizer makes Arabic yeh Persian and closes the space before the full stop: both sides become alike.
-    references = ["من به خانه مي‌روم .", "او کتاب را خواند ."]
-    hypotheses = ["من به خانه می‌روم.", "او كتاب را خواند."]
-    scores = compute_scores(
-        hypotheses, references, metrics=("bleu", "chrf"), normalization=NormalizationConfig(), test_set="x"
-    )
-    assert [(score.metric, score.normalization == "raw") for score in scores] == [
-        ("bleu", True),
-        ("chrf", True),
-        ("bleu", False),
-        ("chrf", False),
-        ("bleu", False),
-        ("chrf", False),
-    ]
-    raw, normalized = scores[1], scores[3]
-    assert raw.score < 99
-    assert normalized.score == pytest.approx(100)
-    assert "both sides" in normalized.normalization
-    assert {score.sentences for score in scores} == {2}
+@pytest.mark.parametrize(
+    ("hypothesis", "reference", "wrong"),
+    [
+        ("او می‌رود .", "او می‌رود .", (False, False, False)),
+        ("او مي‌رود", "او می‌رود", (True, False, False)),
+        ("او می رود", "او می‌رود", (True, True, False)),
+        ("او میرود", "او می‌رود", (True, True, True)),
+    ],
+)
+def test_each_spelling_forgives_more(hypothesis: str, reference: str, wrong: tuple[bool, ...]) -> None:
+    """Nothing; then Arabic letters; then a half-space that is written as a space, but not one that is left out."""
+    found = compute_scores([hypothesis], [reference], metrics=("ter",), normalization=NormalizationConfig())
+    assert tuple(score.score > 0 for score in found if score.metric == "ter") == wrong
 
 
-def test_other_rules_have_another_name() -> None:
-    assert normalization_label(NormalizationConfig()) == "normalizer-2 on both sides"
-    assert normalization_label(NormalizationConfig(digits="ascii")) == "normalizer-2 on both sides digits=ascii"
+@pytest.mark.parametrize(
+    ("hypotheses", "references", "message"),
+    [
+        (HYPOTHESES, REFERENCES[:1], "cannot score 2 translations against 1 references of test set `flores`"),
+        ([], [], "cannot score 0 translations against 0 references"),
+    ],
+)
+def test_what_cannot_be_scored_is_refused(hypotheses: list[str], references: list[str], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        compute_scores(hypotheses, references, metrics=ALL, test_set="flores")
 
 
-def test_sides_of_different_length_are_refused() -> None:
-    with pytest.raises(InputError, match=r"2 translations against 1 references of test set `flores`: .* same number"):
-        compute_scores(HYPOTHESES, REFERENCES[:1], metrics=ALL, test_set="flores")
+def test_a_score_is_the_entry_of_scores_json() -> None:
+    entry = compute_scores(HYPOTHESES, REFERENCES, metrics=("bleu",), test_set="t")[0].to_json()
+    expected = ["test_set", "metric", "score", "signature", "normalization", "search", "checkpoint", "sentences"]
+    assert list(entry) == expected
+    assert Score(**entry).to_json() == entry
+    with_interval = compute_scores(HYPOTHESES, REFERENCES, metrics=("bleu",), bootstrap_samples=40)[0].to_json()
+    assert list(with_interval) == [*expected, "interval"]
+    assert compute_scores(["", ""], REFERENCES, metrics=("bleu",), bootstrap_samples=40)[0].interval == (0, 0)
 
 
-def test_nothing_to_score_is_refused() -> None:
-    with pytest.raises(InputError, match="nothing to score of test set `flores`: there is not one sentence"):
-        compute_scores([], [], metrics=ALL, test_set="flores")
+def test_the_length_ratio_is_that_of_bleus_tokens() -> None:
+    hypotheses, references = ["او رفت.", "در باز است"], ["او به خانه رفت.", "در باز است"]
+    found = compute_scores(hypotheses, references, metrics=("length_ratio",), bootstrap_samples=40)[-1]
+    assert (found.score, found.shown) == (6 / 8, "0.750 (0.600–1.000)")
+    assert found.interval == (3 / 5, 1.0), "resamples take one sentence twice, or both"
+    assert "nrefs:1|bs:40|seed:12345|" in found.signature
+    assert "tok:13a" in found.signature
 
 
-def test_a_score_is_the_entry_of_the_design() -> None:
-    score = compute_scores(HYPOTHESES, REFERENCES, metrics=("bleu",), test_set="t", search="greedy", checkpoint="c")[0]
-    entry = score.to_json()
-    assert list(entry) == [
-        "test_set",
-        "metric",
-        "score",
-        "signature",
-        "normalization",
-        "search",
-        "checkpoint",
-        "sentences",
-    ]
-    assert Score(**entry) == score
+@pytest.fixture
+def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Let sacreBLEU keep its models in a folder of the test."""
+    monkeypatch.setattr(sacrebleu.utils, "SACREBLEU_DIR", str(tmp_path))
+    monkeypatch.setattr(sacrebleu.tokenizers.tokenizer_spm, "SACREBLEU_DIR", str(tmp_path))
+    (tmp_path / "models").mkdir()
+    return tmp_path / "models"
 
 
-def test_empty_hypotheses_score_zero() -> None:
-    assert compute_scores(["", ""], REFERENCES, metrics=("bleu",))[0].score == 0
+def test_spbleu_is_computed_where_its_model_is_and_nothing_is_fetched(models: Path) -> None:
+    lack = spbleu_lacks()
+    assert lack is not None
+    assert str(models / SPBLEU_MODEL) in lack
+    assert "https://" in lack
+    (models / SPBLEU_MODEL).write_bytes(b"<html>not found</html>")
+    assert spbleu_lacks() == lack, "a damaged file is as good as none"
+    model = io.BytesIO()
+    words = iter(["سلام دنیا", "در باز است", "او رفت"] * 20)
+    sentencepiece.SentencePieceTrainer.train(sentence_iterator=words, model_writer=model, vocab_size=19, minloglevel=2)
+    (models / SPBLEU_MODEL).write_bytes(model.getvalue())
+    assert spbleu_lacks() is None
+    texts = ["در باز است او رفت"]
+    found = compute_scores(texts, texts, metrics=("spbleu",))[-1]
+    assert found.score == pytest.approx(100)
+    assert "tok:flores200" in found.signature

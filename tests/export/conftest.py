@@ -1,13 +1,14 @@
-"""Subword models of real text that all tests of exports share, and the sample's English to translate."""
+"""Subword models of real text, a model that has learnt a little, and a run: what all tests of exports share."""
 
 from pathlib import Path
 
 import pytest
-from export.stand_ins import POST, sample_pairs, taught
+from export.stand_ins import POST, sample_pairs, small_run, taught
 
 from translator.config import SubwordConfig
 from translator.model import Transformer
-from translator.storage import write_json
+from translator.run.folder import RunFolder
+from translator.run.storage import write_json
 from translator.subword import JOINT_FILE, RECORD_FILE, SOURCE_FILE, TARGET_FILE, SubwordModel, SubwordPair
 
 SETTINGS = SubwordConfig(vocabulary_size=420, byte_fallback=True)
@@ -17,9 +18,8 @@ SETTINGS = SubwordConfig(vocabulary_size=420, byte_fallback=True)
 def subword_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a model for each side of the sample, bytes included."""
     folder = tmp_path_factory.mktemp("subword")
-    pairs = sample_pairs("train")[:800]
-    SubwordModel.train([english for english, _ in pairs], SETTINGS, folder / SOURCE_FILE)
-    SubwordModel.train([persian for _, persian in pairs], SETTINGS, folder / TARGET_FILE)
+    for side, file in enumerate((SOURCE_FILE, TARGET_FILE)):
+        SubwordModel.train([pair[side] for pair in sample_pairs("train")[:800]], SETTINGS, folder / file)
     write_json(folder / RECORD_FILE, {"sha256": SubwordPair.load(folder).sha256})
     return folder
 
@@ -47,3 +47,8 @@ def joint(joint_folder: Path) -> SubwordPair:
 def learnt(subword: SubwordPair) -> Transformer:
     """A post-norm model of `POST` that has learnt a little."""
     return taught(POST, subword)
+
+
+@pytest.fixture
+def run(subword_folder: Path, tmp_path: Path) -> RunFolder:
+    return small_run(tmp_path, subword_folder)

@@ -1,20 +1,35 @@
-"""Small models to export, one of them trained a little, and text for them."""
+"""Small models to export, one of them trained a little, a run around one, and text for them."""
 
 import functools
-from collections.abc import Sequence
 from pathlib import Path
 
 import torch
 
-from translator.config import ModelConfig
+from translator.checkpoint import CheckpointState, mark_best, save_checkpoint
+from translator.config import ModelConfig, parse_config
 from translator.data import collate_source
 from translator.model import Transformer
-from translator.special_tokens import EOS, PAD, SOS
-from translator.subword import SubwordModel, SubwordPair
+from translator.run.folder import RunFolder
+from translator.special_tokens import PAD, SOS
+from translator.subword import SubwordPair
 
 SAMPLE = Path(__file__).parents[2] / "data" / "sample"
 SMALL = ModelConfig(d_model=32, heads=4, encoder_layers=2, decoder_layers=2, feed_forward=64, max_positions=128)
 POST = SMALL.model_copy(update={"norm": "post"})
+RECIPE = """
+run: {{directory: "{folder}/run", device: cpu, threads: 1}}
+corpus:
+  sources:
+  - {{name: sample, path: "{sample}/train.tsv", use: train, obtain: "It comes with translator, Apache 2.0."}}
+  - {{name: tatoeba, path: "{sample}/test.tsv", use: test}}
+  prepared_directory: "{folder}/prepared"
+  {rules}
+subword: {{vocabulary_size: 420, byte_fallback: true}}
+batching: {{max_length: 60}}
+model:
+  {{d_model: 32, heads: 4, encoder_layers: 2, decoder_layers: 2, feed_forward: 64, max_positions: 128, norm: {norm}}}
+search: {{method: beam, beam_size: 3, max_length_ratio: 0.5, processes: 1}}
+"""
 
 
 @functools.cache
@@ -22,6 +37,9 @@ def sample_pairs(split: str) -> list[tuple[str, str]]:
     """Return the English and Persian of the embedded sample."""
     lines = (SAMPLE / f"{split}.tsv").read_text(encoding="utf-8").splitlines()
     return [(english, persian) for english, persian in (line.split("\t")[:2] for line in lines)]
+
+
+TEXTS = [english for english, _ in sample_pairs("test")[:6]]
 
 
 def sample_rows(subword: SubwordPair, count: int) -> list[list[int]]:
@@ -43,14 +61,15 @@ def stand_in(config: ModelConfig, subword: SubwordPair, seed: int = 1) -> Transf
     return model
 
 
-def taught(config: ModelConfig, subword: SubwordPair, steps: int = 200) -> Transformer:
+def taught(config: ModelConfig, subword: SubwordPair, steps: int = 120) -> Transformer:
     """Return a model that has seen enough of the sample to tell sentences apart and to end most of its own."""
     torch.manual_seed(1)
     untaught = config.model_copy(update={"dropout": 0.0})
     model = Transformer(untaught, subword.source.vocabulary_size, subword.target.vocabulary_size)
     optimizer = torch.optim.Adam(model.parameters())
     pairs = sorted(sample_pairs("train")[:1200], key=lambda pair: len(pair[0]))
-    sources, targets = (side.encode([pair[number] for pair in pairs]) for number, side in enumerate(_sides(subword)))
+    sources = subword.source.encode([english for english, _ in pairs])
+    targets = subword.target.encode([persian for _, persian in pairs])
     starts = (16 * torch.randperm(len(pairs) // 16)).tolist()
     for step in range(steps):
         start = starts[step % len(starts)]
@@ -64,14 +83,25 @@ def taught(config: ModelConfig, subword: SubwordPair, steps: int = 200) -> Trans
         loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-    assert bool(model.target_embedding.tokens.weight[PAD].abs().sum() > 0), "its own head has moved it"
     return model.eval()
 
 
-def _sides(subword: SubwordPair) -> tuple[SubwordModel, SubwordModel]:
-    return subword.source, subword.target
-
-
-def pieces(subword: SubwordPair, tokens: Sequence[int], finished: bool) -> list[str]:
-    """Return target tokens as pieces, with the end where it came."""
-    return subword.target.pieces_of([*tokens, *[EOS] * finished])
+def small_run(folder: Path, subword_folder: Path, norm: str = "post", step: int = 5, rules: str = "") -> RunFolder:
+    """Write a run, never trained, into `folder`/run, or one more checkpoint, the best and last one."""
+    config = parse_config(RECIPE.format(folder=folder, sample=SAMPLE, norm=norm, rules=rules), "recipe", ())
+    run = RunFolder(Path(config.run.directory))
+    run.write(config)
+    run.keep_subword(subword_folder)
+    subword = SubwordPair.load(subword_folder)
+    state = CheckpointState(
+        step=step,
+        model=config.model.model_dump(mode="json"),
+        source_vocabulary=subword.source.vocabulary_size,
+        target_vocabulary=subword.target.vocabulary_size,
+        subword=subword.sha256,
+        normalization=config.corpus.normalization.model_dump(mode="json"),
+    )
+    model = stand_in(ModelConfig(**state.model), subword, seed=step)
+    save_checkpoint(run.checkpoints_folder, state, model.state_dict(), {})
+    mark_best(run.checkpoints_folder, step)
+    return run

@@ -1,32 +1,37 @@
 """From run folders to a translator: which weights, on which device, and which runs fit together."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 import torch
 import yaml
+from small_model import small_model
 from untrained import add_checkpoint, untrained_run
 
 from translator import Translator
-from translator.config import SearchConfig
+from translator.config import SearchConfig, TrainingConfig
 from translator.data import DataHandler
 from translator.errors import CheckpointError, ConfigError, RunError, SubwordError
-from translator.inference.loading import check_precision
-from translator.run_folder import RunFolder
+from translator.inference.loading import search_rounding
+from translator.inference.translator import TorchSearcher
+from translator.model import Transformer
+from translator.model.transformer import matmul_precision
 from translator.subword import SubwordModel
+
+TEXTS = ["abc", "hgf", "ddd eee"]
+PRECISIONS: Final = ("float32", "bf16")
 
 
 def test_load_takes_the_checkpoint_and_the_settings_asked_for(tiny: Any) -> None:
     config = tiny()
     run = untrained_run(config, step=5)
-    add_checkpoint(run, config, DataHandler(config), step=9)
+    add_checkpoint(run, config, DataHandler(config).prepare(), step=9)
     best, last, other = (Translator.load(run.path, checkpoint=name) for name in ("best", "last", "5"))
-    assert [loaded.checkpoint and loaded.checkpoint.step for loaded in (best, last, other)] == [9, 9, 5]
-    texts = ["abc", "hgf", "ddd eee"]
-    assert best.translate_lines(texts) == last.translate_lines(texts) != other.translate_lines(texts)
+    assert [one.checkpoint_name[-1] for one in (best, last, other)] == ["9", "9", "5"]
+    assert best.translate_lines(TEXTS) == last.translate_lines(TEXTS) != other.translate_lines(TEXTS)
     shorter = Translator.load(str(run.path), overrides=["search.max_length_ratio=0.01"])
-    assert all(len(line) <= 11 for line in shorter.translate_lines(texts))
+    assert all(len(line) <= 11 for line in shorter.translate_lines(TEXTS))
 
 
 def test_load_falls_back_to_the_cpu_only_when_nobody_asked(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,19 +42,9 @@ def test_load_falls_back_to_the_cpu_only_when_nobody_asked(tiny: Any, monkeypatc
         Translator.load(run.path, device="cuda")
 
 
-def test_load_falls_back_to_the_cpu_where_the_runs_gpu_is_not(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
-    run = untrained_run(tiny("run.device=cuda:3"))
-    assert len(Translator.load(run.path).translate_lines(["abc"])) == 1
-    with pytest.raises(ConfigError, match=r"run\.device is `cuda:3`, but there are only 1 GPUs"):
-        Translator.load(run.path, device="cuda:3")
-
-
-def test_load_refuses_other_subword_models(tiny: Any, tmp_path: Path) -> None:
+def test_load_refuses_other_subword_models(tiny: Any) -> None:
     run = untrained_run(tiny())
-    model = run.subword_folder / "target.model"
-    SubwordModel.train(["xyz zyx", "zz xx yy"], tiny().subword, model)
+    SubwordModel.train(["xyz zyx", "zz xx yy"], tiny().subword, run.subword_folder / "target.model")
     with pytest.raises(SubwordError, match=r"target\.model is not the model that was trained"):
         Translator.load(run.path)
     (run.subword_folder / "subword.json").unlink()
@@ -57,84 +52,84 @@ def test_load_refuses_other_subword_models(tiny: Any, tmp_path: Path) -> None:
         Translator.load(run.path)
 
 
-def test_load_refuses_a_run_without_the_record_of_its_subword_models(tiny: Any) -> None:
-    run = untrained_run(tiny())
-    (run.subword_folder / "subword.json").unlink()
-    with pytest.raises(SubwordError, match=r"run/subword/subword\.json is missing, .*: restore it from a copy"):
-        Translator.load(run.path)
-
-
-def test_load_says_when_there_is_no_run(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match=r"no run at .*nowhere"):
-        Translator.load(tmp_path / "nowhere")
-    assert RunFolder(tmp_path / "nowhere").path.exists() is False
-
-
 def test_an_ensemble_is_the_mean_of_its_models(tiny: Any) -> None:
-    config = tiny()
-    first = untrained_run(config)
+    first = untrained_run(tiny())
     second = untrained_run(tiny(f"run.directory={first.path.parent}/second"), step=7)
-    texts = ["abc", "hgf", "ddd eee"]
-    search = SearchConfig(method="greedy")
-    alone, other = (Translator.load(run.path, search=search) for run in (first, second))
-    both = Translator.load([first.path, second.path], search=search)
-    assert both.label == "run+second"
-    assert both.checkpoint_name == "step-000005+step-000007"
+    groups = [first.path], [second.path], [first.path, second.path], [first.path, first.path]
+    alone, other, both, twice = (Translator.load(group) for group in groups)
+    assert (both.label, both.checkpoint_name) == ("run+second", "step-000005+step-000007")
     assert len({alone.identity, other.identity, both.identity}) == 3
-    assert alone.arithmetic == both.arithmetic == "cpu, highest"
-    twice = Translator.load([first.path, first.path], search=search)
-    assert twice.translate_lines(texts) == alone.translate_lines(texts)
-    targets = ["abc", "abc", "abc"]
-    for own, theirs, together in zip(
-        *(translator.score(texts, targets) for translator in (alone, other, both)), strict=True
-    ):
+    assert alone.searcher.arithmetic == both.searcher.arithmetic == "cpu, highest"
+    assert twice.translate_lines(TEXTS) == alone.translate_lines(TEXTS)
+    scored = [[one.score for one in made.score(TEXTS, ["abc"] * 3)] for made in (alone, other, both)]
+    for own, theirs, together in zip(*scored, strict=True):
         # The logarithm of a mean is not below the mean of the logarithms; here the models differ.
-        assert together.score > (own.score + theirs.score) / 2
+        assert together > (own + theirs) / 2
 
 
-def test_runs_that_do_not_speak_of_the_same_tokens(tiny: Any) -> None:
+def test_runs_that_make_no_ensemble(tiny: Any) -> None:
     first = untrained_run(tiny())
     folder = first.path.parent
-    second = untrained_run(
-        tiny(f"run.directory={folder}/second", "subword.vocabulary_size=61", "subword.model_type=bpe")
-    )
-    with pytest.raises(RunError, match=r"make no ensemble: their subword models differ \(.*model\)"):
-        Translator.load([first.path, second.path])
-
-
-def test_runs_that_read_their_text_otherwise(tiny: Any) -> None:
-    first = untrained_run(tiny())
-    second = untrained_run(tiny(f"run.directory={first.path.parent}/second"))
+    second = untrained_run(tiny(f"run.directory={folder}/second"))
     settings = yaml.safe_load(second.config_file.read_text(encoding="utf-8"))
     settings["corpus"]["normalization"]["zwnj"] = not settings["corpus"]["normalization"]["zwnj"]
     second.config_file.write_text(yaml.safe_dump(settings), encoding="utf-8")
-    with pytest.raises(RunError, match=r"they read their text otherwise \(corpus\.normalization\.zwnj\)"):
-        Translator.load([first.path, second.path])
+    third = untrained_run(tiny(f"run.directory={folder}/third", "subword.vocabulary_size=61", "subword.model_type=bpe"))
+    for runs, message in (
+        ([first.path, second.path], r"they differ in normalization \(corpus\.normalization\.zwnj\)"),
+        ([first.path, third.path], r"make no ensemble: they differ in subword models \(.*model\)"),
+        ([], "no run is given"),
+    ):
+        with pytest.raises(RunError, match=message):
+            Translator.load(runs)
 
 
-def test_no_run_at_all() -> None:
-    with pytest.raises(RunError, match="no run is given"):
-        Translator.load([])
-
-
-@pytest.mark.parametrize("precision", ["bf16", "int8"])
-def test_fewer_bits_give_nearly_the_same_scores(precision: str, tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bf16_gives_nearly_the_same_scores(random_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("translator.inference.loading.has_bf16", lambda device: True)
-    run = untrained_run(tiny())
-    exact, rounded = (
-        Translator.load(run.path, overrides=[f"search.precision={name}"]) for name in ("float32", precision)
-    )
-    sources, targets = ["abc", "hgf dd"], ["cba", "abc"]
-    pairs = list(zip(exact.score(sources, targets), rounded.score(sources, targets), strict=True))
-    assert all(theirs.score == pytest.approx(own.score, rel=0.05) for own, theirs in pairs)
-    assert any(theirs.score != own.score for own, theirs in pairs), "it is rounded indeed"
-    assert len(rounded.translations(sources, attention=True)) == 2
+    exact, rounded = (Translator.load(random_run, search=SearchConfig(precision=name)) for name in PRECISIONS)
+    own, theirs = ([one.score for one in made.score(TEXTS, ["cba"] * 3)] for made in (exact, rounded))
+    assert theirs == pytest.approx(own, rel=0.05)
+    assert theirs != own, "it is rounded indeed"
+    assert len(rounded.translations(TEXTS, attention=True)) == 3
 
 
-def test_a_precision_that_is_not_there(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_precision_that_is_not_there(random_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("translator.inference.loading.has_bf16", lambda device: False)
-    run = untrained_run(tiny())
     with pytest.raises(ConfigError, match="`bf16`, which this processor computes only by way of float32"):
-        Translator.load(run.path, search=SearchConfig(precision="bf16"))
-    with pytest.raises(ConfigError, match="`int8`, which torch has on a CPU only, and the device is cuda:1"):
-        check_precision("int8", torch.device("cuda:1"))
+        Translator.load(random_run, search=SearchConfig(precision="bf16"))
+    with pytest.raises(ConfigError, match="`int8`, which only the engine ctranslate2 computes; add --engine"):
+        Translator.load(random_run, search=SearchConfig(precision="int8"))
+
+
+def test_loading_and_translating_change_no_setting_of_the_process(tiny: Any) -> None:
+    run = untrained_run(tiny("run.threads=3"))
+    threads = torch.get_num_threads()
+    assert threads != 3
+    with matmul_precision("medium"):
+        translator = Translator.load(run.path)
+        translator.translations(["abc", "hgf"], attention=True)
+        translator.score(["abc"], ["cba"])
+        assert torch.get_float32_matmul_precision() == "medium"
+    assert torch.get_num_threads() == threads
+    assert translator.threads == 3, "a command that owns its process may ask for them"
+
+
+def test_a_training_model_is_searched_with_its_own_rounding_and_left_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = small_model()
+    seen: list[tuple[str, bool]] = []
+    start = Transformer.start
+
+    def noting(self: Transformer, *arguments: Any) -> Any:
+        seen.append((torch.get_float32_matmul_precision(), self.training))
+        return start(self, *arguments)
+
+    monkeypatch.setattr(Transformer, "start", noting)
+    with matmul_precision("medium"):
+        TorchSearcher([model], torch.device("cpu")).find([[5, 6, 7]], SearchConfig())
+    assert seen == [("highest", False)]
+    assert model.training
+
+
+def test_a_cpu_searches_without_rounding_inside_and_a_gpu_as_it_trained() -> None:
+    assert search_rounding(torch.device("cpu"), TrainingConfig(matmul_precision="medium")) == "highest"
+    assert search_rounding(torch.device("cuda"), TrainingConfig(matmul_precision="high")) == "high"

@@ -1,28 +1,26 @@
-"""Attention: the equation, the two paths, the masks, the fused projections."""
+"""Attention: the equation, the two kernels, the masks, the fused projections."""
 
 import math
+from typing import Literal
 
 import pytest
 import torch
 from torch import Tensor
 
 from translator.masks import MaskGenerator
-from translator.model.attention import (
-    CrossAttention,
-    SelfAttention,
-    attend,
-    attention_weights,
-    merge_heads,
-    split_heads,
-)
+from translator.model.attention import attend, attention_weights
+
+KERNELS: tuple[Literal["fused", "plain"], ...] = ("fused", "plain")
 
 
-def heads_of(*lengths: int, grad: bool = False) -> list[Tensor]:
+def inputs(dtype: torch.dtype = torch.float64) -> list[Tensor]:
+    """Query (2, 3, 5, 4), key and value (2, 3, 7, 4)."""
     generator = torch.Generator().manual_seed(1)
-    return [torch.randn(2, 3, length, 4, generator=generator).requires_grad_(grad) for length in lengths]
+    drawn = [torch.randn(2, 3, length, 4, generator=generator, dtype=torch.float64) for length in (5, 7, 7)]
+    return [x.to(dtype).requires_grad_() for x in drawn]
 
 
-def mask_with_an_empty_row() -> Tensor:
+def mask_with_empty_rows() -> Tensor:
     mask = torch.rand(2, 1, 5, 7, generator=torch.Generator().manual_seed(2)) > 0.4
     mask[0, 0, 3] = False
     mask[1] = False
@@ -30,7 +28,7 @@ def mask_with_an_empty_row() -> Tensor:
 
 
 def test_weights_are_the_equation_of_the_paper() -> None:
-    query, key = heads_of(5, 7)
+    query, key, _ = inputs()
     for b in range(2):
         for h in range(3):
             expected = torch.softmax(query[b, h] @ key[b, h].T / math.sqrt(4), dim=-1)
@@ -38,34 +36,72 @@ def test_weights_are_the_equation_of_the_paper() -> None:
 
 
 def test_weights_sum_to_one_over_allowed_keys_and_are_zero_elsewhere() -> None:
-    query, key = heads_of(5, 7)
-    mask = mask_with_an_empty_row()
+    query, key, _ = inputs()
+    mask = mask_with_empty_rows()
     weights = attention_weights(query, key, mask)
     assert (weights[~mask.expand_as(weights)] == 0).all()
     sums = weights.sum(-1)
-    torch.testing.assert_close(sums, mask.any(-1).float().expand_as(sums))
+    torch.testing.assert_close(sums, mask.any(-1).double().expand_as(sums))
+
+
+def test_a_bias_hides_what_a_mask_hides() -> None:
+    query, key, _ = inputs()
+    mask = MaskGenerator.causal(7)[:, :, 2:]
+    bias = torch.zeros(6, 5, 7, dtype=torch.float64).masked_fill(~mask[0], -torch.inf)
+    torch.testing.assert_close(attention_weights(query, key, bias), attention_weights(query, key, mask))
 
 
 @pytest.mark.parametrize("masked", [False, True])
-def test_both_paths_agree_forward_and_backward(masked: bool) -> None:
-    mask = mask_with_an_empty_row() if masked else None
-    results = []
-    for weights in (None, list[Tensor]()):
-        query, key, value = heads_of(5, 7, 7, grad=True)
-        context = attend(query, key, value, mask, weights=weights)
-        torch.autograd.backward(context.square().sum())
-        results.append([context.detach(), query.grad, key.grad, value.grad])
-    for fast, explicit in zip(*results, strict=True):
-        assert fast is not None and explicit is not None
-        torch.testing.assert_close(fast, explicit, rtol=1e-5, atol=1e-6)
-
-
 @pytest.mark.parametrize("asked", [False, True])
+def test_the_kernels_agree_forward_and_backward(masked: bool, asked: bool) -> None:
+    mask = mask_with_empty_rows() if masked else None
+    results = []
+    for kernel in KERNELS:
+        query, key, value = inputs()
+        weights: list[Tensor] | None = [] if asked and kernel == "plain" else None
+        context = attend(query, key, value, mask, weights=weights, kernel=kernel)
+        torch.autograd.backward(context.square().sum())
+        results.append([context, query.grad, key.grad, value.grad])
+        if weights is not None:
+            torch.testing.assert_close(weights[0], attention_weights(query, key, mask))
+    for fused, plain in zip(*results, strict=True):
+        torch.testing.assert_close(plain, fused, rtol=1e-9, atol=1e-9)
+    query, key, value = inputs()
+    with torch.no_grad():
+        torch.testing.assert_close(attend(query, key, value, mask, kernel="plain"), results[1][0])
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.4])
+def test_the_written_out_gradient_is_right_by_finite_differences(dropout: float) -> None:
+    mask = mask_with_empty_rows()
+
+    def function(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        torch.manual_seed(3)  # the same weights are dropped each time
+        return attend(query, key, value, mask, dropout, kernel="plain")
+
+    assert torch.autograd.gradcheck(function, inputs())
+
+
+def test_bf16_gradients_are_as_near_to_exact_ones_as_those_of_torch() -> None:
+    errors = []
+    for kernel in KERNELS:
+        found = []
+        for dtype in (torch.float64, torch.bfloat16):
+            query, key, value = inputs(dtype)
+            torch.autograd.backward(attend(query, key, value, None, kernel=kernel).square().sum())
+            found.append(torch.cat([x.grad.double().flatten() for x in (query, key, value) if x.grad is not None]))
+        errors.append(float((found[0] - found[1]).norm() / found[0].norm()))
+    assert errors[1] < 1.5 * errors[0] + 1e-3
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("dropout", [0.0, 0.3])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_a_query_with_nothing_to_attend_to_gets_zeros(asked: bool, dropout: float, dtype: torch.dtype) -> None:
-    query, key, value = (tensor.to(dtype).requires_grad_() for tensor in heads_of(5, 7, 7))
-    context = attend(query, key, value, mask_with_an_empty_row(), dropout, [] if asked else None)
+def test_a_query_with_nothing_to_attend_to_gets_zeros(
+    kernel: Literal["fused", "plain"], dropout: float, dtype: torch.dtype
+) -> None:
+    query, key, value = inputs(dtype)
+    context = attend(query, key, value, mask_with_empty_rows(), dropout, kernel=kernel)
     torch.autograd.backward(context.float().square().sum())
     assert (context[0, :, 3] == 0).all() and (context[1] == 0).all()
     for tensor in (context, *(tensor.grad for tensor in (query, key, value))):
@@ -74,59 +110,13 @@ def test_a_query_with_nothing_to_attend_to_gets_zeros(asked: bool, dropout: floa
     assert context[0, :, 0].abs().sum() > 0
 
 
-def test_heads_are_blocks_of_columns_and_merge_back() -> None:
-    x = torch.arange(2 * 5 * 12.0).view(2, 5, 12)
-    heads = split_heads(x, 3)
-    assert heads.shape == (2, 3, 5, 4)
-    assert torch.equal(heads[1, 2, 4], x[1, 4, 8:12])
-    assert torch.equal(merge_heads(heads), x)
-
-
-def test_self_attention_equals_torch() -> None:
+def test_dropout_drops_weights_and_keeps_the_mean() -> None:
+    query, key, _ = inputs()
+    one_hot = torch.eye(7, dtype=torch.float64).expand(2, 3, 7, 7)
+    weights = attention_weights(query, key, None)
     torch.manual_seed(1)
-    ours, theirs = SelfAttention(12, 3).eval(), torch.nn.MultiheadAttention(12, 3, batch_first=True).eval()
-    theirs.in_proj_weight.data.copy_(ours.query_key_value.weight)
-    theirs.in_proj_bias.data.copy_(ours.query_key_value.bias)
-    theirs.out_proj.load_state_dict(ours.output.state_dict())
-    x, mask = torch.randn(2, 6, 12), MaskGenerator.causal(6)
-    weights: list[Tensor] = []
-    expected, expected_weights = theirs(x, x, x, attn_mask=~mask[0, 0], average_attn_weights=False)
-    torch.testing.assert_close(ours(x, mask, weights), expected)
-    torch.testing.assert_close(weights[0], expected_weights)
-
-
-def test_self_and_cross_attention_have_projections_of_their_own_fused_where_they_can_be() -> None:
-    own = {name: tuple(weight.shape) for name, weight in SelfAttention(12, 3).named_parameters()}
-    cross = {name: tuple(weight.shape) for name, weight in CrossAttention(12, 3).named_parameters()}
-    assert own["query_key_value.weight"] == (36, 12) and own["output.weight"] == (12, 12)
-    assert cross["query.weight"] == (12, 12) and cross["key_value.weight"] == (24, 12)
-    assert cross["output.weight"] == (12, 12)
-
-
-def test_cross_attention_asks_with_the_target_and_answers_with_the_source() -> None:
-    torch.manual_seed(1)
-    attention = CrossAttention(12, 3)
-    x, memory = torch.randn(2, 4, 12), torch.randn(2, 6, 12)
-    weights: list[Tensor] = []
-    out = attention(x, memory, None, weights)
-    assert out.shape == (2, 4, 12)
-    assert weights[0].shape == (2, 3, 4, 6)
-    assert not torch.allclose(out, attention(x + torch.randn_like(x), memory, None))
-    assert not torch.allclose(out, attention(x, memory.flip(0), None))
-    # A target position speaks for itself alone.
-    changed = x.clone()
-    changed[:, 2] += 1
-    same = [0, 1, 3]
-    torch.testing.assert_close(attention(changed, memory, None)[:, same], out[:, same])
-
-
-def test_attention_dropout_works_in_training_only() -> None:
-    torch.manual_seed(1)
-    for attention, inputs in ((SelfAttention(12, 3, 0.5), 1), (CrossAttention(12, 3, 0.5), 2)):
-        arguments = [torch.randn(2, 6, 12) for _ in range(inputs)]
-        assert not torch.equal(attention(*arguments, None), attention(*arguments, None))
-        weights: list[Tensor] = []
-        assert not torch.equal(attention(*arguments, None, weights), attention(*arguments, None, weights))
-        torch.testing.assert_close(weights[0], weights[1])  # what is shown is what was before dropout
-        attention.eval()
-        assert torch.equal(attention(*arguments, None), attention(*arguments, None))
+    draws = torch.stack([attend(query, key, one_hot, None, 0.25, kernel="plain") for _ in range(600)])
+    assert abs(float((draws == 0).double().mean()) - 0.25) < 0.01
+    torch.testing.assert_close(draws.mean(0), weights, rtol=0.2, atol=0.02)
+    kept = draws[0] != 0
+    torch.testing.assert_close(draws[0][kept], weights[kept] / 0.75)

@@ -1,13 +1,18 @@
-"""Embedding and positions."""
+"""Embeddings and the three kinds of positions."""
 
 import math
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from small_model import small_batch, small_model
 
 from translator.config import ModelConfig
-from translator.errors import InputError
-from translator.model.embedding import Embedding, PositionEncoding, sinusoidal_positions
+from translator.model.attention import SelfAttention
+from translator.model.embedding import Embedding, RotaryPositions, sinusoidal_positions
+
+POSITIONS = 24
 
 
 def test_sinusoids_are_the_formula_of_the_paper() -> None:
@@ -26,32 +31,50 @@ def test_tokens_are_scaled_and_positions_are_not() -> None:
     torch.testing.assert_close(out[0], expected)
 
 
-@pytest.mark.parametrize("kind", ["sinusoidal", "learned"])
-def test_a_start_shifts_the_positions(kind: str) -> None:
-    config = ModelConfig.model_validate({"d_model": 16, "heads": 2, "positions": kind, "max_positions": 9})
-    embedding = Embedding(10, config).eval()
-    assert embedding.positions.table is not None
-    torch.nn.init.normal_(embedding.positions.table)
-    tokens = torch.tensor([[4, 5, 6, 7]])
-    torch.testing.assert_close(embedding(tokens[:, 2:], 2), embedding(tokens)[:, 2:])
+def test_each_pair_of_columns_is_rotated_by_its_own_angle() -> None:
+    x = torch.randn(3, 2, POSITIONS, 6)
+    rotated = RotaryPositions(6, POSITIONS)(x)
+    for pair in range(3):
+        for position in range(POSITIONS):
+            angle = position * 10_000.0 ** (-2 * pair / 6)
+            a, b = x[..., position, 2 * pair], x[..., position, 2 * pair + 1]
+            found = rotated[..., position, 2 * pair : 2 * pair + 2]
+            expected = (a * math.cos(angle) - b * math.sin(angle), a * math.sin(angle) + b * math.cos(angle))
+            torch.testing.assert_close(found, torch.stack(expected, dim=-1), rtol=1e-5, atol=1e-5)
 
 
-def test_only_learned_positions_are_weights() -> None:
-    assert [name for name, _ in PositionEncoding(8, 5, "learned").named_parameters()] == ["table"]
-    assert not PositionEncoding(8, 5, "sinusoidal").state_dict()
+@given(first=st.integers(0, 11), second=st.integers(0, 11), shift=st.integers(0, 12))
+def test_a_product_depends_on_the_distance_alone(first: int, second: int, shift: int) -> None:
+    rotary = RotaryPositions(8, POSITIONS)
+    query, key = torch.linspace(-1, 1, 8).view(1, 8), torch.linspace(2, -1, 8).view(1, 8)
+    here = rotary(query, first) @ rotary(key, second).T
+    there = rotary(query, first + shift) @ rotary(key, second + shift).T
+    torch.testing.assert_close(here, there, rtol=1e-4, atol=1e-4)
+    if first != second:
+        assert abs(float(here - rotary(query, first) @ rotary(key, first).T)) > 1e-4
 
 
-def test_dropout_in_training_only() -> None:
-    embedding = Embedding(10, ModelConfig(d_model=64, heads=2, dropout=0.5))
-    tokens = torch.tensor([[4, 5, 6]])
-    assert (embedding(tokens) == 0).any()
-    assert torch.equal(embedding.eval()(tokens), embedding(tokens))
+def test_the_gradient_of_a_rotation_is_that_of_the_formula() -> None:
+    rotary = RotaryPositions(4, POSITIONS).double()
+    assert torch.autograd.gradcheck(rotary, torch.randn(2, 5, 4, dtype=torch.double, requires_grad=True))
 
 
-def test_too_long_an_input_is_explained_with_both_lengths() -> None:
-    positions = PositionEncoding(8, 5, "sinusoidal")
-    assert positions(torch.zeros(1, 5, 8)).shape == (1, 5, 8)
-    with pytest.raises(InputError, match=r"7 tokens is longer than the 5 positions.*model\.max_positions"):
-        positions(torch.zeros(1, 7, 8))
-    with pytest.raises(InputError, match="6 tokens is longer than the 5"):
-        positions(torch.zeros(1, 1, 8), start=5)
+def test_a_compiler_sees_one_graph_that_computes_the_same() -> None:
+    x = torch.linspace(-2, 2, 3 * POSITIONS * 8).view(3, POSITIONS, 8).requires_grad_()
+    rotary = RotaryPositions(8, POSITIONS)
+    compiled = torch.compile(rotary, backend="aot_eager", fullgraph=True)
+    outcomes = []
+    for function in (rotary, compiled):
+        (gradient,) = torch.autograd.grad((function(x) * torch.linspace(0, 1, 8)).sum(), x)
+        outcomes.append((function(x), gradient))
+    torch.testing.assert_close(*outcomes)
+
+
+def test_rotary_positions_add_nothing_and_save_nothing() -> None:
+    model, other = small_model(positions="rotary", dropout=0.0), small_model(dropout=0.0)
+    assert model.state_dict().keys() == other.state_dict().keys()
+    source, _, _ = small_batch()
+    embedding = model.source_embedding
+    assert torch.equal(embedding(source), embedding.tokens(source) * embedding.scale)
+    rotating = [module.rotary for module in model.modules() if isinstance(module, SelfAttention)]
+    assert None not in rotating and len(set(rotating)) == 2, "one for each stack"

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from small_model import small_batch, small_model
 from torch import Tensor
 
-from translator.model.packing import MULTIPLE, PADDED, Packed
+from translator.model.layers import MULTIPLE, PADDED, Packed
 from translator.special_tokens import PAD
 
 
@@ -49,14 +49,13 @@ def test_gradients_go_back_where_values_came_from() -> None:
 @pytest.mark.parametrize("positions", ["sinusoidal", "rotary"])
 def test_states_and_gradients_equal_those_of_padded_batches(norm: str, kernel: str, positions: str) -> None:
     source, target_input, labels = small_batch()
-    real = labels != PAD
     results = []
     for packed in (False, True):
         model = small_model(norm=norm, positions=positions, dropout=0.0).double()
         model.use_attention(kernel)  # type: ignore[arg-type]
         layouts = (Packed(source, PAD), Packed(target_input, PAD)) if packed else (PADDED, PADDED)
         states = model.states(source, target_input, layouts)
-        states = states[: layouts[1].count] if isinstance(layouts[1], Packed) else states[real]
+        states = states[: layouts[1].count] if isinstance(layouts[1], Packed) else states[labels != PAD]
         torch.autograd.backward((states * torch.linspace(-1, 1, 32)).sum())
         results.append((states, {name: weight.grad for name, weight in model.named_parameters()}))
     (states, gradients), (packed_states, packed_gradients) = results
@@ -66,19 +65,3 @@ def test_states_and_gradients_equal_those_of_padded_batches(norm: str, kernel: s
             assert packed_gradients[name] is None, name
         else:
             torch.testing.assert_close(packed_gradients[name], gradient, rtol=1e-9, atol=1e-9, msg=name)
-
-
-def test_what_stands_in_rounding_rows_teaches_nothing() -> None:
-    source, target_input, _ = small_batch()
-    model = small_model(dropout=0.0)
-    layouts = Packed(source, PAD), Packed(target_input, PAD)
-    states = model.states(source, target_input, layouts)
-    assert len(states) == MULTIPLE > layouts[1].count
-    torch.autograd.backward(states[: layouts[1].count].sum())
-    before = {name: weight.grad for name, weight in model.named_parameters()}
-    model.zero_grad()
-    states = model.states(source, target_input, layouts)
-    torch.autograd.backward(states[: layouts[1].count].sum() + 0.0 * states[layouts[1].count :].sum())
-    for name, weight in model.named_parameters():
-        if weight.grad is not None:
-            torch.testing.assert_close(weight.grad, before[name], msg=name)

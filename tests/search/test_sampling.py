@@ -1,4 +1,4 @@
-"""Sampling from a model with known probabilities."""
+"""Sampling from a model with known probabilities, its truncation, and its noise."""
 
 import math
 from collections import Counter
@@ -7,67 +7,44 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from known_model import PRODUCED, VOCABULARY, KnownModel, ScriptedModel, limits, sources
+from known_model import KnownModel, sources
+from torch import Tensor
 
-from translator.search import Distribution, GnmtPenalty, greedy_search, sample, sampling
-from translator.search.constraints import Constraint
-from translator.search.minimum_length import MinimumLength
-from translator.search.no_repeat_ngram import NoRepeatNgram
-from translator.special_tokens import EOS, SOS
-
-DISTRIBUTIONS = [
-    Distribution(),
-    Distribution(temperature=0.5),
-    Distribution(temperature=2.0, top_k=2),
-    Distribution(top_p=0.7),
-    Distribution(temperature=1.5, top_k=3, top_p=0.9),
-]
+from translator.config import SearchConfig
+from translator.search import Hypothesis, follow_paths, likeliest, sampling
+from translator.search.sampling import probabilities, sampler, uniform_noise
+from translator.special_tokens import EOS, PAD, SOS
 
 
-def step_probabilities(model: KnownModel, tokens: tuple[int, ...], distribution: Distribution) -> dict[int, float]:
-    """The chances of each next token, as one would say it."""
-    logits = model.known(10, (SOS, *tokens))
-    weights = {token: math.exp(logits[token].item() / distribution.temperature) for token in PRODUCED}
-    ranking = sorted(weights, key=lambda token: -weights[token])[: distribution.top_k or None]
-    total = sum(weights[token] for token in ranking)
-    kept, reached = [], 0.0
-    for token in ranking:
-        if reached < distribution.top_p:
-            kept.append(token)
-        reached += weights[token] / total
-    total = sum(weights[token] for token in kept)
-    return {token: weights[token] / total for token in kept}
+def draw(model: KnownModel, source: Tensor, lengths: list[int], config: SearchConfig, count: int) -> list[Hypothesis]:
+    """The draws of all sentences, one after another."""
+    choose = sampler(source, config, count, max(lengths))
+    found = follow_paths(model, source, torch.tensor(lengths), choose, config, count)
+    return [hypothesis for of_sentence in found for hypothesis in of_sentence]
 
 
-def outcomes(model: KnownModel, limit: int, distribution: Distribution) -> dict[tuple[int, ...], float]:
-    """The chances of each sequence, with EOS."""
+def outcomes(model: KnownModel, limit: int, config: SearchConfig) -> dict[tuple[int, ...], float]:
+    """The chance of each sequence, with EOS."""
     open_ones: dict[tuple[int, ...], float] = {(): 1.0}
     closed: dict[tuple[int, ...], float] = {}
-    for length in range(1, limit + 1):
-        grown = {
-            (*tokens, token): chance * share
-            for tokens, chance in open_ones.items()
-            for token, share in step_probabilities(model, tokens, distribution).items()
-        }
-        done = {tokens for tokens in grown if tokens[-1] == EOS or length == limit}
-        closed |= {tokens: grown[tokens] for tokens in done}
-        open_ones = {tokens: chance for tokens, chance in grown.items() if tokens not in done}
-    return closed
+    while open_ones:
+        tokens, chance = open_ones.popitem()
+        for token, share in enumerate(probabilities(model.known(10, (SOS, *tokens))[None], None, config)[0].tolist()):
+            ended = token == EOS or len(tokens) + 1 == limit
+            (closed if ended else open_ones)[*tokens, token] = chance * share
+    return {tokens: chance for tokens, chance in closed.items() if chance > 0}
 
 
-@pytest.mark.parametrize("distribution", DISTRIBUTIONS, ids=str)
-def test_what_is_drawn_is_as_frequent_as_it_is_likely(distribution: Distribution) -> None:
+@pytest.mark.parametrize(("temperature", "top_k", "top_p"), [(0.5, 0, 1.0), (2.0, 2, 1.0), (1.5, 3, 0.9)])
+def test_what_is_drawn_is_as_frequent_as_it_is_likely(temperature: float, top_k: int, top_p: float) -> None:
     model, draws = KnownModel(2), 4000
-    expected = outcomes(model, 3, distribution)
-    assert sum(expected.values()) == pytest.approx(1)
-    (found,) = sample(model, sources(10), limits(3), distribution, seed=5, count=draws)
-    counts = Counter((*h.tokens, EOS) if h.finished else h.tokens for h in found)
+    config = SearchConfig(temperature=temperature, top_k=top_k, top_p=top_p, seed=5)
+    expected = outcomes(model, 3, config)
+    found = draw(model, sources(10), [3], config, draws)
+    counts = Counter((*one.tokens, EOS) if one.finished else one.tokens for one in found)
     assert set(counts) <= set(expected)
     common = {tokens for tokens, chance in expected.items() if chance * draws >= 5}
-    rare = draws - sum(counts[tokens] for tokens in common)
-    rare_expected = draws * sum(chance for tokens, chance in expected.items() if tokens not in common)
     square = sum((counts[tokens] - draws * expected[tokens]) ** 2 / (draws * expected[tokens]) for tokens in common)
-    square += (rare - rare_expected) ** 2 / max(rare_expected, 1)
     assert square < len(common) + 4 * math.sqrt(2 * len(common))  # four standard deviations beyond the mean
 
 
@@ -76,94 +53,56 @@ def test_what_is_drawn_is_as_frequent_as_it_is_likely(distribution: Distribution
 def test_batch_mates_their_order_and_further_draws_change_nothing(
     seed: int, noise: int, count: int, order: list[int]
 ) -> None:
-    names, lengths = [10, 11, 12, 13], [8, 3, 6, 1]
-    distribution = Distribution(temperature=1.3)
-    together = sample(
-        KnownModel(seed),
-        sources(*(names[i] for i in order)),
-        limits(*(lengths[i] for i in order)),
-        distribution,
-        noise,
-        count,
-    )
+    model, names, lengths = KnownModel(seed), [10, 11, 12, 13], [8, 3, 6, 1]
+    config = SearchConfig(temperature=1.3, seed=noise)
+    together = draw(model, sources(*(names[i] for i in order)), [lengths[i] for i in order], config, count)
     for place, i in enumerate(order):
-        (alone,) = sample(KnownModel(seed), sources(names[i]), limits(lengths[i]), distribution, noise, count)
-        assert alone == together[place]
-        (more,) = sample(KnownModel(seed), sources(names[i]), limits(lengths[i]), distribution, noise, count + 2)
-        assert not Counter(h.tokens for h in alone) - Counter(h.tokens for h in more)
+        alone, more = (draw(model, sources(names[i]), [lengths[i]], config, draws) for draws in (count, count + 2))
+        assert alone == together[place * count :][:count]
+        assert not Counter(one.tokens for one in alone) - Counter(one.tokens for one in more)
 
 
-def test_another_seed_draws_something_else() -> None:
-    model = KnownModel(3, sharpness=0.1)
-    draws = {sample(model, sources(10), limits(9), Distribution(), seed)[0][0].tokens for seed in range(10)}
-    assert len(draws) > 5
-
-
-@settings(deadline=None, max_examples=20)
-@given(st.integers(0, 10**6), st.sampled_from(DISTRIBUTIONS))
-def test_scores_are_those_of_the_model_itself(seed: int, distribution: Distribution) -> None:
-    model = KnownModel(seed)
-    found = sample(model, sources(10, 11), limits(6, 9), distribution, 1, 5, GnmtPenalty(0.6))
-    for name, limit, hypotheses in zip((10, 11), (6, 9), found, strict=True):
-        assert len(hypotheses) == 5
-        ranking = [hypothesis.normalized_score for hypothesis in hypotheses]
-        assert ranking == sorted(ranking, reverse=True)
-        for hypothesis in hypotheses:
-            assert hypothesis.finished or len(hypothesis.tokens) == limit
-            expected = model.token_scores(name, hypothesis.tokens, hypothesis.finished)
-            assert hypothesis.token_scores == pytest.approx(expected, abs=1e-5)
-
-
-@pytest.mark.parametrize(
-    "distribution", [Distribution(top_k=1), Distribution(top_p=1e-6), Distribution(0.001), Distribution(1e-38)], ids=str
-)
-def test_at_its_narrowest_it_is_greedy(distribution: Distribution) -> None:
-    source, lengths = sources(10, 11, 12), limits(9, 7, 5)
-    (*drawn,) = sample(KnownModel(6), source, lengths, distribution, 1, 2)
-    for found, greedy in zip(drawn, greedy_search(KnownModel(6), source, lengths), strict=True):
-        assert [h.tokens for h in found] == [greedy.tokens] * 2
+@pytest.mark.parametrize("narrow", [{"top_k": 1}, {"top_p": 1e-6}, {"temperature": 0.001}, {"temperature": 1e-38}])
+def test_at_its_narrowest_it_is_greedy(narrow: dict[str, float]) -> None:
+    model, source, lengths, config = KnownModel(6), sources(10, 11), [9, 7], SearchConfig.model_validate(narrow)
+    greedy = follow_paths(model, source, torch.tensor(lengths), likeliest, config)
+    drawn = draw(model, source, lengths, config, 2)
+    assert [one.tokens for one in drawn] == [one.tokens for (one,) in greedy for _ in range(2)]
 
 
 @pytest.mark.parametrize(("number", "token"), [(0.0, EOS), (1 - 2.0**-53, 6)])
 def test_the_outermost_numbers_draw_the_outermost_tokens_that_may_come(
     number: float, token: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        sampling,
-        "uniform_noise",
-        lambda source, seed, draws, steps: torch.full((len(source), draws, steps), number, dtype=torch.float64),
-    )
-    ((found,),) = sample(KnownModel(1), sources(10), limits(1), Distribution(), 1)
+    noise = torch.full((1, 1, 1), number, dtype=torch.float64)
+    monkeypatch.setattr(sampling, "uniform_noise", lambda *_: noise)
+    (found,) = draw(KnownModel(1), sources(10), [1], SearchConfig(), 1)
     assert (*found.tokens, *[EOS] * found.finished) == (token,)
 
 
-def test_constraints_hold() -> None:
-    constraints: list[Constraint] = [MinimumLength(torch.tensor([3])), NoRepeatNgram(1)]
-    (found,) = sample(KnownModel(1), sources(10), limits(9), Distribution(), 1, 50, constraints=constraints)
-    for hypothesis in found:
-        assert hypothesis.finished and 2 <= len(set(hypothesis.tokens)) == len(hypothesis.tokens)
+@settings(deadline=None, max_examples=60)
+@given(
+    st.integers(0, 10**6), st.integers(1, 9), st.integers(0, 15), st.floats(0.01, 1.0), st.sampled_from([0.5, 1.0, 3.0])
+)
+def test_the_likeliest_are_kept_of_equal_ones_the_lowest_with_their_proportions(
+    seed: int, levels: int, k: int, p: float, temperature: float
+) -> None:
+    logits = torch.randint(levels, (3, 12), generator=torch.Generator().manual_seed(seed)).float() * 0.7
+    nothing = torch.zeros(3, 12, dtype=torch.bool)
+    found = probabilities(logits, nothing, SearchConfig(top_k=k, top_p=p, temperature=temperature))
+    for row, kept in zip(logits.double() / temperature, found, strict=True):
+        ranked = sorted(range(12), key=lambda token: (-row[token].item(), token))[: k or None]
+        shares = row[ranked].softmax(0)
+        before = shares.cumsum(0) - shares
+        if p < 1 and (before - p).abs().min() < 1e-9:
+            continue  # a rounding error decides
+        nucleus = [token for token, reached in zip(ranked, before.tolist(), strict=True) if p == 1 or reached < p]
+        expected = torch.zeros(12, dtype=torch.float64)
+        expected[nucleus] = row[nucleus].softmax(0)
+        torch.testing.assert_close(kept, expected, rtol=1e-6, atol=1e-7)
 
 
-def test_a_sentence_leaves_when_its_last_draw_has_ended() -> None:
-    class Mixed(KnownModel):
-        def logits(self, name: int, prefix: tuple[int, ...]) -> torch.Tensor:
-            wanted = EOS if name == 10 and len(prefix) == 2 else 4
-            return torch.zeros(VOCABULARY).index_fill(0, torch.tensor(wanted), 30.0)
-
-    model = Mixed(0)
-    found = sample(model, sources(11, 10, 12), limits(4, 9, 6), Distribution(), 1, 2)
-    assert [[len(h.tokens) for h in hypotheses] for hypotheses in found] == [[4, 4], [1, 1], [6, 6]]
-    assert model.state is not None and model.state.sizes == [4, 2]
-
-
-def test_draws_of_one_sentence_end_on_their_own_and_nothing_is_asked_after_the_last() -> None:
-    model = ScriptedModel({}, max_positions=90)
-    (found,) = sample(model, sources(10), limits(80), Distribution(), 1, 30)
-    lengths = {len(hypothesis.tokens) for hypothesis in found}
-    assert len(lengths) > 3
-    assert all(hypothesis.finished and EOS not in hypothesis.tokens for hypothesis in found)
-    assert model.steps == max(lengths) + 1
-
-
-def test_no_rows() -> None:
-    assert sample(KnownModel(1), torch.empty(0, 4, dtype=torch.long), limits(), Distribution(), 1) == []
+def test_the_noise_is_the_same_on_every_machine() -> None:
+    source = torch.tensor([[5, 6, EOS, PAD], [5, 6, 7, EOS], [8, EOS, PAD, PAD]])
+    expected = [0.73670530949455, 0.750245483569005, 0.28648754904944485]
+    assert uniform_noise(source, 1, 1, 2)[:, 0, 1].tolist() == expected

@@ -1,39 +1,55 @@
-"""Search with the real model."""
+"""Search with a real model, and the search that a configuration asks for."""
 
 import pytest
 import torch
+from known_model import KnownModel, same, sources
 from torch import Tensor
 
-from translator.config import SearchConfig
+from translator.config import ModelConfig, SearchConfig
+from translator.errors import CheckpointError, TranslatorError
 from translator.model import Transformer
-from translator.search import Ensemble, Hypothesis, score_targets, search
+from translator.search import Ensemble, Hypothesis, beam_search, follow_paths, likeliest, output_lengths, search
+from translator.search.sampling import sampler
 from translator.special_tokens import EOS, PAD, SOS, UNK
 
 VOCABULARY = 24
-
-
-def source_batch(rows: int = 12) -> Tensor:
-    generator = torch.Generator().manual_seed(3)
-    source = torch.randint(4, VOCABULARY, (rows, 11), generator=generator)
-    for row in range(rows):
-        length = 3 + row % 8
-        source[row, length] = EOS
-        source[row, length + 1 :] = PAD
-    return source
-
-
 METHODS = [
     SearchConfig(method="greedy"),
     SearchConfig(beam_size=4, length_penalty=0.0),
-    SearchConfig(beam_size=5, length_penalty=1.0),
     SearchConfig(beam_size=3, length_normalization="average", min_length_ratio=0.8, no_repeat_ngram=2),
     SearchConfig(method="sampling", temperature=1.2, top_k=12, top_p=0.95),
 ]
+with_every_method = pytest.mark.parametrize("config", METHODS, ids=lambda config: f"{config.method}-{config.beam_size}")
+by_name = pytest.mark.parametrize("method", ["greedy", "beam", "sampling"])
 
 
 def count_of(config: SearchConfig) -> int:
     """As many hypotheses as the method gives, three at most."""
-    return {"greedy": 1, "beam": min(3, config.beam_size), "sampling": 3}[config.method]
+    return 1 if config.method == "greedy" else 3
+
+
+@pytest.fixture(scope="module")
+def model() -> Transformer:
+    """Random weights, strong enough that sentences differ, with EOS made likelier so that rows end here and there."""
+    torch.manual_seed(5)
+    sizes = {"d_model": 32, "heads": 4, "encoder_layers": 2, "decoder_layers": 2, "feed_forward": 64}
+    config = ModelConfig.model_validate(sizes | {"tied_embeddings": "none", "max_positions": 48})
+    model = Transformer(config, VOCABULARY, VOCABULARY)
+    assert model.own_head is not None
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.add_(0.25 * torch.randn_like(weight))
+        model.own_head.weight[EOS] += 0.3 * model.own_head.weight[5:].mean(0) + 0.2
+    return model.eval()
+
+
+@pytest.fixture(scope="module")
+def source() -> Tensor:
+    """Sentences of 3 to 10 tokens."""
+    rows = torch.randint(4, VOCABULARY, (12, 11), generator=torch.Generator().manual_seed(3))
+    ends = (3 + torch.arange(12) % 8).unsqueeze(1)
+    places = torch.arange(11)
+    return rows.masked_fill(places == ends, EOS).masked_fill(places > ends, PAD)
 
 
 def teacher_forced(model: Transformer, source: Tensor, hypothesis: Hypothesis) -> list[float]:
@@ -44,112 +60,116 @@ def teacher_forced(model: Transformer, source: Tensor, hypothesis: Hypothesis) -
     return log_probabilities.gather(1, labels.unsqueeze(1)).squeeze(1).tolist()  # type: ignore[no-any-return]
 
 
-@pytest.mark.parametrize("config", METHODS, ids=str)
+@with_every_method
+@pytest.mark.parametrize("prefixes", [None, [[UNK, 9, 9, 9], [], [7], [6, 8] * 8, *[[]] * 8]], ids=["free", "forced"])
 @torch.no_grad()
-def test_scores_are_those_of_teacher_forcing(model: Transformer, config: SearchConfig) -> None:
-    source = source_batch()
-    found = search(model, source, config, count=count_of(config))
+def test_scores_are_those_of_teacher_forcing(
+    model: Transformer, source: Tensor, config: SearchConfig, prefixes: list[list[int]] | None
+) -> None:
+    found = search(model, source, config, count=count_of(config), prefixes=prefixes)
     assert len({hypotheses[0].tokens for hypotheses in found}) > 6
-    for row, hypotheses in zip(source, found, strict=True):
-        scored = score_targets(
-            model,
-            row.expand(len(hypotheses), -1),
-            [hypothesis.tokens for hypothesis in hypotheses],
-            finished=[hypothesis.finished for hypothesis in hypotheses],
-        )
-        for hypothesis, ours in zip(hypotheses, scored, strict=True):
+    for row, prefix, hypotheses in zip(source, prefixes or [[]] * 12, found, strict=True):
+        for hypothesis in hypotheses:
             expected = teacher_forced(model, row, hypothesis)
             assert hypothesis.score == pytest.approx(sum(expected), abs=1e-5)
             assert hypothesis.token_scores == pytest.approx(expected, abs=1e-5)
-            assert ours.token_scores == pytest.approx(expected, abs=1e-5)
-            assert not {PAD, UNK, SOS, EOS} & set(hypothesis.tokens)
+            assert list(hypothesis.tokens[: len(prefix)]) == prefix
+            assert not {PAD, UNK, SOS, EOS} & set(hypothesis.tokens[len(prefix) :])
 
 
-@pytest.mark.parametrize("config", METHODS, ids=str)
-def test_a_row_does_not_depend_on_its_batch_mates(model: Transformer, config: SearchConfig) -> None:
-    source, count = source_batch(), count_of(config)
+@with_every_method
+def test_a_row_does_not_depend_on_its_batch_mates(model: Transformer, source: Tensor, config: SearchConfig) -> None:
+    count = count_of(config)
     together = search(model, source, config, count=count)
     for row, expected in zip(source, together, strict=True):
         (alone,) = search(model, row[row != PAD].unsqueeze(0), config, count=count)
-        assert [h.tokens for h in alone] == [h.tokens for h in expected]
-        assert [h.score for h in alone] == pytest.approx([h.score for h in expected], abs=1e-5)
+        same(alone, expected)
     backwards = search(model, source.flip(0), config, count=count)
-    assert [[h.tokens for h in hypotheses] for hypotheses in reversed(backwards)] == [
-        [h.tokens for h in hypotheses] for hypotheses in together
-    ]
+    for found, expected in zip(reversed(backwards), together, strict=True):
+        same(found, expected)
 
 
+class Uncached:
+    """The same model, run again over the whole prefix at each step."""
+
+    def __init__(self, model: Transformer) -> None:
+        self.model, self.max_positions = model, model.max_positions
+
+    def start(self, source: Tensor, width: int = 1) -> "Uncached":
+        self.source = source.repeat_interleave(width, 0)
+        self.target = self.source[:, :0]
+        return self
+
+    def select(self, rows: Tensor) -> None:
+        self.source, self.target = self.source[rows], self.target[rows]
+
+    def step(self, tokens: Tensor, _: "Uncached") -> Tensor:
+        self.target = torch.cat((self.target, tokens.unsqueeze(1)), 1)
+        logits: Tensor = self.model(self.source, self.target)
+        return logits[:, -1]
+
+
+@with_every_method
 @torch.no_grad()
-def test_the_cache_changes_nothing(model: Transformer) -> None:
-    class Prefixes:
-        def __init__(self, source: Tensor) -> None:
-            self.source, self.target = source, source.new_empty(len(source), 0)
-
-        def select(self, rows: Tensor) -> None:
-            self.source, self.target = self.source[rows], self.target[rows]
-
-    class Uncached:
-        """The same model, run again over the whole prefix at each step."""
-
-        max_positions = model.max_positions
-
-        def start(self, source: Tensor, width: int = 1) -> Prefixes:
-            return Prefixes(source.repeat_interleave(width, 0))
-
-        def step(self, tokens: Tensor, cache: Prefixes) -> Tensor:
-            cache.target = torch.cat((cache.target, tokens.unsqueeze(1)), 1)
-            logits: Tensor = model(cache.source, cache.target)
-            return logits[:, -1]
-
-    source = source_batch()
-    for config in METHODS:
-        cached, uncached = search(model, source, config), search(Uncached(), source, config)
-        for (ours,), (theirs,) in zip(cached, uncached, strict=True):
-            assert ours.tokens == theirs.tokens
-            assert ours.token_scores == pytest.approx(theirs.token_scores, abs=1e-5)
+def test_neither_the_cache_nor_an_ensemble_with_itself_changes_anything(
+    model: Transformer, source: Tensor, config: SearchConfig
+) -> None:
+    alone = search(model, source, config)
+    for found in (search(Uncached(model), source, config), search(Ensemble([model, model]), source, config)):
+        for ours, theirs in zip(alone, found, strict=True):
+            same(ours, theirs)
 
 
-@pytest.mark.parametrize("config", METHODS, ids=str)
-def test_an_ensemble_of_a_model_with_itself_is_the_model(model: Transformer, config: SearchConfig) -> None:
-    source = source_batch()
-    together, alone = search(Ensemble([model, model]), source, config), search(model, source, config)
-    for (ours,), (theirs,) in zip(together, alone, strict=True):
-        assert ours.tokens == theirs.tokens
-        assert ours.token_scores == pytest.approx(theirs.token_scores, abs=1e-5)
+@with_every_method
+def test_the_limit_holds_and_the_model_is_never_asked_beyond_its_positions(
+    model: Transformer, source: Tensor, config: SearchConfig
+) -> None:
+    for ratios, most in (({"max_length_ratio": 100.0}, 48), ({"max_length_ratio": 0.01, "min_length_ratio": 0.0}, 10)):
+        found = search(model, source, config.model_copy(update=ratios))
+        longest = max(len(hypothesis.tokens) for (hypothesis,) in found)
+        assert longest <= most
+        assert longest == most or config.method != "greedy"
 
 
-@pytest.mark.parametrize("config", METHODS, ids=str)
-@torch.no_grad()
-def test_a_hypothesis_goes_on_from_its_forced_prefix(model: Transformer, config: SearchConfig) -> None:
-    source = source_batch(4)
-    prefixes = [[UNK, 9, 9, 9], [], [7], [6, 8] * 8]
-    found = search(model, source, config, count=count_of(config), prefixes=prefixes)
-    for row, prefix, hypotheses in zip(source, prefixes, found, strict=True):
-        for hypothesis in hypotheses:
-            assert list(hypothesis.tokens[: len(prefix)]) == prefix
-            assert UNK not in hypothesis.tokens[len(prefix) :]
-            assert hypothesis.token_scores == pytest.approx(teacher_forced(model, row, hypothesis), abs=1e-5)
+SOURCE = sources(10, 11, 12)
 
 
-def test_some_rows_end_and_some_reach_their_limit(model: Transformer) -> None:
-    """The tests above say little unless both happen."""
-    found = search(model, source_batch(), METHODS[0])
-    assert {hypotheses[0].finished for hypotheses in found} == {True, False}
+def test_the_configuration_chooses_method_penalty_and_distribution() -> None:
+    model = KnownModel(4)
+    greedy = SearchConfig(method="greedy")
+    beam = SearchConfig(beam_size=3, length_penalty=0.3, length_normalization="average")
+    drawn = SearchConfig(method="sampling", temperature=0.7, top_k=3, top_p=0.9, seed=8)
+    longest = output_lengths(SOURCE, greedy, 50)[1]
+    choose = sampler(SOURCE, drawn, 2, int(longest.max()))
+    assert search(model, SOURCE, greedy) == follow_paths(model, SOURCE, longest, likeliest, greedy)
+    assert search(model, SOURCE, beam, count=3) == beam_search(model, SOURCE, longest, beam, 3)
+    assert search(model, SOURCE, drawn, count=2) == follow_paths(model, SOURCE, longest, choose, drawn, 2)
 
 
-def test_the_limit_holds_and_the_model_is_never_asked_beyond_its_positions(model: Transformer) -> None:
-    source = source_batch()
-    for config in METHODS:
-        wide = search(model, source, config.model_copy(update={"max_length_ratio": 100.0}))
-        assert all(len(hypothesis.tokens) <= 48 for (hypothesis,) in wide)
-        assert any(len(hypothesis.tokens) == 48 for (hypothesis,) in wide) or config.method != "greedy"
-        narrow = search(model, source, config.model_copy(update={"max_length_ratio": 0.01, "min_length_ratio": 0.0}))
-        assert all(len(hypothesis.tokens) <= 10 for (hypothesis,) in narrow)
+@pytest.mark.parametrize(
+    ("method", "count", "message"),
+    [
+        ("greedy", 3, r"`search\.method: greedy` finds one translation of a sentence, not 3; use"),
+        ("beam", 6, r"a beam of 5 cannot find 6 .* set `search\.beam_size` to 6 or more"),
+        ("sampling", 0, "0 translations of a sentence cannot be found; ask for 1 or more"),
+    ],
+)
+def test_counts_that_a_method_cannot_find(method: str, count: int, message: str) -> None:
+    with pytest.raises(TranslatorError, match=message):
+        search(KnownModel(4), SOURCE, SearchConfig.model_validate({"method": method}), count=count)
 
 
-def test_under_autocast_scores_are_still_float32(model: Transformer) -> None:
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        found = search(model, source_batch(), METHODS[2])
-    exact = search(model, source_batch(), METHODS[2])
-    for (ours,), (theirs,) in zip(found, exact, strict=True):
-        assert ours.normalized_score == pytest.approx(theirs.normalized_score, rel=0.1)
+@by_name
+def test_a_model_that_has_diverged_is_named_as_such(method: str) -> None:
+    class Diverged(KnownModel):
+        def logits(self, name: int, prefix: tuple[int, ...]) -> torch.Tensor:
+            return super().logits(name, prefix) * float("nan")
+
+    with pytest.raises(CheckpointError, match=r"probabilities that are not numbers .* take an earlier checkpoint"):
+        search(Diverged(1), SOURCE, SearchConfig.model_validate({"method": method}))
+
+
+@by_name
+def test_no_rows(method: str) -> None:
+    config = SearchConfig.model_validate({"method": method, "min_length_ratio": 0.5, "no_repeat_ngram": 2})
+    assert search(KnownModel(1), torch.empty(0, 4, dtype=torch.long), config, prefixes=[]) == []

@@ -3,17 +3,16 @@
 import contextlib
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from translator.config import SearchConfig
 from translator.errors import InputError, Interrupted
-from translator.inference import Translation
-from translator.serve.app import make_app
-from translator.serve.limits import Limits
-from translator.serve.server import listening_socket, serve, url
-from translator.signals import StopRequest
+from translator.inference.segments import Translation
+from translator.run.signals import StopRequest
+from translator.serve import Limits
+from translator.serve.app import listening_socket, make_app, serve, url
 
 
 class Held:
@@ -27,20 +26,14 @@ class Held:
 
     def __init__(self, **search: Any) -> None:
         self.gate = threading.Event()
-        self.inside = threading.Semaphore(0)
-        """Released at each call, before it waits."""
+        self.inside = threading.Semaphore(0)  # released at each call, before it waits
         self.groups: list[list[str]] = []
         self.dropped: list[list[str]] = []
         self.search = SearchConfig(**{"method": "beam", "batch_size": 4, **search})
-        self.searcher = type("Engine", (), {"name": "held"})()
+        self.searcher = type("Engine", (), {"name": "held", "gives_attention": False})()
 
     def translations(
-        self,
-        texts: Sequence[str],
-        *,
-        count: int = 1,
-        attention: bool = False,
-        check: Callable[[], None] = lambda: None,
+        self, texts: Sequence[str], *, count: int, attention: bool, check: Callable[[], None]
     ) -> list[list[Translation]]:
         self.groups.append(list(texts))
         self.inside.release()
@@ -67,19 +60,15 @@ def held(*, opened: bool = False, **search: Any) -> Any:
 
 
 @contextlib.contextmanager
-def served(
-    translator: Any, limits: Limits | None = None, hosts: Iterable[str] = ()
-) -> Iterator[tuple[str, StopRequest]]:
+def served(translator: Any, limits: Limits | None = None) -> Iterator[tuple[str, StopRequest]]:
     """Yield the address of a server in a thread, and what stops it."""
-    stop, ready = StopRequest(), threading.Event()
-    limits = limits or Limits()
+    stop, ready, limits = StopRequest(), threading.Event(), limits or Limits()
     with listening_socket("127.0.0.1", 0) as bound, ThreadPoolExecutor(1) as thread:
-        address = url(bound)
-        ended = thread.submit(serve, make_app(translator, limits, hosts), bound, stop, limits.seconds, ready.set)
+        ended = thread.submit(serve, make_app(translator, limits), bound, stop, limits.seconds, ready.set)
         ended.add_done_callback(lambda _: ready.set())
         try:
             ready.wait()
-            yield address, stop
+            yield url(bound), stop
         finally:
             if not stop.requested:
                 stop.receive(signal.SIGTERM)

@@ -1,26 +1,30 @@
-"""One thread for all requests: who shares a batch, what is dropped, and whose fault a failure is."""
+"""One thread for all requests: who shares a batch, what is dropped, and which request a failure belongs to."""
 
 import asyncio
-import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from serve.stand_ins import held
 
 from translator.errors import InputError
-from translator.serve.batcher import Batcher, BusyError
-from translator.serve.job import Form, Found
+from translator.serve.batcher import Batcher, Form, Found, Line, gather
 
-PLAIN = Form(1, False)
+PLAIN, OTHER = Form(1, False), Form(2, False)
 
 
-def run(translator: Any, work: Callable[[Batcher], Awaitable[None]], waiting: int = 100) -> None:
+def run(translator: Any, work: Callable[[Batcher, asyncio.Task[list[Found]]], Awaitable[None]]) -> None:
+    """Run `work` with a batcher, and a request for `a` that the translator is already working on."""
+
     async def whole() -> None:
-        batcher = Batcher(translator, waiting)
+        batcher = Batcher(translator, waiting=100)
         async with batcher.running():
+            (first,) = await queued(batcher, ["a"])
+            await asyncio.to_thread(translator.inside.acquire)
             try:
-                await work(batcher)
+                await work(batcher, first)
             finally:
                 translator.gate.set()
 
@@ -28,16 +32,11 @@ def run(translator: Any, work: Callable[[Batcher], Awaitable[None]], waiting: in
 
 
 def texts(found: list[Found]) -> list[str]:
-    return [of_line[0]["text"] for of_line in found]
+    return [of_line[0].text for of_line in found]
 
 
-async def begun(translator: Any) -> None:
-    """Wait until the translator is inside a call."""
-    await asyncio.to_thread(translator.inside.acquire)
-
-
-async def queued(batcher: Batcher, *requests: tuple[list[str], Form]) -> list[asyncio.Task[list[Found]]]:
-    tasks = [asyncio.create_task(batcher.translate(lines, form)) for lines, form in requests]
+async def queued(batcher: Batcher, *requests: Sequence[str], form: Form = PLAIN) -> list[asyncio.Task[list[Found]]]:
+    tasks = [asyncio.create_task(batcher.translate(lines, form)) for lines in requests]
     await asyncio.sleep(0)
     return tasks
 
@@ -45,12 +44,10 @@ async def queued(batcher: Batcher, *requests: tuple[list[str], Form]) -> list[as
 def test_those_that_wait_share_a_batch() -> None:
     translator = held()
 
-    async def work(batcher: Batcher) -> None:
-        (first,) = await queued(batcher, (["a"], PLAIN))
-        await begun(translator)
-        others = await queued(
-            batcher, (["b", "c"], PLAIN), (["d"], Form(2, False)), (["e"], PLAIN), (["f", "", "g"], PLAIN)
-        )
+    async def work(batcher: Batcher, first: asyncio.Task[list[Found]]) -> None:
+        others = await queued(batcher, ["b", "c"])
+        others += await queued(batcher, ["d"], form=OTHER)
+        others += await queued(batcher, ["e"], ["f", "", "g"])
         assert batcher.unanswered == 5
         translator.gate.set()
         assert texts(await first) == ["A"]
@@ -61,20 +58,11 @@ def test_those_that_wait_share_a_batch() -> None:
     assert translator.groups == [["a"], ["b", "e", "f", "c"], ["d"], ["", "g"]]
 
 
-def test_no_line_is_no_work() -> None:
-    async def work(batcher: Batcher) -> None:
-        assert await batcher.translate([], PLAIN) == []
-
-    run(held(), work)
-
-
 def test_work_that_nobody_wants_is_dropped() -> None:
     translator = held()
 
-    async def work(batcher: Batcher) -> None:
-        (first,) = await queued(batcher, (["a"], PLAIN))
-        await begun(translator)
-        second, third = await queued(batcher, (["b"], PLAIN), (["c"], PLAIN))
+    async def work(batcher: Batcher, first: asyncio.Task[list[Found]]) -> None:
+        second, third = await queued(batcher, ["b"], ["c"])
         first.cancel()
         second.cancel()
         translator.gate.set()
@@ -89,10 +77,8 @@ def test_work_that_nobody_wants_is_dropped() -> None:
 def test_one_request_that_fails_fails_alone() -> None:
     translator = held()
 
-    async def work(batcher: Batcher) -> None:
-        (first,) = await queued(batcher, (["a"], PLAIN))
-        await begun(translator)
-        good, bad, bug = await queued(batcher, (["b"], PLAIN), (["bad"], PLAIN), (["bug"], PLAIN))
+    async def work(batcher: Batcher, first: asyncio.Task[list[Found]]) -> None:
+        good, bad, bug = await queued(batcher, ["b"], ["bad", "x"], ["bug"])
         translator.gate.set()
         assert texts(await first) + texts(await good) == ["A", "B"]
         with pytest.raises(InputError, match="bad is refused"):
@@ -104,54 +90,43 @@ def test_one_request_that_fails_fails_alone() -> None:
     run(translator, work)
 
 
-def test_no_more_wait_than_may_wait() -> None:
-    translator = held()
-
-    async def work(batcher: Batcher) -> None:
-        first, second = await queued(batcher, (["a"], PLAIN), (["b"], PLAIN))
-        with pytest.raises(BusyError):
-            await batcher.translate(["c"], PLAIN)
-        translator.gate.set()
-        await asyncio.gather(first, second)
-        assert texts(await batcher.translate(["c"], PLAIN)) == ["C"]
-
-    run(translator, work, waiting=2)
+LOOP = asyncio.new_event_loop()
+LOOP.close()  # futures only need to know one
 
 
-def test_work_under_way_is_dropped_when_the_server_ends() -> None:
-    translator = held()
-
-    async def work(batcher: Batcher) -> None:
-        (task,) = await queued(batcher, (["a"], PLAIN))
-        await begun(translator)
-        task.cancel()
-
-    run(translator, work)
-    assert translator.dropped == [["a"]]
+def lines_of(*requests: str, turn: int = 0, form: Form = PLAIN) -> list[Line]:
+    """Return the lines of requests, each of which has a letter for a line."""
+    return [
+        Line(turn + place, number, text, form, asyncio.Future(loop=LOOP))
+        for number, letters in enumerate(requests)
+        for place, text in enumerate(letters)
+    ]
 
 
-def test_the_console_hears_no_warning_about_lines_of_others() -> None:
-    heard: list[str] = []
-    handler = logging.Handler()
-    handler.emit = lambda record: heard.append(record.getMessage())  # type: ignore[method-assign]
-    logger = logging.getLogger("translator")
-    logger.addHandler(handler)
-    translator = held(opened=True)
-    inner = translator.translations
+@settings(deadline=None, max_examples=50)
+@given(
+    st.lists(st.tuples(st.text(alphabet="ab", max_size=6), st.sampled_from([PLAIN, OTHER])), max_size=8),
+    st.integers(1, 5),
+    st.integers(1, 12),
+)
+def test_each_line_once_within_bounds(requests: list[tuple[str, Form]], lines: int, characters: int) -> None:
+    everything = [line for letters, form in requests for line in lines_of(letters, form=form)]
+    waiting, taken = list(everything), []
+    while some := gather(waiting, lines, characters):
+        assert len(some) <= lines
+        assert sum(len(one.text) for one in some[:-1]) < characters
+        assert len({one.form for one in some}) == 1
+        taken += some
+    assert sorted(map(id, taken)) == sorted(map(id, everything))
+    assert not waiting
 
-    def talking(*arguments: Any, **named: Any) -> Any:
-        logger.warning("line 1 is long")
-        logger.error("out of order")
-        return inner(*arguments, **named)
 
-    translator.translations = talking
-
-    async def work(batcher: Batcher) -> None:
-        await batcher.translate(["a"], PLAIN)
-        logger.warning("from the main thread")
-
-    try:
-        run(translator, work)
-    finally:
-        logger.removeHandler(handler)
-    assert heard == ["out of order", "from the main thread"]
+def test_long_requests_let_short_ones_and_those_of_other_forms_by() -> None:
+    waiting = lines_of("abcdefgh", "x", "y")
+    waiting += lines_of("z", turn=1, form=OTHER)
+    gone = lines_of("q")[0]
+    gone.answer.set_result([])
+    waiting.append(gone)
+    assert [one.text for one in gather(waiting, 4, 100)] == ["a", "x", "y", "b"]
+    assert [one.text for one in gather(waiting, 4, 100)] == ["z"]
+    assert [one.text for one in gather(waiting, 4, 100)] == ["c", "d", "e", "f"]

@@ -12,14 +12,10 @@ import httpx2
 import pytest
 from echo_model import echo
 from serve.stand_ins import held, served
-from untrained import untrained_run
 
-from translator import Translator
 from translator.errors import InputError
 from translator.serve import Limits
-from translator.serve.server import check_hosts, is_loopback, listening_socket, url
-
-MANY = 200
+from translator.serve.app import is_loopback, listening_socket, url
 
 
 async def ask_all(address: str, asked: list[dict[str, Any]]) -> list[httpx2.Response]:
@@ -31,31 +27,14 @@ async def ask_all(address: str, asked: list[dict[str, Any]]) -> list[httpx2.Resp
 
 def test_many_at_once_and_each_gets_its_own() -> None:
     translator, model = echo()
-    texts = [f"w{number} " * (1 + number % 7) for number in range(MANY)]
+    texts = [f"w{number} " * (1 + number % 7) for number in range(60)]
     with served(translator) as (address, _):
         answers = asyncio.run(ask_all(address, [{"text": text} for text in texts]))
-    assert [answer.status_code for answer in answers] == [200] * MANY
-    found = [answer.json()["lines"] for answer in answers]
-    assert [(lines[0]["source"], lines[0]["translations"][0]["text"]) for lines in found] == [
-        (text, text.strip()) for text in texts
-    ]
-    assert len(model.shapes) < MANY, "requests share batches"
-
-
-def test_what_comes_out_does_not_depend_on_who_else_asks(tiny: Any) -> None:
-    translator = Translator.load(untrained_run(tiny("search.method=beam", "batching.max_length=12")).path)
-    texts = ["abc", "hgf dd", "a" * 30, "", "ba c", "x", "cab fed", "dd"] * 3
-    with served(translator) as (address, _):
-        answers = asyncio.run(
-            ask_all(address, [{"text": text, "count": 1 + number % 3} for number, text in enumerate(texts)])
-        )
-        alone = [asyncio.run(ask_all(address, [{"text": text, "count": 3}]))[0] for text in texts[:8]]
-    for number, answer in enumerate(answers):
-        found, expected = (one.json()["lines"][0]["translations"] for one in (answer, alone[number % 8]))
-        assert [one["text"] for one in found] == [one["text"] for one in expected[: 1 + number % 3]]
-        assert [one["score"] for one in found] == pytest.approx(
-            [one["score"] for one in expected[: len(found)]], abs=1e-4
-        )
+    assert [answer.status_code for answer in answers] == [200] * 60
+    found = [answer.json()["lines"][0] for answer in answers]
+    assert [line["source"] for line in found] == texts
+    assert [line["translations"][0]["text"] for line in found] == [text.strip() for text in texts]
+    assert len(model.shapes) < 60, "requests share batches"
 
 
 def send(address: str, body: bytes) -> socket.socket:
@@ -115,28 +94,9 @@ def test_a_stop_answers_what_has_been_asked() -> None:
         with pytest.raises(OSError):  # new ones are refused soon
             while True:
                 socket.create_connection((urlsplit(address).hostname, urlsplit(address).port)).close()
-        time.sleep(0.4)  # what does not wait for answers would have ended by now
+        time.sleep(0.3)  # what does not wait for answers would have ended by now
         translator.gate.set()
         assert [received(one)["lines"][0]["translations"][0]["text"] for one in (first, second)] == ["A", "B"]
-
-
-@pytest.mark.parametrize("first", [b"", b"GET / HTTP/1.1\r\nHost: loc"])
-def test_a_head_that_never_comes_ends_the_connection(first: bytes) -> None:
-    with served(held(), Limits(seconds=0.2)) as (address, _):
-        parts = urlsplit(address)
-        with socket.create_connection((parts.hostname, parts.port)) as connection:
-            connection.sendall(first)
-            assert connection.recv(100) == b""
-        assert waiting(address) == 0
-
-
-def test_other_hosts_are_refused_at_the_port_too() -> None:
-    with served(held(), hosts=["box.local"]) as (address, _):
-        statuses = [
-            httpx2.get(f"{address}api/health", headers={"Host": host}).status_code
-            for host in ("box.local:80", "evil.example")
-        ]
-    assert statuses == [200, 421]
 
 
 def test_an_address_that_is_taken_or_not_ours() -> None:
@@ -145,20 +105,13 @@ def test_an_address_that_is_taken_or_not_ours() -> None:
         assert is_loopback(bound)
         assert url(bound) == f"http://127.0.0.1:{port}/"
         with (
-            pytest.raises(InputError, match=f"cannot listen at 127.0.0.1, port {port}: .* take another --port"),
+            pytest.raises(InputError, match=f"cannot listen at 127.0.0.1, port {port}: .* give another --port"),
             listening_socket("127.0.0.1", port),
         ):
             pass
     for host, number in (("192.0.2.1", 0), ("127.0.0.1", 70_000), ("no such name", 0)):
-        with pytest.raises(InputError, match="take"), listening_socket(host, number):
+        with pytest.raises(InputError, match="give"), listening_socket(host, number):
             pass
     with listening_socket("0.0.0.0", 0) as bound:
         assert not is_loopback(bound)
         assert url(bound).startswith("http://127.0.0.1:")
-
-
-@pytest.mark.parametrize("name", ["http://box.local", "box.local:8000", "*.local", ""])
-def test_what_is_no_name_of_a_host(name: str) -> None:
-    check_hosts(["box.local"])
-    with pytest.raises(InputError, match="--allow-host takes a name"):
-        check_hosts(["box.local", name])

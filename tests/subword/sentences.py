@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from toy import write_pairs
+
 from translator.config import CorpusConfig, SourceConfig, SplitConfig, SubwordConfig
 from translator.corpus.prepare import PreparedCorpus, prepare_corpus
 from translator.subword import SubwordModel
@@ -46,13 +48,11 @@ def vocabulary(model: SubwordModel) -> list[str]:
 
 def make_corpus(folder: Path, copies: int = 20, held_out: int = 8) -> PreparedCorpus:
     """Return a corpus of numbered variants of the sentences above, prepared in `folder`."""
-    lines = [
-        f"{english} {number}\t{persian} {number}\n"
+    pairs = [
+        (f"{english} {number}", f"{persian} {number}")
         for number in range(copies)
         for english, persian in zip(ENGLISH, PERSIAN, strict=True)
     ]
-    file = folder / "pairs.tsv"
-    file.write_text("".join(lines), "utf-8")
-    source = SourceConfig(name="pairs", path=str(file))
+    source = SourceConfig(name="pairs", path=str(write_pairs(folder / "pairs.tsv", pairs)))
     split = SplitConfig(validation=held_out, test=held_out)
     return prepare_corpus(CorpusConfig(sources=(source,), split=split, prepared_directory=str(folder / "prepared")))

@@ -1,73 +1,56 @@
-"""Training is a function of text and settings alone, and says what is wrong with either."""
+"""Training is a function of text and settings alone, says what is wrong with either, and is done once."""
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
-from subword.sentences import PERSIAN, ZWNJ, pieces, unigram, vocabulary
+from subword.sentences import ENGLISH, PERSIAN, make_corpus, pieces, unigram, vocabulary
+from toy import write_pairs
 
-from translator.config import SubwordConfig
-from translator.errors import CorpusError, SubwordError
-from translator.special_tokens import UNK
-from translator.subword import SubwordModel, uses_byte_fallback
-from translator.subword.training import train_model
-
-
-def test_zwnj_can_stand_inside_a_piece(tmp_path: Path) -> None:
-    model = SubwordModel.train(PERSIAN * 20, unigram(model_type="bpe", vocabulary_size=80), tmp_path / "t.model")
-    inside = [piece for piece in vocabulary(model) if ZWNJ in piece.strip(ZWNJ)]
-    assert any(piece.startswith("▁") for piece in inside), "no word with a half-space became a piece"
+from translator.config import CorpusConfig, FilterConfig, SourceConfig
+from translator.corpus.prepare import PreparedCorpus, prepare_corpus
+from translator.errors import CorpusError, StorageError, SubwordError
+from translator.subword import SubwordModel, SubwordPair, prepare_subword, uses_byte_fallback
+from translator.subword.training import draw_lines, train_model
 
 
+@pytest.mark.parametrize("kind", ["unigram", "bpe"])
 @pytest.mark.parametrize("digits", ["1398", "۱۳۹۸", "١٣٩٨"])
-def test_every_digit_is_a_piece_of_its_own(tmp_path: Path, digits: str) -> None:
-    for kind in ("unigram", "bpe"):
-        path = tmp_path / f"{kind}.model"
-        text = [f"سال {digits} بود"] * 50 + PERSIAN * 5
-        model = SubwordModel.train(text, unigram(vocabulary_size=65, model_type=kind), path)
-        assert all(sum(character.isdigit() for character in piece) <= 1 for piece in vocabulary(model))
-        assert [piece.lstrip("▁") for piece in pieces(model, digits) if piece != "▁"] == list(digits)
-        assert model.decode_ids(model.encode(text[:1])) == text[:1]
+def test_every_digit_is_a_piece_of_its_own(tmp_path: Path, digits: str, kind: str) -> None:
+    text = [f"سال {digits} بود"] * 50 + PERSIAN * 5
+    model = SubwordModel.train(text, unigram(vocabulary_size=65, model_type=kind), tmp_path / "t.model")
+    assert all(sum(character.isdigit() for character in piece) <= 1 for piece in vocabulary(model))
+    assert [piece.lstrip("▁") for piece in pieces(model, digits) if piece != "▁"] == list(digits)
+    assert model.decode_ids(model.encode(text[:1])) == text[:1]
 
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe", "char"])
 def test_digits_and_punctuation_are_in_the_vocabulary_however_rare(tmp_path: Path, kind: str) -> None:
-    text = [*PERSIAN * 40, "۷ (5) Q"]
     config = unigram(model_type=kind, vocabulary_size=60, character_coverage=0.99)
-    model = SubwordModel.train(text, config, tmp_path / "m.model")
+    model = SubwordModel.train([*PERSIAN * 40, "۷ (5) Q"], config, tmp_path / "m.model")
     known = set("".join(vocabulary(model)[4:]))
     assert set("۷(5)؟") <= known
     assert "Q" not in known, "a letter as rare is left out"
     assert "8" not in known, "a digit that does not occur takes no room"
 
 
-@pytest.mark.parametrize(
-    ("kind", "size", "setting", "expected"),
-    [
+def test_bytes_are_used_where_there_is_room() -> None:
+    for kind, size, setting, expected in (
         ("unigram", 1000, None, True),
-        ("bpe", 8000, None, True),
         ("unigram", 999, None, False),
         ("char", 8000, None, False),
         ("unigram", 8000, False, False),
         ("bpe", 300, True, True),
-    ],
-)
-def test_bytes_are_used_where_there_is_room(kind: str, size: int, setting: bool | None, expected: bool) -> None:
-    config = SubwordConfig.model_validate({"model_type": kind, "vocabulary_size": size, "byte_fallback": setting})
-    assert uses_byte_fallback(config) is expected
-
-
-def test_a_model_of_default_settings_has_bytes(tmp_path: Path) -> None:
-    text = [f"{chr(0x4E00 + number)}{chr(0x4E00 + number * 7 % 800)}" for number in range(800)]
-    config = SubwordConfig(vocabulary_size=1061, character_coverage=1.0, model_type="bpe")
-    model = SubwordModel.train(text, config, tmp_path / "source.model")
-    assert len(model.byte_ids) == 256 and UNK not in model.encode(["ش"])[0]
+    ):
+        assert uses_byte_fallback(unigram(model_type=kind, vocabulary_size=size, byte_fallback=setting)) is expected
 
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe", "char"])
-def test_training_twice_gives_the_same_bytes(kind: str) -> None:
+def test_training_twice_gives_the_same_bytes_in_silence(kind: str, capfd: pytest.CaptureFixture[str]) -> None:
     one, two = (train_model(PERSIAN * 5, unigram(model_type=kind), name) for name in ("one", "two"))
     assert one == two
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe"])
@@ -88,25 +71,118 @@ def test_vocabulary_size_is_only_a_limit_for_characters(tmp_path: Path) -> None:
     assert model.vocabulary_size == 4 + len("ab▁")
 
 
-def test_vocabulary_smaller_than_the_alphabet_says_what_is_needed() -> None:
-    with pytest.raises(SubwordError, match=r"subword\.vocabulary_size: 10 is too small .* need \d+ pieces; raise it"):
-        train_model(PERSIAN, unigram(vocabulary_size=10), "target")
-
-
-def test_no_text_is_a_users_mistake() -> None:
-    with pytest.raises(SubwordError, match="no text to train the source subword model on"):
-        train_model([], unigram(), "source")
-
-
-def test_an_error_of_the_text_itself_is_passed_on_unchanged() -> None:
+def test_mistakes_in_the_settings_or_the_text_are_told() -> None:
     def broken() -> Iterator[str]:
         yield "one"
         raise CorpusError("line 2 of pairs.tsv is broken")
 
-    with pytest.raises(CorpusError, match=r"line 2 of pairs\.tsv is broken"):
+    with pytest.raises(SubwordError, match=r"subword\.vocabulary_size: 10 is too small .* need \d+ pieces; raise it"):
+        train_model(PERSIAN, unigram(vocabulary_size=10), "target")
+    with pytest.raises(SubwordError, match="no text to train the source subword model on"):
+        train_model([], unigram(), "source")
+    with pytest.raises(CorpusError, match=r"^line 2 of pairs\.tsv is broken$"):
         train_model(broken(), unigram(), "source")
 
 
-def test_training_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
-    train_model(PERSIAN * 5, unigram(), "target")
-    assert capfd.readouterr() == ("", "")
+class TwoSources:
+    """A corpus of numbered lines: 600 in `a`, 400 in `b`."""
+
+    counts = {"a": 600, "b": 400}  # noqa: RUF012
+
+    def names(self, split: str) -> list[str]:
+        return list(self.counts)
+
+    def count(self, split: str, name: str) -> int:
+        return self.counts[name]
+
+    def lines(self, split: str, name: str, side: str) -> Iterator[str]:
+        return (f"{name}{number} {side}" for number in range(self.counts[name]))
+
+
+TWO = cast(PreparedCorpus, TwoSources())
+
+
+def test_lines_are_drawn_in_order_from_all_sources_the_same_on_each_machine() -> None:
+    lines = list(draw_lines(TWO, "train", "fa", 100, 1))
+    assert len(set(lines)) == 100
+    assert lines == sorted(lines, key=lambda line: (line[0], int(line.split()[0][1:])))
+    assert 40 <= sum(line.startswith("a") for line in lines) <= 80
+    assert lines != list(draw_lines(TWO, "train", "fa", 100, 2))
+    assert list(draw_lines(TWO, "train", "en", 6, 1)) == ["a61 en", "a93 en", "a323 en", "a458 en", "b22 en", "b228 en"]
+    everything = [line for name in "ab" for line in TWO.lines("train", name, "en")]
+    assert list(draw_lines(TWO, "train", "en", 1000, 1)) == everything
+    assert list(draw_lines(TWO, "train", "en", 0, 1)) == []
+
+
+def test_damage_behind_the_last_line_drawn_is_found(tmp_path: Path) -> None:
+    corpus = make_corpus(tmp_path)
+    path = corpus.directory / "train" / "pairs.en"
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(StorageError, match=r"pairs\.en is damaged"):
+        list(draw_lines(corpus, "train", "en", 1, 1))
+    path.unlink()
+    with pytest.raises(StorageError, match=rf"pairs\.en is damaged .*; delete the folder {corpus.directory} and run"):
+        prepare_subword(unigram(), corpus, tmp_path / "prepared")
+    assert not list((tmp_path / "prepared").glob("*subword-*"))
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> PreparedCorpus:
+    return make_corpus(tmp_path_factory.mktemp("corpus"))
+
+
+@pytest.mark.parametrize("joint", [False, True])
+def test_models_are_trained_once_and_found_again(tmp_path: Path, corpus: PreparedCorpus, joint: bool) -> None:
+    config = unigram(joint=joint, vocabulary_size=120 if joint else 60)
+    pair, folder = prepare_subword(config, corpus, tmp_path)
+    assert folder.parent == tmp_path and folder.name.startswith("subword-")
+    assert (pair.source is pair.target) is pair.joint is joint
+    files = ["joint.model"] if joint else ["source.model", "target.model"]
+    assert sorted(pair.sha256) == files
+    stamp = (folder / files[0]).stat().st_mtime_ns
+    again, same_folder = prepare_subword(config, corpus, tmp_path)
+    assert same_folder == folder and again.sha256 == pair.sha256
+    assert (folder / files[0]).stat().st_mtime_ns == stamp
+    for model, texts in ((pair.source, ENGLISH), (pair.target, PERSIAN)):
+        assert model.decode_ids(model.encode(texts)) == texts
+    loaded = SubwordPair.load(folder)
+    assert loaded.joint is joint and loaded.sha256 == pair.sha256
+
+
+def test_the_folder_is_named_by_what_changes_the_models(tmp_path: Path, corpus: PreparedCorpus) -> None:
+    def folder(**changes: Any) -> Path:
+        return prepare_subword(unigram(**changes), corpus, tmp_path)[1]
+
+    # `byte_fallback: false` is what `null` means for so few pieces.
+    assert folder() == folder(sampling=0.1) == folder(byte_fallback=False)
+    changes: list[dict[str, Any]] = [{"seed": 2}, {"max_training_sentences": 100}, {"model_type": "bpe"}]
+    assert len({folder(), *(folder(**change) for change in changes), folder(vocabulary_size=61)}) == 5
+
+
+@pytest.mark.parametrize("joint", [False, True])
+def test_training_text_is_bounded_and_drawn_by_seed(tmp_path: Path, joint: bool) -> None:
+    # Each line has a character of its own, so the vocabulary tells which lines were drawn.
+    pairs = [(f"{chr(0x0100 + 2 * number)} a", f"{chr(0x0E01)}{chr(0x1200 + number)} b") for number in range(60)]
+    source = SourceConfig(name="a", path=str(write_pairs(tmp_path / "a.tsv", pairs)), use="train")
+    filters = FilterConfig(min_source_script=None, min_target_script=None)
+    corpus = prepare_corpus(CorpusConfig(sources=(source,), prepared_directory=str(tmp_path / "p"), filters=filters))
+
+    def drawn(seed: int) -> tuple[set[str], set[str]]:
+        config = unigram(model_type="char", max_training_sentences=10, seed=seed, joint=joint, vocabulary_size=200)
+        pair, _ = prepare_subword(config, corpus, tmp_path / "prepared")
+        known = set(vocabulary(pair.source)) | set(vocabulary(pair.target))
+        return {x for x in known if "\u0100" <= x < "\u0200"}, {x for x in known if "\u1200" <= x < "\u1300"}
+
+    english, persian = drawn(1)
+    assert len(english) == len(persian) == (5 if joint else 10)
+    assert drawn(2) != (english, persian)
+
+
+def test_the_models_do_not_depend_on_the_processes(tmp_path: Path, corpus: PreparedCorpus) -> None:
+    one, two = (prepare_subword(unigram(), corpus, tmp_path / str(workers), workers)[1] for workers in (1, 2))
+    assert [file.read_bytes() for file in sorted(one.iterdir())] == [
+        file.read_bytes() for file in sorted(two.iterdir())
+    ]
+    with pytest.raises(SubwordError, match="5000 is more than the training text allows for the source model"):
+        prepare_subword(unigram(vocabulary_size=5000), corpus, tmp_path / "2", workers=2)
+    assert len(list((tmp_path / "2").glob("*subword-*"))) == 1

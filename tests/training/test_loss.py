@@ -1,113 +1,148 @@
-"""The loss and its hand-written gradient, against torch's own."""
+"""Losses and their hand-written gradients against torch's own; teacher forcing, R-Drop, and bf16."""
 
 import pytest
 import torch
 import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small_model import small_batch, small_model
+from torch import Tensor
 
 from translator.special_tokens import PAD
-from translator.training.loss import label_smoothed_loss, projected_loss
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    rows=st.integers(1, 5),
-    length=st.integers(1, 6),
-    vocabulary=st.integers(2, 30),
-    smoothing=st.sampled_from([0.0, 0.1, 0.5]),
-    seed=st.integers(0, 10_000),
+from translator.training.loss import (
+    TeacherForcing,
+    label_smoothed_loss,
+    log_probabilities,
+    projected_loss,
+    symmetric_divergence,
 )
-def test_value_and_gradient_equal_cross_entropy(
-    rows: int, length: int, vocabulary: int, smoothing: float, seed: int
-) -> None:
-    generator = torch.Generator().manual_seed(seed)
-    logits = 5 * torch.randn(rows, length, vocabulary, generator=generator, dtype=torch.float32)
-    labels = torch.randint(0, vocabulary, (rows, length), generator=generator)
-    ours, theirs = logits.clone().requires_grad_(), logits.clone().requires_grad_()
-    loss = label_smoothed_loss(ours, labels, smoothing)
-    (loss.smoothed / 7).backward()  # type: ignore[no-untyped-call]
-    oracle = F.cross_entropy(
-        theirs.flatten(0, 1), labels.flatten(), ignore_index=PAD, reduction="sum", label_smoothing=smoothing
-    )
-    (oracle / 7).backward()  # type: ignore[no-untyped-call]
-    torch.testing.assert_close(loss.smoothed, oracle, rtol=1e-5, atol=1e-4)
-    torch.testing.assert_close(ours.grad, theirs.grad, rtol=1e-5, atol=1e-6)
-    plain = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=PAD, reduction="sum")
-    torch.testing.assert_close(loss.of_tokens.sum(), plain, rtol=1e-5, atol=1e-4)
 
 
-def test_the_gradient_is_right_by_finite_differences() -> None:
-    logits = torch.randn(3, 5, dtype=torch.float64, requires_grad=True)
-    labels = torch.tensor([1, PAD, 4])
-
-    def smoothed(values: torch.Tensor) -> torch.Tensor:
-        return label_smoothed_loss(values, labels, 0.1).smoothed
-
-    assert torch.autograd.gradcheck(smoothed, (logits,))
-
-
-def test_padding_neither_costs_nor_teaches() -> None:
-    logits = torch.randn(2, 3, 7, requires_grad=True)
-    labels = torch.tensor([[4, 5, PAD], [PAD, PAD, PAD]])
-    loss = label_smoothed_loss(logits, labels, 0.1)
-    loss.smoothed.backward()  # type: ignore[no-untyped-call]
-    assert logits.grad is not None
-    assert logits.grad[labels == PAD].abs().max() == 0
-    assert logits.grad[labels != PAD].abs().min() > 0
-    changed = logits.detach().clone()
-    changed[labels == PAD] += 100
-    torch.testing.assert_close(label_smoothed_loss(changed, labels, 0.1).smoothed, loss.smoothed.detach())
-
-
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_half_precision_logits_are_summed_in_float32(dtype: torch.dtype) -> None:
-    logits = torch.randn(4, 1000, dtype=dtype, requires_grad=True)
-    loss = label_smoothed_loss(logits, torch.tensor([5, 6, 7, 8]), 0.1)
-    assert loss.smoothed.dtype == torch.float32
-    loss.smoothed.backward()  # type: ignore[no-untyped-call]
-    assert logits.grad is not None
-    assert logits.grad.dtype == dtype
-
-
-@pytest.mark.parametrize("smoothing", [0.0, 0.1])
-@pytest.mark.parametrize("tokens", [1, 7, 1030])
-def test_the_loss_of_projected_states_equals_that_of_all_their_logits(smoothing: float, tokens: int) -> None:
-    generator = torch.Generator().manual_seed(1)
+@settings(max_examples=40, deadline=None)
+@given(tokens=st.integers(1, 8), vocabulary=st.integers(2, 30), smoothing=st.sampled_from([0.0, 0.1, 0.5]))
+def test_value_and_gradient_equal_cross_entropy(tokens: int, vocabulary: int, smoothing: float) -> None:
+    generator = torch.Generator().manual_seed(tokens)
     states = torch.randn(tokens, 6, generator=generator, dtype=torch.float64, requires_grad=True)
-    head = torch.randn(11, 6, generator=generator, dtype=torch.float64, requires_grad=True)
-    labels = torch.randint(0, 11, (tokens,), generator=generator)
-    labels[0] = PAD
-    ours = projected_loss(states, head, labels, smoothing)
-    gradients = torch.autograd.grad(ours.smoothed / 7, (states, head))
-    expected = label_smoothed_loss(states @ head.T, labels, smoothing)
+    head = 3 * torch.randn(vocabulary, 6, generator=generator, dtype=torch.float64)
+    head.requires_grad_()
+    labels = torch.randint(0, vocabulary, (tokens,), generator=generator)  # 0 is PAD
     oracle = F.cross_entropy(states @ head.T, labels, ignore_index=PAD, reduction="sum", label_smoothing=smoothing)
-    torch.testing.assert_close(ours.smoothed, oracle)
-    torch.testing.assert_close(ours.of_tokens, expected.of_tokens)
-    for gradient, theirs in zip(gradients, torch.autograd.grad(oracle / 7, (states, head)), strict=True):
-        torch.testing.assert_close(gradient, theirs)
+    plain = F.cross_entropy(states @ head.T, labels, ignore_index=PAD, reduction="none").detach().float()
+    expected = torch.autograd.grad(oracle / 7, (states, head))
+    fused, unfused = (
+        projected_loss(states, head, labels, smoothing),
+        label_smoothed_loss(states @ head.T, labels, smoothing),
+    )
+    for loss in (fused, unfused):
+        torch.testing.assert_close(loss.smoothed, oracle)
+        torch.testing.assert_close(loss.of_tokens, plain)
+        for gradient, theirs in zip(torch.autograd.grad(loss.smoothed / 7, (states, head)), expected, strict=True):
+            torch.testing.assert_close(gradient, theirs)
 
 
-def test_under_autocast_products_are_coarse_and_sums_are_not() -> None:
-    generator = torch.Generator().manual_seed(1)
-    states, head = torch.randn(600, 32, generator=generator), torch.randn(500, 32, generator=generator) / 6
-    labels = torch.randint(4, 500, (600,), generator=generator)
-    results = []
-    for enabled in (False, True):
-        x, weight = states.clone().requires_grad_(), head.clone().requires_grad_()
-        with torch.autocast("cpu", torch.bfloat16, enabled=enabled):
-            loss = projected_loss(x, weight, labels, 0.1)
-        torch.autograd.backward(loss.smoothed)
-        assert loss.smoothed.dtype == loss.of_tokens.dtype == torch.float32
-        assert x.grad is not None and weight.grad is not None and x.grad.dtype == torch.float32
-        results.append((loss.smoothed.detach(), x.grad.flatten(), weight.grad.flatten()))
-    torch.testing.assert_close(results[1][0], results[0][0], rtol=1e-3, atol=0)
-    for exact, coarse in zip(results[0][1:], results[1][1:], strict=True):
-        assert 0.999 < float(F.cosine_similarity(exact, coarse, dim=0)) < 1 - 1e-7
+def test_chunks_add_up_and_padding_neither_costs_nor_teaches() -> None:
+    """1,030 tokens are computed in three chunks."""
+    states = torch.randn(1030, 6, dtype=torch.float64, requires_grad=True)
+    head = torch.randn(11, 6, dtype=torch.float64, requires_grad=True)
+    labels = torch.randint(0, 11, (1030,))
+    loss = projected_loss(states, head, labels, 0.1)
+    of_states, of_head = torch.autograd.grad(loss.smoothed, (states, head))
+    oracle = F.cross_entropy(states @ head.T, labels, ignore_index=PAD, reduction="sum", label_smoothing=0.1)
+    torch.testing.assert_close(loss.smoothed, oracle)
+    torch.testing.assert_close(of_head, torch.autograd.grad(oracle, head)[0])
+    assert of_states[labels == PAD].abs().max() == 0 and of_states[labels != PAD].abs().amax(dim=1).min() > 0
 
 
-def test_without_gradients_none_are_computed() -> None:
-    states, head = torch.randn(5, 3), torch.randn(7, 3)
-    with torch.no_grad():
-        loss = projected_loss(states, head, torch.tensor([4, 5, 6, 0, 1]), 0.0)
-    assert not loss.smoothed.requires_grad and loss.of_tokens.shape == (5,)
+@settings(max_examples=40, deadline=None)
+@given(tokens=st.integers(1, 6), vocabulary=st.integers(2, 40), scale=st.sampled_from([0.1, 1.0, 10.0]))
+def test_the_divergence_equals_its_definition(tokens: int, vocabulary: int, scale: float) -> None:
+    logits = scale * torch.randn(2 * tokens, vocabulary, generator=torch.Generator().manual_seed(tokens))
+    divergence = symmetric_divergence(log_probabilities(logits))
+    p, q = F.log_softmax(logits.double(), dim=-1).chunk(2)
+    forwards, backwards = (F.kl_div(*both, reduction="sum", log_target=True) for both in ((q, p), (p, q)))
+    torch.testing.assert_close(divergence.double(), 0.5 * (forwards + backwards), rtol=1e-4, atol=1e-6)
+
+
+def test_passes_that_agree_cost_nothing_and_extreme_ones_stay_finite() -> None:
+    one = torch.randn(5, 30)
+    agreeing = torch.cat((one, one + 7.0)).requires_grad_()  # a softmax does not see what is added to all
+    extreme = torch.tensor([[1000.0, 0.0, -1000.0], [-1000.0, 0.0, 1000.0]], requires_grad=True)
+    for logits, expected in ((agreeing, 0.0), (extreme, 2000.0)):
+        divergence = symmetric_divergence(log_probabilities(logits))
+        torch.autograd.backward(divergence)
+        assert 0 <= divergence.item() == pytest.approx(expected, abs=1e-6)
+        assert logits.grad is not None and bool(logits.grad.isfinite().all())
+    assert agreeing.grad is not None and agreeing.grad.abs().max() < 1e-5
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_teacher_forcing_is_cross_entropy_of_the_models_logits(packed: bool, smoothing: float) -> None:
+    source, target_input, labels = small_batch()
+    model = small_model(dropout=0.0)
+    losses = TeacherForcing(model, smoothing, 0.0, packed)(source, target_input, labels)
+    logits = model(source, target_input).flatten(0, 1)
+    oracle = F.cross_entropy(logits, labels.flatten(), ignore_index=PAD, reduction="sum", label_smoothing=smoothing)
+    torch.testing.assert_close(losses.smoothed, oracle, rtol=1e-5, atol=1e-5)
+    plain = F.cross_entropy(logits, labels.flatten(), ignore_index=PAD, reduction="none").view_as(labels)
+    torch.testing.assert_close(losses.of_sentences, plain.sum(1).detach(), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_without_dropout_r_drop_changes_nothing(packed: bool) -> None:
+    found = []
+    for r_drop in (0.0, 5.0):
+        model = small_model(dropout=0.0)
+        losses = TeacherForcing(model, 0.1, r_drop, packed)(*small_batch())
+        torch.autograd.backward(losses.smoothed)
+        gradients = {name: weight.grad for name, weight in model.named_parameters() if weight.grad is not None}
+        found.append(gradients | {"sentences": losses.of_sentences})
+    for name, gradient in found[0].items():
+        torch.testing.assert_close(found[1][name], gradient, rtol=1e-4, atol=1e-4, msg=name)
+
+
+def test_with_dropout_disagreement_costs_and_both_passes_are_for_training_only() -> None:
+    costs = []
+    for r_drop in (1e-9, 3.0):
+        loss = TeacherForcing(small_model(dropout=0.3), 0.1, r_drop, packed=True)
+        torch.manual_seed(5)
+        costs.append(float(loss(*small_batch()).smoothed))
+    assert costs[1] > costs[0] + 0.01
+    seen: list[int] = []
+    loss.model.source_embedding.register_forward_pre_hook(lambda _, tokens: seen.append(len(tokens[0])))
+    for training in (False, True):  # before dropout begins one pass is enough
+        loss.model.train(training)
+        loss(*small_batch())
+    assert seen == [2, 4]
+
+
+SWITCHES: dict[str, tuple[dict[str, object], float]] = {
+    "plain": ({}, 0.0),
+    "r-drop": ({}, 5.0),
+    "attention dropout": ({"attention_dropout": 0.1}, 0.0),
+    "feed-forward dropout, untied": ({"feed_forward_dropout": 0.1, "tied_embeddings": "none"}, 0.0),
+    "post-norm, r-drop": ({"norm": "post"}, 5.0),
+    "swiglu, learned positions": ({"activation": "swiglu", "positions": "learned"}, 0.0),
+    "rotary positions": ({"positions": "rotary"}, 1.0),
+}
+
+
+@pytest.mark.parametrize(("changes", "r_drop"), SWITCHES.values(), ids=SWITCHES.keys())
+def test_bf16_points_where_float32_points_and_dropout_stays_finite(changes: dict[str, object], r_drop: float) -> None:
+    model = small_model(**({"dropout": 0.1} | changes))
+    loss = TeacherForcing(model, 0.1, r_drop, packed=True)
+
+    def gradient(bf16: bool) -> Tensor:
+        model.zero_grad()
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=bf16):
+            smoothed = loss(*small_batch()).smoothed
+        torch.autograd.backward(smoothed)
+        assert smoothed.dtype == torch.float32
+        return torch.cat([weight.grad.flatten() for weight in model.parameters() if weight.grad is not None])
+
+    model.eval()  # no dropout: its noise would differ
+    exact, rounded = gradient(False), gradient(True)
+    assert not torch.equal(rounded, exact) and torch.cosine_similarity(rounded, exact, dim=0) > 0.99
+    model.train()
+    noisy = gradient(True)
+    assert bool(noisy.isfinite().all()) and noisy.abs().max() > 0

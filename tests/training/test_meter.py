@@ -1,18 +1,42 @@
-"""Reports on the steps since the last one, against sums by hand."""
+"""Reports against sums by hand: losses by length and source, norms, speed, FLOPs; skipped updates and loss spikes."""
 
+import json
+import logging
 import math
+import random
+import re
 from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
-from small_model import SMALL
+from hypothesis import given
+from hypothesis import strategies as st
+from small_model import SMALL, small_batch
 from step_results import broken_step, step_result
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
 
-from translator.training.breakdown import Breakdown, Sources
-from translator.training.flops import StepFlops
-from translator.training.meter import Meter, Report, Speed
+from translator.errors import RunError
+from translator.model import Transformer
+from translator.training.distributed import Distributed
+from translator.training.meter import (
+    STOPPED_BATCH,
+    Breakdown,
+    LossSpikes,
+    Meter,
+    Report,
+    SkippedUpdates,
+    StepFlops,
+    StepLoss,
+    block_norms,
+)
+from translator.training.step import StepResult
 
-BREAKDOWN = Breakdown(Sources.of_counts({"mizan": 10, "tep": 5}))
+BREAKDOWN = Breakdown({"mizan": 10, "tep": 5})
+GOOD = step_result([0, 1], [4, 3], [2.0, 6.0])
 
 
 class Clock:
@@ -28,20 +52,17 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setattr("translator.training.meter.time.perf_counter", clock)
-    monkeypatch.setattr("translator.training.meter.time.time", None)  # the clock on the wall is not asked
     return clock
 
 
-def test_a_report_has_the_numbers_of_all_steps(clock: Clock) -> None:
+def test_a_report_has_the_numbers_of_all_steps_and_the_next_one_begins_anew(clock: Clock) -> None:
     meter = Meter(BREAKDOWN)
     meter.add(7, step_result([0, 12], [5, 10], [10.0, 35.0], norm=1.0))
-    meter.add(8, step_result([3, 4, 14], [2, 3, 20], [4.0, 6.0, 20.0], norm=4.0, batches=2))
-    meter.waited(1.5)
-    meter.waited(0.5)
+    meter.add(1250, step_result([3, 4, 14], [2, 3, 20], [4.0, 6.0, 20.0], norm=4.0, batches=2))
+    meter.waited += 2.0
     clock.now += 8.0
     report = meter.read({"learning_rate": 1e-3, "epoch": 1.5})
-    assert report.step == 8
-    assert report.train == {
+    assert report.curves["train"] == {
         "loss": pytest.approx(75 / 40),
         "perplexity": pytest.approx(math.exp(75 / 40)),
         "gradient_norm": 2.5,
@@ -50,35 +71,27 @@ def test_a_report_has_the_numbers_of_all_steps(clock: Clock) -> None:
         "learning_rate": 1e-3,
         "epoch": 1.5,
     }
-    memory = report.speed.pop("memory_mib")
+    memory = report.curves["speed"].pop("memory_mib")
     assert 10 < memory < 1e6
     # Positions: two rows of 10, two of 3, one of 20, on both sides.
-    assert report.speed == {
+    assert report.curves["speed"] == {
         "tokens_per_second": 5.0,
         "padding": pytest.approx(1 - 80 / (2 * (20 + 6 + 20))),
         "data_wait": 0.25,
     }
-    assert report.loss_by_length == {"01-08": 2.0, "09-16": 3.5, "17-32": 1.0}
-    assert report.loss_by_source == {"mizan": 2.0, "tep": pytest.approx(55 / 30)}
-    assert report.mixture == {"mizan": 0.25, "tep": 0.75}
-    assert [(step.step, step.loss) for step in report.steps] == [(7, 3.0), (8, pytest.approx(1.2))]
-    assert report.steps[0].worst(1) == [(12, 3.5)]
-    assert [number for number, _ in report.steps[1].worst(5)] in ([3, 4, 14], [4, 3, 14])
-
-
-def test_a_report_begins_anew(clock: Clock) -> None:
-    meter = Meter(BREAKDOWN)
-    meter.add(1, step_result([0], [5], [100.0]))
-    meter.waited(3.0)
-    clock.now += 3.0
-    meter.read({})
+    assert report.curves["loss_by_length"] == {"01-08": 2.0, "09-16": 3.5, "17-32": 1.0}
+    assert report.curves["loss_by_source"] == {"mizan": 2.0, "tep": pytest.approx(55 / 30)}
+    assert report.curves["mixture"] == {"mizan": 0.25, "tep": 0.75}
+    assert [step[:2] for step in report.steps] == [(7, 3.0), (1250, pytest.approx(1.2))]
+    assert report.line.startswith("step 1,250: loss 1.875  perplexity 6.52082")
+    assert report.line.endswith("loss by length: 01-08 2  09-16 3.5  17-32 1; loss by source: mizan 2  tep 1.83333")
     clock.now += 50.0
     meter.restart()  # the 50 seconds were a validation
-    meter.add(2, step_result([0], [5], [5.0]))
+    meter.add(1251, step_result([0], [5], [5.0]))
     clock.now += 1.0
     report = meter.read({})
-    assert (report.train["loss"], report.speed["tokens_per_second"], report.speed["data_wait"]) == (1.0, 5.0, 0.0)
-    assert [step.step for step in report.steps] == [2]
+    assert (report.curves["train"]["loss"], [step.step for step in report.steps]) == (1.0, [1251])
+    assert (report.curves["speed"]["tokens_per_second"], report.curves["speed"]["data_wait"]) == (5.0, 0.0)
 
 
 def test_a_skipped_update_is_counted_and_spoils_no_mean(clock: Clock) -> None:
@@ -87,96 +100,177 @@ def test_a_skipped_update_is_counted_and_spoils_no_mean(clock: Clock) -> None:
     meter.add(2, broken_step(12))
     clock.now += 2.0
     report = meter.read({})
-    assert (report.train["loss"], report.train["gradient_norm"], report.train["skipped_updates"]) == (1.0, 2.0, 1.0)
-    assert report.speed["tokens_per_second"] == 4.0
-    assert report.loss_by_source == {"mizan": 1.0}
+    train = report.curves["train"]
+    assert (train["loss"], train["gradient_norm"], train["skipped_updates"]) == (1.0, 2.0, 1.0)
+    assert report.curves["speed"]["tokens_per_second"] == 4.0
+    assert report.curves["loss_by_source"] == {"mizan": 1.0}
     assert math.isnan(report.steps[1].loss)
     meter.add(3, broken_step())
-    assert math.isnan(meter.read({}).train["loss"]), "there is none"
-
-
-def test_the_share_of_the_matrix_rate(clock: Clock) -> None:
-    flops = StepFlops(SMALL, 27)
-    meter = Meter(BREAKDOWN, Speed(flops, matrix_rate=1e6))
-    meter.add(1, step_result([0, 1], [5, 9], [1.0, 1.0]))
-    clock.now += 4.0
-    assert meter.read({}).speed["matrix_rate_share"] == pytest.approx(flops([5, 9], [5, 9]) / 4.0 / 1e6)
-
-
-Total = Callable[[Sequence[float]], list[float]]
-
-
-def together(world: int, work: Callable[[int, Total], Report]) -> list[Report]:
-    """Do `work` once to hear the numbers of each rank, and once more with the sums of all."""
-    said: list[list[float]] = []
-
-    def hear(values: Sequence[float]) -> list[float]:
-        said.append(list(values))
-        return list(values)
-
-    for rank in range(world):
-        work(rank, hear)
-    assert len(said) == world, "each rank adds up once a report"
-    sums = [sum(column) for column in zip(*said, strict=True)]
-    return [work(rank, lambda _: sums) for rank in range(world)]
+    assert math.isnan(meter.read({}).curves["train"]["loss"]), "there is none"
 
 
 def test_three_ranks_report_as_one(clock: Clock) -> None:
     """Rank 0 has two thirds of the first step, rank 1 the rest, and rank 2 nothing; the second step is broken on 1."""
     numbers, lengths, losses = [0, 12, 4], [5, 10, 3], [10.0, 35.0, 6.0]
-    whole = step_result(numbers, lengths, losses)
-    speed = Speed(StepFlops(SMALL, 27), 1e6)
-    alone = Meter(BREAKDOWN, speed)
+    whole, flops = step_result(numbers, lengths, losses), StepFlops(SMALL, 27)
+    counts = {key: getattr(whole, key) for key in ("target_tokens", "source_tokens", "positions")}
+    alone = Meter(BREAKDOWN)
     alone.add(1, whole)
     alone.add(2, broken_step())
     clock.now += 2.0
+    expected = alone.read({}).curves
+    said: list[list[float]] = []
 
-    def work(rank: int, total: Total) -> Report:
+    def read(rank: int, total: Callable[[Sequence[float]], list[float]]) -> Report:
         own = [slice(0, 2), slice(2, 3), slice(0, 0)][rank]
-        meter = Meter(BREAKDOWN, speed, total)
+        meter = Meter(BREAKDOWN, (flops, 1e6), total)
         first = step_result(numbers[own], lengths[own], losses[own], batches=1 if rank < 2 else 0)
-        counts = {key: getattr(whole, key) for key in ("target_tokens", "source_tokens", "positions")}
-        meter.add(1, type(first)(**(vars(first) | counts)))
+        meter.add(1, replace(first, **counts))
         second = broken_step() if rank == 1 else step_result([], [], [], norm=math.nan, finite=False, batches=0)
-        meter.add(2, type(second)(**(vars(second) | {"target_tokens": 3, "source_tokens": 3, "positions": 6})))
-        meter.waited([3.0, 0.0, 0.0][rank])
-        meter._began -= 2.0
+        meter.add(2, replace(second, target_tokens=3, source_tokens=3, positions=6))
+        meter.waited, meter._began = [3.0, 0.0, 0.0][rank], clock.now - 2.0
         return meter.read({})
 
-    expected = alone.read({})
-    for report in together(3, work):
-        assert report.train == pytest.approx(expected.train)
-        assert report.loss_by_length == pytest.approx(expected.loss_by_length)
-        assert report.loss_by_source == pytest.approx(expected.loss_by_source)
-        assert report.mixture == pytest.approx(expected.mixture)
+    def hear(values: Sequence[float]) -> list[float]:
+        said.append(list(values))
+        return list(values)
+
+    for rank in range(3):
+        read(rank, hear)
+    for rank in range(3):
+        report = read(rank, lambda _: [sum(column) for column in zip(*said, strict=True)])
+        for group in ("train", "loss_by_length", "loss_by_source", "mixture"):
+            assert report.curves[group] == pytest.approx(expected[group])
         assert report.steps[0].loss == pytest.approx(51 / 18)
-        assert report.speed["data_wait"] == pytest.approx(0.5), "the mean of 1.5, 0 and 0"
-        assert report.speed["tokens_per_second"] == expected.speed["tokens_per_second"]
-        share = expected.speed["matrix_rate_share"] / 3
-        assert report.speed["matrix_rate_share"] == pytest.approx(share), "the same work, three times the machine"
+        speed = report.curves["speed"]
+        assert speed["data_wait"] == pytest.approx(0.5), "the mean of 1.5, 0 and 0"
+        assert speed["tokens_per_second"] == expected["speed"]["tokens_per_second"]
+        share = (flops(lengths, lengths) + flops([3], [3])) / 2.0 / 3e6
+        assert speed["matrix_rate_share"] == pytest.approx(share), "of three times the machine"
 
 
-def test_a_report_as_text(clock: Clock) -> None:
+def test_a_sentence_is_in_the_bucket_of_its_length() -> None:
+    lengths = {1: "01-08", 8: "01-08", 9: "09-16", 16: "09-16", 17: "17-32", 32: "17-32", 33: "33-64", 64: "33-64"}
+    for tokens, bucket in (lengths | {65: "65-up", 5000: "65-up"}).items():
+        means = BREAKDOWN.means(BREAKDOWN.sums([2.0 * tokens], [tokens], [0]))
+        assert means.by_length == {bucket: 2.0}
+
+
+@pytest.mark.parametrize(("tied", "ends"), [("none", ["head"]), ("target", []), ("all", [])])
+def test_each_block_has_the_norm_of_its_parameters(tied: str, ends: list[str]) -> None:
+    torch.manual_seed(1)
+    model = Transformer(SMALL.model_copy(update={"tied_embeddings": tied}), 27, 27)
+    source, target_input, _ = small_batch()
+    model(source, target_input).square().mean().backward()
+    gradients, weights = block_norms(model, gradients=True), block_norms(model, gradients=False)
+    names = ["source_embedding"] + ["target_embedding"] * (tied != "all")
+    names += ["encoder.layers.0", "encoder.layers.1", "encoder.norm"]
+    names += ["decoder.layers.0", "decoder.layers.1", "decoder.norm", *ends]
+    assert list(gradients) == list(weights) == names
+    for name in names:
+        own = {"head": "own_head", "target_embedding": "own_target_embedding"}.get(name, name)
+        both = [
+            (p.detach().flatten(), p.grad.flatten())
+            for p in model.get_submodule(own).parameters()
+            if p.grad is not None
+        ]
+        for norm, tensors in zip((weights, gradients), zip(*both, strict=True), strict=True):
+            assert float(norm[name]) == pytest.approx(float(torch.cat(tensors).norm()), rel=1e-5) != 0.0
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"activation": "swiglu", "tied_embeddings": "none"},
+        {"encoder_layers": 3, "decoder_layers": 1, "heads": 2, "feed_forward": 48},
+    ],
+)
+def test_operations_agree_with_counting_each_product(changes: dict[str, Any]) -> None:
+    """On a batch without padding, attention computed as plain products; one percent is left for small things."""
+    config = SMALL.model_copy(update=changes)
+    model = Transformer(config, 21, 27)
+    source, target_input = torch.randint(4, 20, (3, 14)), torch.randint(4, 20, (3, 11))
+    with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+        model(source, target_input).sum().backward()
+    assert StepFlops(config, 27)([14] * 3, [11] * 3) == pytest.approx(counter.get_total_flops(), rel=0.01)
+
+
+class TwoRanks(Distributed):
+    """The first of two ranks, where the other one always says the same."""
+
+    def gather_text(self, text: str) -> list[str]:
+        return [text, json.dumps([{"pair": 14, "source": [7, 3], "labels": [8, 3]}])]
+
+
+def read(results: list[StepResult], first: int) -> list[StepLoss]:
     meter = Meter(BREAKDOWN)
-    meter.add(1250, step_result([0, 12], [500, 5], [1500.0, 5.0]))
-    clock.now += 0.5
-    report = meter.read({"learning_rate": 7e-4})
-    assert report.short == "loss 2.980  1,010 tokens/s"
-    assert report.line.startswith("step 1,250: loss 2.9802  perplexity 19.6")
-    assert "learning_rate 0.0007" in report.line
-    assert report.line.endswith("loss by length: 01-08 1  65-up 3; loss by source: mizan 3  tep 1")
-    assert "\n" not in report.line
+    for step, result in enumerate(results, start=first):
+        meter.add(step, result)
+    return meter.read({}).steps
 
 
-def test_nothing_is_read_from_the_device_before_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    result = step_result([0], [5], [5.0])
-    meter = Meter(BREAKDOWN)
-    with monkeypatch.context() as patches:
+def test_skipped_updates_are_counted_and_logged_once_in_a_row(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging.getLogger("translator"), "propagate", True)
+    skipped = SkippedUpdates(tmp_path, 3, BREAKDOWN, Distributed(), {"skipped": 0, "in_a_row": 0})
+    skipped.check(read([broken_step(), broken_step(), GOOD], first=5))
+    skipped.check(read([broken_step()], first=8))
+    assert skipped.counts == {"skipped": 3, "in_a_row": 1}
+    logged = [record.getMessage() for record in {id(record): record for record in caplog.records}.values()]
+    assert [line.split(":")[0] for line in logged] == ["step 5", "step 8"]
+    assert "this update is skipped (3 in all; training.max_skipped_updates=3 in a row stop the run)" in logged[1]
+    assert list(tmp_path.iterdir()) == []
 
-        def refuse(tensor: torch.Tensor, *_: object) -> object:
-            raise AssertionError("this waits for the device")
 
-        for reading in ("item", "tolist", "cpu", "__bool__", "__float__"):
-            patches.setattr(torch.Tensor, reading, refuse)
-        meter.add(1, result)
-    assert meter.read({}).train["loss"] == 1.0
+def test_too_many_in_a_row_stop_the_run_and_keep_the_sentences_of_all_ranks(tmp_path: Path) -> None:
+    skipped = SkippedUpdates(tmp_path, 3, BREAKDOWN, TwoRanks(0, 2), {"skipped": 0, "in_a_row": 0})
+    skipped.check(read([GOOD, broken_step()], first=7))
+    last = step_result([3, 12, 4], [5, 4, 2], [float("nan"), 2.5, float("inf")], float("nan"), False, batches=2)
+    with pytest.raises(RunError) as raised:
+        skipped.check(read([broken_step(), last, GOOD], first=9))
+    for said in ("3 updates in a row (steps 8 to 10)", str(tmp_path / STOPPED_BATCH), "training.learning_rate"):
+        assert said in str(raised.value)
+    about = json.loads((tmp_path / STOPPED_BATCH).read_text(encoding="utf-8"))
+    assert (about["step"], about["gradient_norm"]) == (10, "nan")
+    own, other = about["sentences"][:3], about["sentences"][3:]
+    rows = [(row["pair"], row["corpus_source"], row["line_in_train"], row["loss"]) for row in own]
+    assert rows == [(3, "mizan", 4, "nan"), (12, "tep", 3, "2.5"), (4, "mizan", 5, "inf")]
+    assert [row["labels"] for row in own[:2]] == last.batches[0].labels.tolist()
+    assert own[2]["source"] == last.batches[1].source[0].tolist()
+    assert [row["pair"] for row in other] == [14]
+
+
+def steps(losses: list[float]) -> list[StepLoss]:
+    return [StepLoss(step, loss, GOOD) for step, loss in enumerate(losses, start=1)]
+
+
+def falling(count: int, jumps: dict[int, float]) -> list[StepLoss]:
+    """A loss that falls with noise, as in training, with other losses at some steps."""
+    noise = random.Random(1)
+    losses = [3.0 + 6.0 * math.exp(-step / 60) + noise.gauss(0, 0.05) for step in range(count)]
+    return steps([jumps.get(step, loss) for step, loss in enumerate(losses, start=1)])
+
+
+def test_jumps_are_spikes_and_noise_is_not() -> None:
+    assert LossSpikes().find(falling(1000, {})) == {}
+    ((loss, line),) = LossSpikes().find(falling(700, {601: 5.0})).values()
+    assert loss == 5.0
+    said, mean, pairs = re.split(r" after (\d\.\d{3}); hardest training pairs: ", line)
+    assert (said, pairs) == ("loss spike at step 601: 5.000", "1 (2.00), 0 (0.50)")
+    assert float(mean) == pytest.approx(3.0, abs=0.1)
+    assert list(LossSpikes().find(falling(700, {601: 60.0, 611: 6.0}))) == [601, 611], "one does not hide the next"
+    quiet = [3.0] * 200
+    assert LossSpikes().find(steps([*quiet, 3.5])) == {}, "many deviations, but less than a fifth"
+    assert list(LossSpikes().find(steps([*quiet, 3.7]))) == [201]
+
+
+@given(st.lists(st.floats(0.01, 20) | st.just(math.nan), max_size=60), st.integers(0, 60))
+def test_going_on_from_a_checkpoint_is_exact_and_skipped_updates_change_nothing(losses: list[float], cut: int) -> None:
+    whole, first = LossSpikes(), LossSpikes()
+    whole.find(steps([loss for loss in losses if not math.isnan(loss)]))
+    first.find(steps(losses[:cut]))
+    second = LossSpikes(**json.loads(json.dumps(asdict(first))))
+    second.find(steps(losses[cut:]))
+    assert second == whole

@@ -1,102 +1,134 @@
-"""Arguments that several verbs share, and what they mean as overrides of settings."""
+"""How a verb is declared and prints; arguments that several verbs share."""
 
 import argparse
-from typing import TYPE_CHECKING
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 from translator.errors import InputError
+from translator.inference.output import write_lines
+from translator.run.signals import StopRequest
 
 if TYPE_CHECKING:
-    Verbs = argparse._SubParsersAction[argparse.ArgumentParser]
-else:
-    Verbs = object
-"""What verbs are added to."""
+    from translator.inference.translator import Translator
+
+Run = Callable[[argparse.Namespace, StopRequest], None]
+Option = tuple[str, dict[str, Any]]
+_OVERRIDE: Final = re.compile(r"[a-z_]+(\.\w+)+=")
 
 
-def add_set(verb: argparse.ArgumentParser) -> None:
-    """Let `verb` take overrides of settings."""
-    verb.add_argument(
-        "--set", dest="overrides", action="append", default=[], metavar="KEY.PATH=VALUE", help="override one setting"
-    )
+def say(*lines: str) -> None:
+    """Print `lines` on standard output and flush it, so that a failure appears here, not at the exit."""
+    write_lines(sys.stdout, lines)
 
 
-def add_config(verb: argparse.ArgumentParser) -> None:
-    """Let `verb` take a recipe."""
-    verb.add_argument(
-        "--config", required=True, metavar="FILE", help="YAML recipe, or the name of one of ours (translator recipe)"
-    )
-    add_set(verb)
+@dataclass(frozen=True)
+class Verb:
+    """A verb of the command line; its first word may be a group, such as `plot`."""
+
+    name: str
+    summary: str  # the first line is for the list of verbs, all is for the help of this one
+    options: tuple[Option, ...]
+    examples: tuple[str, ...]
+    run: Run
+
+    def add_to(self, verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+        """Add the verb to a parser."""
+        parser = verbs.add_parser(
+            self.name.split()[-1],
+            help=self.summary.split("\n")[0],
+            description=self.summary,
+            epilog="\n  ".join(("examples:", *self.examples)) if self.examples else None,
+            formatter_class=VerbFormatter,
+        )
+        for name, settings in self.options:
+            parser.add_argument(name, **settings)
+        parser.set_defaults(verb=self.run)
+
+
+def verb(name: str, summary: str, *options: Option, examples: tuple[str, ...] = ()) -> Callable[[Run], Verb]:
+    """Make a verb of the decorated function, which gets the parsed options and the stop request."""
+    return lambda run: Verb(name, summary, options, examples, run)
+
+
+def option(name: str, help_text: str, **settings: Any) -> Option:
+    """Return an argument: its name, after a space what stands for a value, and what `add_argument` takes besides."""
+    name, _, metavar = name.partition(" ")
+    return name, settings | {"help": help_text} | ({"metavar": metavar} if metavar else {})
+
+
+class VerbFormatter(argparse.HelpFormatter):
+    """Wraps paragraphs, and leaves those with indented lines (examples, exit codes) unchanged."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        fill = super()._fill_text
+        return "\n\n".join(part if "\n  " in part else fill(part, width, indent) for part in text.split("\n\n"))
+
+
+def repeat_set(arguments: Sequence[str]) -> list[str]:
+    """Return `arguments` with `--set` before each override, so that `--set a.b=1 c.d=2` sets two keys."""
+    found: list[str] = []
+    inside = False
+    for argument in arguments:
+        inside = argument == "--set" or (inside and _OVERRIDE.match(argument) is not None)
+        if inside and argument != "--set" and found[-1] != "--set":
+            found.append("--set")
+        found.append(argument)
+    return found
+
+
+# --- arguments that several verbs share ---
 
 
 def place(text: str) -> str:
-    """Return the name of a file or folder as given; an empty one, which a shell makes of an unset variable, is none."""
+    """Return the name of a file or folder; an empty one (a shell's unset variable) is an error."""
     if not text:
         raise argparse.ArgumentTypeError("the name is empty; name a run folder, for example runs/sample")
     return text
 
 
-def add_runs(verb: argparse.ArgumentParser, several: str) -> None:
-    """Let `verb` take run folders, as `runs`.
-
-    Args:
-        verb: the parser.
-        several: what it means that `--run` is given again.
-    """
-    verb.add_argument(
-        "--run",
-        dest="runs",
-        action="append",
-        type=place,
-        required=True,
-        metavar="FOLDER",
-        help=f"run folder, for example runs/sample; {several}",
-    )
-
-
-def add_checkpoint(verb: argparse.ArgumentParser) -> None:
-    """Let `verb` take one checkpoint of its runs."""
-    verb.add_argument("--checkpoint", default="best", help="best (default), last, averaged, or a step number")
+_SETTINGS: Final = "override settings; one or more KEY.PATH=VALUE"
+SET: Final = option("--set KEY.PATH=VALUE", _SETTINGS, dest="overrides", action="append", default=[])
+CONFIG: Final = option("--config FILE", "YAML recipe, or the name of a shipped one (translator recipe)", required=True)
+RUN: Final = option("--run FOLDER", "run folder, for example runs/sample", required=True, type=place)
+_RUNS: Final = "run folder, for example runs/sample; repeat it for several: an ensemble, or systems to evaluate"
+RUNS: Final = option("--run FOLDER", _RUNS, dest="runs", action="append", type=place, required=True)
+CHECKPOINT: Final = option("--checkpoint", "best (default), last, averaged, or a step number", default="best")
+SEARCH: Final = (
+    option("--search", "search.method (default: the run's)", choices=("greedy", "beam", "sampling")),
+    option("--beam N", "search.beam_size, with beam search", type=int),
+    SET,
+    option("--engine", "what computes (default: torch, or what an export is for)", choices=("torch", "ctranslate2")),
+    option("--device NAME", "cpu, cuda or cuda:N (default: the run's)", default="auto"),
+    option("--precision", "search.precision (default: the run's)", choices=("float32", "bf16", "int8")),
+)
 
 
-def add_search(verb: argparse.ArgumentParser) -> None:
-    """Let `verb` choose how translations are picked."""
-    verb.add_argument("--search", choices=("greedy", "beam", "sampling"), help="search.method (default: as in the run)")
-    verb.add_argument("--beam", type=int, metavar="N", help="search.beam_size, with beam search")
-    add_set(verb)
-
-
-def add_engine(verb: argparse.ArgumentParser) -> None:
-    """Let `verb` choose what computes, and where."""
-    verb.add_argument(
-        "--engine", choices=("torch", "ctranslate2"), help="what computes (default: torch, or what an export is for)"
-    )
-    verb.add_argument("--device", default="auto", metavar="NAME", help="cpu, cuda or cuda:N (default: as in the run)")
-    verb.add_argument(
-        "--precision", choices=("float32", "bf16", "int8"), help="search.precision (default: as in the run)"
-    )
-
-
-def search_overrides(options: argparse.Namespace) -> list[str]:
-    """Return the search flags as overrides; a beam size implies beam search.
-
-    Raises:
-        InputError: a beam size is given for a search that has no beam, or is none.
-    """
-    without_beam = {
-        "greedy": "which keeps one hypothesis",
-        "sampling": "which draws tokens instead",
-    }
-    if options.beam is not None and options.search in without_beam:
-        raise InputError(
-            f"--beam {options.beam} means nothing with --search {options.search}, {without_beam[options.search]}; "
-            "leave out --beam, or take --search beam"
-        )
-    if options.beam is not None and options.beam < 1:
-        raise InputError(f"--beam {options.beam}: a beam is at least 1 hypothesis wide; 5 is usual")
+def search_flags(options: argparse.Namespace) -> list[str]:
+    """Return the search flags as overrides; a beam size implies beam search."""
     overrides = list(options.overrides)
-    if options.search or options.beam is not None:
-        overrides.append(f"search.method={options.search or 'beam'}")
     if options.beam is not None:
-        overrides.append(f"search.beam_size={options.beam}")
-    if getattr(options, "precision", None) is not None:
-        overrides.append(f"search.precision={options.precision}")
-    return overrides
+        if options.search in ("greedy", "sampling"):
+            advice = "leave out --beam, or use --search beam"
+            raise InputError(f"--beam {options.beam} has no meaning with --search {options.search}; {advice}")
+        if options.beam < 1:
+            raise InputError(f"--beam {options.beam}: the beam width is at least 1; 5 is usual")
+        overrides += ["search.method=beam", f"search.beam_size={options.beam}"]
+    elif options.search is not None:
+        overrides.append(f"search.method={options.search}")
+    return overrides + ([f"search.precision={options.precision}"] if options.precision is not None else [])
+
+
+def load_model(
+    runs: Sequence[Path | str], engine: str | None, checkpoint: str, device: str, overrides: Sequence[str]
+) -> "Translator":
+    """Return the translator of the runs, and let torch compute with the threads that the run asks for."""
+    from translator.export.engine import load_translator
+    from translator.model.device import use_threads
+
+    translator = load_translator(runs, engine, checkpoint=checkpoint, device=device, overrides=overrides)
+    use_threads(translator.threads)
+    return translator

@@ -1,140 +1,147 @@
-"""The verb translate."""
+"""The verbs that use a trained model: translate, export, serve."""
 
 import argparse
+import logging
 import os
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Final
 
-from translator.cli.arguments import Verbs, add_checkpoint, add_engine, add_runs, add_search, search_overrides
+from translator.cli.arguments import CHECKPOINT, RUN, RUNS, SEARCH, load_model, option, say, search_flags, verb
 from translator.errors import InputError
-from translator.signals import StopRequest
-from translator.streaming import (
-    OutputForm,
-    Work,
-    bytes_on_disk,
-    check_source,
-    choose_display,
-    choose_processes,
-    translate_file,
-    translate_interactively,
-    translate_redirected,
-    translate_stream,
-    translate_texts,
+from translator.inference.output import OutputForm, choose_display, translate_interactively, translate_texts
+from translator.inference.stream import Work, check_source, translate_file, translate_stream
+from translator.run.signals import StopRequest
+from translator.serve import Limits, check_installed
+
+LOGGER: Final = logging.getLogger("translator")
+_FORMATS: Final = ("ctranslate2", "marian", "safetensors")
+_LIMITS: Final = {
+    "characters": "characters of a request at most",
+    "lines": "lines of a request at most",
+    "waiting": "requests that may wait at the same time",
+    "seconds": "for the answer of a request",
+}
+_DISPLAY: Final = "at a terminal: logical order, or joined and reordered for terminals that cannot (default: auto)"
+_HOSTS: Final = "a name that requests may address, besides localhost; once one is given, all others are refused"
+
+
+@verb(
+    "translate",
+    "translate text: arguments, a file, standard input line by line, or at a prompt",
+    *(RUNS, CHECKPOINT, *SEARCH),
+    option("--processes N", "search.processes, for files (default: chosen)", type=int),
+    option("--input FILE", "translate this file, line by line"),
+    option("--output FILE", "with --input: written whole or not at all; resumed after a stop"),
+    option("--format", "of the output (default: text)", choices=("text", "tsv", "jsonl"), default="text"),
+    option("--n-best K", "translations of each text, best first", type=int, default=1),
+    option("--scores", "add log-probabilities (tsv, jsonl)", action="store_true"),
+    option("--alignment", "add the word alignment (tsv, jsonl)", action="store_true"),
+    option("--attention", "add the attention weights (jsonl)", action="store_true"),
+    option("--prefix TEXT", "Persian that each translation begins with", default=""),
+    option("--display", _DISPLAY, choices=("auto", "logical", "visual"), default="auto"),
+    option("--strict", "stop at a line that is not UTF-8, instead of replacing its bytes", action="store_true"),
+    option("text", "English text, one sentence each; without it, standard input", nargs="*"),
+    examples=(
+        'translator translate --run runs/sample "The children are at school."',
+        "translator translate --run runs/sample --input book.en --output book.fa",
+        "translator translate --run runs/sample --format jsonl --n-best 5 --scores < book.en",
+    ),
 )
-
-if TYPE_CHECKING:
-    from translator.inference import Translator
-
-SUMMARY = "translate text: arguments, a file, standard input line by line, or at a prompt"
-
-
-def add_verbs(verbs: Verbs) -> None:
-    """Add the verb translate."""
-    translate = verbs.add_parser("translate", help=SUMMARY, description=SUMMARY)
-    add_runs(translate, "several are an ensemble")
-    add_checkpoint(translate)
-    add_search(translate)
-    add_engine(translate)
-    translate.add_argument("--processes", type=int, metavar="N", help="search.processes, for files (default: chosen)")
-    translate.add_argument("--input", metavar="FILE", help="translate this file, line by line")
-    translate.add_argument(
-        "--output", metavar="FILE", help="with --input: written whole or not at all; resumed where it was stopped"
-    )
-    translate.add_argument(
-        "--format", choices=("text", "tsv", "jsonl"), default="text", help="of the output (default: text)"
-    )
-    translate.add_argument("--n-best", type=int, default=1, metavar="K", help="translations of each text, best first")
-    translate.add_argument("--scores", action="store_true", help="also log-probabilities (tsv, jsonl)")
-    translate.add_argument("--alignment", action="store_true", help="also which words belong together (tsv, jsonl)")
-    translate.add_argument("--attention", action="store_true", help="also where the model looked (jsonl)")
-    translate.add_argument("--prefix", default="", metavar="TEXT", help="Persian that each translation begins with")
-    translate.add_argument(
-        "--display",
-        choices=("auto", "logical", "visual"),
-        default="auto",
-        help="at a terminal: text as it is stored, or joined and ordered for terminals that do not (default: auto)",
-    )
-    translate.add_argument("text", nargs="*", help="English text, one sentence each; without it, standard input")
-    translate.set_defaults(verb=_translate)
-
-
 def _translate(options: argparse.Namespace, stop: StopRequest) -> None:
-    overrides = search_overrides(options)
+    overrides = search_flags(options)
     form = OutputForm(
         options.format, options.n_best, options.scores, options.alignment, options.attention, options.prefix
     )
     form.check()
-    _check_places(options)
-    _check_texts(options)
+    _check_input(options)
     if options.processes is not None:
         overrides.append(f"search.processes={options.processes}")
-    load = partial(_load, tuple(options.runs), options.engine, options.checkpoint, options.device, tuple(overrides))
-    work = Work(load, form)
+    model = tuple(options.runs), options.engine, options.checkpoint, options.device, tuple(overrides)
+    work = Work(partial(load_model, *model), form, options.strict)
     if options.output is not None:
         translate_file(work, Path(options.input), Path(options.output))
         return
-    translator = load()
+    translator = work.load()
     display = choose_display(options.display, sys.stdout, os.environ)
     if options.text:
         translate_texts(work, translator, options.text, sys.stdout, display)
     elif options.input is not None:
         with Path(options.input).open("rb") as file:
-            _translate_lines(work, translator, file.fileno())
+            translate_stream(work, translator, file.fileno(), sys.stdout)
     elif sys.stdin.isatty():
         translate_interactively(work, translator, display)
     else:
-        _translate_lines(work, translator, sys.stdin.fileno())
+        translate_stream(work, translator, sys.stdin.fileno(), sys.stdout)
 
 
-def _check_places(options: argparse.Namespace) -> None:
-    """Make sure that there is one thing to translate, and one place for it, before anything is loaded.
-
-    Raises:
-        InputError: there is none, or there are several.
-        StorageError: the input cannot be read.
-    """
+def _check_input(options: argparse.Namespace) -> None:
+    """Check before a model is loaded that there is one source of text, that it can be read, and that it is UTF-8."""
     if options.text and options.input is not None:
         raise InputError("text is given as arguments and as --input; leave out one of them")
     if options.output is not None and options.input is None:
-        raise InputError(
-            "--output needs --input FILE; without it, redirect the output: translator translate ... > FILE"
-        )
+        raise InputError("--output needs --input FILE; without it, redirect: translator translate ... > FILE")
     if options.input is not None:
         check_source(Path(options.input))
-    elif not options.text and sys.stdin is None:
-        raise InputError("standard input is closed; give the text as arguments, or on standard input")
-
-
-def _check_texts(options: argparse.Namespace) -> None:
-    """Make sure that no argument has bytes that are no text, which Python hides as lone surrogates.
-
-    Raises:
-        InputError: one has.
-    """
-    named = [(f"argument {number}", text) for number, text in enumerate(options.text, 1)]
-    for name, text in [*named, ("--prefix", options.prefix)]:
+    texts = {f"argument {number}": text for number, text in enumerate(options.text, 1)}
+    for name, text in (texts | {"--prefix": options.prefix}).items():
         try:
-            text.encode("utf-8")
+            text.encode("utf-8")  # Python keeps bytes that are not UTF-8 as lone surrogates
         except UnicodeEncodeError:
             raise InputError(f"{name} is not UTF-8; convert it first, for example with iconv") from None
 
 
-def _translate_lines(work: Work, translator: "Translator", source: int) -> None:
-    """Translate what descriptor `source` gives, by several processes where all of it is there and they pay."""
-    size = bytes_on_disk(source)
-    processes = 1 if size is None else choose_processes(translator, size)
-    if processes > 1:
-        translate_redirected(work, translator, source, sys.stdout, processes)
-    else:
-        translate_stream(work, translator, source, sys.stdout)
+@verb(
+    "export",
+    "write the model of a run into a folder that other programs load",
+    RUN,
+    option("--to", "format of the export", required=True, choices=_FORMATS),
+    CHECKPOINT,
+    option("--quantization TYPE", "of the weights: float32 (default), float16, bfloat16; for ctranslate2 int8, int16"),
+    option("folder FOLDER", "where to; new, or empty"),
+    examples=("translator export --run runs/sample --to ctranslate2 exports/sample",),
+)
+def _export(options: argparse.Namespace, stop: StopRequest) -> None:
+    from translator.export.package import export_run
+
+    path = export_run(
+        options.run, options.to, options.folder, checkpoint=options.checkpoint, quantization=options.quantization
+    )
+    size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+    say(f"{path} is ready ({size / 1e6:.1f} MB); README.md says what it is and how to use it.")
+    if options.to != "marian":
+        say(f'Next:\n  translator translate --run {options.folder} "The children are at school."')
 
 
-def _load(
-    runs: tuple[str, ...], engine: str | None, checkpoint: str, device: str, overrides: tuple[str, ...]
-) -> "Translator":
-    """Return the translator of the runs; called in worker processes too."""
-    from translator.export import load_translator
+@verb(
+    "serve",
+    "serve a page and a JSON API that translate, on this machine alone unless told otherwise",
+    *(RUNS, CHECKPOINT, *SEARCH),
+    option("--host NAME", "address to listen at (default: 127.0.0.1)", default="127.0.0.1"),
+    option("--port N", "0 takes a free one (default: 8000)", type=int, default=8000),
+    option("--allow-host NAME", _HOSTS, dest="names", action="append", default=[]),
+    *(
+        option(f"--{name} N", f"{meaning} (default: {default:g})", type=type(default), default=default)
+        for name, meaning in _LIMITS.items()
+        if (default := getattr(Limits(), name))
+    ),
+    examples=("translator serve --run runs/sample",),
+)
+def _serve(options: argparse.Namespace, stop: StopRequest) -> None:
+    overrides = search_flags(options)
+    limits = Limits(**{name: getattr(options, name) for name in _LIMITS})
+    check_installed()
+    from translator.serve import app
 
-    return load_translator(runs, engine, checkpoint=checkpoint, device=device, overrides=overrides)
+    with app.listening_socket(options.host, options.port) as bound:
+        translator = load_model(options.runs, options.engine, options.checkpoint, options.device, overrides)
+        if not app.is_loopback(bound):
+            LOGGER.warning(
+                "--host %s: anyone who can reach this machine can use the page and the API, without password or "
+                "encryption; put a reverse proxy in front of it for the open internet",
+                options.host,
+            )
+        address = f"{app.url(bound)} translates with {translator.label}, {translator.checkpoint_name}; Ctrl+C stops it"
+        hosts = [*app.LOOPBACK, options.host, *options.names] if app.is_loopback(bound) or options.names else []
+        app.serve(app.make_app(translator, limits, hosts), bound, stop, limits.seconds + 1, lambda: say(address))

@@ -1,43 +1,51 @@
-"""From raw corpora to cleaned, split, leak-free text under a fingerprint of all that made it."""
+"""From raw corpora to cleaned, split, leak-free text under a fingerprint of everything that made it.
 
+First pass: worker processes normalize, filter and fold the pairs of all sources, chunk by chunk; the texts go to files,
+the keys stay in memory. Second pass: the chosen pairs of each source are copied to their splits and counted.
+"""
+
+import contextlib
 import hashlib
+import itertools
 import json
-import logging
 import shutil
 import unicodedata
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from operator import attrgetter
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import ftfy
+import numpy as np
 
-from translator.config import CorpusConfig, SourceConfig
-from translator.corpus.candidates import Candidates, collect_candidates
-from translator.corpus.duplicates import LEAK_RULES, Shelf
-from translator.corpus.filters import DUPLICATE
-from translator.corpus.normalize import NORMALIZER_VERSION
-from translator.corpus.outcome import report_source, write_splits
-from translator.corpus.report import CorpusReport, TestSetReport
-from translator.corpus.selection import Contender, Fates, count_fates, select_pairs
-from translator.corpus.sources import source_files
-from translator.corpus.split import Split
+from translator.config import CorpusConfig, FilterConfig, NormalizationConfig, SourceConfig
+from translator.config.keys import present_path
+from translator.config.resuming import fingerprint_of
+from translator.corpus.duplicates import Hashes, Keys, Mask, NearDuplicateIndex, Numbers, pair_keys, signatures
+from translator.corpus.filters import EMPTY, PairFilter
+from translator.corpus.lines import Pair
+from translator.corpus.normalizer import NORMALIZER_VERSION, Normalizer, fold
+from translator.corpus.report import RULES, CorpusReport, Example, SourceReport, TestSetReport, example_places
+from translator.corpus.sources import read_pairs, source_files
+from translator.corpus.split import SELECTION_RULES, SPLITS, TRAIN, Fates, Split, count_fates, fate_of, select_pairs
 from translator.errors import CorpusError
-from translator.prepared import damaged, fingerprint_of, prepared_folder
-from translator.shipped import present_path
-from translator.stages import stage
-from translator.storage import new_folder, storage_errors, write_json
-from translator.workers import processes_for, refuse_in_starting_process
+from translator.run.folder import damaged, prepared_folder
+from translator.run.logging import LOGGER, progress_bar, stage
+from translator.run.storage import new_folder, storage_errors, write_json
+from translator.run.workers import map_in_order, processes_for, refuse_in_starting_process
 
-LOGGER: Final = logging.getLogger("translator")
-
-PREPARE_VERSION: Final = 2
-"""Raised whenever the same settings would give other text."""
-
+PREPARE_VERSION: Final = 2  # raised whenever the same settings would give other text
 Side = Literal["en", "fa"]
 _REPORT: Final = "report.json"
+_PAIRS: Final = 4096  # of a chunk, which may also end earlier, at so many characters
+_CHARACTERS: Final = 1 << 20
+_FILES: Final = ("normalized.en", "normalized.fa", "raw.en", "raw.fa")
+
+Examples = dict[str, list[Example]]  # by rule, as `example_places` chooses them
 
 
 @dataclass(frozen=True)
@@ -45,8 +53,7 @@ class PreparedCorpus:
     """Cleaned and split text on disk: normalized in the training split, raw in the others."""
 
     directory: Path
-    fingerprint: str
-    """64 hexadecimal digits of SHA-256 over the corpus files, the settings and the versions of the rules."""
+    fingerprint: str  # `corpus_fingerprint`
     report: CorpusReport
 
     def names(self, split: Split) -> list[str]:
@@ -54,12 +61,12 @@ class PreparedCorpus:
         names = dict.fromkeys(source.name for source in self.report.sources)
         return [name for name in names if self.count(split, name)]
 
-    def lines(self, split: Split, name: str, side: Side) -> Iterator[str]:
-        """Yield the texts of one side of source `name` in `split`, in order; both sides have the same number.
+    def count(self, split: Split, name: str) -> int:
+        """Return the number of pairs of source `name` in `split`."""
+        return self.report.kept(split, name)
 
-        Raises:
-            StorageError: the file is missing, cut short or otherwise not what was written.
-        """
+    def lines(self, split: Split, name: str, side: Side) -> Iterator[str]:
+        """Yield the texts of one side of source `name` in `split`; a `StorageError` says that the file is damaged."""
         expected = self.count(split, name)
         if not expected:
             return
@@ -78,23 +85,19 @@ class PreparedCorpus:
             reason = f"it has {whole:,} whole lines, {expected:,} were written"
             raise damaged(f"the prepared text {path}", reason, self.directory)
 
-    def count(self, split: Split, name: str) -> int:
-        """Return the number of pairs of source `name` in `split`."""
-        return self.report.kept(split, name)
-
 
 def prepare_corpus(config: CorpusConfig, test_sets: Sequence[SourceConfig] = ()) -> PreparedCorpus:
-    """Clean and split the sources, or take what an earlier call with the same files and settings made.
+    """Clean and split the sources, or reuse the result of an earlier call with the same files and settings.
 
     No pair of the training split shares its folded source or target with validation, test or `test_sets`, and no pair
     of the validation split with test or `test_sets`.
 
     Args:
-        test_sets: further test sets, which are only kept out of the other splits.
+        test_sets: further test sets, whose text is only kept out of the other splits.
 
     Raises:
         CorpusError: a source cannot be read, or too little is left of it.
-        StorageError: the prepared data cannot be written, or this is called by a script without a guarded main part.
+        StorageError: the prepared data cannot be written, or the calling script has no guarded main part.
     """
     refuse_in_starting_process()
     with stage("fingerprint"):
@@ -105,15 +108,13 @@ def prepare_corpus(config: CorpusConfig, test_sets: Sequence[SourceConfig] = ())
         with new_folder(directory) as folder:
             report = _build(config, test_sets, folder, fingerprint)
             write_json(folder / _REPORT, report.to_json())
+    if warning := report.split_warning():
+        LOGGER.warning("%s", warning)
     return PreparedCorpus(directory, fingerprint, report)
 
 
 def corpus_fingerprint(config: CorpusConfig, test_sets: Sequence[SourceConfig] = ()) -> str:
-    """Return SHA-256 in hexadecimal over the bytes of the corpus files (not their paths), all settings and versions.
-
-    Raises:
-        CorpusError: a file is missing.
-    """
+    """Return SHA-256 in hexadecimal over the bytes of the corpus files (not their paths), all settings and versions."""
 
     def description(source: SourceConfig) -> dict[str, Any]:
         files = []
@@ -121,7 +122,7 @@ def corpus_fingerprint(config: CorpusConfig, test_sets: Sequence[SourceConfig] =
             with storage_errors(file, "read"), file.open("rb") as stream:
                 files.append(hashlib.file_digest(stream, "sha256").hexdigest())
         where = {"path", "source_path", "target_path", "obtain", "weight"}
-        # The same bytes are another corpus as two sides than as two tables of a folder.
+        # The same bytes mean different things as two sides and as two tables of a folder.
         layout = "sides" if source.path is None else "folder" if present_path(source.path).is_dir() else "file"
         return {**source.model_dump(mode="json", exclude=where), "files": files, "layout": layout}
 
@@ -141,49 +142,17 @@ def _finished_report(directory: Path, fingerprint: str) -> CorpusReport | None:
     try:
         with storage_errors(path, "read"):
             report = CorpusReport.from_json(json.loads(path.read_text(encoding="utf-8")))
-    except (ValueError, TypeError, KeyError):  # somebody has changed the file: make it anew
+    except ValueError:
         return None
     if report.fingerprint != fingerprint:
         return None
     if _checksums(directory) != report.checksums:
-        LOGGER.warning("the prepared text in %s is not what was written; it is made anew", directory)
+        LOGGER.warning("the prepared text in %s is damaged; it is prepared again", directory)
         return None
     return report
 
 
-def _build(config: CorpusConfig, test_sets: Sequence[SourceConfig], folder: Path, fingerprint: str) -> CorpusReport:
-    spool = folder / "candidates"
-    size = sum(file.stat().st_size for source in (*config.sources, *test_sets) for file in source_files(source))
-    spool.mkdir()
-    cleaned = len(config.sources)
-    with Shelf(spool) as shelf:
-        with stage("clean"):
-            candidates = collect_candidates(config, test_sets, spool, shelf, processes_for(config.workers, size))
-        with stage("select"):
-            contenders = [
-                Contender(item.source, item.keys, is_test_set=number >= cleaned)
-                for number, item in enumerate(candidates)
-            ]
-            fates = select_pairs(contenders, shelf.near_duplicates, config)
-    made = list(zip(candidates[:cleaned], fates[:cleaned], strict=True))
-    _refuse_nothing(made)
-    with stage("write"):
-        for item, item_fates in made:
-            write_splits(item, item_fates, folder)
-        reports = tuple(report_source(item, item_fates) for item, item_fates in made)
-    shutil.rmtree(spool)
-    return CorpusReport(
-        fingerprint=fingerprint,
-        normalizer_version=NORMALIZER_VERSION,
-        prepare_version=PREPARE_VERSION,
-        sources=reports,
-        test_sets=tuple(TestSetReport(item.source.name, len(item)) for item in candidates[cleaned:]),
-        checksums=_checksums(folder),
-    )
-
-
 def _checksums(folder: Path) -> dict[str, int]:
-    """Return CRC-32 of each prepared text in `folder`."""
     checksums = {}
     for path in sorted(folder.glob("*/*")):
         with storage_errors(path, "read"), path.open("rb") as stream:
@@ -194,27 +163,225 @@ def _checksums(folder: Path) -> dict[str, int]:
     return checksums
 
 
-def _refuse_nothing(made: Sequence[tuple[Candidates, Fates]]) -> None:
-    """Refuse a source of which nothing is left, and a corpus without a training pair."""
-    training = 0
-    told = []
-    for item, fates in made:
-        dropped, kept = count_fates(fates)
-        counts = Counter(dropped) + item.dropped
-        shown = ", ".join(f"{what} {count:,}" for what, count in {**counts, **kept}.items() if count)
-        told.append(f"{item.source.name}: {shown}")
-        training += kept["train"]
-        if not any(kept.values()):
+def _build(config: CorpusConfig, test_sets: Sequence[SourceConfig], folder: Path, fingerprint: str) -> CorpusReport:
+    spool = folder / "candidates"
+    spool.mkdir()
+    size = sum(file.stat().st_size for source in (*config.sources, *test_sets) for file in source_files(source))
+    with NearDuplicateIndex(spool) as index:
+        with stage("clean"):
+            candidates = collect_candidates(config, test_sets, spool, index, processes_for(config.workers, size))
+        with stage("select"):
+            fates = select_pairs(config, [item.keys for item in candidates], index.find)
+    divided = len(config.sources)  # the further test sets come after them
+    with stage("write"):
+        made = list(zip(candidates[:divided], fates[:divided], strict=True))
+        reports = tuple(_report_source(item, item_fates) for item, item_fates in made)
+        _refuse_nothing(reports)
+        for item, item_fates in made:
+            _write_splits(item, item_fates, folder)
+    shutil.rmtree(spool)
+    kept_out = tuple(TestSetReport(item.source.name, len(item.lines)) for item in candidates[divided:])
+    return CorpusReport(fingerprint, NORMALIZER_VERSION, PREPARE_VERSION, reports, kept_out, _checksums(folder))
+
+
+class Chunk(NamedTuple):
+    """Some neighbouring pairs of a source, as read, with the number of the source among all sources and test sets."""
+
+    number: int
+    filtered: bool  # false for a test set, from which only empty and unreadable pairs are dropped
+    pairs: list[tuple[int, str, str, str | None]]  # the fields of each `Pair`: plain tuples are pickled faster
+
+
+def chunks_of(pairs: Iterable[Pair], number: int, filtered: bool) -> Iterator[Chunk]:
+    """Yield `pairs` in one or more chunks, whose borders depend on the pairs alone."""
+    chunk = Chunk(number, filtered, [])
+    characters = 0
+    for pair in pairs:
+        if len(chunk.pairs) == _PAIRS or characters >= _CHARACTERS:
+            yield chunk
+            chunk, characters = Chunk(number, filtered, []), 0
+        chunk.pairs.append((pair.line, pair.source, pair.target, pair.defect))
+        characters += len(pair.source) + len(pair.target)
+    yield chunk
+
+
+class CleanChunk(NamedTuple):
+    """What remains of a chunk: N pairs, with their line numbers (N,)."""
+
+    number: int
+    read: int
+    dropped: Counter[str]
+    examples: Examples
+    texts: tuple[bytes, ...]  # the content of `_FILES`, a line for each pair
+    lines: Numbers
+    keys: Keys
+    folded: list[str]  # both folded sides of each pair as one text; none where near-duplicates may stay
+    bands: Hashes
+
+
+class Cleaner:
+    """The rules of a configuration, which a worker process applies to chunks."""
+
+    def __init__(self, normalization: NormalizationConfig, filters: FilterConfig) -> None:
+        self._normalizer = Normalizer(normalization)
+        self._broken_rule = PairFilter(filters).broken_rule
+        self._near_duplicates = filters.near_duplicates is not None
+
+    def __call__(self, chunk: Chunk) -> CleanChunk:
+        """Return what remains of `chunk`."""
+        dropped: dict[str, list[Example]] = {}
+        kept: list[tuple[int, str, str, str, str]] = []
+        for line, raw_source, raw_target, rule in chunk.pairs:
+            if rule is None:
+                source, target = self._normalizer.source(raw_source), self._normalizer.target(raw_target)
+                rule = self._broken_rule(source, target)
+                if rule is None or (rule != EMPTY and not chunk.filtered):
+                    kept.append((line, source, target, raw_source, raw_target))
+                    continue
+            dropped.setdefault(rule, []).append(Example.of(line, raw_source, raw_target))
+        lines, *texts = zip(*kept, strict=True) if kept else ((), (), (), (), ())
+        folded = list(zip(*(map(fold, side) for side in texts[:2]), strict=True))
+        whole = [f"{source}|{target}" for source, target in folded] if self._near_duplicates else []
+        return CleanChunk(
+            number=chunk.number,
+            read=len(chunk.pairs),
+            dropped=Counter({rule: len(pairs) for rule, pairs in dropped.items()}),
+            examples={rule: _chosen(pairs) for rule, pairs in dropped.items()},
+            texts=tuple(b"".join([f"{text}\n".encode() for text in side]) for side in texts),
+            lines=np.array(lines, np.int64),
+            keys=pair_keys(folded),
+            folded=whole,
+            bands=signatures(whole),
+        )
+
+
+def _chosen(examples: Sequence[Example]) -> list[Example]:
+    return [examples[place] for place in example_places([example.line for example in examples])]
+
+
+class Candidates(NamedTuple):
+    """The good pairs of one source: the paths of their texts (`_FILES`), keys (N, 2) and line numbers (N,)."""
+
+    source: SourceConfig
+    files: tuple[Path, ...]
+    read: int
+    dropped: Counter[str]
+    examples: Examples
+    keys: Keys
+    lines: Numbers
+
+
+def collect_candidates(
+    config: CorpusConfig, test_sets: Sequence[SourceConfig], folder: Path, index: NearDuplicateIndex, processes: int
+) -> list[Candidates]:
+    """Read all sources once and write their good pairs to folders in `folder`; memory: 32 bytes a pair.
+
+    From a source that is named as validation or test set, and from a further test set, only empty and unreadable pairs
+    are dropped: a filter must not change what a score means.
+
+    Args:
+        test_sets: further test sets, which come after the sources in the result.
+        folder: an empty folder for the texts.
+        index: gets both folded sides of each pair, in the order of the result, unless near-duplicates may stay.
+
+    Raises CorpusError: a source cannot be read.
+    """
+    sources = [*config.sources, *test_sets]
+    filtered = [source.use in ("auto", "train") for source in config.sources] + [False] * len(test_sets)
+
+    def chunks() -> Iterator[Chunk]:
+        for number, source in enumerate(sources):
+            with contextlib.closing(read_pairs(source)) as pairs:
+                shown = progress_bar(pairs, description=f"cleaning {source.name}", total=source.max_pairs, unit="pairs")
+                yield from chunks_of(shown, number, filtered[number])
+
+    cleaner = partial(Cleaner, config.normalization, config.filters)
+    with contextlib.closing(map_in_order(cleaner, chunks(), processes)) as cleaned:
+        return [
+            _set_aside(sources[number], own, folder / str(number), index)
+            for number, own in itertools.groupby(cleaned, attrgetter("number"))
+        ]
+
+
+def _set_aside(
+    source: SourceConfig, chunks: Iterable[CleanChunk], folder: Path, index: NearDuplicateIndex
+) -> Candidates:
+    folder.mkdir(exist_ok=True)
+    paths = tuple(folder / name for name in _FILES)
+    read, dropped, examples = 0, Counter[str](), Examples()
+    keys: list[Keys] = []
+    lines: list[Numbers] = []
+    with contextlib.ExitStack() as stack:
+        files = [stack.enter_context(path.open("wb")) for path in paths]
+        for chunk in chunks:
+            read += chunk.read
+            dropped += chunk.dropped
+            for rule, found in chunk.examples.items():
+                examples[rule] = _chosen([*examples.get(rule, ()), *found])
+            for file, content in zip(files, chunk.texts, strict=True):
+                file.write(content)
+            keys.append(chunk.keys)
+            lines.append(chunk.lines)
+            index.add(chunk.folded, chunk.bands)
+    return Candidates(source, paths, read, dropped, examples, np.concatenate(keys), np.concatenate(lines))
+
+
+def _report_source(item: Candidates, fates: Fates) -> SourceReport:
+    dropped, kept = count_fates(fates)
+    examples = dict(item.examples)
+    for rule in SELECTION_RULES:
+        if dropped[rule]:
+            numbers = np.flatnonzero(fates == fate_of(rule))
+            chosen = np.zeros(len(fates), np.bool_)
+            chosen[numbers[example_places(item.lines[numbers].tolist())]] = True
+            texts = zip(*(_chosen_lines(path, chosen) for path in item.files[2:]), strict=True)
+            examples[rule] = [
+                Example.of(line, *(text[:-1].decode("utf-8") for text in pair))
+                for line, pair in zip(item.lines[chosen].tolist(), texts, strict=True)
+            ]
+    return SourceReport(
+        name=item.source.name,
+        use=item.source.use,
+        read=item.read,
+        dropped={rule: item.dropped[rule] + dropped.get(rule, 0) for rule in RULES},
+        kept=kept,
+        examples={rule: tuple(examples[rule]) for rule in sorted(examples)},
+    )
+
+
+def _write_splits(item: Candidates, fates: Fates, folder: Path) -> None:
+    """Write `<split>/<name>.en` and `.fa`: normalized for training, raw for the others."""
+    for code, split in enumerate(SPLITS):
+        chosen = fates == code
+        if chosen.any():
+            (folder / split).mkdir(exist_ok=True)
+            for side, path in zip(("en", "fa"), item.files[:2] if code == TRAIN else item.files[2:], strict=True):
+                with (folder / split / f"{item.source.name}.{side}").open("wb") as output:
+                    output.writelines(_chosen_lines(path, chosen))
+
+
+def _chosen_lines(path: Path, chosen: Mask) -> Iterator[bytes]:
+    with path.open("rb", buffering=1 << 20) as lines:
+        yield from itertools.compress(lines, chosen.tolist())
+
+
+def _refuse_nothing(reports: Sequence[SourceReport]) -> None:
+    """Refuse a source with no pair left, and a corpus without a training pair."""
+    summaries = []
+    for report in reports:
+        counts = {**report.dropped, **report.kept}
+        shown = ", ".join(f"{what} {count:,}" for what, count in counts.items() if count)
+        summaries.append(f"{report.name}: {shown}")
+        if not any(report.kept.values()):
             advice = "check the text, or loosen corpus.filters"
-            if dropped[DUPLICATE] * 2 > item.read:
-                advice = "it repeats another source; leave one of the two out"
-            elif sum(dropped[rule] for rule in LEAK_RULES) * 2 > item.read:
-                advice = "it repeats what is held out for validation or testing; leave the source or the test set out"
-            raise CorpusError(
-                f"corpus source `{item.source.name}`: all {item.read:,} pairs were dropped ({shown}); {advice}"
-            )
-    if not training:
+            if report.dropped["duplicate"] * 2 > report.read:
+                advice = "it repeats another source; remove one of the two"
+            elif sum(report.dropped[rule] for rule in RULES if rule.endswith("_held_out")) * 2 > report.read:
+                advice = "it repeats what is held out for validation or testing; remove the source or the test set"
+            problem = f"all {report.read:,} pairs were dropped ({shown})"
+            raise CorpusError(f"corpus source `{report.name}`: {problem}; {advice}")
+    if not any(report.kept["train"] for report in reports):
         raise CorpusError(
-            f"no pair is left for training ({'; '.join(told)}); hold out fewer pairs (corpus.split.validation, "
+            f"no pair is left for training ({'; '.join(summaries)}); hold out fewer pairs (corpus.split.validation, "
             "corpus.split.test), or add a source that does not share its sentences with those held out"
         )

@@ -1,19 +1,42 @@
-"""What preparing a corpus did: counts for each source, rule and split, as JSON and as a table for a person."""
+"""What preparing a corpus did: counts for each source, rule and split, and examples, as JSON and as a table."""
 
+import heapq
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
-from pydantic import TypeAdapter
+from pydantic import NonNegativeInt, TypeAdapter
 
-from translator.corpus.duplicates import LEAK_RULES
-from translator.corpus.examples import Example
-from translator.corpus.filters import FILTER_RULES
-from translator.corpus.split import SPLITS, Split
-from translator.corpus.statistics import Count, TextStatistics
-from translator.text_table import text_table
+from translator.corpus.filters import FILTER_MEANINGS
+from translator.corpus.split import SELECTION_MEANINGS, SPLITS, Split
+from translator.run.text import text_table
 
-RULES: Final = (*FILTER_RULES, *LEAK_RULES)
+MEANINGS: Final[Mapping[str, str]] = {**FILTER_MEANINGS, **SELECTION_MEANINGS}  # of each rule, for people
+RULES: Final = tuple(MEANINGS)  # in the order in which they apply; a pair is counted under the first rule that drops it
+
+EXAMPLES: Final = 3  # of each rule and source
+SHOWN_CHARACTERS: Final = 300
+
+
+@dataclass(frozen=True, order=True)
+class Example:
+    """A raw pair that a rule dropped; a side of more than `SHOWN_CHARACTERS` ends with an ellipsis."""
+
+    line: int  # in the source, from 1
+    source: str
+    target: str
+
+    @classmethod
+    def of(cls, line: int, source: str, target: str) -> "Example":
+        """Return a pair as an example, and shorten its sides."""
+        shown = [t if len(t) <= SHOWN_CHARACTERS else t[: SHOWN_CHARACTERS - 1] + "…" for t in (source, target)]
+        return cls(line, *shown)
+
+
+def example_places(lines: Sequence[int]) -> list[int]:
+    """Return at most `EXAMPLES` places in `lines`, in order: those of the smallest hashes, not of the first lines."""
+    return sorted(heapq.nsmallest(EXAMPLES, range(len(lines)), key=lambda place: zlib.crc32(b"%d" % lines[place])))
 
 
 @dataclass(frozen=True)
@@ -22,25 +45,20 @@ class SourceReport:
 
     name: str
     use: str
-    read: Count
-    dropped: Mapping[str, Count]
-    """By rule, all of `RULES`."""
-    kept: Mapping[str, Count]
-    """By split, all of `SPLITS`."""
-    examples: Mapping[str, tuple[Example, ...]]
-    """Raw pairs that were dropped, by rule; rules that dropped nothing are left out."""
-    statistics: TextStatistics
-    """Of the pairs kept for training, normalized."""
+    read: NonNegativeInt
+    dropped: Mapping[str, NonNegativeInt]  # by rule
+    kept: Mapping[str, NonNegativeInt]  # by split
+    examples: Mapping[str, tuple[Example, ...]]  # raw pairs that were dropped, by rule
 
 
 @dataclass(frozen=True)
 class TestSetReport:
-    """A further test set."""
+    """A further test set, whose text was kept out of training and validation."""
 
-    __test__ = False  # the name begins as pytest's classes do
+    __test__ = False  # not a test class of pytest
 
     name: str
-    pairs: Count
+    pairs: NonNegativeInt
 
 
 @dataclass(frozen=True)
@@ -50,12 +68,9 @@ class CorpusReport:
     fingerprint: str
     normalizer_version: int
     prepare_version: int
-    sources: tuple[SourceReport, ...]
-    """In the order of the configuration; a name may stand once for each `use`."""
+    sources: tuple[SourceReport, ...]  # in the order of the configuration; a name may occur once for each `use`
     test_sets: tuple[TestSetReport, ...]
-    """Further test sets, whose text was kept out of training and validation."""
-    checksums: Mapping[str, int] = field(default_factory=dict)
-    """CRC-32 of each prepared text by its path in the folder: `train/mizan.en`."""
+    checksums: Mapping[str, int] = field(default_factory=dict)  # CRC-32 of each prepared text, by path
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as values that JSON can hold."""
@@ -63,24 +78,15 @@ class CorpusReport:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "CorpusReport":
-        """Return the report that `to_json` made `values` of.
-
-        Raises:
-            ValueError: the values are not of that kind.
-        """
-        report = _ADAPTER.validate_python(values)
-        for source in report.sources:
-            for counts, names in ((source.dropped, RULES), (source.kept, SPLITS)):
-                if set(counts) != set(names):
-                    raise ValueError(f"source {source.name} has other counts than {', '.join(names)}")
-        return report
+        """Return the report from the values of `to_json`; a `ValueError` says that they are not of that kind."""
+        return TypeAdapter(CorpusReport).validate_python(values)
 
     def kept(self, split: Split, name: str) -> int:
         """Return the number of pairs of the sources called `name` in `split`."""
         return sum(source.kept[split] for source in self.sources if source.name == name)
 
     def source_titles(self) -> list[str]:
-        """Return what to call each source: its name, and its use where another has the same name."""
+        """Return a title for each source: its name, and its use where another has the same name."""
         names = [source.name for source in self.sources]
         return [
             f"{source.name} ({source.use})" if names.count(source.name) > 1 else source.name for source in self.sources
@@ -90,8 +96,20 @@ class CorpusReport:
         """Return the rules that dropped a pair of any source, in their order."""
         return [rule for rule in RULES if any(source.dropped[rule] for source in self.sources)]
 
-
-_ADAPTER: Final = TypeAdapter(CorpusReport)
+    def split_warning(self) -> str | None:
+        """Return a warning where a split takes more than a fifth of the pairs of the sources with `use: auto`."""
+        divided = [source for source in self.sources if source.use == "auto"]
+        counts = {split: sum(source.kept[split] for source in divided) for split in SPLITS}
+        total = sum(counts.values())
+        large = [split for split in SPLITS[1:] if counts[split] * 5 > total]
+        if not large:
+            return None
+        held_out = " and ".join(f"{counts[split]:,} for {split}" for split in large)
+        keys = " and ".join(f"corpus.split.{split}" for split in large)
+        return (
+            f"of {total:,} pairs, {held_out} are held out, which leaves {counts['train']:,} for training; "
+            f"set {keys} to `auto` (2% of a source, at most 1,000) or to a smaller number"
+        )
 
 
 def format_report(report: CorpusReport) -> str:
@@ -112,12 +130,11 @@ def format_report(report: CorpusReport) -> str:
 
 
 def _with_total(counts: Sequence[int]) -> list[int]:
-    """Return the counts of all sources, and where there are several their sum."""
     return [*counts, sum(counts)] if len(counts) > 1 else list(counts)
 
 
 def _share(count: int, whole: int) -> str:
-    """Return a percentage after a space, or as much room; what is more than nothing is never shown as nothing."""
+    """Return a space and a percentage of fixed width; a positive share is never shown as 0.0%."""
     if not count:
         return " " * 7
     percentage = 100 * count / whole

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from torch import Tensor
 
 from translator.data.batching import DataPosition
@@ -14,23 +14,14 @@ from translator.special_tokens import EOS, PAD, SOS
 
 @dataclass(frozen=True)
 class Batch:
-    """Pairs computed together; a step may have several batches.
+    """Pairs computed together: B pairs, S and T the longest of each side with its special token."""
 
-    B pairs, S and T the longest of each side with its special token.
-    """
-
-    source: Tensor
-    """(B, S) int64: sentence, EOS, PAD…"""
-    target_input: Tensor
-    """(B, T) int64: SOS, sentence, PAD…"""
-    labels: Tensor
-    """(B, T) int64: sentence, EOS, PAD…"""
-    indices: Tensor
-    """(B,) int64: number of each pair in its split."""
+    source: Tensor  # (B, S) int64: sentence, EOS, PAD…
+    target_input: Tensor  # (B, T) int64: SOS, sentence, PAD…
+    labels: Tensor  # (B, T) int64: sentence, EOS, PAD…
+    indices: Tensor  # (B,) int64: number of each pair in its split
     source_tokens: int
-    """Positions of `source` that are not PAD; a plain number, so that asking never waits for a device."""
-    target_tokens: int
-    """Positions of `labels` that are not PAD."""
+    target_tokens: int  # positions of `labels` that are not PAD, as a plain number: reading it never waits for a GPU
 
     @property
     def size(self) -> int:
@@ -38,41 +29,26 @@ class Batch:
         return int(self.source.shape[0])
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> "Batch":
-        """Return the batch with its tensors on `device`.
-
-        Args:
-            device: where to.
-            non_blocking: on the way to a GPU, go on while it copies; what is computed there waits for the copy.
-        """
-        # A copy to a GPU waits all the same unless it starts from pinned memory, which the GPU can read by itself.
+        """Return the batch with its tensors on `device`; `non_blocking` does not wait for the transfer to a GPU."""
+        # A copy to a GPU blocks all the same unless it starts from pinned memory.
         pin = non_blocking and torch.device(device).type == "cuda" and self.source.device.type == "cpu"
 
         def moved(tensor: Tensor) -> Tensor:
             return (tensor.pin_memory() if pin else tensor).to(device, non_blocking=pin)
 
-        return Batch(
-            moved(self.source),
-            moved(self.target_input),
-            moved(self.labels),
-            moved(self.indices),
-            self.source_tokens,
-            self.target_tokens,
-        )
+        source, target_input, labels, indices = map(moved, (self.source, self.target_input, self.labels, self.indices))
+        return Batch(source, target_input, labels, indices, self.source_tokens, self.target_tokens)
 
 
 @dataclass(frozen=True)
 class StepBatches:
-    """What one process computes of one update of the weights, and how much the whole update is."""
+    """What one process computes of one update of the weights, and totals over all processes."""
 
-    batches: tuple[Batch, ...]
-    """Of this process; none if the step has too few rows for all."""
+    batches: tuple[Batch, ...]  # of this process; none if the step has too few rows for all
     target_tokens: int
-    """Of the whole step, all processes together, as are the two below."""
-    source_tokens: int
-    positions: int
-    """Positions of all that is collated, both sides, padding included."""
-    position: DataPosition
-    """Where to go on after the step."""
+    source_tokens: int  # tokens of the whole step, all processes together
+    positions: int  # positions of the whole step, both sides, padding included
+    position: DataPosition  # of the step that follows
 
 
 def collate(sources: Sequence[ArrayLike], targets: Sequence[ArrayLike], indices: ArrayLike) -> Batch:
@@ -86,28 +62,26 @@ def collate(sources: Sequence[ArrayLike], targets: Sequence[ArrayLike], indices:
     >>> batch.labels.tolist()
     [[10, 3, 0], [11, 12, 3]]
     """
-    assert len(sources) == len(targets) > 0
-    source, source_tokens = _pad(sources, EOS, in_front=False)
-    target_input, _ = _pad(targets, SOS, in_front=True)
-    labels, target_tokens = _pad(targets, EOS, in_front=False)
+    source, source_tokens = _pad(sources, EOS)
+    target_input, target_tokens = _pad(targets, SOS, in_front=True)
+    labels, _ = _pad(targets, EOS)
     numbers = torch.from_numpy(np.array(indices, dtype=np.int64))
-    assert numbers.shape == (len(sources),)
+    assert len(source) == len(labels) == len(numbers) > 0
     return Batch(source, target_input, labels, numbers, source_tokens, target_tokens)
 
 
 def collate_source(sources: Sequence[ArrayLike]) -> Tensor:
     """Return (B, S) int64, sentence, EOS, PAD…, from rows of ids without special tokens."""
-    return _pad(sources, EOS, in_front=False)[0]
+    return _pad(sources, EOS)[0]
 
 
-def _pad(rows: Sequence[ArrayLike], special: int, *, in_front: bool) -> tuple[Tensor, int]:
+def _pad(rows: Sequence[ArrayLike], special: int, *, in_front: bool = False) -> tuple[Tensor, int]:
     """Return rows with `special` before or after each, filled up with PAD, and the number of tokens."""
     arrays = [np.asarray(row, dtype=np.int64) for row in rows]
-    width = max((len(array) for array in arrays), default=0) + 1
-    padded: NDArray[np.int64] = np.full((len(arrays), width), PAD, dtype=np.int64)
+    width = max(map(len, arrays), default=0) + 1
+    padded = np.full((len(arrays), width), PAD, dtype=np.int64)
     for line, array in zip(padded, arrays, strict=True):
-        length = len(array)
-        start = 1 if in_front else 0
+        length, start = len(array), int(in_front)
         line[start : start + length] = array
         line[0 if in_front else length] = special
     return torch.from_numpy(padded), sum(map(len, arrays)) + len(arrays)

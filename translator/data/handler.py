@@ -1,92 +1,127 @@
-"""`DataHandler`, the face of this room: from a configuration to batches."""
+"""`DataHandler`: from a configuration to batches; and `read_ahead`, which makes them in a thread."""
 
 import contextlib
 import itertools
 import logging
+import threading
+from collections import deque
 from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 
 from translator.config import Config
-from translator.corpus.normalize import Normalizer
+from translator.corpus.held_out import HeldOutSet, HeldOutSplit, held_out_of_run
+from translator.corpus.normalizer import Normalizer
 from translator.corpus.prepare import PreparedCorpus, prepare_corpus
 from translator.corpus.split import Split
 from translator.data.batch import Batch, StepBatches, collate
-from translator.data.batching import DataPosition, Numbers, epoch_generator, plan_batches
-from translator.data.encoding import StoredSplit, open_tokens
-from translator.data.epoch_stores import EpochStores
-from translator.data.length_report import LengthReport, format_lengths, measure_lengths
-from translator.data.mixture import MixtureRow, epoch_draws, format_mixture, mixture_rows
-from translator.data.pair_store import Pairs, PairStore, SampledPairs
-from translator.data.sampling import EpochSampler
-from translator.data.shares import Rows, share_step
+from translator.data.batching import (
+    DataPosition,
+    MixtureRow,
+    Numbers,
+    Rows,
+    epoch_draws,
+    epoch_generator,
+    mixture_rows,
+    plan_batches,
+    share_step,
+)
+from translator.data.report import LengthReport, format_lengths, format_mixture, measure_lengths
+from translator.data.sampling import EpochSampler, sampled_epochs
+from translator.data.token_store import STORED_SPLITS, PairStore, StoredSplit, open_tokens
 from translator.errors import CorpusError
-from translator.stages import stage
+from translator.run.logging import stage
+from translator.run.workers import processes_for
 from translator.subword import SubwordPair, prepare_subword
-from translator.workers import processes_for
+
+Item = TypeVar("Item")
+Check = Callable[[], None]  # a function called now and then in long work; it may raise to stop
 
 _LOGGER: Final = logging.getLogger("translator")
+_POLL: Final = 0.1  # seconds between two calls of a check while waiting
 
 
 class DataHandler:
-    """Corpus, subwords and token stores of a recipe, each prepared or found again, and the batches made of them."""
+    """Corpus, subword models and token stores of a recipe, and the batches made of them.
+
+    Building one does no work; call `prepare` before anything else.
+    """
+
+    corpus: PreparedCorpus
+    subword: SubwordPair
+    subword_folder: Path
+    token_folder: Path
+    token_fingerprint: str  # of the text and the models alone, whatever the strength of sampling
+    fingerprint: str  # of everything that decides the ids of an epoch
+    report: list[LengthReport]  # lengths of each source of the training and the validation split
+    mixture: list[MixtureRow]  # what each source gives to an epoch
 
     def __init__(self, config: Config) -> None:
-        """Prepare all that is not there yet; nothing is downloaded.
+        self._config = config
+        self.normalizer = Normalizer(config.corpus.normalization)
+        """Applied to the training text; other text needs it before it is encoded."""
+        self._prepared = Path(config.corpus.prepared_directory)
+        self._sampler: EpochSampler | None = None
+
+    def prepare(self) -> "DataHandler":
+        """Prepare what is not there yet, and return this handler; nothing is downloaded.
 
         Over-long pairs are counted in `report` and named in a warning: they are never cut. Validation pairs that are
         over-long are left out of the validation loss only.
 
-        Raises:
-            CorpusError: the corpus cannot be used, or no training pair is short enough.
-            SubwordError: the corpus does not allow the subword settings.
-            StorageError: the disk is full, may not be written, or prepared text is damaged.
+        Raises TranslatorError: corpus, subword settings or disk do not allow it, or no training pair is short enough.
         """
-        prepared = Path(config.corpus.prepared_directory)
-        self.corpus: PreparedCorpus = prepare_corpus(config.corpus, config.evaluation.test_sets)
-        self.subword: SubwordPair
-        self.subword_folder: Path
+        config = self._config
+        self.corpus = prepare_corpus(config.corpus, config.evaluation.test_sources)
         text = (self.corpus.directory / "train").glob("*.*")
         self._processes = processes_for(config.corpus.workers, sum(file.stat().st_size for file in text))
         with stage("subword"):
             self.subword, self.subword_folder = prepare_subword(
-                config.subword, self.corpus, prepared, workers=self._processes
+                config.subword, self.corpus, self._prepared, workers=self._processes
             )
-        self._stores: dict[StoredSplit, PairStore]
         with stage("encode"):
-            self._stores, self.token_folder, self.fingerprint = open_tokens(
-                self.corpus, self.subword, config.corpus.normalization, prepared
+            self._stores, self.token_folder, self.token_fingerprint = open_tokens(
+                self.corpus, self.subword, config.corpus.normalization, self._prepared
             )
-        self.token_fingerprint = self.fingerprint  # of the text alone, however strongly it is sampled
-        self._sampler: EpochSampler | None = None
-        if config.subword.sampling:
-            self._sampler = EpochSampler(self.corpus, self.subword_folder, config.subword.sampling, config.run.seed)
-            self.fingerprint = self._sampler.fingerprint(self.fingerprint)
-        self.normalizer = Normalizer(config.corpus.normalization)
-        """What training text has been through, and other text must go through before it is encoded."""
-        self._prepared = prepared
-        self._seed = config.run.seed
-        self._batching = config.batching
-        self._usable: dict[StoredSplit, Numbers] = {}
-        """Numbers of the pairs that are short enough."""
-        self.report: list[LengthReport] = []
-        for split, store in self._stores.items():
-            longer = np.maximum(store.source_lengths, store.target_lengths)
-            self._usable[split] = np.flatnonzero(longer <= config.batching.max_length)
-            self.report += measure_lengths(split, store, config.batching.max_length)
-        self._judge()
-        train = self._stores["train"]
-        self._usable_of_source = np.split(
-            self._usable["train"], np.searchsorted(self._usable["train"], train.starts[1:-1])
-        )
-        self.mixture: list[MixtureRow] = mixture_rows(
+        self.fingerprint = self.token_fingerprint
+        if strength := config.subword.sampling:
+            limit = config.batching.max_length
+            self._sampler = EpochSampler(self.corpus, self.subword_folder, strength, config.run.seed, limit)
+            self.fingerprint = self._sampler.fingerprint(self.token_fingerprint)
+        self.report = []
+        self._usable = {split: self._measure(split) for split in STORED_SPLITS}
+        train, usable = self._stores["train"], self._usable["train"]
+        self._usable_of_source = np.split(usable, np.searchsorted(usable, train.starts[1:-1]))
+        self.mixture = mixture_rows(
             dict(zip(train.names, map(len, self._usable_of_source), strict=True)),
             {source.name: source.weight for source in config.corpus.sources if source.use in ("auto", "train")},
             config.batching.temperature,
         )
-        """What each source gives to an epoch."""
+        return self
+
+    def _measure(self, split: StoredSplit) -> Numbers:
+        store, limit = self._stores[split], self._config.batching.max_length
+        usable = np.flatnonzero(store.longer_side <= limit)
+        self.report += measure_lengths(split, store, limit)
+        if left_out := len(store) - len(usable):
+            longest = f"batching.max_length: {limit} tokens (the longest has {store.longer_side.max()})"
+            if split == "train" and not len(usable):
+                raise CorpusError(
+                    f"no training pair is left: all {left_out:,} are longer than {longest}; raise it, or raise "
+                    "subword.vocabulary_size to make fewer tokens"
+                )
+            _LOGGER.warning(
+                f"{left_out:,} of {len(store):,} {split} pairs ({left_out / len(store):.2%}) are longer than {longest} "
+                f"and are left out{' of the loss' if split == 'validation' else ''}"
+            )
+        return usable
+
+    def held_out(self, split: HeldOutSplit) -> list[HeldOutSet]:
+        """Return the raw text that a run is scored on: for `test` with `evaluation.test_sets`; empty sets left out."""
+        return held_out_of_run(self._config, self.corpus, split)
 
     def pair_count(self, split: Split) -> int:
         """Return the pairs of `split`; over-long ones are not counted in training and validation."""
@@ -96,10 +131,9 @@ class DataHandler:
 
     def format_report(self) -> str:
         """Return tables for a person: pairs, over-long pairs and tokens of each source; the mixture if it is uneven."""
-        table = format_lengths(self.report, self._batching.max_length)
-        if all(row.drawn == row.pairs for row in self.mixture):
-            return table
-        return f"{table}\n\n{format_mixture(self.mixture)}"
+        table = format_lengths(self.report, self._config.batching.max_length)
+        uneven = any(row.drawn != row.pairs for row in self.mixture)
+        return f"{table}\n\n{format_mixture(self.mixture)}" if uneven else table
 
     def train_steps(
         self,
@@ -107,25 +141,15 @@ class DataHandler:
         accumulation: int,
         rank: int = 0,
         world: int = 1,
-        check: Callable[[], None] = lambda: None,
+        check: Check = lambda: None,
     ) -> Generator[StepBatches, None, None]:
         """Yield what process `rank` of `world` computes of each step, from `position` on, without end.
 
-        The batches are a function of the seed and the epoch alone, so going on from a saved position gives the very
-        ones that would have come; and a step is the same batches on any number of processes. An epoch holds every
-        usable pair once, unless weights or a temperature mix the sources otherwise; a step may hold the end of one
-        epoch and the beginning of the next. With `subword.sampling` the next epoch is sampled while this one is read:
-        close the iterator when it is no longer needed.
-
-        Args:
-            position: where to begin.
-            accumulation: batches of a step, all processes together.
-            rank: of this process, from 0.
-            world: number of processes that share each step.
-            check: called while text is sampled and the batches wait for it; it may raise to stop.
-
-        Raises:
-            StorageError: a sampled epoch cannot be written.
+        The batches are a function of seed and epoch alone, so iteration resumes exactly from a saved position. A step
+        is the same `accumulation` batches on any number of processes, and may run on into the next epoch. An epoch
+        holds every usable pair once, unless weights or a temperature mix the sources otherwise. With
+        `subword.sampling` the next epoch is sampled while this one is read: close the iterator when it is no longer
+        needed. `check` is called while the batches wait for sampled text.
         """
         assert accumulation >= 1 and 0 <= rank < world
         with contextlib.closing(self._train_rows(position, check)) as planned:
@@ -134,43 +158,43 @@ class DataHandler:
                 shares = share_step([rows for rows, _ in step], world)
                 pieces = list(itertools.chain.from_iterable(shares))
                 yield StepBatches(
-                    tuple(_batch(piece) for piece in shares[rank]),
+                    tuple(map(_batch, shares[rank])),
                     target_tokens=sum(piece.target_tokens for piece in pieces),
                     source_tokens=sum(piece.source_tokens for piece in pieces),
                     positions=sum(piece.positions for piece in pieces),
                     position=step[-1][1],
                 )
 
-    def train_batches(
-        self, position: DataPosition, check: Callable[[], None] = lambda: None
-    ) -> Generator[tuple[Batch, DataPosition], None, None]:
+    def train_batches(self, position: DataPosition) -> Generator[tuple[Batch, DataPosition], None, None]:
         """Yield whole batches one at a time, each with the position after it; otherwise as `train_steps`."""
-        with contextlib.closing(self.train_steps(position, accumulation=1, check=check)) as steps:
+        with contextlib.closing(self.train_steps(position, accumulation=1)) as steps:
             for step in steps:
                 yield step.batches[0], step.position
 
-    def _train_rows(
-        self, position: DataPosition, check: Callable[[], None]
-    ) -> Generator[tuple[Rows, DataPosition], None, None]:
+    def _train_rows(self, position: DataPosition, check: Check) -> Generator[tuple[Rows, DataPosition], None, None]:
         """Yield the rows of each batch from `position` on, with the position after it; nothing is read."""
-        epoch, done = position.epoch, position.batch
-        plain, draws = self._stores["train"], [row.drawn for row in self.mixture]
-        with contextlib.ExitStack() as stack:
-            sampled: EpochStores | None = None
-            if self._sampler is not None:
-                sampled = stack.enter_context(EpochStores(self._sampler, self._prepared, self._processes, check))
-            while True:
-                pairs: Pairs = plain
-                if sampled is not None:
-                    pairs = SampledPairs(plain, sampled.take(epoch), self._batching.max_length)
-                drawn = epoch_draws(self._usable_of_source, draws, self._seed, epoch)
-                plan = self._plan(pairs, drawn, epoch_generator(self._seed, epoch))
+        seed, draws = self._config.run.seed, [row.drawn for row in self.mixture]
+        done = position.batch
+        with contextlib.closing(self._epochs(position.epoch, check)) as epochs:
+            for epoch, pairs in enumerate(epochs, start=position.epoch):
+                drawn = epoch_draws(self._usable_of_source, draws, seed, epoch)
+                plan = self._plan(pairs, drawn, epoch_generator(seed, epoch))
                 assert done < len(plan), f"epoch {epoch} has {len(plan)} batches, not {done}"
                 for number in range(done, len(plan)):
                     last = number + 1 == len(plan)
                     after = DataPosition(epoch + 1, 0) if last else DataPosition(epoch, number + 1)
                     yield Rows(pairs, plan[number]), after
-                epoch, done = epoch + 1, 0
+                done = 0
+
+    def _epochs(self, first: int, check: Check) -> Generator[PairStore, None, None]:
+        """Yield the training pairs of each epoch; with sampling, the next ones are sampled in a thread meanwhile."""
+        sampler = self._sampler
+        if sampler is None:
+            yield from itertools.repeat(self._stores["train"])
+        else:
+            yield from read_ahead(
+                lambda wanted: sampled_epochs(sampler, first, self._prepared, self._processes, wanted), check, depth=1
+            )
 
     def validation_batches(self) -> Iterator[Batch]:
         """Yield every usable validation pair once, in batches that are the same at every call and for every seed."""
@@ -178,38 +202,58 @@ class DataHandler:
         for numbers in self._plan(pairs, self._usable["validation"], epoch_generator(0, 0)):
             yield _batch(Rows(pairs, numbers))
 
-    def _plan(self, pairs: Pairs, chosen: Numbers, generator: np.random.Generator) -> list[Numbers]:
-        """Return batches of the pairs whose numbers are `chosen`."""
+    def _plan(self, pairs: PairStore, chosen: Numbers, generator: np.random.Generator) -> list[Numbers]:
         plan = plan_batches(
             pairs.source_lengths[chosen],
             pairs.target_lengths[chosen],
-            tokens_per_batch=self._batching.tokens_per_batch,
-            max_sentences=self._batching.max_sentences,
+            tokens_per_batch=self._config.batching.tokens_per_batch,
+            max_sentences=self._config.batching.max_sentences,
             generator=generator,
         )
         return [chosen[places] for places in plan]
 
-    def _judge(self) -> None:
-        """Warn about over-long pairs, and refuse a training split of nothing else (the corpus refuses an empty one)."""
-        limit = self._batching.max_length
-        for split, store in self._stores.items():
-            left_out = len(store) - len(self._usable[split])
-            if not left_out:
-                continue
-            longest = max(part.longest for part in self.report if part.split == split)
-            if left_out == len(store) and split == "train":
-                raise CorpusError(
-                    f"no training pair is left: all {left_out:,} are longer than batching.max_length: {limit} tokens "
-                    f"(the longest has {longest}); raise it, or raise subword.vocabulary_size to make fewer tokens"
-                )
-            _LOGGER.warning(
-                f"{left_out:,} of {len(store):,} {split} pairs ({left_out / len(store):.2%}) are longer than "
-                f"batching.max_length: {limit} tokens (the longest has {longest}) and are left out"
-                + (" of the loss" if split == "validation" else "")
-            )
-
 
 def _batch(rows: Rows) -> Batch:
-    """Read the pairs of `rows`."""
     sources, targets = zip(*(rows.pairs[int(number)] for number in rows.numbers), strict=True)
     return collate(sources, targets, rows.numbers)
+
+
+class _UnwantedError(Exception):
+    """Ends work whose result is no longer wanted."""
+
+
+def read_ahead(
+    items: Callable[[Check], Generator[Item, None, None]], check: Check = lambda: None, depth: int = 2
+) -> Generator[Item, None, None]:
+    """Yield what `items` yields, made by a thread while earlier items are used; close it to end the thread.
+
+    An error of `items` is raised after the items that came before it.
+
+    Args:
+        items: called once, with a check for long work, which raises once the items are no longer wanted.
+        check: called by the consumer while it waits, about ten times a second.
+        depth: items that may be ready or in the making before one is taken; at least 1.
+    """
+    closed = threading.Event()
+
+    def check_wanted() -> None:
+        if closed.is_set():
+            raise _UnwantedError
+
+    source = items(check_wanted)
+    executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="reading ahead")
+    waiting = deque(executor.submit(next, source, None) for _ in range(depth))
+    try:
+        while True:
+            check()
+            if not wait([waiting[0]], timeout=_POLL).done:
+                continue
+            item = waiting.popleft().result()
+            if item is None:
+                return
+            waiting.append(executor.submit(next, source, None))
+            yield item
+    finally:
+        closed.set()
+        executor.shutdown(cancel_futures=True)
+        source.close()

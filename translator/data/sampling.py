@@ -1,115 +1,129 @@
 """Subword regularization: the training text cut into other pieces in each epoch (Kudo 2018 §3).
 
-The text of an epoch is sampled as a whole, in blocks of sentences. The seed of a block is a hash of the run's seed, the
-epoch and the block's place, so the pieces of a sentence are a function of (seed, epoch, sentence), whoever samples it,
-when, and in how many processes.
+The text of an epoch is sampled as a whole, since batches are planned from the lengths of all pairs. The pieces of a
+sentence are a pure function of run seed, epoch and sentence, whatever the number of processes.
 """
 
 import contextlib
-import hashlib
 import itertools
-import json
-from collections.abc import Callable, Iterator, Sequence
+import logging
+import multiprocessing
+import os
+import shutil
+import uuid
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
+from translator.config.resuming import fingerprint_of
 from translator.corpus.prepare import PreparedCorpus, Side
-from translator.data.token_store import TokenStore
-from translator.prepared import DIGITS_IN_NAME, fingerprint_of
+from translator.data.token_store import PairStore, TokenStore
+from translator.run.folder import DIGITS_IN_NAME
+from translator.run.storage import new_folder
+from translator.run.workers import map_in_order
 from translator.subword import SubwordPair
-from translator.workers import map_in_order
 
-_VERSION: Final = 1
-"""Raised whenever the same settings would give other pieces."""
-
-_SENTENCES: Final = 512
-"""Of a block: small enough that a stop waits for milliseconds only."""
+_LOGGER: Final = logging.getLogger("translator")
+_VERSION: Final = 3  # raised whenever the same settings would give other pieces
 _SIDES: Final[tuple[Side, ...]] = ("en", "fa")
+_SENTENCES: Final = 512  # of a block of work: a stop waits for milliseconds only
+_WORTH_PROCESSES: Final = 4_000  # pairs; fewer are sampled faster than a process starts
+_PROCESSES_AHEAD: Final = 2  # that sample the next epoch beside training
+_NICENESS: Final = 5  # lowers the priority of sampling beside training, without starving it
 
-Rows = list[list[int]]
 
-
-@dataclass(frozen=True)
-class _Block:
+class _Block(NamedTuple):
     """Neighbouring sentences of one side of one source."""
 
     side: Side
-    seed: int
     texts: list[str]
+    places: list[str]
 
 
 @dataclass(frozen=True)
 class EpochSampler:
-    """All that the sampled text of an epoch is made of; it can be sent to another process."""
+    """All that decides the sampled text of an epoch; it can be sent to another process."""
 
     corpus: PreparedCorpus
     subword_folder: Path
-    strength: float
-    """As `subword.sampling` sets it."""
+    strength: float  # as `subword.sampling` sets it
     seed: int
-
-    @property
-    def sentences(self) -> int:
-        """Sentences of an epoch, both sides counted."""
-        return len(_SIDES) * sum(self.corpus.count("train", name) for name in self.corpus.names("train"))
+    max_length: int  # of a side in tokens, special token counted; a longer sample is replaced by the plain pieces
 
     def fingerprint(self, tokens: str) -> str:
         """Return the fingerprint (16 hex digits) of training on sampled text; `tokens` is that of the plain stores."""
         made_from = {"tokens": tokens, "sampling": self.strength, "version": _VERSION}
         return fingerprint_of(made_from)[:DIGITS_IN_NAME]
 
-    def write(
-        self, epoch: int, folder: Path, processes: int = 1, done: Callable[[int], None] = lambda count: None
-    ) -> None:
-        """Write `<folder>/<source name>.en` and `.fa` stores of the training text, sampled for `epoch`.
+    def write(self, epoch: int, folder: Path, processes: int = 1, check: Callable[[], None] = lambda: None) -> None:
+        """Write `<folder>/<source name>.en` and `.fa` stores of the training text, sampled for `epoch` (from 0).
 
-        Args:
-            epoch: from 0.
-            folder: made if it is not there.
-            processes: how many sample side by side; the stores do not depend on it.
-            done: told now and then how many sentences have been sampled since it was last told; it may raise to stop.
+        `processes` sample side by side; the stores do not depend on their number. `check` is called after each block
+        of work; it may raise to stop.
 
-        Raises:
-            StorageError: the disk is full, the folder may not be written, or the prepared text is damaged.
+        Raises StorageError: the disk is full, the folder may not be written, or the prepared text is damaged.
         """
         subword = SubwordPair.load(self.subword_folder)
         sizes = {"en": subword.source.vocabulary_size, "fa": subword.target.vocabulary_size}
-        sampled = map_in_order(
-            partial(_block_sampler, self.subword_folder, self.strength), self._blocks(epoch), processes
-        )
+        sampled = map_in_order(partial(_block_sampler, self, epoch), self._blocks(), processes)
 
         def rows(blocks: int) -> Iterator[Sequence[int]]:
             for block in itertools.islice(sampled, blocks):
-                done(len(block))
+                check()
                 yield from block
 
         with contextlib.closing(sampled):
-            for name in self.corpus.names("train"):
-                for side in _SIDES:
-                    blocks = -(-self.corpus.count("train", name) // _SENTENCES)
-                    TokenStore.write(folder / f"{name}.{side}", rows(blocks), sizes[side])
-            assert next(sampled, None) is None  # asking reads the last text to its end, where its length is checked
+            for name, side in itertools.product(self.corpus.names("train"), _SIDES):
+                blocks = -(-self.corpus.count("train", name) // _SENTENCES)
+                TokenStore.write(folder / f"{name}.{side}", rows(blocks), sizes[side])
+            assert next(sampled, None) is None  # reads the last text to its end, where its length is checked
 
-    def _blocks(self, epoch: int) -> Iterator[_Block]:
-        """Yield all blocks, source by source."""
-        for name in self.corpus.names("train"):
-            for side in _SIDES:
-                lines = self.corpus.lines("train", name, side)
-                number = 0
-                while texts := list(itertools.islice(lines, _SENTENCES)):
-                    yield _Block(side, _block_seed(self.seed, epoch, side, name, number), texts)
-                    number += 1
+    def _blocks(self) -> Iterator[_Block]:
+        for name, side in itertools.product(self.corpus.names("train"), _SIDES):
+            lines = enumerate(self.corpus.lines("train", name, side))
+            while block := list(itertools.islice(lines, _SENTENCES)):
+                yield _Block(side, [text for _, text in block], [f"{side} {number} {name}" for number, _ in block])
 
 
-def _block_seed(*place: int | str) -> int:
-    """Return a seed of 32 bits for the block at `place`, the same on every machine."""
-    return int.from_bytes(hashlib.sha256(json.dumps(place).encode("utf-8")).digest()[:4])
-
-
-def _block_sampler(subword_folder: Path, strength: float) -> Callable[[_Block], Rows]:
+def _block_sampler(settings: EpochSampler, epoch: int) -> Callable[[_Block], list[list[int]]]:
     """Return the function that samples one block, with models of its own."""
-    subword = SubwordPair.load(subword_folder)
+    if multiprocessing.parent_process() is not None:
+        os.nice(_NICENESS)
+    subword = SubwordPair.load(settings.subword_folder)
     models = {"en": subword.source, "fa": subword.target}
-    return lambda block: models[block.side].sample(block.texts, strength, block.seed)
+    seed = f"{settings.seed} {epoch}"
+    samplers = {side: model.sampler(settings.strength, f"{seed} {side}") for side, model in models.items()}
+
+    def sample(block: _Block) -> list[list[int]]:
+        rows = samplers[block.side].sample(block.texts, block.places)
+        long = [place for place, row in enumerate(rows) if len(row) >= settings.max_length]
+        for place, plain in zip(long, models[block.side].encode([block.texts[place] for place in long]), strict=True):
+            rows[place] = plain
+        return rows
+
+    return sample
+
+
+def sampled_epochs(
+    sampler: EpochSampler, first: int, parent: Path, processes: int = 1, check: Callable[[], None] = lambda: None
+) -> Generator[PairStore, None, None]:
+    """Yield the sampled pairs of epoch `first` and of all that follow.
+
+    The stores are written into a hidden folder in `parent`, the folder of prepared data, mapped into memory, and
+    removed at once: what is mapped stays readable. What a killed run left behind is removed as well. `processes`
+    sample the first epoch, which training waits for. For `check` and errors see `EpochSampler.write`.
+    """
+    names = sampler.corpus.names("train")
+    large = sum(sampler.corpus.count("train", name) for name in names) >= _WORTH_PROCESSES
+    if large:
+        _LOGGER.info("sampling the pieces of epoch %d", first + 1)
+    for epoch in itertools.count(first):
+        with new_folder(parent / f"sampled-{uuid.uuid4().hex}") as beside:
+            at_once = processes if epoch == first else _PROCESSES_AHEAD
+            sampler.write(epoch, beside, at_once if large else 1, check)
+            pairs = PairStore.open(beside, names)
+        for mapped in parent.glob("sampled-*"):
+            shutil.rmtree(mapped, ignore_errors=True)
+        yield pairs

@@ -1,4 +1,6 @@
-"""Token ids of one side of one corpus part, on disk and memory-mapped: memory does not grow with the corpus.
+"""Token ids of prepared text on disk, memory-mapped: memory does not grow with the corpus.
+
+A store holds one side of one source of one split:
 
 PREFIX.ids       every sentence's ids, one after another, without special tokens: little-endian uint16 where the
                  vocabulary allows it (at most 65,536 pieces), else int32
@@ -8,20 +10,34 @@ PREFIX.json      what the two files must hold, with their check sums, so that a 
 
 import itertools
 import json
+import logging
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from translator.config import NormalizationConfig
+from translator.config.resuming import fingerprint_of
+from translator.corpus.normalizer import NORMALIZER_VERSION, Normalizer
+from translator.corpus.prepare import PreparedCorpus, Side
 from translator.errors import StorageError
-from translator.storage import storage_errors, write_json
+from translator.run.folder import DIGITS_IN_NAME, prepared_folder
+from translator.run.logging import progress_bar
+from translator.run.storage import new_folder, storage_errors, write_json
+from translator.subword import SubwordModel, SubwordPair
 
-_FORMAT: Final = 2
-_CHUNK: Final = 4096
-"""Rows converted at once: few enough to stay in the processor's cache."""
+StoredSplit = Literal["train", "validation"]
+STORED_SPLITS: Final[tuple[StoredSplit, ...]] = ("train", "validation")
+"""The splits whose ids are needed; the test split is translated from its text."""
+Ids = NDArray[np.int32]
+
+_LOGGER: Final = logging.getLogger("translator")
+_FORMAT: Final = 2  # of a store, and of the folder that holds them
+_CHUNK: Final = 4096  # rows converted at once: few enough to stay in the processor's cache
+_LINES_AT_ONCE: Final = 2048  # divided by SentencePiece among its threads; larger blocks are slower
 _OFFSET: Final = np.dtype("<i8")
 
 
@@ -33,55 +49,39 @@ class TokenStore:
     """The sentences of one side of one corpus part, by number."""
 
     def __init__(self, ids: NDArray[Any], offsets: NDArray[np.int64]) -> None:
-        """Take the ids of all sentences (any integer type) and the offsets (one more than there are sentences)."""
         self._ids = ids
         self._offsets = offsets
-        self.lengths: NDArray[np.int32] = np.diff(offsets).astype(np.int32)
-        """Tokens of each sentence, special tokens not counted."""
+        self.lengths: NDArray[np.int32] = np.diff(offsets).astype(np.int32)  # special tokens not counted
 
     @staticmethod
-    def write(prefix: Path, rows: Iterable[Sequence[int]], vocabulary_size: int) -> int:
-        """Stream `rows` of ids to `PREFIX.ids`, `.offsets` and `.json`, and return how many there were.
+    def write(prefix: Path, rows: Iterable[Sequence[int]], vocabulary_size: int) -> None:
+        """Stream `rows` of ids to `PREFIX.ids`, `.offsets` and `.json`; not atomic: write inside `new_folder`.
 
-        Not atomic by itself: write inside `storage.new_folder`.
-
-        Raises:
-            StorageError: the disk is full or the folder may not be written.
+        Raises StorageError: the disk is full or the folder may not be written.
         """
         dtype = np.dtype("<u2") if vocabulary_size <= 2**16 else np.dtype("<i4")
-        sentences = tokens = 0
-        rows = iter(rows)
+        rows, crc32, lengths = iter(rows), 0, [np.zeros(1, np.int64)]
         with storage_errors(prefix.parent):
             prefix.parent.mkdir(parents=True, exist_ok=True)
-            with _file(prefix, "ids").open("wb") as ids_file, _file(prefix, "offsets").open("wb") as offsets_file:
-                ids, offsets = _Checked(ids_file), _Checked(offsets_file)
-                offsets.write(np.zeros(1, _OFFSET))
+            with _file(prefix, "ids").open("wb") as file:
                 while chunk := list(itertools.islice(rows, _CHUNK)):
-                    lengths = np.fromiter(map(len, chunk), np.int64, len(chunk))
-                    offsets.write((tokens + np.cumsum(lengths)).astype(_OFFSET))
-                    flat = np.fromiter(itertools.chain.from_iterable(chunk), np.int32, int(lengths.sum()))
+                    lengths.append(np.fromiter(map(len, chunk), np.int64, len(chunk)))
+                    flat = np.fromiter(itertools.chain.from_iterable(chunk), np.int32, int(lengths[-1].sum()))
                     assert flat.size == 0 or 0 <= int(flat.min()) <= int(flat.max()) < vocabulary_size
-                    ids.write(flat.astype(dtype))
-                    sentences += len(chunk)
-                    tokens += flat.size
-        write_json(
-            _file(prefix, "json"),
-            {
-                "format": _FORMAT,
-                "dtype": dtype.str,
-                "sentences": sentences,
-                "tokens": tokens,
-                "crc32": {"ids": ids.crc32, "offsets": offsets.crc32},
-            },
-        )
-        return sentences
+                    content = flat.astype(dtype).tobytes()
+                    crc32 = zlib.crc32(content, crc32)
+                    file.write(content)
+            offsets = np.cumsum(np.concatenate(lengths)).astype(_OFFSET)
+            _file(prefix, "offsets").write_bytes(offsets.tobytes())
+        sums = {"ids": crc32, "offsets": zlib.crc32(offsets.tobytes())}
+        counts = {"sentences": len(offsets) - 1, "tokens": int(offsets[-1])}
+        write_json(_file(prefix, "json"), {"format": _FORMAT, "dtype": dtype.str, **counts, "crc32": sums})
 
     @classmethod
     def open(cls, prefix: Path) -> "TokenStore":
         """Map the store at `prefix` into memory, and read it through once to see that it is whole.
 
-        Raises:
-            DamagedStoreError: a file is missing, cut short or otherwise not what was written.
+        Raises DamagedStoreError: a file is missing, cut short or otherwise not what was written.
         """
         try:
             record = json.loads(_file(prefix, "json").read_text("utf-8"))
@@ -91,36 +91,19 @@ class TokenStore:
             if offsets[0] != 0 or offsets[-1] != tokens or bool((np.diff(offsets) < 0).any()):
                 raise ValueError("the offsets do not fit the ids")
         except (OSError, ValueError, KeyError, TypeError) as error:
-            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            raise DamagedStoreError(f"the token store {prefix} is damaged ({reason})") from error
+            raise DamagedStoreError(f"the token store {prefix} is damaged ({error})") from error
         return cls(ids, offsets)
 
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def __getitem__(self, number: int) -> NDArray[np.int32]:
+    def __getitem__(self, number: int) -> Ids:
         """Return the ids of sentence `number` (from 0), without special tokens."""
-        if not 0 <= number < len(self):
-            raise IndexError(f"sentence {number} of {len(self)}")
         return self._ids[self._offsets[number] : self._offsets[number + 1]].astype(np.int32)
 
 
-class _Checked:
-    """A file being written, with the check sum of all that went into it."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self.crc32 = 0
-
-    def write(self, numbers: NDArray[Any]) -> None:
-        content = numbers.tobytes()
-        self.crc32 = zlib.crc32(content, self.crc32)
-        self._file.write(content)
-
-
 def _file(prefix: Path, kind: str) -> Path:
-    """Return the path of one file of a store; a source's name may hold dots, so `with_suffix` will not do."""
-    return prefix.with_name(f"{prefix.name}.{kind}")
+    return prefix.with_name(f"{prefix.name}.{kind}")  # a name may hold dots, so `with_suffix` will not do
 
 
 def _map(path: Path, dtype: np.dtype[Any], count: int, crc32: int) -> NDArray[Any]:
@@ -132,3 +115,108 @@ def _map(path: Path, dtype: np.dtype[Any], count: int, crc32: int) -> NDArray[An
     if zlib.crc32(numbers.data) != crc32:
         raise ValueError(f"the check sum of {path.name} is not the one that was written")
     return numbers
+
+
+class PairStore:
+    """Numbered pairs of ids of several sources one after another: one token store a side for each source."""
+
+    def __init__(self, names: Sequence[str], sources: Sequence[TokenStore], targets: Sequence[TokenStore]) -> None:
+        self.names = list(names)
+        self._sources = list(sources)
+        self._targets = list(targets)
+        assert all(len(one) == len(other) for one, other in zip(sources, targets, strict=True))
+        # Number of the first pair of each source, and at the end the number of all pairs.
+        self.starts: NDArray[np.int64] = np.cumsum([0, *map(len, sources)], dtype=np.int64)
+        none = [np.zeros(0, np.int32)]
+        # With the special token that each side gets in a batch.
+        self.source_lengths: NDArray[np.int32] = np.concatenate([store.lengths for store in sources] or none) + 1
+        self.target_lengths: NDArray[np.int32] = np.concatenate([store.lengths for store in targets] or none) + 1
+
+    @classmethod
+    def open(cls, folder: Path, names: Sequence[str]) -> "PairStore":
+        """Open `<folder>/<name>.en` and `.fa` of each source; raise DamagedStoreError if they do not fit together."""
+        sources = [TokenStore.open(folder / f"{name}.en") for name in names]
+        targets = [TokenStore.open(folder / f"{name}.fa") for name in names]
+        for name, source, target in zip(names, sources, targets, strict=True):
+            if len(source) != len(target):
+                reason = f"{len(source):,} English and {len(target):,} Persian sentences"
+                raise DamagedStoreError(f"the token store {folder / name} is damaged ({reason})")
+        return cls(names, sources, targets)
+
+    def __len__(self) -> int:
+        return int(self.starts[-1])
+
+    @property
+    def longer_side(self) -> NDArray[np.int32]:
+        """Tokens of the longer side of each pair, with the special token."""
+        return np.maximum(self.source_lengths, self.target_lengths)
+
+    def __getitem__(self, number: int) -> tuple[Ids, Ids]:
+        if not 0 <= number < len(self):
+            raise IndexError(f"pair {number} of {len(self)}")
+        part = int(np.searchsorted(self.starts, number, side="right")) - 1
+        place = number - int(self.starts[part])
+        return self._sources[part][place], self._targets[part][place]
+
+
+def open_tokens(
+    corpus: PreparedCorpus, subword: SubwordPair, normalization: NormalizationConfig, prepared_directory: Path
+) -> tuple[dict[StoredSplit, PairStore], Path, str]:
+    """Return the encoded training and validation text, their folder and its fingerprint (16 hex digits).
+
+    Stores are kept in `<prepared_directory>/tokens-<fingerprint>` as `<split>/<source name>.en` and `.fa`. They are
+    written if there are none yet, and with a warning if they are damaged.
+
+    Raises StorageError: the folder cannot be written, what is written there does not last, or the prepared text is
+    damaged.
+    """
+    made_from = {
+        "format": _FORMAT,
+        "corpus": corpus.fingerprint,
+        "subword": subword.sha256,
+        "normalization": normalization.model_dump(mode="json"),
+        "normalizer": NORMALIZER_VERSION,
+    }
+    fingerprint = fingerprint_of(made_from)[:DIGITS_IN_NAME]
+    folder = prepared_folder(prepared_directory, "tokens", fingerprint)
+
+    def stores() -> dict[StoredSplit, PairStore]:
+        return {split: PairStore.open(folder / split, corpus.names(split)) for split in STORED_SPLITS}
+
+    if folder.exists():
+        try:
+            return stores(), folder, fingerprint
+        except DamagedStoreError as damage:
+            _LOGGER.warning(f"{damage}; all of {folder} is made anew from the prepared text")
+    _write(corpus, subword, Normalizer(normalization), folder)
+    try:
+        return stores(), folder, fingerprint
+    except DamagedStoreError as damage:
+        raise StorageError(f"{damage}, and it has just been written; check the disk") from damage
+
+
+def _write(corpus: PreparedCorpus, subword: SubwordPair, normalizer: Normalizer, folder: Path) -> None:
+    """Encode all that is stored; training text is normalized already, validation text is not."""
+    sides: list[tuple[Side, SubwordModel, Callable[[str], str]]] = [
+        ("en", subword.source, normalizer.source),
+        ("fa", subword.target, normalizer.target),
+    ]
+    parts: list[tuple[StoredSplit, str]] = [(split, name) for split in STORED_SPLITS for name in corpus.names(split)]
+    with new_folder(folder) as beside:
+        for (split, name), (side, model, normalize) in itertools.product(parts, sides):
+            lines: Iterable[str] = progress_bar(
+                corpus.lines(split, name, side),
+                description=f"Encoding {split} {name}.{side}",
+                total=corpus.count(split, name),
+                unit=" lines",
+            )
+            if split == "validation":
+                lines = map(normalize, lines)
+            prefix = beside / split / f"{name}.{side}"
+            TokenStore.write(prefix, _encoded(lines, model), model.vocabulary_size)
+
+
+def _encoded(lines: Iterable[str], model: SubwordModel) -> Iterator[list[int]]:
+    lines = iter(lines)
+    while chunk := list(itertools.islice(lines, _LINES_AT_ONCE)):
+        yield from model.encode(chunk)

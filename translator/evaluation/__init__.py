@@ -1,24 +1,9 @@
-"""Evaluation: scores with signatures and intervals, translations, what is wrong in them, comparison, a report."""
+"""Evaluation: scores with signatures and intervals, significance tests, diagnosis of translations, a report."""
 
-from translator.evaluation.evaluate import evaluate_run, evaluate_systems
+from translator.evaluation.evaluate import Evaluation, System, evaluate_run, evaluate_systems, search_label
 from translator.evaluation.metrics import Score, compute_scores
-from translator.evaluation.outcome import Evaluation
-from translator.evaluation.score_file import saved_scores
-from translator.evaluation.scored_set import ScoredSet, read_scored_set, write_scored_set
-from translator.evaluation.summary import TranslatedPair
-from translator.evaluation.system import System, search_label
+from translator.evaluation.report import TranslatedPair
+from translator.evaluation.results import ScoredSet, read_scored_set, saved_scores, write_scored_set
 
-__all__ = [
-    "Evaluation",
-    "Score",
-    "ScoredSet",
-    "System",
-    "TranslatedPair",
-    "compute_scores",
-    "evaluate_run",
-    "evaluate_systems",
-    "read_scored_set",
-    "saved_scores",
-    "search_label",
-    "write_scored_set",
-]
+__all__ = ["Evaluation", "Score", "ScoredSet", "System", "TranslatedPair", "compute_scores", "evaluate_run"]
+__all__ += ["evaluate_systems", "read_scored_set", "saved_scores", "search_label", "write_scored_set"]

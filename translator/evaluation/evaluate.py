@@ -1,36 +1,114 @@
-"""Translates test sets with one system or several, scores and diagnoses the translations, and writes it all down."""
+"""Evaluation of runs: translate the test sets, score and diagnose the translations, write everything down."""
 
+import hashlib
+import json
 import logging
+import os
 import random
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
-from translator.evaluation.comparison import SystemComparison, compare_systems, distinct_labels
-from translator.evaluation.material import Material, named_material, own_material
-from translator.evaluation.outcome import Evaluation, add_slices, write_outputs
-from translator.evaluation.report import evaluation_page, read_learning_curve
-from translator.evaluation.score_file import add_scores, read_scores
-from translator.evaluation.scored_set import ScoredSet
-from translator.evaluation.scoring import Scoring, SetResult, evaluate_set
-from translator.evaluation.summary import TranslatedPair, format_summary
-from translator.evaluation.system import Loader, System, claim_folder, label_of, load_system
-from translator.inference import Translator
-from translator.run_folder import RunFolder
-from translator.storage import check_writable, write_text
+from translator.config import Config, MetricName, SearchConfig
+from translator.corpus.held_out import HeldOutSet
+from translator.evaluation.compare import SystemComparison, compare_systems
+from translator.evaluation.diagnosis import Diagnosis, diagnose
+from translator.evaluation.metrics import Score, comet_lacks, comet_score, compute_scores, spbleu_lacks
+from translator.evaluation.report import TranslatedPair, evaluation_page
+from translator.evaluation.results import (
+    ModelScore,
+    ScoredSet,
+    add_scores,
+    distinct_labels,
+    json_lines,
+    read_scores,
+    write_scored_set,
+)
+from translator.evaluation.test_sets import chosen_test_sets, look_into_training
+from translator.inference.translator import Translator
+from translator.run.folder import RunFolder
+from translator.run.logging import progress_bar
+from translator.run.storage import resolve_output, storage_errors, write_bytes, write_json, write_output, write_text
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 LOGGER = logging.getLogger("translator")
 
-SAMPLES: Final = 10
-"""Translations of each test set shown in the summary."""
-REPORT: Final = "report.html"
+_SAMPLES: Final = 10  # translations of each test set among the samples
+_BLOCK: Final = 256  # sentences that are translated together, and then written
+_LONGEST_NAME: Final = 100
+_COMMON: Final = {
+    "max_length_ratio": "ratio-",
+    "min_length_ratio": "min-ratio-",
+    "no_repeat_ngram": "no-repeat-",
+    "precision": "",
+}
+_DETAILS: Final[Mapping[str, Mapping[str, str]]] = {
+    "greedy": _COMMON,
+    "beam": {"length_penalty": "penalty-", "length_normalization": "", **_COMMON},
+    "sampling": {"temperature": "temperature-", "top_k": "top-k-", "top_p": "top-p-", **_COMMON},
+}
+"""By method, the settings that a search label names if they differ from the defaults, and their prefixes."""
+
+
+@dataclass(frozen=True)
+class System:
+    """What is evaluated: a run at one of its checkpoints, or several runs as an ensemble."""
+
+    runs: tuple[RunFolder, ...]
+    checkpoint: str = "best"  # `best`, `last`, `averaged` or a step number
+
+    @property
+    def folder(self) -> Path:
+        """Where results are kept: the run's evaluation folder; of an ensemble, a folder in the first run's."""
+        folder = self.runs[0].evaluation_folder
+        if len(self.runs) == 1:
+            return folder
+        # The name has a hash of their places, since runs of other folders may have the same names.
+        paths = [run.path.resolve() for run in self.runs]
+        places = "//".join(os.path.relpath(path, paths[0].parent) for path in paths)
+        name = "+".join(path.name for path in paths)[:_LONGEST_NAME]
+        return folder / f"{name}-{hashlib.sha256(places.encode()).hexdigest()[:8]}"
+
+
+Loader = Callable[[System, Sequence[str]], Translator]  # from a system and `key.path=value` overrides to its translator
+
+
+def search_label(config: SearchConfig, engine: str = "torch") -> str:
+    """Return a short name, fit for a file name, of all search settings that a translation depends on."""
+    always = {"greedy": [], "beam": [str(config.beam_size)], "sampling": [f"seed-{config.seed}"]}
+    parts = [config.method, *always[config.method]]
+    defaults = SearchConfig()
+    for key, prefix in _DETAILS[config.method].items():
+        value = getattr(config, key)
+        if value != getattr(defaults, key):
+            parts.append(f"{prefix}{value:g}" if isinstance(value, float) else f"{prefix}{value}")
+    return "-".join([*parts, engine] if engine != "torch" else parts)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The results of an evaluation; everything is also in the evaluation folders of the systems."""
+
+    scores: list[Score] = field(default_factory=list)  # the first is BLEU 13a on raw text of the first test set
+    samples: list[TranslatedPair] = field(default_factory=list)
+    """Pairs of all test sets, drawn with the run's seed, as the first system translated them."""
+    sets: list[ScoredSet] = field(default_factory=list)  # each test set, one system after the other
+    diagnoses: list[Diagnosis] = field(default_factory=list)  # in the order of `sets`
+    comparisons: list[SystemComparison] = field(default_factory=list)  # by test set, if there are several systems
+    missing: list[str] = field(default_factory=list)  # metrics that could not be computed, and what they need
+    folders: list[Path] = field(default_factory=list)  # where the files are, each once
+    report: Path | None = None
+
+
+_Result = tuple[ScoredSet, Diagnosis]
 
 
 def evaluate_run(run: RunFolder, *, checkpoint: str = "best", overrides: Sequence[str] = ()) -> Evaluation:
-    """Translate and score the test split of each source of a run, and its further test sets.
-
-    Args and errors are those of `evaluate_systems`.
-    """
+    """Translate and score the held-out test sets of a run, as `evaluate_systems` does."""
     return evaluate_systems([System((run,), checkpoint)], overrides=overrides)
 
 
@@ -40,169 +118,181 @@ def evaluate_systems(
     test_sets: Sequence[str] = (),
     split: str = "test",
     overrides: Sequence[str] = (),
-    load: Loader = load_system,
+    load: Loader | None = None,
     report: bool = True,
     output: Path | None = None,
 ) -> Evaluation:
     """Translate test sets with each system and score the translations.
 
-    Each system searches as the section `search` of its own run says, and all are scored by the settings of the first.
-
-    Each system's evaluation folder gets `TEST_SET.CHECKPOINT.SEARCH.hypotheses.txt`, `.sentences.jsonl` and
-    `.diagnosis.json`, with `TEST_SET.source.txt` and `TEST_SET.reference.txt` beside; `scores.json`, `slices.json` and
-    `summary.md` are brought up to date. What is finished is written at once, so that an interruption loses only the
-    test set at hand.
+    Each system searches with the section `search` of its own run, and all are scored by the settings of the first.
+    Translations are written as they come: an evaluation that was interrupted continues. Each system's evaluation folder
+    gets `TEST_SET.CHECKPOINT.SEARCH.hypotheses.txt`, `.sentences.jsonl` and `.diagnosis.json`, with
+    `TEST_SET.source.txt` and `TEST_SET.reference.txt` beside; `scores.json` is updated.
 
     Args:
         systems: at least one.
-        test_sets: on the command line's form (see `held_out_argument`); without any, those of the first run.
-        split: of these, `test` or `validation`.
+        test_sets: as on the command line (see `held_out_argument`); by default the held-out text of the first run.
+        split: of that, `test` or `validation`.
         overrides: `key.path=value` for search and scoring, of every system.
-        load: how a system becomes a translator.
+        load: makes the translator of a system; by default it is computed by torch.
         report: whether to write report.html.
-        output: where to; by default the first system's folder.
+        output: folder of the report; by default the first system's.
 
     Raises:
-        RunError: a run, its checkpoint or its scores are damaged or missing, or runs make no ensemble.
-        ConfigError: an override is wrong.
-        InputError: a test set is not there.
+        RunError: a run, its checkpoint, held-out text or scores are damaged or missing, or runs make no ensemble.
         CorpusError: a test set cannot be read, is empty or of other languages.
-        StorageError: an evaluation folder or the report cannot be written, or prepared data are damaged.
+        InputError: a test set is missing, or COMET fails.
     """
     run = systems[0].runs[0]
     config = run.config(overrides)
     for system in systems:
-        read_scores(system.folder)  # a damaged file is better known now than after an hour of translating
-    material = named_material(test_sets, config) if test_sets else own_material(run, config, split)
-    if not material.sets:
+        read_scores(system.folder)  # a damaged file is reported before an hour of translating
+    held_out = chosen_test_sets(run, config, test_sets, split)
+    if not held_out:
         LOGGER.warning("nothing to evaluate: corpus.split.%s is 0 and evaluation.test_sets is empty", split)
-        return Evaluation([], [])
-    for system in systems:
-        claim_folder(system.folder)
-    page = (output or systems[0].folder) / REPORT if report else None
+        return Evaluation()
+    page = (output or systems[0].folder) / "report.html" if report else None
+    for folder in [*(system.folder for system in systems), *([page.parent] if page else [])]:
+        with storage_errors(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=folder).close()  # better now than after the translating
     if page is not None:
-        claim_folder(page.parent)
-        check_writable(page)
-    scoring = Scoring.of(config, overrides)
-    own = not test_sets and split == "test"
-    found: dict[tuple[Path, str, str], list[SetResult]] = {}
+        resolve_output(page)
+    lacks = {"spbleu": spbleu_lacks(), "comet": comet_lacks(config.evaluation.comet_model, run)}
+    metrics = [name for name in config.evaluation.metrics if lacks.get(name) is None]
+    found: dict[tuple[Path, str, str], list[_Result]] = {}
+    rare: dict[RunFolder, Mapping[str, tuple[float, ...]]] = {}
     for system in systems:
-        translator = load(system, overrides)
-        key = system.folder, translator.checkpoint_name, label_of(translator)
+        translator = (load or _load)(system, overrides)
+        search = search_label(translator.search, translator.searcher.name)
+        key = system.folder, translator.checkpoint_name, search
         if key in found:  # `best` and `last` may be one checkpoint
             continue
-        _warn_of_changed_data(system, material, translator)
-        found[key] = _evaluate_system(system, translator, material, scoring, own=own)
-        _write_summary(system.folder, found, scoring, config.run.seed)
-        del translator  # not two models in memory at a time
-    _warn_of_unlike_searches([search for _, _, search in found])
-    by_system = list(found.values())
-    results = [result for of_system in by_system for result in of_system]
+        for one in (one for one in system.runs if one not in rare):
+            leaks = bool(test_sets) or one != run
+            rare[one] = look_into_training(one, held_out, config.evaluation.rare_below, leaks=leaks)
+        found[key] = results = []
+        for sentences in held_out:
+            shares = rare[system.runs[0]].get(sentences.name, ())
+            scored = _translate_and_score(sentences, translator, search, config, metrics, shares, system.folder)
+            results.append((scored, diagnose(scored)))
+            _write(system.folder, results, first=not test_sets and split == "test")
+    searches = list(dict.fromkeys(search for _, _, search in found))
+    if len(searches) > 1:
+        LOGGER.warning("each run searched as its recipe says (%s); name one --search for all", ", ".join(searches))
+    by_test = list(zip(*found.values(), strict=True))
+    every = [result for results in found.values() for result in results]
     evaluation = Evaluation(
-        scores=[score for result in results for score in result.scored.scores],
-        samples=[pair for result in by_system[0] for pair in _samples(result.scored, config.run.seed)],
-        sets=[result.scored for result in results],
-        diagnoses=[result.diagnosis for result in results],
-        slices=[result.slices for result in results],
-        comparisons=_compare(by_system),
-        missing=scoring.missing,
+        scores=[score for scored, _ in every for score in scored.scores],
+        samples=[pair for (scored, _), *_ in by_test for pair in _samples(scored, config.run.seed)],
+        sets=[scored for scored, _ in every],
+        diagnoses=[diagnosis for _, diagnosis in every],
+        comparisons=[compare_systems([scored for scored, _ in of_test]) for of_test in by_test if len(of_test) > 1],
+        missing=[lack for name in config.evaluation.metrics if (lack := lacks.get(name)) is not None],
         folders=list(dict.fromkeys(folder for folder, _, _ in found)),
         report=page,
     )
-    if evaluation.report is not None:
-        _write_report(evaluation, systems)
+    if page is not None:
+        title = f"Evaluation of {', '.join(dict.fromkeys(distinct_labels(evaluation.sets)))}"
+        of_sets = evaluation.sets, evaluation.diagnoses, evaluation.comparisons, evaluation.missing
+        write_output(page, evaluation_page(title, *of_sets))
     return evaluation
 
 
-def _warn_of_changed_data(system: System, material: Material, translator: Translator) -> None:
-    """Say so if what is held out now is not what was held out in training."""
-    if material.run not in system.runs or translator.checkpoint is None or material.run is None:
-        return
-    if system.runs[0] == material.run and material.data != translator.checkpoint.data:
-        LOGGER.warning(
-            "the data of %s have changed since it was trained: the test split may hold sentences that the model knows, "
-            "and its scores mean little. Restore the corpus files, or train again",
-            material.run.path,
-        )
+def _load(system: System, overrides: Sequence[str]) -> Translator:
+    return Translator.load([run.path for run in system.runs], checkpoint=system.checkpoint, overrides=overrides)
 
 
-def _warn_of_unlike_searches(searches: Sequence[str]) -> None:
-    """Say so if the runs have picked their translations in unlike ways, so that not only the models are compared."""
-    if len(set(searches)) > 1:
-        LOGGER.warning(
-            "the runs searched as each of their recipes says (%s), so that the scores differ by more than the models; "
-            "name one search for all: --search beam --beam 5, and --set search.KEY=VALUE for the rest",
-            ", ".join(dict.fromkeys(searches)),
-        )
-
-
-def _evaluate_system(
-    system: System, translator: Translator, material: Material, scoring: Scoring, *, own: bool
-) -> list[SetResult]:
-    """Return what became of each test set; each is written down as soon as it is done."""
-    texts = {run: material.training_text(run, run.config()) for run in system.runs}
-    results: list[SetResult] = []
-    for held_out in material.sets:
-        result = evaluate_set(held_out, translator, scoring, texts[system.runs[0]])
-        results.append(result)
-        write_outputs(system.folder, held_out, result.scored, result.diagnosis)
-        add_slices(system.folder, [part for done in results for part in done.slices])
-        add_scores(system.folder, [score for done in results for score in done.scored.scores], first=own)
-    return results
-
-
-def _write_summary(
-    folder: Path, found: Mapping[tuple[Path, str, str], Sequence[SetResult]], scoring: Scoring, seed: int
-) -> None:
-    """Write summary.md for all that was evaluated now in one folder; the table has all scores that it keeps."""
-    here = {key: results for key, results in found.items() if key[0] == folder}
-    systems = [results[0].scored for results in here.values()]
-    what = "; ".join(f"checkpoint {one.checkpoint}, {one.search}" for one in systems)
-    several = len(systems) > 1
-    samples = {}
-    for results in here.values():
-        for result in results:
-            one = result.scored
-            heading = f"{one.test_set} ({one.checkpoint}, {one.search})" if several else one.test_set
-            samples[heading] = _samples(one, seed)
-    text = format_summary(
-        f"Evaluation of {systems[0].system}, {what}",
-        read_scores(folder),
-        samples,
-        slices=[part for results in here.values() for result in results for part in result.slices],
-        missing=scoring.missing,
+def _translate_and_score(
+    held_out: HeldOutSet,
+    translator: Translator,
+    search: str,
+    config: Config,
+    metrics: Sequence[MetricName],
+    rare_shares: tuple[float, ...],
+    folder: Path,
+) -> ScoredSet:
+    name, checkpoint = held_out.name, translator.checkpoint_name
+    first_references = [several[0] for several in held_out.references]
+    partial = folder / f"{name}.{checkpoint}.{search}.partial.jsonl"
+    translations = _translate(held_out.sources, translator, name, partial)
+    hypotheses = [translation.text or "" for translation in translations]
+    of_references = translator.score(held_out.sources, first_references)
+    LOGGER.info("scoring %s", name)
+    scores = compute_scores(
+        hypotheses,
+        held_out.references,
+        metrics=[metric for metric in metrics if metric != "comet"],
+        normalization=config.corpus.normalization,
+        bootstrap_samples=config.evaluation.bootstrap_samples,
+        test_set=name,
     )
-    write_text(folder / "summary.md", text)
+    if "comet" in metrics:
+        scores.append(comet_score(config, held_out.sources, hypotheses, held_out.references))
+    return ScoredSet(
+        test_set=name,
+        system=translator.label,
+        checkpoint=checkpoint,
+        search=search,
+        sources=held_out.sources,
+        references=held_out.references,
+        hypotheses=tuple(hypotheses),
+        origins=held_out.origins,
+        scores=tuple(replace(one, test_set=name, search=search, checkpoint=checkpoint) for one in scores),
+        hypothesis_scores=tuple(one.model_copy(update={"text": None}) for one in translations),
+        reference_scores=tuple(map(ModelScore.of, of_references, first_references)),
+        rare_shares=rare_shares,
+    )
+
+
+def _write(folder: Path, results: Sequence[_Result], *, first: bool) -> None:
+    scored, diagnosis = results[-1]
+    sides = {f"{scored.test_set}.source": scored.sources, f"{scored.name}.hypotheses": scored.hypotheses}
+    for number, side in enumerate(zip(*scored.references, strict=True), start=1):
+        sides[f"{scored.test_set}.reference{f'-{number}' if number > 1 else ''}"] = side
+    for file, lines in sides.items():
+        write_text(folder / f"{file}.txt", "".join(f"{line}\n" for line in lines))
+    write_scored_set(folder, scored)
+    write_json(folder / f"{scored.name}.diagnosis.json", diagnosis.to_json())
+    add_scores(folder, [score for one, _ in results for score in one.scores], first=first)
+    with storage_errors(folder):
+        (folder / f"{scored.name}.partial.jsonl").unlink(missing_ok=True)
+
+
+def _translate(sources: Sequence[str], translator: Translator, name: str, partial: Path) -> list[ModelScore]:
+    """Return the translations; the file `partial` (JSON lines: what decides them, then each) is continued."""
+    key = {
+        "model": [translator.label, translator.identity, translator.searcher.arithmetic],
+        "search": translator.search.model_dump(mode="json"),
+        "sources": hashlib.sha256("\n".join(sources).encode("utf-8", "replace")).hexdigest(),
+    }
+    found = _kept(partial, key)[: len(sources)]
+    if found:
+        LOGGER.info("%s: continuing after %d of %d sentences, from %s", name, len(found), len(sources), partial)
+    progress: tqdm[object] = progress_bar(
+        description=f"translating {name}", total=len(sources), unit=" lines", initial=len(found)
+    )
+    with storage_errors(partial), progress:
+        write_bytes(partial, json_lines([key, *(one.to_json() for one in found)]))
+        for start in range(len(found), len(sources), _BLOCK):
+            block = sources[start : start + _BLOCK]
+            fresh = [ModelScore.of(best) for best, *_ in translator.translations(block, first_line=start + 1)]
+            with partial.open("ab") as stream:
+                stream.write(json_lines([one.to_json() for one in fresh]))
+            found += fresh
+            progress.update(len(fresh))
+    return found
+
+
+def _kept(partial: Path, key: Mapping[str, Any]) -> list[ModelScore]:
+    """Return the translations of an interrupted evaluation; none if something that decides them has changed."""
+    try:
+        head, *lines = partial.read_bytes().split(b"\n")[:-1]
+        return list(map(ModelScore.model_validate_json, lines)) if json.loads(head) == key else []
+    except (OSError, ValueError):
+        return []
 
 
 def _samples(scored: ScoredSet, seed: int) -> list[TranslatedPair]:
-    """Return pairs chosen at random, the same whatever has translated them."""
-    numbers = random.Random(seed).sample(range(len(scored.sources)), min(SAMPLES, len(scored.sources)))
-    return [
-        TranslatedPair(scored.sources[number], scored.references[number][0], scored.hypotheses[number])
-        for number in numbers
-    ]
-
-
-def _compare(by_system: Sequence[Sequence[SetResult]]) -> list[SystemComparison]:
-    """Return for each test set how the systems stand beside the first; nothing for a single one."""
-    if len(by_system) < 2:
-        return []
-    return [compare_systems([result.scored for result in results]) for results in zip(*by_system, strict=True)]
-
-
-def _write_report(evaluation: Evaluation, systems: Sequence[System]) -> None:
-    """Write the page on all systems."""
-    assert evaluation.report is not None
-    runs = dict.fromkeys(run for system in systems for run in system.runs)
-    names = dict.fromkeys(distinct_labels(evaluation.sets))
-    page = evaluation_page(
-        f"Evaluation of {', '.join(names)}",
-        evaluation.sets,
-        evaluation.diagnoses,
-        evaluation.comparisons,
-        [read_learning_curve(run) for run in runs],
-        slices=evaluation.slices,
-        missing=evaluation.missing,
-    )
-    write_text(evaluation.report, page)
+    numbers = random.Random(seed).sample(range(len(scored.sources)), min(_SAMPLES, len(scored.sources)))
+    return [TranslatedPair(scored.sources[n], scored.references[n][0], scored.hypotheses[n]) for n in numbers]

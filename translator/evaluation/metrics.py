@@ -1,37 +1,67 @@
-"""Corpus scores by sacreBLEU; a score always carries the signature that says how it was made."""
+"""Scores by sacreBLEU on raw, normalized and folded text, and by COMET; each with signature and interval."""
 
-from collections.abc import Sequence
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
+import sacrebleu.utils
+from sacrebleu.metrics.base import Metric
+from sacrebleu.metrics.base import Score as MetricScore
+from sacrebleu.metrics.bleu import BLEU, BLEUScore
+from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.metrics.ter import TER
+from sacrebleu.significance import PairedTest, Result
+from sacrebleu.tokenizers.tokenizer_spm import SPM_MODELS
 
-from translator.config import MetricName, NormalizationConfig
+from translator.config import Config, MetricName, NormalizationConfig
+from translator.corpus.normalizer import NORMALIZER_VERSION, Normalizer
 from translator.errors import InputError
-from translator.evaluation.bootstrap import interval, resampled_sums
-from translator.evaluation.sentence_counts import SentenceCounts, count_sentences
-from translator.evaluation.text_variants import RAW, RAW_TEXT, text_variants
+from translator.run.folder import RunFolder
+from translator.run.storage import storage_errors, write_text
 
-FIRST: Final[MetricName] = "bleu"
-"""The metric that is always there, on raw text."""
+RAW: Final = "raw"  # the `normalization` of a score on unchanged text: references as read, hypotheses as translated
+ZWNJ: Final = "\u200c"
+LOWER_IS_BETTER: Final = frozenset({"ter"})
+_SPM: Final = "flores200"
+# Sentences in all bootstrap resamples of a score: sacreBLEU holds up to 100 bytes of each in memory.
+_MOST_DRAWN: Final = 5_000_000
+_FEWEST_SAMPLES: Final = 100
+# `force` only silences a warning about references with spaces before full stops.
+_METRICS: Final[Mapping[MetricName, Callable[[], Metric]]] = {
+    "bleu": partial(BLEU, tokenize="13a", force=True),
+    "length_ratio": partial(BLEU, tokenize="13a", force=True),
+    "bleu_intl": partial(BLEU, tokenize="intl", force=True),
+    "spbleu": partial(BLEU, tokenize=_SPM, force=True),
+    "chrf": CHRF,
+    "chrf++": partial(CHRF, word_order=2),
+    "ter": TER,
+}
+_COMET: Final = "comet-score"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
-    """One number, with all that is needed to know what it means."""
+    """One number, with everything that defines it."""
 
     test_set: str = ""
     metric: MetricName
     score: float
-    signature: str
-    """sacreBLEU's: tokenizer, smoothing, bootstrap, version."""
-    normalization: str
-    """`raw`, or what both sides went through."""
+    signature: str  # sacreBLEU's: tokenizer, smoothing, bootstrap, version
+    normalization: str  # `raw`, or what both sides went through
     search: str = ""
     checkpoint: str = ""
     sentences: int
     interval: tuple[float, float] | None = None
-    """Where 95% of the scores of bootstrap resamples of the test set lie; None where nobody has asked."""
+    """95% of the scores of bootstrap resamples: mean ± half the width; None where no bootstrap was asked for."""
 
     @property
     def setting(self) -> tuple[str, ...]:
@@ -40,27 +70,48 @@ class Score:
 
     @property
     def shown(self) -> str:
-        """The number for a person: a ratio with three decimals, anything else with two."""
-        return show_value(self.metric, self.score)
-
-    @property
-    def shown_interval(self) -> str:
-        """The interval for a person; empty where there is none."""
-        return "" if self.interval is None else "–".join(show_value(self.metric, bound) for bound in self.interval)
+        """The score for a person, with its interval."""
+        bounds = "–".join(show_value(self.metric, bound) for bound in self.interval or ())
+        return show_value(self.metric, self.score) + (f" ({bounds})" if bounds else "")
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry of scores.json."""
         entry = asdict(self)
-        if self.interval is None:
-            del entry["interval"]
-        else:
-            entry["interval"] = list(self.interval)
-        return entry
+        interval = entry.pop("interval")
+        return entry if interval is None else entry | {"interval": list(interval)}
 
 
 def show_value(metric: MetricName, value: float) -> str:
-    """Return a number of this metric for a person."""
+    """Return a value of this metric for a person: three decimals for ratios and COMET, two for the others."""
     return f"{value:.3f}" if metric in ("length_ratio", "comet") else f"{value:.2f}"
+
+
+class TextVariant(NamedTuple):
+    """A spelling of both sides before they are compared; `label` is the `normalization` of its scores."""
+
+    label: str
+    spell: Callable[[str], str]
+
+
+RAW_TEXT: Final = TextVariant(RAW, str)
+
+
+def text_variants(config: NormalizationConfig) -> list[TextVariant]:
+    """Return raw text, both sides normalized, and both sides normalized with a space for each ZWNJ (folded).
+
+    The labels name rules that differ from the defaults: scores under other rules are other scores.
+    """
+    normalizer = Normalizer(config)
+    defaults = NormalizationConfig().model_dump()
+    changed = [f"{key}={value}" for key, value in config.model_dump().items() if value != defaults[key]]
+    name = f"normalizer-{NORMALIZER_VERSION}"
+    normalized = " ".join([f"{name} on both sides", *changed])
+    folded = " ".join([f"{name}, ZWNJ as space, on both sides", *changed])
+    return [
+        RAW_TEXT,
+        TextVariant(normalized, normalizer.target),
+        TextVariant(folded, lambda text: normalizer.target(text).replace(ZWNJ, " ")),
+    ]
 
 
 def compute_scores(
@@ -71,89 +122,175 @@ def compute_scores(
     normalization: NormalizationConfig | None = None,
     bootstrap_samples: int | None = None,
     test_set: str = "",
-    search: str = "",
-    checkpoint: str = "",
 ) -> list[Score]:
-    """Return the scores of `hypotheses` against `references`, sentence by sentence in pairs.
-
-    BLEU 13a on raw text is always there and always first; then the other `metrics` on raw text; then, if
-    `normalization` is given, all `metrics` with both sides passed through `Normalizer.target`, and all of them with
-    both sides normalized and a space for each ZWNJ.
+    """Return the scores of N `hypotheses`: BLEU 13a on raw text, then the other `metrics`, then all on other spellings.
 
     Args:
         hypotheses: detokenized translations.
-        references: the references as read from the corpus, never decoded back from ids: that would inflate BLEU. One
-            text for each sentence, or equally many for each.
-        metrics: names of the scores, all of them sacreBLEU's.
-        normalization: rules of the normalizer.
-        bootstrap_samples: number of resamples; without it there are no intervals.
-        test_set, search, checkpoint: what to write into the scores.
+        references: as read from the corpus (never decoded from ids, which inflates BLEU): one text for each sentence,
+            or a tuple of equally many for each.
+        metrics: sacreBLEU's metrics (not COMET).
+        normalization: of the normalized and the folded text; None scores raw text only.
+        bootstrap_samples: number of resamples; None computes no intervals.
 
-    Raises:
-        InputError: there are no sentences, or not as many hypotheses as references.
+    Raises InputError: there are no sentences, or not as many hypotheses as references.
     """
-    counts = counts_of_scores(hypotheses, references, metrics, normalization, bootstrap_samples, test_set)
-    return scores_of_counts(counts, bootstrap_samples, test_set=test_set, search=search, checkpoint=checkpoint)
-
-
-def counts_of_scores(
-    hypotheses: Sequence[str],
-    references: Sequence[str] | Sequence[tuple[str, ...]],
-    metrics: Sequence[MetricName],
-    normalization: NormalizationConfig | None = None,
-    bootstrap_samples: int | None = None,
-    test_set: str = "",
-) -> list[SentenceCounts]:
-    """Return what the scores of `compute_scores` are made of, in the same order.
-
-    Raises:
-        InputError: there are no sentences, or not as many hypotheses as references.
-    """
-    named = f" of test set `{test_set}`" if test_set else ""
-    if len(hypotheses) != len(references):
+    if not len(hypotheses) == len(references) > 0:
         raise InputError(
-            f"{len(hypotheses)} translations against {len(references)} references{named}: "
-            "a score needs one reference for each; check that both files have the same number of lines"
+            f"cannot score {len(hypotheses)} translations against {len(references)} references of test set "
+            f"`{test_set}`; check that both files have the same number of lines, and one at least"
         )
-    if not references:
-        raise InputError(f"nothing to score{named}: there is not one sentence; check its file or corpus.split.test")
     several = [(texts,) if isinstance(texts, str) else texts for texts in references]
-    wanted: list[MetricName] = [FIRST, *(name for name in metrics if name != FIRST)]
-    variants = [RAW_TEXT] if normalization is None else text_variants(normalization)
-    counts = count_sentences(hypotheses, several, wanted, variants, bootstrap_samples)
-    raw = [one for one in counts if one.normalization == RAW]
-    spelt = {(one.normalization, one.metric): one for one in counts}
-    return raw + [spelt[variant.label, name] for variant in variants[1:] for name in metrics]
+    scores = []
+    for variant in [RAW_TEXT] if normalization is None else text_variants(normalization):
+        spelt = [variant.spell(text) for text in hypotheses]
+        sides = [[variant.spell(text) for text in side] for side in zip(*several, strict=True)]
+        for name in dict.fromkeys(["bleu", *metrics]) if variant.label == RAW else metrics:
+            value, interval, signature = _measure(name, spelt, sides, bootstrap_samples)
+            scores.append(
+                Score(test_set=test_set, metric=name, score=value, signature=signature, normalization=variant.label,
+                      sentences=len(spelt), interval=interval)
+            )  # fmt: skip
+    return scores
 
 
-def scores_of_counts(
-    counts: Sequence[SentenceCounts],
-    bootstrap_samples: int | None = None,
-    *,
-    test_set: str = "",
-    search: str = "",
-    checkpoint: str = "",
-) -> list[Score]:
-    """Return a score for each of `counts`, which are of the same sentences; all are resampled together."""
-    intervals: list[tuple[float, float] | None] = [None] * len(counts)
-    if bootstrap_samples is not None and counts:
-        sums = resampled_sums(np.concatenate([one.counts for one in counts], axis=1), bootstrap_samples)
-        ends = np.cumsum([one.counts.shape[1] for one in counts])
-        intervals = [
-            interval([one.score_of_sum(row) for row in part.tolist()])
-            for one, part in zip(counts, np.split(sums, ends[:-1], axis=1), strict=True)
-        ]
-    return [
-        Score(
-            test_set=test_set,
-            metric=one.metric,
-            score=one.score(),
-            signature=one.signature,
-            normalization=one.normalization,
-            search=search,
-            checkpoint=checkpoint,
-            sentences=len(one.counts),
-            interval=bounds,
+def scorer(name: MetricName) -> Metric:
+    """Return sacreBLEU's metric; `length_ratio` is a part of BLEU."""
+    return _METRICS[name]()
+
+
+def corpus_score(name: MetricName, hypotheses: Sequence[str], sides: Sequence[Sequence[str]]) -> float:
+    """Return the score of `hypotheses` (N) against `sides`: for each reference of a sentence, N texts."""
+    return _value(name, scorer(name).corpus_score(hypotheses, sides))
+
+
+def sentence_chrf(hypotheses: Sequence[str], references: Sequence[tuple[str, ...]]) -> list[float]:
+    """Return the chrF of each sentence by itself."""
+    chrf = CHRF()
+    return [float(chrf.sentence_score(*pair).score) for pair in zip(hypotheses, references, strict=True)]
+
+
+def spbleu_lacks() -> str | None:
+    """Return what is missing for spBLEU and how to get it; None if it can be computed. Nothing is downloaded."""
+    url = SPM_MODELS[_SPM]["url"]
+    file = Path(sacrebleu.utils.SACREBLEU_DIR) / "models" / Path(url).name  # where sacreBLEU looks for it
+    if file.is_file():
+        with contextlib.suppress(OSError, RuntimeError):  # what SentencePiece says of a damaged file
+            scorer("spbleu")
+            return None
+    return f"spBLEU needs the SentencePiece model of FLORES-200: fetch {url} into {file}"
+
+
+def _measure(
+    name: MetricName, hypotheses: Sequence[str], sides: Sequence[Sequence[str]], samples: int | None
+) -> tuple[float, tuple[float, float] | None, str]:
+    metric = scorer(name)
+    if samples is None:
+        return _value(name, metric.corpus_score(hypotheses, sides)), None, str(metric.get_signature())
+    samples = min(samples, max(_MOST_DRAWN // len(hypotheses), _FEWEST_SAMPLES))
+    if name == "length_ratio":
+        rows = zip(hypotheses, *sides, strict=True)
+        each: list[Any] = [metric.corpus_score([text], [[one] for one in several]) for text, *several in rows]
+        interval = ratio_interval([one.sys_len for one in each], [one.ref_len for one in each], samples)
+        first, _, rest = str(metric.get_signature()).partition("|")
+        return _value(name, metric.corpus_score(hypotheses, sides)), interval, f"{first}|bs:{samples}|seed:12345|{rest}"
+    signature, (found,) = bootstrap([("", hypotheses)], metric, sides, "bs", samples)
+    assert found.mean is not None
+    assert found.ci is not None
+    return float(found.score), (max(0.0, float(found.mean - found.ci)), float(found.mean + found.ci)), signature
+
+
+def ratio_interval(above: Sequence[float], below: Sequence[float], samples: int) -> tuple[float, float]:
+    """Return the bounds of 95% of sum(above) / sum(below) over bootstrap resamples of the N sentences."""
+    values, generator = np.array([above, below], dtype=np.float64), np.random.default_rng(12345)
+    ratios = []
+    for _ in range(samples):
+        total, divisor = values[:, generator.integers(len(above), size=len(above))].sum(axis=1)
+        ratios.append(total / divisor if divisor else 0.0)
+    low, high = np.quantile(ratios, (0.025, 0.975))
+    return float(low), float(high)
+
+
+def bootstrap(
+    systems: Sequence[tuple[str, Sequence[str]]],
+    metric: Metric,
+    sides: Sequence[Sequence[str]],
+    kind: Literal["bs", "ar"],
+    draws: int,
+) -> tuple[str, list[Result]]:
+    """Return sacreBLEU's signature and result for each system: bootstrap mean and interval, p-values against the first.
+
+    `systems` are name and N hypotheses of each; `sides` are N texts for each reference of a sentence. `kind` is `bs`
+    for bootstrap resampling and `ar` for approximate randomisation; `draws` are resamples or trials.
+    """
+    signatures, columns = PairedTest(list(systems), {"metric": metric}, sides, test_type=kind, n_samples=draws)()
+    (signature,) = signatures.values()
+    (results,) = (column for name, column in columns.items() if name != "System")
+    return str(signature), [result for result in results if isinstance(result, Result)]
+
+
+def _value(name: MetricName, found: MetricScore) -> float:
+    if name == "length_ratio":
+        assert isinstance(found, BLEUScore)
+        return found.sys_len / found.ref_len if found.ref_len else 0.0
+    return float(found.score)
+
+
+def comet_lacks(model: str | None, run: RunFolder) -> str | None:
+    """Return what is missing for COMET (Rei et al. 2020) and how to get it; None if it can be computed.
+
+    A model inside the folder of the run is refused: a run may come from someone else, and loading runs code in it.
+    """
+    if model is None:
+        return "COMET needs a model: fetch one, and name its checkpoint with --set evaluation.comet_model=FILE.ckpt"
+    path = Path(model)
+    if path.suffix != ".ckpt" or not path.is_file():
+        return f"COMET needs a checkpoint, a file that ends with .ckpt; evaluation.comet_model is {model}"
+    if path.resolve().is_relative_to(run.path.resolve()):
+        return f"COMET's model {model} lies inside a run folder and is not loaded, since that runs the code in it"
+    if shutil.which(_COMET) is None:
+        return f"COMET needs the program {_COMET}: pip install unbabel-comet, in any environment on PATH"
+    return None
+
+
+def comet_score(
+    config: Config, sources: Sequence[str], hypotheses: Sequence[str], references: Sequence[tuple[str, ...]]
+) -> Score:
+    """Return COMET's score on raw text, against the first reference of each sentence, with a bootstrap interval.
+
+    Only the program `comet-score`, in a process of its own and without a network, unpickles COMET's checkpoint.
+
+    Raises InputError: the program fails; the message holds its last words.
+    """
+    model, samples = config.evaluation.comet_model, config.evaluation.bootstrap_samples
+    assert model is not None, "the caller has asked comet_lacks"
+    found: list[float] = []
+    with storage_errors("a temporary folder"), tempfile.TemporaryDirectory() as folder:
+        texts = {"source": sources, "hypothesis": hypotheses, "reference": [several[0] for several in references]}
+        for name, lines in texts.items():
+            write_text(Path(folder, name), "".join(f"{' '.join(line.split())}\n" for line in lines))
+        command = [_COMET, "-s", "source", "-t", "hypothesis", "-r", "reference", "--gpus", "0", "--quiet"]
+        command += ["--model", str(Path(model).resolve()), "--to_json", "scores.json"]
+        environment = os.environ | {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "PYTHONUTF8": "1"}
+        done = subprocess.run(
+            command, cwd=folder, env=environment, capture_output=True, text=True, errors="replace", check=False
         )
-        for one, bounds in zip(counts, intervals, strict=True)
-    ]
+        # The message below quotes the program.
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+            (rows,) = json.loads(Path(folder, "scores.json").read_text(encoding="utf-8")).values()
+            found = [float(row["COMET"]) for row in rows]
+    if done.returncode or len(found) != len(sources):
+        last = "\n".join(done.stderr.strip().splitlines()[-5:]) or "nothing"
+        raise InputError(
+            f"{_COMET} did not score the translations with {model} (exit code {done.returncode}). It runs without a "
+            "network, so what the model needs must be in the caches already; set evaluation.comet_model=null to go on "
+            f"without it. It said last: {last}"
+        )
+    return Score(
+        metric="comet",
+        score=sum(found) / len(found),
+        signature=f"model:{Path(model).stem}|program:{_COMET}|bs:{samples}|seed:12345",
+        normalization=RAW,
+        sentences=len(found),
+        interval=ratio_interval(found, [1.0] * len(found), samples),
+    )

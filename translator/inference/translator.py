@@ -1,75 +1,186 @@
-"""`Translator`: from text to text with a trained model, as many lines out as in, in order, none of them cut."""
+"""`Translator`: from text to text with a trained model, as many lines out as in, in order, none of them cut.
+
+B batch, S source length, T target length, H heads
+"""
 
 import contextlib
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+import logging
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from translator.checkpoint import CheckpointState
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from translator.checkpoint import load_model
 from translator.config import SearchConfig
-from translator.corpus.normalize import Normalizer
-from translator.errors import InputError
-from translator.inference.attention import Alignment, AttentionMap
-from translator.inference.attention_reader import AttentionReader
-from translator.inference.batches import plan_batches
-from translator.inference.loading import load_runs
-from translator.inference.pieces import Piece, SourceCutter, one_line
-from translator.inference.searcher import Searcher
-from translator.inference.targets import TargetReader
-from translator.inference.torch_searcher import TorchSearcher
-from translator.inference.translation import EMPTY, Translation, join_pieces
-from translator.progress import progress_bar
-from translator.search import Hypothesis, check_count
+from translator.corpus.normalizer import Normalizer
+from translator.data import collate_source
+from translator.errors import InputError, RunError
+from translator.inference import loading
+from translator.inference.alignment import Alignment, AttentionMap, align_words
+from translator.inference.segments import Translation, checked_texts, join_segments, one_line, split_text
+from translator.model import Transformer
+from translator.model.device import MatmulPrecision
+from translator.model.transformer import matmul_precision, prepare
+from translator.run.folder import RunFolder
+from translator.run.logging import progress_bar
+from translator.search import Ensemble, Hypothesis, Rows, check_count, length_penalty, output_lengths, score_targets
+from translator.search import search as search_with
+from translator.search.scoring import alike
+from translator.special_tokens import EOS, PAD, SOS
 from translator.subword import SubwordPair
 
 if TYPE_CHECKING:
     from tqdm import tqdm
 
+LOGGER = logging.getLogger("translator")
+Check = Callable[[], None]
+SOURCE_POSITIONS_AT_ONCE: Final = 16_384
+"""Source positions of a batch at most, each counted once per hypothesis, so that long lines do not fill the memory."""
 
-class Translator:
-    """Translates English text into Persian; any number of threads may use one at the same time.
 
-    Args:
-        searcher: the engine, with the model inside.
-        subword: the models that cut its two languages.
-        normalizer: the rules its training text went through.
-        search: how a translation is picked.
-        max_length: longest source of the model in tokens, EOS included.
-        checkpoint: what the model's checkpoint says of itself, where it comes from one; of an ensemble, the first's.
-        name: of the run, or of the runs joined by `+`.
-        checkpoint_name: for scores; by default the checkpoint's own.
-        identity: tells the weights from all others, where they come from files.
-        on_cpu: whether several processes of one thread each would be faster than this one.
-        arithmetic: device and precision of its products, where they are known; another one may give other translations.
+class Searcher(ABC):
+    """A search engine: source ids in, hypotheses out. Several threads may call one at the same time."""
+
+    name: str  # what computes: `torch`, `ctranslate2`
+    arithmetic: str  # device and precision of its products; another one may give other translations
+    max_positions: int  # longest sequence of either side that the model knows, EOS or SOS included
+    gives_attention = False
+    on_one_core = False  # whether several processes of one thread each translate faster than one process
+
+    @abstractmethod
+    def find(
+        self, rows: Rows, config: SearchConfig, count: int = 1, prefixes: Rows | None = None, check: Check | None = None
+    ) -> list[list[Hypothesis]]:
+        """Return up to `count` hypotheses for each row, best first.
+
+        Args:
+            rows: source ids without EOS.
+            config: how hypotheses are searched.
+            count: hypotheses wanted for each row.
+            prefixes: for each row the target ids that its hypotheses begin with.
+            check: called before each decoding step, where the engine sees its steps; what it raises ends the search.
+
+        Raises:
+            ConfigError: the settings cannot give so many hypotheses, or this engine does not have them.
+            InputError: a row or a prefix is longer than the model knows.
+        """
+
+    @abstractmethod
+    def score(self, rows: Rows, targets: Rows) -> list[Hypothesis]:
+        """Return the log-probabilities of each target as the translation of its row (teacher forcing, EOS included).
+
+        Rows have no EOS, targets neither SOS nor EOS. An InputError says that a side is longer than the model knows.
+        """
+
+    def cross_attention(self, rows: Rows, labels: Rows) -> list[npt.NDArray[np.float32]]:
+        """Return (T, S) weights for each row: from each of its T labels to its S source tokens, which sum to 1.
+
+        Rows have no EOS, which counts in S; labels have no SOS, and EOS where it was produced. An InputError says that
+        this engine gives no attention.
+        """
+        raise InputError(
+            f"the engine {self.name} gives no attention, which attention maps and alignments are made from; use "
+            "--engine torch"
+        )
+
+
+class TorchSearcher(Searcher):
+    """Searches with one model, or with the mean of several models' probabilities.
+
+    The models have the same vocabularies and are on `device`; `rounding` is that of float32 products during a call. A
+    model in evaluation mode is left untouched, so that any number of threads may use it. One in training mode is
+    switched for the length of a call and switched back; its owner uses it from one thread.
     """
 
+    name = "torch"
+    gives_attention = True
+
     def __init__(
-        self,
-        searcher: Searcher,
-        subword: SubwordPair,
-        normalizer: Normalizer,
-        search: SearchConfig,
-        max_length: int,
-        checkpoint: CheckpointState | None = None,
-        name: str = "",
-        checkpoint_name: str = "",
-        identity: str = "",
-        on_cpu: bool = False,
-        arithmetic: str = "",
+        self, models: Sequence[Transformer], device: torch.device, rounding: MatmulPrecision = "highest"
     ) -> None:
-        self.searcher = searcher
-        self.identity = identity
-        self.on_cpu = on_cpu
-        self.arithmetic = arithmetic
-        self.search = search
-        self.checkpoint = checkpoint
-        self.label = name
-        self.checkpoint_name = checkpoint_name or (checkpoint.name if checkpoint is not None else "")
-        self._subword = subword
-        self._room = max_length - 1  # for EOS
-        self._cutter = SourceCutter(subword.source, normalizer, self._room)
-        self._targets = TargetReader(searcher, subword.target, normalizer, self._room)
+        self.models = list(models)
+        self.arithmetic = f"{device}, {rounding}"
+        self.max_positions = min(model.max_positions for model in models)
+        self.on_one_core = device.type == "cpu"
+        self._device = device
+        self._rounding = rounding
+        self._together: Any = models[0] if len(models) == 1 else Ensemble(self.models)
+
+    def find(
+        self, rows: Rows, config: SearchConfig, count: int = 1, prefixes: Rows | None = None, check: Check | None = None
+    ) -> list[list[Hypothesis]]:
+        """Return hypotheses for each row (see `Searcher.find`)."""
+        model, source = self._together, collate_source(rows).to(self._device)
+        with self._evaluating():
+            return search_with(_Cancellable(model, check) if check else model, source, config, count, prefixes)
+
+    def score(self, rows: Rows, targets: Rows) -> list[Hypothesis]:
+        """Return the log-probabilities of each target (see `Searcher.score`)."""
+        with self._evaluating():
+            return score_targets(self._together, collate_source(rows).to(self._device), targets)
+
+    def cross_attention(self, rows: Rows, labels: Rows) -> list[npt.NDArray[np.float32]]:
+        """Return the cross-attention of the last layer, averaged over heads and models; each row sums to 1."""
+        target_input = torch.full((len(rows), max(map(len, labels))), PAD)  # (B, T)
+        for row, label in zip(target_input, labels, strict=True):
+            row[: len(label)] = torch.tensor([SOS, *label[:-1]])
+        inputs = collate_source(rows).to(self._device), target_input.to(self._device)  # (B, S), (B, T)
+        with self._evaluating():
+            found = [model.attention(*inputs).cross[-1] for model in self.models]  # (B, H, T, S) each
+        mean = torch.stack([weights.float().mean(dim=1) for weights in found]).mean(dim=0).cpu().numpy()  # (B, T, S)
+        return [weights[: len(label), : len(row) + 1] for weights, row, label in zip(mean, rows, labels, strict=True)]
+
+    @contextlib.contextmanager
+    def _evaluating(self) -> Iterator[None]:
+        """Switch dropout and gradients off inside the block, and round products as this engine does."""
+        training = [model.eval() for model in self.models if model.training]
+        try:
+            with torch.inference_mode(), matmul_precision(self._rounding):
+                yield
+        finally:
+            for model in training:
+                model.train()
+
+
+class _Cancellable:
+    """A model that calls `check` before each step; what `check` raises ends the search."""
+
+    def __init__(self, model: Any, check: Check) -> None:
+        self.max_positions, self.start, self._step, self._check = model.max_positions, model.start, model.step, check
+
+    def step(self, tokens: Tensor, cache: Any, /) -> Any:
+        self._check()
+        return self._step(tokens, cache)
+
+
+class Segment(NamedTuple):
+    """A text, or a part of one that is too long for the model."""
+
+    line: int  # number of its text, from 0
+    ids: list[int]
+    is_first: bool  # whether it is the beginning of its text
+
+
+@dataclass
+class Translator:
+    """Translates English text into Persian; any number of threads may use one at the same time."""
+
+    searcher: Searcher  # the search engine, with the model inside
+    subword: SubwordPair
+    normalizer: Normalizer  # the rules its training text went through
+    search: SearchConfig
+    max_length: int  # longest source of the model in tokens, EOS included
+    label: str = ""  # name of the run, or of the runs joined by `+`
+    checkpoint_name: str = ""  # or the names of several joined by `+` where they differ
+    identity: str = ""  # hash of the weights, where they come from files
+    threads: int = 0  # `run.threads` of the run, for a command that owns its process; nothing here changes torch's
 
     @classmethod
     def load(
@@ -81,10 +192,10 @@ class Translator:
         search: SearchConfig | None = None,
         overrides: Sequence[str] = (),
     ) -> "Translator":
-        """Return the translator of a run, with the threads of its training.
+        """Return the translator of a run; no setting of the process changes.
 
         Args:
-            run_folder: folder of the run; of several runs an ensemble is made, and the first one's settings hold.
+            run_folder: folder of the run; several runs make an ensemble with the settings of the first.
             checkpoint: `best`, `last`, `averaged` or a step number, the same of each run.
             device: `cpu`, `cuda` or `cuda:N`; `auto` takes the run's, or the CPU if that GPU is not there.
             search: in place of the run's own search settings.
@@ -92,186 +203,220 @@ class Translator:
 
         Raises:
             RunError: there is no run in the folder, it is damaged, or the runs do not fit together.
-            ConfigError: an override or the device is wrong, or the device has not the precision that is asked for.
+            ConfigError: an override or the device is wrong, or the device does not have the precision asked for.
         """
         folders = [run_folder] if isinstance(run_folder, Path | str) else list(run_folder)
-        loaded = load_runs(folders, checkpoint=checkpoint, device=device, search=search, overrides=overrides)
+        if not folders:
+            raise RunError("no run is given; give at least one run folder")
+        runs = [RunFolder.open(folder) for folder in folders]
+        configs = [run.config(overrides) for run in runs]
+        first = configs[0]
+        place = loading.device_for(first, device)
+        search = search or first.search
+        precision = loading.search_precision(search.precision, place)
+        models, states = zip(*(load_model(run.checkpoints_folder, checkpoint, place) for run in runs), strict=True)
+        subwords = [loading.load_subword(*one, checkpoint) for one in zip(runs, states, strict=True)]
+        loading.check_ensemble(runs, configs, subwords)
         return cls(
-            TorchSearcher(loaded.models, loaded.device),
-            loaded.subword,
-            loaded.normalizer,
-            loaded.search,
-            loaded.max_length,
-            loaded.states[0],
-            loaded.name,
-            loaded.checkpoint_name,
-            loaded.identity,
-            loaded.device.type == "cpu",
-            loaded.arithmetic,
+            TorchSearcher(
+                [prepare(one, precision) for one in models], place, loading.search_rounding(place, first.training)
+            ),
+            subwords[0],
+            Normalizer(first.corpus.normalization),
+            search,
+            min(config.batching.max_length for config in configs),
+            "+".join(run.path.resolve().name for run in runs),
+            "+".join(dict.fromkeys(state.name for state in states)),
+            loading.identity_of(runs, checkpoint),
+            first.run.threads,
         )
 
     def translate(self, text: str) -> str:
-        """Return the translation of one text, on one line.
-
-        Args:
-            text: an English text; line breaks inside count as spaces.
-        """
+        """Return the translation of one text, on one line; see `translate_lines`."""
         return self.translate_lines([text])[0]
 
-    def translate_lines(
-        self,
-        texts: Sequence[str],
-        *,
-        first_line: int = 1,
-        check: Callable[[], None] | None = None,
-        description: str | None = None,
-    ) -> list[str]:
+    def translate_lines(self, texts: Iterable[str]) -> list[str]:
         """Return one line of translation for each text, in order; an empty text stays empty.
 
-        A text with line breaks inside counts as one line. A text longer than the model can take is translated in pieces
-        that are joined with spaces, with a warning.
+        A text with line breaks inside counts as one line. A text longer than the model can take is translated in
+        segments that are joined with spaces, with a warning.
 
-        Args:
-            texts: English texts.
-            first_line: number of the first text, for warnings.
-            check: called before each batch, and by our own engine before each step of a search; what it raises ends
-                the work.
-            description: show a progress bar with this name.
+        Raises InputError: `texts` is a single text, or one of them is no `str`, or has a lone surrogate.
         """
-        found = self.translations(texts, first_line=first_line, check=check, description=description)
-        return [translations[0].text for translations in found]
+        return [translations[0].text for translations in self.translations(texts)]
 
     def translations(
         self,
-        texts: Sequence[str],
+        texts: Iterable[str],
         *,
         count: int = 1,
-        prefixes: Sequence[str] | None = None,
+        prefixes: Iterable[str] | None = None,
         attention: bool = False,
         first_line: int = 1,
-        check: Callable[[], None] | None = None,
+        check: Check | None = None,
         description: str | None = None,
     ) -> list[list[Translation]]:
         """Return up to `count` translations of each text, best first; with sampling they are independent draws.
 
-        An empty text has one, which is empty. What holds of a text that is too long for the model is said at
-        `Translation` and `join_pieces`.
+        An empty text has one translation, which is empty. How those of a long text are joined: see `join_segments`.
 
         Args:
             texts: English texts.
             count: how many of each; with beam search at most `search.beam_size`, with greedy search 1.
             prefixes: for each text the Persian beginning of its translations, whole words; an empty one forces nothing.
-            attention: also say where the model looked, and which words belong together by that.
+            attention: also return attention maps and word alignments.
             first_line: number of the first text, for warnings and errors.
-            check: called before each batch, and by our own engine before each step of a search; what it raises ends
-                the work.
+            check: called before each batch and each decoding step of our own engine; what it raises ends the work.
             description: show a progress bar with this name.
 
         Raises:
             ConfigError: the search settings cannot give so many, or greedy search more than one.
-            InputError: a prefix is too long for the model, or the engine does not tell where its model looks.
+            InputError: a text is no text (see `translate_lines`), a prefix is too long for the model, or the engine
+                gives no attention.
         """
+        texts = checked_texts(texts, "texts")
         check_count(self.search, count)
-        reader = AttentionReader(self.searcher, self._subword) if attention else None
-        pieces = self._cutter.cut(texts, first_line)
-        beginnings = self._beginnings(prefixes, len(texts), pieces, first_line)
-        found: list[list[Translation]] = [[] for _ in pieces]
-        progress: tqdm[object] | None = None
-        if description is not None:
-            progress = progress_bar(description=description, total=len(pieces), unit=" lines")
-        with progress or contextlib.nullcontext():
-            for batch in plan_batches([len(piece.ids) for piece in pieces], self.search, count):
+        if attention and not self.searcher.gives_attention:
+            self.searcher.cross_attention([], [])  # says so before anything is searched
+        segments = self.segments(texts, first_line)
+        forced = None if prefixes is None else self._forced(checked_texts(prefixes, "prefixes"), segments, first_line)
+        found: list[list[Translation]] = [[] for _ in segments]
+        silent, lines = description is None, len(segments)
+        progress: tqdm[object] = progress_bar(description=description or "", total=lines, unit=" lines", silent=silent)
+        with progress:
+            for batch in self._batches([len(segment.ids) for segment in segments], count):
                 if check is not None:
                     check()
-                rows = [pieces[number].ids for number in batch]
-                own = None if beginnings is None else [beginnings[number] for number in batch]
-                hypotheses = self.searcher.find(rows, self.search, count, own, check)
+                rows = [segments[number].ids for number in batch]
+                prefix_rows = None if forced is None else [forced[number] for number in batch]
+                hypotheses = self.searcher.find(rows, self.search, count, prefix_rows, check)
                 for number, row, of_row in zip(batch, rows, hypotheses, strict=True):
-                    found[number] = self._translated(row, of_row, reader)
-                if progress is not None:
-                    progress.update(len(batch))
+                    found[number] = self._decoded(row, of_row, attention)
+                progress.update(len(batch))
         parts: list[list[list[Translation]]] = [[] for _ in texts]
-        for piece, translations in zip(pieces, found, strict=True):
-            parts[piece.line].append(translations)
+        for segment, translations in zip(segments, found, strict=True):
+            parts[segment.line].append(translations)
+        empty = Translation("", 0.0, 0.0, 0, 0, True, Alignment() if attention else None, () if attention else None)
         ranked = self.search.method != "sampling"
-        empty = replace(EMPTY, alignment=Alignment((), (), ()), attention=()) if attention else EMPTY
-        return [join_pieces(of_text, count, ranked=ranked) if of_text else [empty] for of_text in parts]
+        return [join_segments(of_text, count, ranked=ranked) if of_text else [empty] for of_text in parts]
 
-    def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[Translation]:
-        """Return what the model gives each target as the translation of its source (teacher forcing).
+    def score(self, sources: Iterable[str], targets: Iterable[str]) -> list[Translation]:
+        """Return the scores of each target as the translation of its source (teacher forcing).
 
         The text of each is the target as the model sees it; `finished` is False where a search would have been stopped
-        before its end. A pair that is too long for the model has the score minus infinity, with a warning: cut in
-        pieces, nobody knows which belong together.
+        before its end. A pair that is too long for the model has the score minus infinity, with a warning: it is not
+        known which segments of the two sides belong together.
 
-        Args:
-            sources: English texts.
-            targets: Persian texts, one for each.
+        Raises InputError: a text is no text, or the two sides differ in number.
         """
-        assert len(sources) == len(targets)
-        return self._targets.score(self._cutter.ids(sources), targets, self.search)
+        rows = self._source_ids(checked_texts(sources, "sources"))
+        labels = self._target_ids(checked_texts(targets, "targets"))
+        if len(rows) != len(labels):
+            raise InputError(f"there are {len(rows)} sources and {len(labels)} targets; give one target for each")
+        found = [
+            Translation(one_line(text), -math.inf, -math.inf, len(label) + 1, 1, False)
+            for text, label in zip(self.subword.target.decode_ids(labels), labels, strict=True)
+        ]
+        fitting = [number for number in range(len(rows)) if self._fits(rows[number], labels[number])]
+        if left_out := len(labels) - len(fitting):
+            LOGGER.warning("%d of %d pairs are too long for the model to score", left_out, len(labels))
+        for batch in self._batches([max(len(rows[number]), len(labels[number])) for number in fitting]):
+            numbers = [fitting[place] for place in batch]
+            own = [rows[number] for number in numbers]
+            scored = self.searcher.score(own, [labels[number] for number in numbers])
+            _, limits = output_lengths(collate_source(own), self.search, self.searcher.max_positions)
+            for number, one, limit in zip(numbers, scored, limits.tolist(), strict=True):
+                tokens, finished = found[number].tokens, found[number].tokens <= limit
+                normalized = one.score / length_penalty(tokens, self.search)
+                found[number] = replace(found[number], score=one.score, normalized_score=normalized, finished=finished)
+        return found
 
     def attention(self, text: str) -> AttentionMap:
-        """Return where the model looks while it translates `text`; of a text that is too long, its first piece.
-
-        Raises:
-            InputError: the engine does not tell where its model looks.
-        """
-        reader = AttentionReader(self.searcher, self._subword)
-        pieces = self._cutter.cut([text], 1)
-        ids = pieces[0].ids if pieces else []
-        return reader.read(ids, self.searcher.find([ids], self.search)[0][:1])[0].map
+        """Return where the model looks while it translates `text`; of a text that is too long, its first segment."""
+        row = next((segment.ids for segment in self.segments([text])), [])
+        return self._attention(row, self.searcher.find([row], self.search)[0][:1])[0][0]
 
     def align(self, source: str, target: str) -> Alignment:
-        """Return which words of `target` come from which of `source`, as far as the model's attention tells.
-
-        Args:
-            source: an English text.
-            target: its translation, from wherever.
-
-        Raises:
-            InputError: a text is too long for the model, or the engine does not tell where its model looks.
-        """
-        reader = AttentionReader(self.searcher, self._subword)
-        (row,), (label,) = self._cutter.ids([source]), self._targets.ids([target])
-        if not self._targets.fits(row, label):
+        """Return which words of `target`, from wherever, come from which of `source`, by the model's attention."""
+        (row,), (label,) = self._source_ids(checked_texts([source], "source")), self._target_ids([target])
+        if not self._fits(row, label):
             raise InputError(
-                f"the texts have {len(row)} and {len(label)} tokens, and the model can take {self._room} and "
+                f"the texts have {len(row)} and {len(label)} tokens, and the model can take {self.max_length - 1} and "
                 f"{self.searcher.max_positions - 1}; align sentence by sentence"
             )
-        return reader.read(row, [Hypothesis(tuple(label), 0.0, 0.0, True)])[0].alignment
+        return self._attention(row, [Hypothesis(tuple(label), 0.0, 0.0, True)])[0][1]
 
-    def _beginnings(
-        self, prefixes: Sequence[str] | None, texts: int, pieces: Sequence[Piece], first_line: int
-    ) -> list[list[int]] | None:
-        """Return the ids that the translations of each piece begin with: those of a text with its first piece.
+    def segments(self, texts: Iterable[str], first_line: int = 1) -> list[Segment]:
+        """Return the ids of the texts as the model takes them; an empty text has no segment, a long one several."""
+        subword, room = self.subword.source, self.max_length - 1
+        clean = self._clean_sources(checked_texts(texts, "texts"))
+        segments: list[Segment] = []
+        for line, ids in enumerate(subword.encode(clean)):
+            rows = [ids] if ids else []
+            if len(ids) > room:
+                parts = split_text(clean[line], lambda parts: [len(part) for part in subword.encode(parts)], room)
+                # A single word that does not fit is cut between tokens.
+                rows = [row[at : at + room] for row in subword.encode(parts) for at in range(0, len(row), room)]
+                LOGGER.warning(
+                    f"line {first_line + line} has {len(ids)} tokens, more than the {room} that the model takes at "
+                    f"once: translated in {len(rows)} segments"
+                )
+            segments += [Segment(line, row, number == 0) for number, row in enumerate(rows)]
+        return segments
 
-        Raises:
-            InputError: with EOS there are more of them than the model has positions.
-        """
-        if prefixes is None or not any(prefixes):
+    def _clean_sources(self, texts: Sequence[str]) -> list[str]:
+        # Line breaks come last: the normalizer repairs some of them, and training text was cleaned in this order.
+        return [one_line(self.normalizer.source(text)) for text in texts]
+
+    def _source_ids(self, texts: Sequence[str]) -> list[list[int]]:
+        return self.subword.source.encode(self._clean_sources(texts))
+
+    def _target_ids(self, texts: Sequence[str]) -> list[list[int]]:
+        return self.subword.target.encode([one_line(self.normalizer.target(text)) for text in texts])
+
+    def _fits(self, row: Sequence[int], label: Sequence[int]) -> bool:
+        return len(row) < self.max_length and len(label) < self.searcher.max_positions
+
+    def _batches(self, lengths: Sequence[int], count: int = 1) -> Iterator[list[int]]:
+        """Yield the indexes of each batch: alike in length, the longest first, bounded in positions."""
+        width = max(count, self.search.beam_size) if self.search.method == "beam" else count
+        most = self.search.batch_size
+        return alike(lengths, lambda longest: min(most, max(1, SOURCE_POSITIONS_AT_ONCE // ((longest + 1) * width))))
+
+    def _forced(self, prefixes: Sequence[str], segments: Sequence[Segment], first_line: int) -> list[list[int]] | None:
+        """Return the forced beginning of each segment: the prefix of a text goes to its first one."""
+        if not any(prefixes):
             return None
-        assert len(prefixes) == texts
-        ids = self._targets.ids(prefixes)
+        ids = self._target_ids(prefixes)
         room = self.searcher.max_positions - 1
-        for line in (piece.line for piece in pieces if piece.is_first):
-            # Here, since the engine knows places in a batch only, and batches are sorted by length.
+        for line in (segment.line for segment in segments if segment.is_first):
             if len(ids[line]) > room:
                 raise InputError(
                     f"the forced prefix of line {first_line + line} has {len(ids[line])} tokens, but the model can "
                     f"take no more than {room} before the end of a sentence; shorten it"
                 )
-        return [ids[piece.line] if piece.is_first else [] for piece in pieces]
+        return [ids[segment.line] if segment.is_first else [] for segment in segments]
 
-    def _translated(
-        self, row: Sequence[int], hypotheses: Sequence[Hypothesis], reader: AttentionReader | None
-    ) -> list[Translation]:
-        """Return the translations of a piece from its hypotheses, with what `reader` finds of each."""
-        texts = self._subword.target.decode_ids([hypothesis.tokens for hypothesis in hypotheses])
-        found = [Translation.of(one_line(text), hypothesis) for text, hypothesis in zip(texts, hypotheses, strict=True)]
-        if reader is None:
-            return found
-        return [
-            replace(translation, alignment=look.alignment, attention=(look.map,))
-            for translation, look in zip(found, reader.read(row, hypotheses), strict=True)
+    def _decoded(self, row: Sequence[int], hypotheses: Sequence[Hypothesis], attention: bool) -> list[Translation]:
+        texts = self.subword.target.decode_ids([one.tokens for one in hypotheses])
+        found = [
+            Translation(
+                one_line(text), one.score, one.normalized_score, len(one.tokens) + one.finished, 1, one.finished
+            )
+            for text, one in zip(texts, hypotheses, strict=True)
         ]
+        if not attention:
+            return found
+        looks = zip(found, self._attention(row, hypotheses), strict=True)
+        return [replace(one, alignment=alignment, attention=(seen,)) for one, (seen, alignment) in looks]
+
+    def _attention(self, row: Sequence[int], hypotheses: Sequence[Hypothesis]) -> list[tuple[AttentionMap, Alignment]]:
+        """Return the attention map and the word alignment of each hypothesis of `row`, source ids without EOS."""
+        source = self.subword.source.pieces_of([*row, EOS])
+        labels = [[*one.tokens, *[EOS] * one.finished] for one in hypotheses]
+        found = []
+        weights = self.searcher.cross_attention([row] * len(labels), labels)
+        for one, label, looked in zip(hypotheses, labels, weights, strict=True):
+            seen = AttentionMap(source, self.subword.target.pieces_of(label), looked)
+            found.append((seen, align_words(self.subword, row, one.tokens, looked)))
+        return found

@@ -1,7 +1,6 @@
 """The network: token ids and masks in, logits out."""
 
-from translator.model.cache import DecoderCache
 from translator.model.decoder import AttentionWeights
 from translator.model.transformer import Transformer
 
-__all__ = ["AttentionWeights", "DecoderCache", "Transformer"]
+__all__ = ["AttentionWeights", "Transformer"]

@@ -1,58 +1,33 @@
-"""Multi-head attention (Vaswani et al. 2017 §3.2), over a sequence itself or over the encoder's output.
+"""Multi-head attention (Vaswani et al. 2017 §3.2), of a sequence to itself or to the encoder's output.
 
-The linear layers are position-wise and work on tensors of any leading shape; only `attend` mixes positions.
+softmax(Q Kᵀ / √K) V is computed by one of two kernels, which agree up to rounding:
+
+    fused   torch's scaled_dot_product_attention, which never stores the (T, S) weights: for long sentences and GPUs
+    plain   two products and a softmax, with the gradient written out: for short sentences in training on a CPU, for
+            the steps of a search, and where the weights themselves are wanted
+
+On a CPU, forward and backward over sentences of 12 to 96 tokens, the plain kernel takes 0.1 to 0.3 of the time of the
+fused one in bfloat16, and 1.0 to 1.4 in float32 (docs/decisions.md).
 
 B batch, T query length, S key length, D model width, H heads, K head width
+In a step of a search: n sentences of the B are left; T stands for w, the rows of a sentence: W, but 1 at the first step
 """
 
-from typing import Final, Literal
+from dataclasses import dataclass
+from typing import Any, Final, Literal
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
-from translator.model.cache import CrossCache
-from translator.model.fused_linear import FusedLinear
-from translator.model.packing import PADDED, Layout
-from translator.model.plain_attention import plain_attention
-from translator.model.rotary import RotaryPositions
+from translator.model.embedding import RotaryPositions
+from translator.model.layers import PADDED, FusedLinear, Layout
 
 AttentionKernel = Literal["fused", "plain"]
 LARGEST_PLAIN: Final = 256 * 256
-"""Weights of one head beyond which the plain kernel would take too much memory."""
-
-
-def split_heads(projected: Tensor, heads: int) -> Tensor:
-    """Turn (B, T, H * K) into a view (B, H, T, K); head h has columns h * K to (h + 1) * K."""
-    rows, length, width = projected.shape
-    return projected.view(rows, length, heads, width // heads).transpose(1, 2)
-
-
-def merge_heads(context: Tensor) -> Tensor:
-    """Turn (B, H, T, K) back into (B, T, H * K): positions first, then the heads side by side."""
-    return context.transpose(1, 2).flatten(2)
-
-
-def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor:
-    """Return softmax(Q Kᵀ / √K) over the allowed keys, exactly zero elsewhere (Vaswani et al. 2017 §3.2.1).
-
-    Args:
-        query: (B, H, T, K).
-        key: (B, H, S, K).
-        mask: bool, broadcastable to (B, H, T, S), True = may attend; a row without any True gives zeros.
-
-    Returns:
-        (B, H, T, S) weights, in float32 at least.
-    """
-    scores = torch.matmul(query * query.size(-1) ** -0.5, key.transpose(-2, -1))  # (B, H, T, S)
-    scores = scores.float() if scores.dtype in (torch.bfloat16, torch.float16) else scores
-    if mask is None:
-        return scores.softmax(dim=-1)
-    # A finite filling: beside an allowed score it vanishes in the softmax all the same, and a row that has no allowed
-    # score comes out uniform instead of NaN, in both directions of the pass. The second filling sets it to zero.
-    blocked = ~mask
-    scores = scores.masked_fill(blocked, torch.finfo(scores.dtype).min)
-    return scores.softmax(dim=-1).masked_fill(blocked, 0.0)
+"""T · S beyond which a module with the plain kernel uses the fused one, because the weights would take much memory."""
+FIRST_CAPACITY: Final = 32  # positions that a cache has room for at first; the room doubles when it is full
 
 
 def attend(
@@ -64,92 +39,229 @@ def attend(
     weights: list[Tensor] | None = None,
     kernel: AttentionKernel = "fused",
 ) -> Tensor:
-    """Return for each query the mean of the values weighted by `attention_weights`.
+    """Return for each query (B, H, T, K) the mean of the values (B, H, S, K), weighted by `attention_weights`.
 
-    Args:
-        query: (B, H, T, K).
-        key: (B, H, S, K).
-        value: (B, H, S, K).
-        mask: bool, broadcastable to (B, H, T, S), True = may attend; a row without any True gives zeros.
-        dropout: probability that a weight is dropped.
-        weights: when given, the (B, H, T, S) weights before dropout are appended to it; this takes the slower path.
-        kernel: `fused` never writes the weights down; `plain` does, which is faster for short sentences on a CPU, and
-            leaves long ones to the other. They agree up to rounding.
-
-    Returns:
-        (B, H, T, K).
+    The fused kernel takes bool masks only. If `weights` is given, the (B, H, T, S) weights before dropout are appended
+    to it, by the plain kernel.
     """
-    if weights is None and kernel == "plain" and query.size(2) * key.size(2) <= LARGEST_PLAIN:
-        return plain_attention(query, key, value, mask, dropout)
-    if weights is None:
+    if kernel == "fused" and weights is None:
         return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
-    probabilities = attention_weights(query, key, mask)  # (B, H, T, S)
-    weights.append(probabilities)
-    return torch.matmul(F.dropout(probabilities, dropout).to(value.dtype), value)
+    if torch.is_grad_enabled():
+        context, probabilities = _PlainAttention.apply(query, key, value, mask, dropout)  # type: ignore[no-untyped-call]
+    else:
+        context, probabilities, _ = _plain(query, key, value, mask, dropout)
+    if weights is not None:
+        weights.append(probabilities)
+    y: Tensor = context
+    return y
 
 
-class SelfAttention(nn.Module):
-    """Attention of a sequence to itself; queries, keys and values come from one fused projection.
+def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor:
+    """Return softmax(Q Kᵀ / √K) (B, H, T, S) over the allowed keys, zero elsewhere (Vaswani et al. 2017 §3.2.1).
 
-    Args:
-        d_model: D, the width of the sequence.
-        heads: H; must divide D.
-        dropout: on the attention weights.
-        rotary: turns queries and keys; without, the sequence itself says where its tokens stand.
+    The mask is bool, broadcastable to (B, H, T, S), True = may attend; a row without any True gives zeros. Or it is a
+    float bias, broadcastable to (B * H, T, S), that is added to the scores: 0 = may attend, -inf = may not.
+    """
+    shape, scale = (*query.shape[:3], key.size(2)), query.size(3) ** -0.5
+    query, key = _flat(query), _flat(key).transpose(1, 2)
+    if mask is not None and mask.dtype != torch.bool:
+        return torch.baddbmm(mask, query, key, alpha=scale).softmax(dim=-1).view(shape)
+    scores = torch.baddbmm(query.new_empty(1, 1, 1), query, key, beta=0, alpha=scale).view(shape)
+    if mask is None:
+        return scores.softmax(dim=-1)
+    # The smallest finite number, not -inf: a row without an allowed score becomes uniform instead of NaN.
+    blocked = ~mask
+    weights = scores.masked_fill(blocked, torch.finfo(scores.dtype).min).softmax(dim=-1)
+    if blocked.is_cuda or bool(blocked.all(dim=-1).any()):  # asking would make a GPU wait
+        weights = weights.masked_fill(blocked, 0.0)
+    return weights
+
+
+def _flat(x: Tensor) -> Tensor:
+    """Turn (B, H, T, K) into (B * H, T, K), which products of batches take."""
+    return x.reshape(-1, *x.shape[2:])
+
+
+def _plain(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: float
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """Return context (B, H, T, K), weights (B, H, T, S), and the factors of dropout that they were multiplied by."""
+    weights = attention_weights(query, key, mask)
+    kept = torch.empty_like(weights).bernoulli_(1.0 - dropout).div_(1.0 - dropout) if dropout else None
+    dropped = weights if kept is None else weights * kept
+    context = torch.bmm(_flat(dropped), _flat(value)).view(*query.shape[:3], value.size(3))
+    return context, weights, kept
+
+
+class _PlainAttention(torch.autograd.Function):
+    """With P the weights and O = P V: ∂V = Pᵀ ∂O, ∂P = ∂O Vᵀ, and the softmax gives ∂scores = P ∘ (∂P - Σ P ∘ ∂P)."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: float
+    ) -> tuple[Tensor, Tensor]:
+        query, key, value = query.contiguous(), key.contiguous(), value.contiguous()
+        # One type for all: autocast would choose another for the softmax, and the backward pass is outside of it.
+        with torch.autocast(query.device.type, enabled=False):
+            context, weights, kept = _plain(query, key, value, mask, dropout)
+        ctx.save_for_backward(query, key, value, weights, kept)
+        ctx.mark_non_differentiable(weights)
+        return context, weights
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor, _: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None]:
+        *tensors, kept = ctx.saved_tensors
+        query, key, value, weights = map(_flat, tensors)
+        shapes, scale, gradient = [x.shape for x in tensors[:3]], query.size(2) ** -0.5, _flat(gradient)
+        dropped = weights if kept is None else weights * _flat(kept)
+        of_value = torch.bmm(dropped.transpose(1, 2), gradient)  # (B * H, S, K)
+        of_scores = torch.bmm(gradient, value.transpose(1, 2)).mul_(dropped)  # (B * H, T, S): P ∘ ∂P
+        of_scores.addcmul_(weights, of_scores.sum(dim=-1, keepdim=True), value=-1)
+        nothing = query.new_empty(1, 1, 1)
+        of_query = torch.baddbmm(nothing, of_scores, key, beta=0, alpha=scale)  # (B * H, T, K)
+        of_key = torch.baddbmm(nothing, of_scores.transpose(1, 2), query, beta=0, alpha=scale)  # (B * H, S, K)
+        by_head = (x.view(shape) for x, shape in zip((of_query, of_key, of_value), shapes, strict=True))
+        return *by_head, None, None  # type: ignore[return-value]
+
+
+class SelfCache:
+    """Keys and values of the target positions so far, of one decoder layer; sentences keep their places.
+
+    Each row attends to the keys of all W rows of its sentence, under the bias of `DecoderCache.begin_step`.
     """
 
-    def __init__(self, d_model: int, heads: int, dropout: float = 0.0, rotary: RotaryPositions | None = None) -> None:
+    def __init__(self, width: int) -> None:
+        self.width = width  # W
+        self.length = 0
+        self._buffer: Tensor | None = None  # (C, W, 2, B, H, K) for C positions: a step writes side by side
+        self._positions: tuple[Tensor, ...] = ()  # C views (B, 2, H, W, K)
+        self._all: tuple[Tensor, Tensor]  # views of all keys and all values, (B, H, C * W, K) each
+
+    def append(self, key_value: Tensor) -> tuple[Tensor, Tensor]:
+        """Take in those of one position, (n, 2H, w, K), and return all keys and values, (n, H, length * W, K) each."""
+        if self.length == len(self._positions):
+            self._grow(key_value)
+        count, heads, _, head_width = key_value.shape
+        # Where w is 1, it is written for all W rows.
+        self._positions[self.length][:count] = key_value.view(count, 2, heads // 2, -1, head_width)
+        self.length += 1
+        keys, values = self._all
+        return keys[:count, :, : self.length * self.width], values[:count, :, : self.length * self.width]
+
+    def move(self, old: Tensor, new: Tensor) -> None:
+        """Move the sentences in the places `old` to the places `new`, (sentences,) int64 each."""
+        if self._buffer is not None:
+            used = self._buffer[: self.length]
+            used[:, :, :, new] = used[:, :, :, old]
+
+    def _grow(self, like: Tensor) -> None:
+        """Make room for more positions of the shape and type of `like` (n, 2H, w, K)."""
+        if self._buffer is None:
+            count, heads, _, head_width = like.shape
+            buffer = like.new_empty(FIRST_CAPACITY, self.width, 2, count, heads // 2, head_width)
+        else:
+            buffer = self._buffer.new_empty(2 * self.length, *self._buffer.shape[1:])
+            buffer[: self.length] = self._buffer
+        self._buffer = buffer
+        self._positions = buffer.permute(0, 3, 2, 4, 1, 5).unbind(0)
+        keys, values = buffer.flatten(0, 1).permute(1, 2, 3, 0, 4).unbind(0)
+        self._all = keys, values
+
+
+@dataclass(frozen=True)
+class CrossCache:
+    """Keys and values of the encoder's output for one decoder layer, (B, H, S, K) each, computed once."""
+
+    key: Tensor  # lies transposed, as (B, H, K, S): its product with a few queries takes less than half the time so
+    value: Tensor
+
+    @classmethod
+    def of(cls, key: Tensor, value: Tensor) -> "CrossCache":
+        """Lay out keys and values for a search."""
+        return cls(key.transpose(2, 3).contiguous().transpose(2, 3), value.contiguous())
+
+    def move(self, old: Tensor, new: Tensor) -> None:
+        """Move the sentences in the places `old` to the places `new`, (sentences,) int64 each."""
+        self.key[new], self.value[new] = self.key[old], self.value[old]
+
+
+class MultiHeadAttention(nn.Module):
+    """What self-attention and cross-attention share: heads, dropout on the attention weights, and the kernel."""
+
+    output: nn.Linear
+
+    def __init__(self, heads: int, dropout: float) -> None:
         super().__init__()
         self.heads = heads
         self.dropout = dropout
+        self.kernel: AttentionKernel = "fused"  # in training; the steps of a search use the plain one
+
+    def answer(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        mask: Tensor | None,
+        weights: list[Tensor] | None = None,
+        layout: Layout = PADDED,
+        kernel: AttentionKernel | None = None,
+    ) -> Tensor:
+        """Attend with query (B, H, T, K) to key and value (B, H, S, K), and project what comes back: (B, T, D)."""
+        if kernel is None:
+            kernel = self.kernel if query.size(2) * key.size(2) <= LARGEST_PLAIN else "fused"
+        context = attend(query, key, value, mask, self.dropout if self.training else 0.0, weights, kernel)
+        y: Tensor = self.output(layout.merge_heads(context))
+        return y
+
+
+class SelfAttention(MultiHeadAttention):
+    """Attention of a sequence to itself; one fused projection gives queries, keys and values.
+
+    `rotary` rotates queries and keys; it is None where positions are added to the embeddings.
+    """
+
+    def __init__(self, d_model: int, heads: int, dropout: float = 0.0, rotary: RotaryPositions | None = None) -> None:
+        super().__init__(heads, dropout)
         self.rotary = rotary
-        self.kernel: AttentionKernel = "fused"
-        """The kernel that computes it, except in steps of a search."""
         self.query_key_value = FusedLinear(d_model, d_model, blocks=3)
         self.output = nn.Linear(d_model, d_model)
 
     def forward(
-        self, x: Tensor, mask: Tensor | None, weights: list[Tensor] | None = None, layout: Layout = PADDED
+        self,
+        x: Tensor,
+        mask: Tensor | None,
+        weights: list[Tensor] | None = None,
+        layout: Layout = PADDED,
+        cache: SelfCache | None = None,
     ) -> Tensor:
         """Attend from every position of `x` to the allowed positions of `x`.
 
         Args:
-            x: (B, T, D).
-            mask: bool, broadcastable to (B, H, T, T), True = may attend; None allows everything.
-            weights: a list that the (B, H, T, T) weights are appended to, on request.
-            layout: of `x`, which is what it packed.
-
-        Returns:
-            As `x`.
+            x: (B, T, D). With a cache: (n, w, D), the newest position of each row.
+            mask: see `attention_weights`; None allows everything.
+            weights: a list that the (B, H, T, S) weights are appended to, on request.
+            layout: of `x`, and of what is returned.
+            cache: keys and values of earlier positions, which takes in those of `x`.
         """
-        query, key, value = self._split(layout.unpack(self.query_key_value(x)))  # (B, H, T, K) each
-        dropout = self.dropout if self.training else 0.0
-        context = merge_heads(attend(query, key, value, mask, dropout, weights, self.kernel))  # (B, T, D)
-        y: Tensor = self.output(layout.pack(context))
-        return y
-
-    def _split(self, projected: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        query, key, value = (split_heads(part, self.heads) for part in projected.chunk(3, dim=-1))
+        mixed = layout.split_heads(self.query_key_value(x), 3 * self.heads)  # (B, 3H, T, K)
+        if cache is not None:
+            if self.rotary is not None:
+                turned = mixed[:, : 2 * self.heads]
+                turned.copy_(self.rotary(turned, cache.length, positions=1))
+            query, key_value = mixed[:, : self.heads], mixed[:, self.heads :]
+            return self.answer(query, *cache.append(key_value), mask, kernel="plain")
+        query, key, value = mixed.chunk(3, dim=1)  # (B, H, T, K) each
         if self.rotary is not None:
             query, key = self.rotary(query), self.rotary(key)
-        return query, key, value
+        return self.answer(query, key, value, mask, weights, layout)
 
 
-class CrossAttention(nn.Module):
-    """Attention from the target to the encoder's output: queries from the one, keys and values from the other.
-
-    Args:
-        d_model: D, the width of both.
-        heads: H; must divide D.
-        dropout: on the attention weights.
-    """
+class CrossAttention(MultiHeadAttention):
+    """Attention from the target to the encoder's output: queries from the one, keys and values from the other."""
 
     def __init__(self, d_model: int, heads: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.heads = heads
-        self.dropout = dropout
-        self.kernel: AttentionKernel = "fused"
-        """The kernel that computes it, except in steps of a search."""
+        super().__init__(heads, dropout)
         self.query = nn.Linear(d_model, d_model)
         self.key_value = FusedLinear(d_model, d_model, blocks=2)
         self.output = nn.Linear(d_model, d_model)
@@ -157,7 +269,7 @@ class CrossAttention(nn.Module):
     def forward(
         self,
         x: Tensor,
-        memory: Tensor,
+        memory: Tensor | CrossCache,
         mask: Tensor | None,
         weights: list[Tensor] | None = None,
         layout: Layout = PADDED,
@@ -165,29 +277,16 @@ class CrossAttention(nn.Module):
     ) -> Tensor:
         """Attend from every position of `x` to the allowed positions of `memory`.
 
-        Args:
-            x: (B, T, D).
-            memory: (B, S, D), the encoder's output.
-            mask: bool, broadcastable to (B, H, T, S), True = may attend; None allows everything.
-            weights: a list that the (B, H, T, S) weights are appended to, on request.
-            layout: of `x`, which is what it packed.
-            memory_layout: of `memory`, likewise.
-
-        Returns:
-            As `x`.
+        The arguments are those of `SelfAttention.forward`. `memory` is (B, S, D), the encoder's output; or its keys and
+        values, which a search computes once.
         """
-        query = split_heads(layout.unpack(self.query(x)), self.heads)  # (B, H, T, K)
-        keys, values = self._keys_values(memory, memory_layout)  # (B, H, S, K) each
-        dropout = self.dropout if self.training else 0.0
-        context = merge_heads(attend(query, keys, values, mask, dropout, weights, self.kernel))  # (B, T, D)
-        y: Tensor = self.output(layout.pack(context))
-        return y
+        query = layout.split_heads(self.query(x), self.heads)  # (B, H, T, K)
+        if isinstance(memory, CrossCache):
+            count = len(query)
+            return self.answer(query, memory.key[:count], memory.value[:count], mask, kernel="plain")
+        return self.answer(query, *self.project(memory, memory_layout), mask, weights, layout)
 
-    def project_memory(self, memory: Tensor) -> CrossCache:
-        """Return the keys and values of `memory` (B, S, D) for a search."""
-        keys, values = self._keys_values(memory, PADDED)
-        return CrossCache(keys.transpose(2, 3).contiguous(), values.contiguous())
-
-    def _keys_values(self, memory: Tensor, layout: Layout) -> tuple[Tensor, Tensor]:
-        key, value = layout.unpack(self.key_value(memory)).chunk(2, dim=-1)  # (B, S, D) each
-        return split_heads(key, self.heads), split_heads(value, self.heads)  # (B, H, S, K) each
+    def project(self, memory: Tensor, layout: Layout = PADDED) -> tuple[Tensor, Tensor]:
+        """Return keys and values (B, H, S, K) of `memory` (B, S, D), which has this layout."""
+        key, value = layout.split_heads(self.key_value(memory), 2 * self.heads).chunk(2, dim=1)
+        return key, value

@@ -1,24 +1,27 @@
-"""From token ids to vectors that know their position (Vaswani et al. 2017 §3.4, §3.5).
+"""From token ids to vectors that know their position: sinusoidal, learned or rotary.
 
-B batch, T length, D model width, V vocabulary
+B batch, T length, D model width, K head width, P positions that the model knows
 """
 
 import math
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 from translator.config import ModelConfig
 from translator.errors import InputError
-from translator.model.dropout import Dropout
+from translator.model.layers import Dropout
 from translator.special_tokens import PAD
+
+Positions = Literal["sinusoidal", "learned", "rotary"]
 
 
 def sinusoidal_positions(length: int, d_model: int) -> Tensor:
     """Return the (length, D) table of Vaswani et al. 2017 §3.5: sines in even columns, cosines in odd ones.
 
-    Column pair i turns with wavelength 2π · 10000^(2i / D); D must be even.
+    The wavelength of column pair i is 2π · 10000^(2i / D); D must be even.
 
     >>> sinusoidal_positions(3, 4)
     tensor([[ 0.0000,  1.0000,  0.0000,  1.0000],
@@ -31,19 +34,10 @@ def sinusoidal_positions(length: int, d_model: int) -> Tensor:
     return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1).float()  # (length, D)
 
 
-Positions = Literal["sinusoidal", "learned", "rotary"]
-
-
 class PositionEncoding(nn.Module):
-    """Adds to each vector the one that stands for its position.
+    """Adds to each vector the vector of its position, fixed or learned; with `rotary`, attention encodes positions."""
 
-    Args:
-        d_model: D.
-        max_positions: longest sequence.
-        kind: `sinusoidal` (fixed) or `learned`; with `rotary` attention sees to positions, and nothing is added.
-    """
-
-    table: Tensor | None
+    table: Tensor | None  # (P, D)
 
     def __init__(self, d_model: int, max_positions: int, kind: Positions) -> None:
         super().__init__()
@@ -57,8 +51,7 @@ class PositionEncoding(nn.Module):
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
         """Return `x` (B, T, D) plus the vectors of positions `start` to `start + T - 1`, where there are any.
 
-        Raises:
-            InputError: the sequence is longer than `max_positions`.
+        Raises InputError: the sequence is longer than `max_positions`.
         """
         end = start + x.size(1)
         if end > self.max_positions:
@@ -70,27 +63,82 @@ class PositionEncoding(nn.Module):
 
 
 class Embedding(nn.Module):
-    """Looks tokens up, scales them by √D, adds positions, and applies dropout to the sum (Vaswani et al. 2017 §5.4).
-
-    With rotary positions nothing is added here.
-
-    Args:
-        vocabulary: V; a token outside it raises IndexError.
-        config: width, positions and dropout.
-    """
+    """Looks tokens up, scales them by √D, adds positions, applies dropout (Vaswani et al. 2017 §3.4, §3.5, §5.4)."""
 
     def __init__(self, vocabulary: int, config: ModelConfig) -> None:
         super().__init__()
         self.tokens = nn.Embedding(vocabulary, config.d_model, padding_idx=PAD)
         self.positions = PositionEncoding(config.d_model, config.max_positions, config.positions)
         self.dropout = Dropout(config.dropout)
-        self.scale = math.sqrt(config.d_model)  # translator/model/initialisation.py says why
+        self.scale = math.sqrt(config.d_model)  # `translator.model.transformer.init_weights` says why
 
     def forward(self, tokens: Tensor, start: int = 0) -> Tensor:
-        """Return (B, T, D) for `tokens` (B, T) int64, whose first column stands at position `start`.
-
-        Raises:
-            InputError: the tokens reach beyond the last position.
-        """
+        """Return (B, T, D) for `tokens` (B, T) int64 at positions `start` on; raises as `PositionEncoding.forward`."""
         x: Tensor = self.dropout(self.positions(self.tokens(tokens) * self.scale, start))
         return x
+
+
+class RotaryPositions(nn.Module):
+    """Rotates the queries and keys of self-attention by angles that grow with the position (Su et al. 2021 §3.2.2).
+
+    Columns 2i and 2i + 1 of a head are a point in a plane, rotated at position p by the angle p · 10000^(-2i / K). So
+    the product of a query at p and a key at q depends on the positions through p - q alone.
+
+    The table is not saved. It stays float32 under autocast; `.to(torch.bfloat16)` of the whole model would round it.
+    """
+
+    cosines_sines: Tensor  # (P, K/2, 2)
+
+    def __init__(self, width: int, max_positions: int) -> None:
+        super().__init__()
+        sines_cosines = sinusoidal_positions(max_positions, width).view(max_positions, -1, 2)  # of the same angles
+        self.register_buffer("cosines_sines", sines_cosines.flip(-1).contiguous(), persistent=False)
+
+    def forward(self, x: Tensor, start: int = 0, positions: int | None = None) -> Tensor:
+        """Return `x` (..., T, K) rotated as at positions `start` to `start + T - 1`; contiguous.
+
+        `positions` is 1 where all T rows stand at position `start`, and None for one position a row.
+
+        >>> RotaryPositions(width=2, max_positions=4)(torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
+        tensor([[ 1.0000,  0.0000],
+                [ 0.5403,  0.8415],
+                [-0.9093, -0.4161]])
+        """
+        end = start + (x.size(-2) if positions is None else positions)
+        y: Tensor = _Rotation.apply(x, self.cosines_sines[start:end])  # type: ignore[no-untyped-call]
+        return y
+
+
+def rotary_positions(config: ModelConfig) -> RotaryPositions | None:
+    """Return the rotation that all layers of a stack share; None where `config` has other positions."""
+    if config.positions != "rotary":
+        return None
+    return RotaryPositions(config.d_model // config.heads, config.max_positions)
+
+
+class _Rotation(torch.autograd.Function):
+    """The gradient of a rotation is the gradient rotated back."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, cosines_sines: Tensor) -> Tensor:
+        ctx.save_for_backward(cosines_sines)
+        return _rotated(x, *cosines_sines.unbind(-1))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        cosines, sines = ctx.saved_tensors[0].unbind(-1)
+        return _rotated(gradient, cosines, -sines), None
+
+
+def _rotated(x: Tensor, cosines: Tensor, sines: Tensor) -> Tensor:
+    """Return (..., T, K) for `x` (..., T, K), cosines and sines (T, K/2), computed in float32 at least."""
+    y = x.to(torch.promote_types(x.dtype, torch.float32), memory_format=torch.contiguous_format, copy=True)
+    pairs = y.view(*y.shape[:-1], -1, 2)
+    if x.device.type == "cpu" and not torch.compiler.is_compiling():
+        # A CPU multiplies neighbouring columns as complex numbers in a third of the time; a compiler cannot.
+        torch.view_as_complex(pairs).mul_(torch.complex(cosines, sines))
+        return y.to(x.dtype)
+    first, second = pairs.unbind(-1)
+    rotated = torch.stack((first * cosines - second * sines, first * sines + second * cosines), dim=-1)
+    return rotated.flatten(-2).to(x.dtype)

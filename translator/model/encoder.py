@@ -9,10 +9,8 @@ from torch import Tensor, nn
 
 from translator.config import ModelConfig
 from translator.model.attention import SelfAttention
-from translator.model.feed_forward import FeedForward
-from translator.model.packing import PADDED, Layout
-from translator.model.residual import Residual, final_norm
-from translator.model.rotary import RotaryPositions, rotary_positions
+from translator.model.embedding import RotaryPositions, rotary_positions
+from translator.model.layers import PADDED, FeedForward, Layout, Residual, final_norm
 
 
 class EncoderLayer(nn.Module):
@@ -20,24 +18,23 @@ class EncoderLayer(nn.Module):
 
     def __init__(self, config: ModelConfig, rotary: RotaryPositions | None = None) -> None:
         super().__init__()
-        self.self_attention = SelfAttention(config.d_model, config.heads, config.attention_dropout, rotary)
-        self.feed_forward = FeedForward(
-            config.d_model, config.feed_forward, config.activation, config.feed_forward_dropout
-        )
-        self.self_attention_residual = Residual(config.d_model, config.dropout, config.norm)
-        self.feed_forward_residual = Residual(config.d_model, config.dropout, config.norm)
+        width = config.d_model
+        self.self_attention = SelfAttention(width, config.heads, config.attention_dropout, rotary)
+        self.feed_forward = FeedForward(width, config.feed_forward, config.activation, config.feed_forward_dropout)
+        self.self_attention_residual = Residual(width, config.dropout, config.norm)
+        self.feed_forward_residual = Residual(width, config.dropout, config.norm)
 
     def forward(
         self, x: Tensor, mask: Tensor | None, weights: list[Tensor] | None = None, layout: Layout = PADDED
     ) -> Tensor:
-        """Return (B, S, D) for `x` (B, S, D); see `EncoderStack.forward` for the rest."""
+        """Return (B, S, D) for `x` (B, S, D); see `EncoderStack.forward`."""
         x = self.self_attention_residual(x, lambda y: self.self_attention(y, mask, weights, layout))
         y: Tensor = self.feed_forward_residual(x, self.feed_forward)
         return y
 
 
 class EncoderStack(nn.Module):
-    """All layers of the encoder, on vectors: embedding is somebody else's work."""
+    """All layers of the encoder, on vectors that are embedded already."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -49,15 +46,13 @@ class EncoderStack(nn.Module):
     def forward(
         self, x: Tensor, mask: Tensor | None, weights: list[Tensor] | None = None, layout: Layout = PADDED
     ) -> Tensor:
-        """Return the memory that the decoder attends to.
+        """Return the memory (B, S, D) that the decoder attends to.
 
         Args:
             x: (B, S, D) embedded source.
             mask: bool, broadcastable to (B, H, S, S), True = may attend; None allows everything.
             weights: a list that each layer's (B, H, S, S) attention weights are appended to, on request.
-
-        Returns:
-            (B, S, D).
+            layout: of `x`, and of what is returned.
         """
         for layer in self.layers:
             x = layer(x, mask, weights, layout)

@@ -4,30 +4,35 @@ B batch, S source length, T target length, D model width, V vocabulary
 R rows of a search: W in a run for each of B sentences
 """
 
+import contextlib
+import copy
+import math
+import threading
+from collections.abc import Iterator
+from typing import Final, Literal
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from translator.config import ModelConfig
 from translator.masks import MaskGenerator
-from translator.model.attention import AttentionKernel, CrossAttention, SelfAttention
-from translator.model.cache import DecoderCache
-from translator.model.decoder import AttentionWeights, DecoderStack
-from translator.model.embedding import Embedding
+from translator.model.attention import AttentionKernel, MultiHeadAttention
+from translator.model.decoder import AttentionWeights, DecoderCache, DecoderStack
+from translator.model.device import MatmulPrecision
+from translator.model.embedding import Embedding, PositionEncoding
 from translator.model.encoder import EncoderStack
-from translator.model.initialisation import init_weights
-from translator.model.packing import Layout
+from translator.model.layers import PADDED, FeedForward, FusedLinear, Layout, RoundedLinear
+from translator.special_tokens import PAD
+
+_SUBLAYERS = {EncoderStack: 2, DecoderStack: 3}  # residual sums in one layer of each stack
 
 
 class Transformer(nn.Module):
     """A translation model: embeddings, encoder, decoder and output head.
 
-    A tied weight is held once, under one name, so that a saved model holds it once.
-
-    Args:
-        config: sizes and choices.
-        source_vocabulary: tokens that may stand in the source.
-        target_vocabulary: V, tokens that may stand in the target; the head has just as many outputs.
+    A tied weight is held once, under one name, so that a saved model holds it once. V = `target_vocabulary`.
+    Whatever takes token ids raises InputError where a side is longer than `max_positions`.
     """
 
     def __init__(self, config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> None:
@@ -42,9 +47,7 @@ class Transformer(nn.Module):
         self.decoder = DecoderStack(config)
         tied = config.tied_embeddings != "none"
         self.own_head = None if tied else nn.Linear(config.d_model, target_vocabulary, bias=False)
-        self.prepared_head: nn.Module | None = None
-        """What computes the logits in a model that was prepared for a search (see `translator.model.prepared`)."""
-        init_weights(self, self.own_head)
+        init_weights(self)
 
     @property
     def target_embedding(self) -> Embedding:
@@ -57,9 +60,9 @@ class Transformer(nn.Module):
         return self.target_embedding.tokens.weight if self.own_head is None else self.own_head.weight
 
     def use_attention(self, kernel: AttentionKernel) -> None:
-        """Compute attention with `kernel` (see `translator.model.attention.attend`), but in a step of a search."""
+        """Compute attention with `kernel` (see `translator.model.attention`); a search always uses the plain one."""
         for module in self.modules():
-            if isinstance(module, SelfAttention | CrossAttention):
+            if isinstance(module, MultiHeadAttention):
                 module.kernel = kernel
 
     def forward(self, source: Tensor, target_input: Tensor) -> Tensor:
@@ -70,44 +73,25 @@ class Transformer(nn.Module):
             target_input: (B, T) int64 ids, SOS first, filled with PAD.
 
         Returns:
-            (B, T, V); row t speaks of the token that follows `target_input[:, t]`. Rows at PAD mean nothing.
+            (B, T, V); row t has the logits of the token that follows `target_input[:, t]`. Rows at PAD mean nothing.
+        """
+        return self.project(self.states(source, target_input))
 
-        Raises:
-            InputError: a side is longer than `max_positions`.
+    def states(self, source: Tensor, target_input: Tensor, layouts: tuple[Layout, Layout] = (PADDED, PADDED)) -> Tensor:
+        """Return the decoder's states (B, T, D) for the arguments of `forward`.
+
+        `layouts` are those of `source` and `target_input` inside the model; the states have the second.
         """
         masks = self.masks(source, target_input)
-        memory = self.encode(source, masks.encoder)
-        return self.project(self.decode(target_input, memory, masks.decoder, masks.cross))
+        memory = self.encode(source, masks.encoder, layout=layouts[0])
+        return self.decode(target_input, memory, masks.decoder, masks.cross, layouts=layouts)
 
-    def states(self, source: Tensor, target_input: Tensor, layouts: tuple[Layout, Layout]) -> Tensor:
-        """Return the decoder's states for all target positions, computed in the given layouts of source and target.
-
-        Args:
-            source: (B, S) int64 ids, EOS at the end, filled with PAD.
-            target_input: (B, T) int64 ids, SOS first, filled with PAD.
-            layouts: of `source` and `target_input`.
-
-        Returns:
-            What the target's layout makes of (B, T, D).
-
-        Raises:
-            InputError: a side is longer than `max_positions`.
-        """
-        masks = self.masks(source, target_input)
-        of_source, of_target = layouts
-        memory = self.encoder(of_source.pack(self.source_embedding(source)), masks.encoder, layout=of_source)
-        x = of_target.pack(self.target_embedding(target_input))
-        states: Tensor = self.decoder(x, memory, masks.decoder, masks.cross, layout=of_target, memory_layout=of_source)
-        return states
-
-    def encode(self, source: Tensor, encoder_mask: Tensor, weights: AttentionWeights | None = None) -> Tensor:
-        """Return the memory (B, S, D) of `source` (B, S) under `encoder_mask` (B, 1, 1, S), True = may attend.
-
-        Raises:
-            InputError: `source` is longer than `max_positions`.
-        """
+    def encode(
+        self, source: Tensor, encoder_mask: Tensor, weights: AttentionWeights | None = None, layout: Layout = PADDED
+    ) -> Tensor:
+        """Return the memory (B, S, D) of `source` (B, S) under `encoder_mask` (B, 1, 1, S), True = may attend."""
         own = None if weights is None else weights.encoder
-        memory: Tensor = self.encoder(self.source_embedding(source), encoder_mask, own)
+        memory: Tensor = self.encoder(layout.pack(self.source_embedding(source)), encoder_mask, own, layout)
         return memory
 
     def decode(
@@ -117,40 +101,24 @@ class Transformer(nn.Module):
         decoder_mask: Tensor,
         cross_mask: Tensor,
         weights: AttentionWeights | None = None,
+        layouts: tuple[Layout, Layout] = (PADDED, PADDED),
     ) -> Tensor:
-        """Return the decoder's states for all target positions at once.
+        """Return the decoder's states (B, T, D) for `target_input` (B, T), SOS first, and `memory` (B, S, D).
 
-        Args:
-            target_input: (B, T) int64 ids, SOS first.
-            memory: (B, S, D) from `encode`.
-            decoder_mask: (B, 1, T, T) bool, True = may attend.
-            cross_mask: (B, 1, 1, S) bool, True = may attend.
-            weights: filled with the attention weights of each layer, on request.
-
-        Returns:
-            (B, T, D).
-
-        Raises:
-            InputError: `target_input` is longer than `max_positions`.
+        `decoder_mask` (B, 1, T, T) and `cross_mask` (B, 1, 1, S) are bool, True = may attend. `weights` is filled with
+        the attention weights of each layer, on request. `layouts` are those of `memory` and of what is returned.
         """
-        x = self.target_embedding(target_input)  # (B, T, D)
-        states: Tensor = self.decoder(x, memory, decoder_mask, cross_mask, weights)
+        x = layouts[1].pack(self.target_embedding(target_input))  # (B, T, D)
+        states: Tensor = self.decoder(x, memory, decoder_mask, cross_mask, weights, layouts[1], layouts[0])
         return states
 
     def project(self, states: Tensor) -> Tensor:
         """Return logits (..., V) for decoder states (..., D)."""
-        if self.prepared_head is not None:
-            logits: Tensor = self.prepared_head(states)
-            return logits
-        return F.linear(states, self.head_weight)
+        return F.linear(states, self.head_weight) if self.own_head is None else self.own_head(states)
 
     @torch.no_grad()
     def attention(self, source: Tensor, target_input: Tensor) -> AttentionWeights:
-        """Return where every layer looks, for `source` (B, S) and `target_input` (B, T).
-
-        Raises:
-            InputError: a side is longer than `max_positions`.
-        """
+        """Return the attention weights of every layer for `source` (B, S) and `target_input` (B, T)."""
         weights = AttentionWeights()
         masks = self.masks(source, target_input)
         memory = self.encode(source, masks.encoder, weights)
@@ -159,28 +127,100 @@ class Transformer(nn.Module):
 
     @torch.no_grad()
     def start(self, source: Tensor, width: int = 1) -> DecoderCache:
-        """Encode `source` (B, S) and return the cache of a search with `width` rows for each sentence.
-
-        Raises:
-            InputError: `source` is longer than `max_positions`.
-        """
+        """Encode `source` (B, S) and return the cache of a search with `width` rows for each sentence."""
         assert not self.training, "searching with dropout on: call eval() first"
         memory = self.encode(source, self.masks.encoder(source))
         return self.decoder.start(memory, self.masks.cross(source), width)
 
     @torch.no_grad()
     def step(self, tokens: Tensor, cache: DecoderCache) -> Tensor:
-        """Take in one more token for each row and return the logits (R, V) of the token that follows it.
+        """Take in `tokens` (R,) int64, SOS at the first step, and return the logits (R, V) of what follows."""
+        first = cache.length == 0 and cache.width > 1  # every row has SOS: one row of a sentence stands for all
+        tokens = tokens[:: cache.width] if first else tokens
+        x = self.target_embedding(tokens.unsqueeze(1), cache.length).unflatten(0, (cache.count, -1)).squeeze(2)
+        logits = self.project(self.decoder.step(x, cache).flatten(0, 1))
+        return logits.repeat_interleave(cache.width, dim=0) if first else logits
 
-        Args:
-            tokens: (R,) int64 ids, SOS at the first step; R = B * W.
-            cache: from `start`; what was taken in before. It is changed.
 
-        Raises:
-            InputError: the target has reached `max_positions`.
-        """
-        alike = cache.length == 0 and cache.width > 1  # every row has SOS: one of a sentence speaks for all
-        tokens = tokens[:: cache.width] if alike else tokens
-        x = self.target_embedding(tokens.unsqueeze(1), cache.length).squeeze(1)  # (n * w, D)
-        logits = self.project(self.decoder.step(x, cache))
-        return logits.repeat_interleave(cache.width, dim=0) if alike else logits
+def prepare(model: Transformer, precision: Literal["float32", "bf16"] = "float32") -> Transformer:
+    """Return a copy of `model` for search only, in evaluation mode; its head is its own, so it is not for saving.
+
+    In float32 the weights lie transposed in memory, which makes products of a few rows faster. In bf16 all products
+    with weights are rounded, and what stands between those of a feed-forward sublayer; residual sums, norms, attention
+    and logits stay float32.
+    """
+    prepared = copy.deepcopy(model).eval()
+    prepared.own_head = nn.Linear(1, 1, bias=False, device="meta")
+    prepared.own_head.weight = nn.Parameter(model.head_weight.detach())
+    for parent in list(prepared.modules()):
+        for name, part in parent.named_children():
+            if isinstance(part, nn.Linear) and precision == "bf16":
+                narrow = isinstance(parent, FeedForward) and name == "inner"  # the outer product rounds it anyway
+                setattr(parent, name, RoundedLinear(part, narrow))
+            elif isinstance(part, nn.Linear):
+                part.weight.data = part.weight.t().contiguous().t()
+    return prepared
+
+
+_ROUNDING: Final[list[MatmulPrecision]] = []
+"""torch's own setting, then those of the blocks of `matmul_precision` that run in any thread, oldest first."""
+_ROUNDING_LOCK: Final = threading.Lock()
+
+
+@contextlib.contextmanager
+def matmul_precision(precision: MatmulPrecision) -> Iterator[None]:
+    """Let float32 matrix products round inside as `precision` says while the block runs, and not after it.
+
+    torch has one setting for the whole process. Blocks may overlap in several threads: the latest one decides, and the
+    setting from before the first one is restored when the last one ends.
+    """
+    with _ROUNDING_LOCK:
+        if not _ROUNDING:
+            _ROUNDING.append(torch.get_float32_matmul_precision())  # type: ignore[arg-type]  # typed as str
+        _ROUNDING.append(precision)
+        torch.set_float32_matmul_precision(precision)
+    try:
+        yield
+    finally:
+        with _ROUNDING_LOCK:
+            del _ROUNDING[_ROUNDING.index(precision, 1)]
+            torch.set_float32_matmul_precision(_ROUNDING[-1])
+            if len(_ROUNDING) == 1:
+                _ROUNDING.clear()
+
+
+@torch.no_grad()
+def init_weights(model: nn.Module) -> None:
+    """Set every weight of `model`, a Transformer or a stack, from torch's random generator; good for both norm orders.
+
+    Embeddings and head: normal with standard deviation D^-½, so that the product of a normalised state (length √D)
+    with a row of the head (length 1) has variance 1, and the first loss is little more than log V. Read as an
+    embedding, such a row is √D times too short beside the positions, whose entries are of order 1: hence the factor √D
+    in `Embedding` (Vaswani et al. 2017 §3.4). Both together make tying possible.
+
+    Learned positions: normal with deviation 1/√2, the root mean square of the sinusoids that they replace.
+
+    Projections: Xavier uniform (Glorot and Bengio 2010), each block of a fused projection as a matrix of its own. The
+    last projection of each sublayer is scaled by 1/√n, with n the sublayers of its stack. Pre-norm: the sum of n
+    sublayers has the variance of one (Radford et al. 2019 §2.3). Post-norm: LayerNorm(x + f(x)) shrinks the gradient
+    on the residual path by √(1 + var f); n times 1/n keeps the whole path within √e, where n times 1 would leave
+    2^(-n/2) (Zhang et al. 2019 §3, Xiong et al. 2020 §3).
+
+    Biases start at 0, LayerNorm at the identity, and the row of PAD at 0; a tied head moves that row in training.
+    """
+    if isinstance(model, Transformer) and model.own_head is not None:
+        nn.init.normal_(model.own_head.weight, std=model.own_head.in_features**-0.5)
+    for module in model.modules():
+        if isinstance(module, EncoderStack | DecoderStack):
+            gain = 1.0 / math.sqrt(max(1, _SUBLAYERS[type(module)] * len(module.layers)))
+            for name, part in module.named_modules():
+                if isinstance(part, nn.Linear):
+                    blocks = part.blocks if isinstance(part, FusedLinear) else 1
+                    for block in part.weight.chunk(blocks, dim=0):
+                        nn.init.xavier_uniform_(block, gain if name.endswith((".output", ".outer")) else 1.0)
+                    nn.init.zeros_(part.bias)
+        elif isinstance(module, nn.Embedding):
+            nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
+            module.weight[PAD].zero_()
+        elif isinstance(module, PositionEncoding) and isinstance(module.table, nn.Parameter):
+            nn.init.normal_(module.table, std=math.sqrt(0.5))

@@ -1,66 +1,237 @@
-"""The picture of attention over a sentence: attending pieces from above to below, attended ones across."""
+"""Pictures of one translation: where each head looks, and what a beam search keeps in its cache.
 
-import math
+Nothing is moved in that cache: each row attends to its own branch of a tree.
+"""
+
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from translator.plots.figure import PAGE_INCHES, SEQUENTIAL, house_style, new_figure
-from translator.plots.sentence_attention import Kind, Panel, SentenceAttention
-from translator.training.plots import shown_pieces
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from translator.data import collate_source
+from translator.errors import InputError
+from translator.inference.translator import TorchSearcher, Translator
+from translator.plots import COLOURS, FAINT, PAGE_INCHES, draw_legend, house_style, new_figure, shown
+from translator.plots.pictures import MAY, MAY_NOT, draw_allowed
+from translator.run.text import excerpt, shown_pieces
+from translator.search import search
+from translator.special_tokens import EOS, SOS
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_AXES: Final[dict[Kind, tuple[str, str]]] = {
-    "cross": ("English piece that is looked at", "Persian piece that is produced"),
-    "encoder": ("English piece that is looked at", "English piece that looks"),
-    "decoder": ("Persian piece that is looked at", "Persian piece that looks"),
-}
-_MOST_COLUMNS: Final = 4
-_CELL_INCHES: Final = 0.36
-_SMALLEST_CELL_INCHES: Final = 0.13
-"""Letters below this could not be read; a picture of a longer sentence is wider than a page."""
-_LETTER_POINTS: Final = 9.0
+Kind = Literal["cross", "encoder", "decoder"]
+Maps = npt.NDArray[np.float32]
+_FIRST_ROW: Final = COLOURS[1]
+_ATTENDED: Final = "#CFE3F2"
+
+
+@dataclass(frozen=True)
+class SentenceAttention:
+    """The attention of all layers and heads of one kind, over one sentence."""
+
+    kind: Kind
+    looking: Sequence[str]  # T queries; of cross-attention the pieces that are produced, else those of the input
+    looked_at: Sequence[str]  # S keys
+    weights: Maps  # (layers, H, T, S); each row sums to 1
+
+    def panels(self, layer: str = "last", head: str = "mean") -> dict[str, Maps]:
+        """Return (T, S) maps by title: of the `last` layer, `all`, or a number from 1; of heads the `mean`, or so.
+
+        Raises InputError: there is no such layer or head.
+        """
+        layers, heads = self.weights.shape[:2]
+        numbers = _chosen("layer", layer, {"last": [layers - 1]}, layers)
+        if head == "mean":
+            return {f"layer {at + 1}, mean of {heads} heads": self.weights[at].mean(axis=0) for at in numbers}
+        chosen = _chosen("head", head, {"mean": []}, heads)
+        return {f"layer {at + 1}, head {one + 1}": self.weights[at, one] for at in numbers for one in chosen}
+
+
+def _chosen(name: str, asked: str, special: dict[str, list[int]], count: int) -> list[int]:
+    known = {str(number + 1): [number] for number in range(count)} | {"all": list(range(count))} | special
+    if asked not in known:
+        names = f"a number from 1 to {count}, {' or '.join([*special, 'all'])}"
+        raise InputError(f"--{name} {asked} does not exist in this model; give {names}")
+    return known[asked]
+
+
+def look(
+    run: Path | str, text: str, *, kind: Kind = "cross", checkpoint: str = "best", overrides: Sequence[str] = ()
+) -> SentenceAttention:
+    """Translate `text` with a run and return where the model looked; of a text that is too long, its first segment."""
+    loaded, engine, ids = _first_segment(run, text, checkpoint, overrides)
+    source = [*ids, EOS]
+    best = engine.find([ids], loaded.search)[0][0]
+    labels = [*best.tokens, *([EOS] if best.finished else [])]
+    target_input = [SOS, *labels[:-1]]
+    weights = getattr(engine.models[0].attention(torch.tensor([source]), torch.tensor([target_input])), kind)
+    english = loaded.subword.source.pieces_of(source)
+    produced, read = (loaded.subword.target.pieces_of(ids) for ids in (labels, target_input))
+    looking, looked_at = {"cross": (produced, english), "encoder": (english, english), "decoder": (read, read)}[kind]
+    return SentenceAttention(kind, looking, looked_at, torch.stack(weights)[:, 0].float().numpy())
+
+
+def _first_segment(
+    run: Path | str, text: str, checkpoint: str, overrides: Sequence[str]
+) -> tuple[Translator, TorchSearcher, list[int]]:
+    loaded = Translator.load(run, checkpoint=checkpoint, device="cpu", overrides=overrides)
+    segments = loaded.segments([text])
+    if not segments:
+        raise InputError("the text is empty; give an English sentence")
+    assert isinstance(loaded.searcher, TorchSearcher)
+    return loaded, loaded.searcher, list(segments[0].ids)
 
 
 @house_style()
-def attention_figure(attention: SentenceAttention, panels: Sequence[Panel]) -> "Figure":
-    """Return the picture of `panels`, which are maps of `attention`, under one scale of colours."""
+def attention_figure(attention: SentenceAttention, panels: dict[str, Maps]) -> "Figure":
+    """Return the picture of `panels`, which are maps of `attention`, on one colour scale; a row for each layer."""
     looking = shown_pieces(attention.looking, right_to_left=attention.kind != "encoder")
     looked_at = shown_pieces(attention.looked_at, right_to_left=attention.kind == "decoder")
-    columns = min(_columns(panels), len(panels))
-    rows = math.ceil(len(panels) / columns)
-    beside = 1.9  # for the labels and the scale of colours
-    room = (PAGE_INCHES - beside) / (columns * len(looked_at))
-    cell = min(_CELL_INCHES, max(room, _SMALLEST_CELL_INCHES))
-    size = min(_LETTER_POINTS, 0.7 * cell * 72)
+    rows = len({title.split(",")[0] for title in panels})
+    columns = len(panels) // rows
+    margin = 1.9  # inches, for the labels and the colour scale
+    # Letters of smaller cells are unreadable: a longer sentence makes a wider picture.
+    cell = float(np.clip((PAGE_INCHES - margin) / (columns * len(looked_at)), 0.13, 0.36))
+    size = min(9.0, 0.7 * cell * 72)
     below = 0.55 + max(map(len, looked_at)) * 0.6 * size / 72
-    figure = new_figure(max(cell * columns * len(looked_at) + beside, 4.2), (cell * len(looking) + 0.3) * rows + below)
-    figure.set_layout_engine("compressed")  # cells are squares, and the room that this leaves is not needed
+    width = max(cell * columns * len(looked_at) + margin, 4.2)
+    figure = new_figure(width, (cell * len(looking) + 0.3) * rows + below)
+    figure.set_layout_engine("compressed")  # cells are squares
     grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
-    highest = max(float(panel.weights.max()) for panel in panels)
-    for number, axes in enumerate(grid.flat):
-        if number >= len(panels):
-            axes.set_visible(False)
-            continue
-        # As in the file, cell for cell: a picture that is drawn larger must not blur them.
-        image = axes.imshow(panels[number].weights, cmap=SEQUENTIAL, vmin=0.0, vmax=highest, interpolation="none")
-        axes.set_title(panels[number].title)
+    highest = max(float(weights.max()) for weights in panels.values())
+    for axes, (title, weights) in zip(grid.flat, panels.items(), strict=True):
+        image = axes.imshow(weights, vmin=0.0, vmax=highest)
+        axes.set_title(title)
         axes.set_xticks(range(len(looked_at)), looked_at, rotation=90, fontsize=size)
         axes.set_yticks(range(len(looking)), looking, fontsize=size)
-        lowest = number + columns >= len(panels)
-        axes.tick_params(length=0, labelleft=number % columns == 0, labelbottom=lowest)
+        axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
-    across, down = _AXES[attention.kind]
-    figure.supxlabel(across, fontsize=9)
-    figure.supylabel(down, fontsize=9)
-    bar = figure.colorbar(image, ax=grid, shrink=1.0 if rows == 1 else 0.6, aspect=25)
-    bar.set_label("share of attention")
+    figure.supxlabel(f"{'Persian' if attention.kind == 'decoder' else 'English'} piece that is looked at", fontsize=9)
+    figure.supylabel(f"{'English' if attention.kind == 'encoder' else 'Persian'} piece that looks", fontsize=9)
+    figure.colorbar(image, ax=grid, shrink=1.0 if rows == 1 else 0.6, aspect=25, label="share of attention")
     return figure
 
 
-def _columns(panels: Sequence[Panel]) -> int:
-    """Return how many maps stand side by side: the heads of a layer, where several layers come with all heads."""
-    of_layer = sum(panel.title.split(",")[0] == panels[0].title.split(",")[0] for panel in panels)
-    several_layers = 1 < of_layer < len(panels)
-    return of_layer if several_layers else _MOST_COLUMNS
+# --- the cache of a beam search ---
+
+
+@dataclass(frozen=True)
+class BeamHistory:
+    """A beam search over one sentence, as the decoder's cache saw it; T steps, W rows."""
+
+    parents: npt.NDArray[np.int64]  # (T, W) back-pointers: the row of the position before that each row continues
+    pieces: Sequence[Sequence[str]] = ()  # (T, W) what each row gave to the cache at each position, SOS first
+    title: str = ""
+
+    def allowed(self) -> npt.NDArray[np.bool_]:
+        """Return (W, T, W): whether the newest position of each row may attend to what each row wrote at each position.
+
+        That is its own branch; at the first position all rows are equal, and may attend to each other.
+        """
+        length, width = self.parents.shape
+        found = np.full((width, length, width), length == 1)
+        for row in range(width):
+            found[row, range(length), self.branch(length - 1, row)] = True
+        return found
+
+    def branch(self, position: int, row: int) -> list[int]:
+        """Return the rows, position by position, whose tokens lead to `row` at `position`, itself included."""
+        rows = [row]
+        for place in range(position, 0, -1):
+            rows.append(int(self.parents[place, rows[-1]]))
+        return rows[::-1]
+
+
+class _Recorder:
+    """A model, and the state of its one search: records the tokens and the back-pointers of each step."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        self.max_positions: int = model.max_positions
+        self.steps: list[tuple[list[int], list[int]]] = []
+
+    def start(self, source: Tensor, width: int = 1) -> "_Recorder":
+        self._state, self._rows = self._model.start(source, width), torch.arange(width)
+        return self
+
+    def select(self, rows: Tensor) -> None:
+        self._rows = rows
+        self._state.select(rows)
+
+    def step(self, tokens: Tensor, cache: "_Recorder", /) -> Tensor:
+        self.steps.append((tokens.tolist(), self._rows.tolist()))
+        logits: Tensor = self._model.step(tokens, self._state)
+        return logits
+
+
+def record_search(
+    run: Path | str, text: str, *, checkpoint: str = "best", step: int | None = None, overrides: Sequence[str] = ()
+) -> BeamHistory:
+    """Translate `text` with a run by beam search and return what the cache saw; of a long text, its first segment.
+
+    `step` says how many steps of the search to return; None returns all.
+    """
+    loaded, engine, ids = _first_segment(run, text, checkpoint, overrides)
+    settings = loaded.search.model_copy(update={"method": "beam"})
+    if settings.beam_size < 2:
+        raise InputError("a beam of one row has no branches; give --beam 2 or more")
+    recorder = _Recorder(engine.models[0])
+    best = search(recorder, collate_source([ids]), settings)[0][0]
+    steps = len(recorder.steps)
+    if step is not None and not 1 <= step <= steps:
+        raise InputError(f"--step {step} does not exist: this search took {steps} steps; give 1 to {steps}")
+    tokens, parents = zip(*recorder.steps[:step], strict=True)
+    (translation,) = loaded.subword.target.decode_ids([list(best.tokens)])
+    english, persian = (shown(excerpt(one, 60)) for one in (text, translation))
+    pieces = [loaded.subword.target.pieces_of(row) for row in tokens]
+    return BeamHistory(np.array(parents), pieces, f"{english}  →  {persian}, beam of {settings.beam_size}")
+
+
+@house_style()
+def cache_figure(history: BeamHistory) -> "Figure":
+    """Return the picture of the cache at the last step: the tree of branches, and the attention bias of each row."""
+    length, width = history.parents.shape
+    figure = new_figure(max(PAGE_INCHES, 0.62 * length + 0.8), 0.56 * width + 2.5)
+    figure.suptitle(history.title, fontsize=9.5)
+    tree, bias = figure.subplots(2, 1, height_ratios=[0.36 * width, 0.2 * width])
+    allowed, positions = history.allowed(), range(1, length + 1)
+    _draw_tree(tree, history, np.any(allowed, axis=0))
+    tree.set_xticks(range(length), map(str, positions))
+    tree.set(title="what each row wrote at each position, and whose branch it continues")
+    draw_allowed(bias, allowed.reshape(width, length * width))
+    bias.set_xticks([width * (position - 0.5) for position in positions], map(str, positions))
+    bias.set(title="what the newest position of each row may attend to, at each place of the cache")
+    for position in positions:
+        bias.axvline(position * width, color="black", linewidth=0.8)
+    for axes in (tree, bias):
+        axes.set(xlabel="position in the target", ylabel="row", yticks=[])
+        axes.tick_params(length=0)
+    legend = {"branch of the first row": _FIRST_ROW, "another row attends to it": _ATTENDED, "no row attends": FAINT}
+    draw_legend(figure, legend | {"bias 0: may attend": MAY, "bias −∞: may not": MAY_NOT})
+    return figure
+
+
+def _draw_tree(axes: "Axes", history: BeamHistory, attended: npt.NDArray[np.bool_]) -> None:
+    """Draw a box for each place of the cache, and a line from each to the one whose branch it continues."""
+    length, width = history.parents.shape
+    first = history.branch(length - 1, 0)
+    for position, row in np.ndindex(length, width):
+        in_first = row == first[position]
+        colour = _FIRST_ROW if in_first else _ATTENDED if attended[position, row] else FAINT
+        if position:
+            ends = [int(history.parents[position, row]), row]
+            axes.plot([position - 1, position], ends, color=colour, linewidth=1.8, zorder=2 if in_first else 1)
+        branch = [history.pieces[at][of] for at, of in enumerate(history.branch(position, row))]
+        label = shown_pieces(branch, right_to_left=True)[-1]  # its letters are joined to those before
+        box = {"boxstyle": "round,pad=0.25", "facecolor": colour, "edgecolor": "none"}
+        letters = "white" if in_first else "black"
+        axes.text(position, row, label, ha="center", va="center", fontsize=8, color=letters, bbox=box, zorder=3)
+    axes.set(xlim=(-0.6, length - 0.4), ylim=(width - 0.5, -0.5))
+    axes.spines[:].set_visible(False)

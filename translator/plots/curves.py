@@ -1,192 +1,124 @@
-"""The picture of how several runs learned, by steps, by tokens or by time."""
+"""The picture of how several runs learned, by steps, tokens or time, read from their TensorBoard event files."""
 
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
+import numpy.typing as npt
 
-from translator.errors import InputError
-from translator.plots.event_files import Curve, Numbers, RunCurves
-from translator.plots.figure import COLOURS, MARKERS, PAGE_INCHES, distinct, house_style, new_figure, shown
+from translator.errors import InputError, RunError
+from translator.plots import COLOURS, PAGE_INCHES, distinct, house_style, new_figure, shown
+from translator.run.folder import RunFolder
+from translator.run.storage import storage_errors
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
 
-LOGGER: Final = logging.getLogger("translator")
-
+Numbers = npt.NDArray[np.float64]
 Over = Literal["steps", "tokens", "minutes"]
-
 USUAL_METRICS: Final = ("loss", "bleu", "chrf")
-_ACROSS: Final[Mapping[Over, str]] = {
-    "steps": "update of the weights",
-    "tokens": "target tokens, millions",
-    "minutes": "minutes of training and validation",
+_ACROSS: Final[Mapping[Over, tuple[str, str, float]]] = {
+    "steps": ("update of the weights", "", 1),
+    "tokens": ("target tokens, millions", "train/tokens_seen", 1e6),
+    "minutes": ("minutes of training and validation", "train/minutes", 1),
 }
-_UNITS: Final = {
-    "loss": "loss, nats a token",
-    "perplexity": "perplexity",
-    "bleu": "BLEU of the validation",
-    "chrf": "chrF of the validation",
-    "train/gradient_norm": "L2 norm of the gradient",
-    "train/learning_rate": "learning rate",
-    "speed/tokens_per_second": "target tokens a second",
-}
-_GROUPS: Final = ("train", "validation")
-_GREY: Final = "#555555"
-_MARKED: Final = 30
-"""A curve of more points has none marked."""
+"""Name of the axis, and the tag and unit of the curve that gives its values at each step."""
+# Every scalar; of everything else as little as TensorBoard allows (0 means all, 1 the last).
+_SIZES: Final = {"scalars": 0, "images": 1, "tensors": 1, "histograms": 1, "audio": 1, "graph": 0, "meta_graph": 0}
 
 
 @dataclass(frozen=True)
-class Line:
-    """One curve of one run in one panel."""
+class RunCurves:
+    """All curves of a run, (steps, values) by TensorBoard tag: `train/loss`, `validation/chrf`."""
 
-    run: int
-    """Number of the run, from 0."""
-    group: str
-    """`train` or `validation`; of a curve that is named outright its whole name."""
-    across: Numbers
-    values: Numbers
+    path: Path
+    curves: Mapping[str, tuple[Numbers, Numbers]]
 
-
-@dataclass(frozen=True)
-class MetricPanel:
-    """All curves of one metric."""
-
-    metric: str
-    lines: Sequence[Line]
-
-
-def metric_panels(runs: Sequence[RunCurves], metrics: Sequence[str], over: Over = "steps") -> list[MetricPanel]:
-    """Return what is to be drawn of each metric.
-
-    Args:
-        runs: their curves.
-        metrics: `loss` takes `train/loss` and `validation/loss`, whichever a run has; a name with a slash is that one.
-        over: what runs across: `steps`, `tokens` (target tokens in millions) or `minutes`.
-
-    Raises:
-        InputError: no run has a curve of a metric.
-        RunError: a run did not note its tokens.
-    """
-    places: dict[Over, Callable[[RunCurves, Curve], Numbers]] = {
-        "steps": lambda run, curve: curve.steps,
-        "tokens": lambda run, curve: run.tokens(curve.steps) / 1e6,
-        "minutes": lambda run, curve: curve.minutes,
-    }
-    panels = []
-    for metric in metrics:
-        tags = {metric: metric} if "/" in metric else {f"{group}/{metric}": group for group in _GROUPS}
-        lines = [
-            Line(number, group, places[over](run, run.curves[tag]), run.curves[tag].values)
-            for number, run in enumerate(runs)
-            for tag, group in tags.items()
-            if tag in run.curves
-        ]
-        if not lines:
-            raise InputError(f"no run has a curve of the metric `{metric}`; there are: {', '.join(_known(runs))}")
-        without = sorted(set(range(len(runs))) - {line.run for line in lines})
-        if without:
-            names = ", ".join(str(runs[number].path) for number in without)
-            LOGGER.warning("no curve of %s to draw: %s", metric, names)
-        panels.append(MetricPanel(metric, lines))
-    return panels
+    def across(self, tag: str, over: Over) -> Numbers:
+        """Return the horizontal positions of a curve's points; a RunError says that the run did not record them."""
+        steps, (_, clock, unit) = self.curves[tag][0], _ACROSS[over]
+        if not clock:
+            return steps
+        if clock not in self.curves:
+            raise RunError(f"{self.path} did not record {clock}; leave out --over")
+        known, values = self.curves[clock]
+        positions: Numbers = np.interp(steps, [0.0, *known], [0.0, *values]) / unit
+        return positions
 
 
-def _known(runs: Sequence[RunCurves]) -> list[str]:
-    """Return what can be asked for: the short names, and the groups below which whole names lie."""
-    tags = {tag for run in runs for tag in run.curves}
-    short = {tag.split("/", 1)[1] for tag in tags if tag.split("/")[0] in _GROUPS}
-    groups = {tag.split("/")[0] for tag in tags} - set(_GROUPS)
-    return [*sorted(short), *(f"{group}/..." for group in sorted(groups))]
+def read_curves(path: Path | str) -> RunCurves:
+    """Return the curves of the run at `path`, as TensorBoard shows them: without steps that a killed process lost."""
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator  # slow to import
+
+    run = RunFolder.open(path)
+    logging.getLogger("tensorboard").setLevel(logging.ERROR)  # it warns about every folder without a graph
+    events: Any = EventAccumulator(str(run.tensorboard_folder), size_guidance=_SIZES)
+    with storage_errors(run.tensorboard_folder, "read"):
+        if run.tensorboard_folder.is_dir():
+            events.Reload()
+    curves = {}
+    for tag in events.Tags()["scalars"]:
+        points = {event.step: event.value for event in events.Scalars(tag)}  # of two scores of a step the later counts
+        steps, values = np.array(sorted(points.items()), dtype=np.float64).T
+        curves[tag] = steps, values
+    if not curves:
+        raise RunError(
+            f"no events in {run.tensorboard_folder}, so there is no curve to draw; name a run that has been trained "
+            "for training.log_every steps at least"
+        )
+    return RunCurves(run.path, curves)
+
+
+def chosen_tags(runs: Sequence[RunCurves], metric: str) -> list[str]:
+    """Return the tags of a metric: `loss` is `train/loss` and `validation/loss`; a name with a slash is itself."""
+    there = {tag for run in runs for tag in run.curves}
+    tags = [metric] if "/" in metric else [f"train/{metric}", f"validation/{metric}"]
+    found = [tag for tag in tags if tag in there]
+    if not found:
+        raise InputError(f"no run has a curve of the metric `{metric}`; there are: {', '.join(sorted(there))}")
+    return found
 
 
 def smoothed(values: Numbers, count: int) -> Numbers:
     """Return at each point the mean of the last `count` points, at the beginning of as many as there are."""
-    sums = np.cumsum(np.concatenate([[0.0], values]))
-    ends = np.arange(1, len(values) + 1)
-    begins = np.maximum(ends - min(count, len(values)), 0)
-    means: Numbers = (sums[ends] - sums[begins]) / (ends - begins)
-    return means
+    means = [values[max(0, end - count) : end].mean() for end in range(1, len(values) + 1)]
+    return np.array(means, dtype=np.float64)
 
 
 @house_style()
-def curves_figure(
-    runs: Sequence[RunCurves], panels: Sequence[MetricPanel], over: Over = "steps", smooth: int = 1
-) -> "Figure":
-    """Return the picture of `panels`: a colour and a mark for each run; training dashed, the rest solid.
+def curves_figure(runs: Sequence[RunCurves], metrics: Sequence[str], over: Over = "steps", smooth: int = 1) -> "Figure":
+    """Return a panel for each metric (see `chosen_tags`), and a colour for each run; training is dashed.
 
-    Args:
-        runs: whose they are.
-        panels: from `metric_panels`.
-        over: what runs across.
-        smooth: training curves are drawn as means of so many points, over the points themselves in a paler line.
+    With `smooth` the dashed curves are means of so many points, over the points themselves in a paler line.
     """
+    from matplotlib.lines import Line2D
     from matplotlib.ticker import MaxNLocator
 
+    panels = {metric: chosen_tags(runs, metric) for metric in metrics}
     columns = min(len(panels), 3)
     rows = -(-len(panels) // columns)
-    handles = _legend(runs, {line.group for panel in panels for line in panel.lines}, smooth)
-    legend_columns = min(len(handles), 4)
-    figure = new_figure(PAGE_INCHES if columns < 3 else 9.0, 2.7 * rows + 0.2 * -(-len(handles) // legend_columns))
+    figure = new_figure(PAGE_INCHES if columns < 3 else 9.0, 2.7 * rows + 0.4)
     grid = figure.subplots(rows, columns, squeeze=False)
-    furthest = max(float(line.across.max()) for panel in panels for line in panel.lines)
-    for axes, panel in zip(grid.flat, panels, strict=False):
-        for line in panel.lines:
-            _draw(axes, line, smooth)
-        axes.set(xlabel=_ACROSS[over], ylabel=_UNITS.get(panel.metric, panel.metric))
-        axes.xaxis.set_major_locator(MaxNLocator(5))
-        axes.xaxis.set_major_formatter("{x:,g}")
-        axes.yaxis.set_major_formatter("{x:,g}")
-        axes.set_xlim(0, 1.04 * furthest)
-        axes.grid(True)
     for axes in grid.flat[len(panels) :]:
         axes.set_visible(False)
-    figure.legend(handles=handles, loc="outside lower center", ncols=legend_columns)
+    for axes, (metric, tags) in zip(grid.flat, panels.items(), strict=False):
+        drawn = [(number, run, tag) for number, run in enumerate(runs) for tag in tags if tag in run.curves]
+        for number, run, tag in drawn:
+            across, (_, values), colour = run.across(tag, over), run.curves[tag], COLOURS[number % len(COLOURS)]
+            validation = tag.startswith(("validation", "test"))
+            if smooth > 1 and not validation:
+                axes.plot(across, values, color=colour, linewidth=0.7, alpha=0.3)
+                values = smoothed(values, smooth)
+            axes.plot(across, values, ".-" if validation else "--", color=colour)
+        axes.set(xlabel=_ACROSS[over][0], ylabel=metric, xlim=(0, None))
+        axes.xaxis.set_major_locator(MaxNLocator(5))
+        axes.xaxis.set_major_formatter("{x:,g}")
+        axes.grid(True)
+    names = distinct([run.path for run in runs])
+    handles = [Line2D([], [], color=COLOURS[n % len(COLOURS)], label=shown(name)) for n, name in enumerate(names)]
+    handles.append(Line2D([], [], color="#555555", linestyle="dashed", label="training"))
+    figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 4))
     return figure
-
-
-def _legend(runs: Sequence[RunCurves], groups: Collection[str], smooth: int) -> "list[Line2D]":
-    """Return what the legend shows: the runs, and what the forms of the lines mean."""
-    from matplotlib.lines import Line2D
-
-    handles = [
-        Line2D([], [], color=_colour(number), marker=MARKERS[number % len(MARKERS)], markersize=4, label=shown(name))
-        for number, name in enumerate(distinct([run.path for run in runs]))
-    ]
-    if set(_GROUPS) <= set(groups):
-        handles.append(Line2D([], [], color=_GREY, linestyle="dashed", label="training"))
-        handles.append(Line2D([], [], color=_GREY, label="validation"))
-    if smooth > 1 and set(groups) != {"validation"}:
-        handles.append(
-            Line2D([], [], color=_GREY, linewidth=0.7, alpha=0.4, label=f"before the mean of {smooth} points")
-        )
-    return handles
-
-
-def _draw(axes: "Axes", line: Line, smooth: int) -> None:
-    """Draw one curve."""
-    training = line.group != "validation"
-    colour = _colour(line.run)
-    values = line.values
-    if training and smooth > 1:
-        axes.plot(line.across, values, color=colour, linewidth=0.7, alpha=0.3)
-        values = smoothed(values, smooth)
-    marked = not training and len(values) <= _MARKED
-    axes.plot(
-        line.across,
-        values,
-        color=colour,
-        linestyle="dashed" if line.group == "train" else "solid",
-        linewidth=1.1 if training else 1.6,
-        marker=MARKERS[line.run % len(MARKERS)] if marked else None,
-        markersize=4,
-    )
-
-
-def _colour(run: int) -> str:
-    return COLOURS[run % len(COLOURS)]

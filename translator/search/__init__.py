@@ -1,32 +1,16 @@
 """Search: picking target sequences from a model's probabilities, for whole batches."""
 
-from translator.search.beam import beam_search
-from translator.search.ensemble import Ensemble
-from translator.search.greedy import greedy_search
-from translator.search.hypothesis import Hypothesis
-from translator.search.length_penalty import AveragePenalty, GnmtPenalty, LengthPenalty
-from translator.search.lengths import longest_outputs
-from translator.search.methods import check_count, search
-from translator.search.model import SearchModel, SearchState, TeacherForcedModel, TranslationModel
-from translator.search.rescore import score_targets
-from translator.search.sampling import Distribution, sample
+from translator.search.algorithms import beam_search, check_count, follow_paths, likeliest, search
+from translator.search.scoring import (
+    Ensemble,
+    Hypothesis,
+    Rows,
+    SearchModel,
+    State,
+    length_penalty,
+    output_lengths,
+    score_targets,
+)
 
-__all__ = [
-    "AveragePenalty",
-    "Distribution",
-    "Ensemble",
-    "GnmtPenalty",
-    "Hypothesis",
-    "LengthPenalty",
-    "SearchModel",
-    "SearchState",
-    "TeacherForcedModel",
-    "TranslationModel",
-    "beam_search",
-    "check_count",
-    "greedy_search",
-    "longest_outputs",
-    "sample",
-    "score_targets",
-    "search",
-]
+__all__ = ["Ensemble", "Hypothesis", "Rows", "SearchModel", "State", "beam_search", "check_count", "follow_paths"]
+__all__ += ["length_penalty", "likeliest", "output_lengths", "score_targets", "search"]

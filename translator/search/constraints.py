@@ -1,45 +1,56 @@
-"""Constraints on what may follow: each forbids tokens, and none changes the scores of those that stay.
+"""What a search may not produce: an early EOS, repeated n-grams, anything but a forced prefix.
 
-R rows of a search, V vocabulary, T tokens so far
+B batch, R rows of a search, V vocabulary, T tokens so far, P longest prefix
 """
-
-from collections.abc import Sequence
-from typing import Protocol
 
 import torch
 from torch import Tensor
 
-from translator.search.continuations import FIRST_PRODUCED
-from translator.special_tokens import EOS
+from translator.search.scoring import FIRST_PRODUCED, Rows
+from translator.special_tokens import EOS, PAD
 
 
-class Constraint(Protocol):
-    """Says which tokens may not follow a prefix."""
-
-    def apply(self, forbidden: Tensor, prefixes: Tensor, sentences: Tensor) -> None:
-        """Change `forbidden` in place.
-
-        Args:
-            forbidden: (R, V) bool, True = may not follow, as the constraints before this one have left it.
-            prefixes: (R, T) int64 tokens so far, without SOS.
-            sentences: (R,) int64, which sentence of the batch each row belongs to.
-        """
-
-
-def forbidden_tokens(constraints: Sequence[Constraint], vocabulary: int, prefixes: Tensor, sentences: Tensor) -> Tensor:
-    """Return (R, V) bool, True = may not follow: PAD, UNK, SOS, and what `constraints` forbid, one after the other.
-
-    Where they forbid everything, EOS may follow: a hypothesis that cannot go on ends, even before its shortest length.
+class Constraints:
+    """Forbids tokens to follow a hypothesis; the scores of the others do not change.
 
     Args:
-        constraints: the last has the last word.
-        vocabulary: V.
-        prefixes: (R, T) int64 tokens so far, without SOS.
-        sentences: (R,) int64, which sentence of the batch each row belongs to.
+        shortest: (B,) int64, tokens that each output has at least, EOS included.
+        no_repeat_ngram: n of the n-grams that a hypothesis has once at most (Paulus et al. 2018 §2.5); 0 allows all.
+        prefixes: for each sentence the ids that its outputs begin with; they take precedence. UNK may be forced.
     """
-    forbidden = torch.zeros(len(prefixes), vocabulary, dtype=torch.bool, device=prefixes.device)
-    forbidden[:, :FIRST_PRODUCED] = True
-    for constraint in constraints:
-        constraint.apply(forbidden, prefixes, sentences)
-    forbidden[:, EOS] &= ~forbidden.all(dim=1)
-    return forbidden
+
+    def __init__(self, shortest: Tensor, no_repeat_ngram: int = 0, prefixes: Rows | None = None) -> None:
+        self._shortest = shortest
+        self._size = no_repeat_ngram
+        prefixes = prefixes or [()] * len(shortest)
+        longest = max(map(len, prefixes), default=0)
+        filled = [[*prefix, *[PAD] * (longest - len(prefix))] for prefix in prefixes]
+        self._forced = shortest.new_tensor(filled).view(len(shortest), longest)  # (B, P)
+
+    def forbidden(self, produced: Tensor, sentences: Tensor, vocabulary: int) -> Tensor:
+        """Return (R, V) bool, True = may not follow: PAD, UNK, SOS, and what the constraints forbid.
+
+        Where they forbid everything, EOS may follow: a hypothesis that cannot go on ends, even before its shortest
+        length.
+
+        Args:
+            produced: (R, T) int64 tokens so far, without SOS.
+            sentences: (R,) int64, which sentence of the batch each row belongs to.
+            vocabulary: V.
+        """
+        length = produced.size(1)
+        forbidden = torch.zeros(len(produced), vocabulary, dtype=torch.bool, device=produced.device)
+        forbidden[:, :FIRST_PRODUCED] = True
+        forbidden[:, EOS] = self._shortest[sentences] > length + 1
+        if 0 < self._size <= length:
+            ngrams = produced.unfold(1, self._size, 1)  # (R, T - n + 1, n)
+            begun = produced[:, length - self._size + 1 :].unsqueeze(1)  # (R, 1, n - 1)
+            rows, places = (ngrams[:, :, :-1] == begun).all(dim=2).nonzero(as_tuple=True)
+            forbidden[rows, ngrams[rows, places, -1]] = True
+        if length < self._forced.size(1):
+            forced = self._forced[sentences, length]  # (R,)
+            rows = (forced != PAD).nonzero().squeeze(1)
+            forbidden[rows] = True
+            forbidden[rows, forced[rows]] = False
+        forbidden[:, EOS] &= ~forbidden.all(dim=1)
+        return forbidden

@@ -1,93 +1,79 @@
-"""Sampling: each token drawn at random, as likely as the model finds it.
+"""Sampling: each token is drawn at random from the model's distribution, sharpened and cut off as the settings say.
 
 B batch, n sentences still being searched, W draws for each, R = n * W rows, S source length, V vocabulary
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Callable
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from translator.search.constraints import Constraint
-from translator.search.continuations import FIRST_PRODUCED
-from translator.search.hypothesis import Hypothesis
-from translator.search.length_penalty import USUAL_PENALTY, LengthPenalty
-from translator.search.model import SearchModel, State
-from translator.search.noise import uniform_noise
-from translator.search.single_path import follow_paths
-from translator.search.truncation import keep_top_k, keep_top_p
+from translator.config import SearchConfig
+from translator.search.scoring import FIRST_PRODUCED, largest
+from translator.special_tokens import PAD
+
+Choose = Callable[[Tensor, Tensor | None, Tensor, int], Tensor]
+"""Picks the next tokens (R,) int64, from: logits (R, V) float32; (R, V) bool, True = may not follow, or None to forbid
+PAD, UNK and SOS; (n,) int64 numbers of the sentences of the rows, W rows for each; and tokens of a path with this one.
+"""
 
 
-@dataclass(frozen=True)
-class Distribution:
-    """The distribution that tokens are drawn from: the model's own, sharpened and cut off."""
+def sampler(source: Tensor, config: SearchConfig, draws: int, steps: int) -> Choose:
+    """Return what draws the next tokens, for `draws` paths of at most `steps` tokens for each row of `source` (B, S).
 
-    temperature: float = 1.0
-    """Logits are divided by it; below 1 the likely become likelier."""
-    top_k: int = 0
-    """Only so many of the likeliest may come; 0 allows all."""
-    top_p: float = 1.0
-    """Only the fewest likeliest that have so much of what the temperature and `top_k` have left may come."""
-
-    def probabilities(self, logits: Tensor, forbidden: Tensor | None = None) -> Tensor:
-        """Return (R, V) float64 for logits (R, V) float32.
-
-        Args:
-            logits: (R, V) of the model.
-            forbidden: (R, V) bool, True = may not follow; None forbids PAD, UNK and SOS.
-        """
-        if forbidden is None:
-            logits = logits.clone()
-            logits[:, :FIRST_PRODUCED] = -torch.inf
-        else:
-            logits = logits.masked_fill(forbidden, -torch.inf)
-        logits = (logits - logits.amax(dim=1, keepdim=True)) / self.temperature  # at most 0: nothing can overflow
-        if self.top_k:
-            logits = keep_top_k(logits, self.top_k)
-        if self.top_p < 1:
-            logits = keep_top_p(logits, self.top_p)
-        return logits.softmax(dim=1, dtype=torch.float64)
-
-
-def sample(
-    model: SearchModel[State],
-    source: Tensor,
-    max_lengths: Tensor,
-    distribution: Distribution,
-    seed: int,
-    count: int = 1,
-    penalty: LengthPenalty = USUAL_PENALTY,
-    constraints: Sequence[Constraint] = (),
-) -> list[list[Hypothesis]]:
-    """Draw `count` translations of each row of `source`, independent of each other and of the other rows.
-
-    What is drawn for a sentence depends on its ids, the seed and the number of the draw; its scores are those of the
-    model's own distribution, whatever it was drawn from.
-
-    Args:
-        model: what gives the probabilities.
-        source: (B, S) int64 ids.
-        max_lengths: (B,) int64, tokens that each row may grow to, EOS included; at least 1.
-        distribution: what tokens are drawn from.
-        seed: of the random numbers.
-        count: draws for each row; two may be equal.
-        penalty: of the normalized scores; it does not change what is drawn.
-        constraints: on what may be drawn; what is left keeps its proportions.
-
-    Returns:
-        For each row, in order, its draws, best first.
+    Draws are independent of each other and of the other rows: what is drawn for a sentence depends on its ids, the
+    seed and the number of the draw. What constraints leave keeps its proportions.
     """
-    if len(source) == 0:
-        return []
-    noise = uniform_noise(source, seed, count, int(max_lengths.max())).to(source.device)  # (B, W, longest)
+    noise = uniform_noise(source, config.seed, draws, steps).to(source.device)  # (B, W, steps)
 
     def draw(logits: Tensor, forbidden: Tensor | None, sentences: Tensor, length: int) -> Tensor:
         # In the order of ids, not of probabilities: rounding can swap neighbours in the latter, and move a draw far.
-        sums = distribution.probabilities(logits, forbidden).cumsum(dim=1)  # (R, V)
+        sums = probabilities(logits, forbidden, config).cumsum(dim=1)  # (R, V)
         wanted = noise[sentences, :, length - 1].view(-1, 1) * sums[:, -1:]  # (R, 1)
         places = torch.searchsorted(sums, wanted, right=True).squeeze(1)
         return places.clamp(max=logits.size(1) - 1)  # beyond the last only where probabilities are NaN
 
-    found = follow_paths(model, source, max_lengths, draw, penalty, count, constraints)
-    return [sorted(paths, key=lambda hypothesis: -hypothesis.normalized_score) for paths in found]
+    return draw
+
+
+def probabilities(logits: Tensor, forbidden: Tensor | None, config: SearchConfig) -> Tensor:
+    """Return the distribution (R, V) float64 that tokens are drawn from, for logits (R, V) float32; see `Choose`.
+
+    Temperature comes first, then `top_k` (Fan et al. 2018), then `top_p` (nucleus sampling, Holtzman et al. 2020 §3.1):
+    the fewest of the likeliest tokens whose probabilities reach it, at least one. Of equal tokens the lowest ids stay.
+    """
+    if forbidden is None:
+        logits = logits.clone()
+        logits[:, :FIRST_PRODUCED] = -torch.inf
+    else:
+        logits = logits.masked_fill(forbidden, -torch.inf)
+    logits = (logits - logits.amax(dim=1, keepdim=True)) / config.temperature  # at most 0: nothing can overflow
+    if config.top_k:
+        best, tokens = largest(logits, config.top_k)
+        logits = torch.full_like(logits, -torch.inf).scatter(1, tokens, best)
+    if config.top_p < 1:
+        ordered, tokens = logits.sort(dim=1, descending=True, stable=True)
+        shares = ordered.softmax(dim=1, dtype=torch.float64)
+        before = shares.cumsum(dim=1) - shares  # (R, V) probability of all that are likelier
+        nucleus = ordered.masked_fill(before >= config.top_p, -torch.inf)
+        logits = torch.full_like(logits, -torch.inf).scatter(1, tokens, nucleus)
+    return logits.softmax(dim=1, dtype=torch.float64)
+
+
+def uniform_noise(source: Tensor, seed: int, draws: int, steps: int) -> Tensor:
+    """Return (B, draws, steps) float64 numbers, uniform over 0 ≤ u < 1, on the CPU.
+
+    Each depends only on the seed, the ids of its sentence, its draw and its step, not on the batch: a counter-based
+    generator (Philox, Salmon et al. 2011) gets its key from the first three and counts the steps.
+    """
+    bits = np.zeros((len(source), draws, steps), np.uint64)
+    for number, row in enumerate(source.cpu()):
+        ids = row[row != PAD].numpy().astype("<i8").tobytes()
+        for draw in range(draws):
+            prefix = np.array([seed, draw], dtype="<i8").tobytes()
+            key = hashlib.blake2b(prefix + ids, digest_size=16).digest()
+            bits[number, draw] = np.random.Philox(key=np.frombuffer(key, "<u8").astype(np.uint64)).random_raw(steps)
+    # The upper 53 bits: as many as a float64 holds exactly.
+    return torch.from_numpy((bits >> np.uint64(11)).astype(np.float64) * 2.0**-53)

@@ -1,194 +1,271 @@
-"""The application: its routes, and what stands before them."""
+"""The application: the page, the JSON API, and the server that listens at an address until a signal comes."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager
-from typing import Any
+import contextlib
+import ipaddress
+import math
+import socket
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import asdict
+from importlib.metadata import version
+from platform import python_version
+from typing import Annotated, Any, Final, Self
 
+import uvicorn
 from fastapi import FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, JSONResponse, Response
-from starlette.types import ASGIApp
+from fastapi.responses import JSONResponse, Response
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from translator import __version__
-from translator.errors import TranslatorError
-from translator.inference import Translator
-from translator.serve.batcher import Batcher, BusyError
-from translator.serve.body import BoundedBody
-from translator.serve.description import describe
-from translator.serve.headers import SecureHeaders
-from translator.serve.hosts import AllowedHosts
-from translator.serve.job import Form, Found
-from translator.serve.limits import Limits
-from translator.serve.page import icon, page, script, style
-from translator.serve.schema import Health, Model, Problem, TranslateAnswer, TranslateRequest
+from translator.errors import InputError, TranslatorError
+from translator.inference.alignment import word_weights
+from translator.inference.segments import Translation, checked_texts
+from translator.inference.translator import Translator
+from translator.run.pages import page_script, render_page
+from translator.run.signals import StopRequest
+from translator.serve import Limits
+from translator.serve.batcher import Batcher, BusyError, Form
 
-_PROBLEMS: dict[int | str, dict[str, Any]] = {
-    status: {"model": Problem, "description": description}
-    for status, description in {
-        408: "the request comes too slowly",
-        413: "the text is too long",
-        422: "the request cannot be understood, or asks for what this model does not have",
-        503: "too many requests wait; try again after `Retry-After` seconds",
-        504: "the translation took too long and was dropped",
-    }.items()
+POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'"
+)
+"""Content-Security-Policy of the page: its own files, nothing inside its HTML, from elsewhere, or around it."""
+LOOPBACK: Final = ("localhost", "127.0.0.1", "::1", "[::1]")
+EXAMPLE: Final = '{"text": "The door is open."}'
+_ANSWER: Final = (
+    "`lines`, in order, each with `line` (its number), `source` and `translations`, best first: text, score, "
+    "normalized_score, tokens, pieces, finished; with attention also alignment and attention"
+)
+_PROBLEMS: Final = {
+    400: "the host name of the request is unknown (plain text)",
+    413: "the text is too long",
+    422: "the request cannot be understood, or asks for what this model does not have",
+    500: "a mistake of the server, which its log has",
+    503: "too many requests wait; try again after `Retry-After` seconds",
+    504: "the translation took too long and was dropped",
 }
-_NO_OBJECT = ("missing", "model_attributes_type", "model_type", "dict_type")
-"""What pydantic says of a body that is none, or no object, or sent as something else."""
-_CLIENT_GONE = 499
-"""What nobody reads."""
 
 
-def make_app(translator: Translator, limits: Limits, hosts: Iterable[str] = ()) -> ASGIApp:
+class TranslateRequest(BaseModel):
+    """English text, and what is wanted of its translations."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    text: Annotated[str | None, Field(description="English; each line is translated by itself")] = None
+    lines: Annotated[list[str] | None, Field(description="English lines, in place of `text`")] = None
+    count: Annotated[int, Field(ge=1, description="translations of each line, best first")] = 1
+    attention: Annotated[bool, Field(description="also attention maps, and which words belong together")] = False
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if (self.text is None) == (self.lines is None):
+            raise ValueError("give either `text` or `lines`")
+        return self
+
+    def texts(self) -> list[str]:
+        """Return what is to be translated, line by line; raise InputError where a line cannot be encoded."""
+        split = [line.removesuffix("\r") for line in (self.text or "").split("\n")]
+        return checked_texts(split if self.lines is None else self.lines, "lines")
+
+
+def make_app(translator: Translator, limits: Limits, hosts: Iterable[str] = ()) -> FastAPI:
     """Return the application that serves `translator`.
 
-    Args:
-        translator: translates, in one thread.
-        limits: of requests.
-        hosts: names by which people reach this machine, besides `localhost` and its addresses.
+    `hosts` are the names that the `Host` header of a request may have; none allows all. They keep a page on the web
+    from pointing its own name here (DNS rebinding).
     """
     batcher = Batcher(translator, limits.waiting)
-    model = describe(translator, limits)
+    model = {
+        "name": translator.label,
+        "checkpoint": translator.checkpoint_name,
+        "engine": translator.searcher.name,
+        "search": translator.search.model_dump(mode="json"),
+        "attention": translator.searcher.gives_attention,
+        "limits": asdict(limits) | {"translations": limits.most_translations(translator.search)},
+        "versions": {"translator": __version__, "python": python_version(), "torch": version("torch")},
+    }
 
-    @asynccontextmanager
+    @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with batcher.running():
             yield
 
-    # The pages that FastAPI has for its documentation load their scripts from elsewhere.
-    app = FastAPI(
-        title="translator",
-        version=__version__,
-        summary="Translates English into Persian",
-        docs_url=None,
-        redoc_url=None,
-        openapi_url="/api/openapi.json",
-        lifespan=lifespan,
-    )
-    _add_files(app, model)
-    _add_api(app, batcher, model)
-    app.add_exception_handler(RequestValidationError, _misunderstood)
-    app.add_exception_handler(Exception, _broken)
-    bounded = BoundedBody(app, limits.body, limits.seconds)
-    return SecureHeaders(AllowedHosts(bounded, hosts))
+    # FastAPI's own pages of documentation load their scripts from elsewhere.
+    pages: dict[str, Any] = {"docs_url": None, "redoc_url": None, "openapi_url": "/api/openapi.json"}
+    summary = "Translates English into Persian"
+    app = FastAPI(title="translator", version=__version__, summary=summary, lifespan=lifespan, **pages)
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts) or ["*"], www_redirect=False)
+    _add_page(app, model)
+    _say_problems(app)
 
+    @app.get("/api/health", summary="Whether the server translates, and how many requests wait")
+    async def read_health() -> dict[str, str | int]:
+        return {"status": "ok", "waiting": batcher.unanswered}
 
-def _add_files(app: FastAPI, model: Model) -> None:
-    """Serve the page and what it names."""
-    html = page(model)
-
-    @app.get("/", include_in_schema=False)
-    async def read_page() -> HTMLResponse:
-        return HTMLResponse(html)
-
-    def add(path: str, text: str, media_type: str) -> None:
-        async def read_file() -> Response:
-            return Response(text, media_type=media_type)
-
-        app.add_api_route(path, read_file, include_in_schema=False)
-
-    add("/style.css", style(), "text/css")
-    add("/script.js", script(), "text/javascript")
-    add("/icon.svg", icon(), "image/svg+xml")
-
-
-def _add_api(app: FastAPI, batcher: Batcher, model: Model) -> None:
-    """Serve the JSON API."""
-
-    @app.get("/api/health", summary="Whether the server translates")
-    async def read_health() -> Health:
-        return Health(status="ok", waiting=batcher.unanswered)
-
-    @app.get("/api/model", summary="What translates, and how much it takes in")
-    async def read_model() -> Model:
+    @app.get("/api/model", summary="What translates, and the limits of a request")
+    async def read_model() -> dict[str, Any]:
         return model
 
-    @app.post("/api/translate", summary="Translate English lines", response_model=TranslateAnswer, responses=_PROBLEMS)
+    problems: dict[int | str, Any] = {code: {"description": words} for code, words in _PROBLEMS.items()}
+
+    @app.post("/api/translate", summary="Translate English lines", response_description=_ANSWER, responses=problems)
     async def translate(asked: TranslateRequest, request: Request) -> Response:
         lines = asked.texts()
-        _check(model, lines, asked)
+        _check_limits(model, lines, asked)
         work = asyncio.ensure_future(batcher.translate(lines, Form(asked.count, asked.attention)))
         gone = asyncio.ensure_future(_disconnected(request))
         try:
-            await asyncio.wait({work, gone}, timeout=model.limits.seconds, return_when=asyncio.FIRST_COMPLETED)
-            if work.done():
-                return _answer(lines, work.result)
-            if gone.done():
-                return Response(status_code=_CLIENT_GONE)
-            raise HTTPException(
-                504, f"the translation took longer than {model.limits.seconds:g} seconds and was dropped; send less"
-            )
+            await asyncio.wait({work, gone}, timeout=limits.seconds, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                if gone.done():
+                    return Response(status_code=499)  # nobody reads it
+                raise HTTPException(
+                    504, f"the translation took longer than {limits.seconds:g} seconds and was dropped; send less"
+                )
+            found = work.result()
+        except BusyError:
+            raise HTTPException(503, "too many requests wait; try again in a moment", {"Retry-After": "2"}) from None
         finally:
             work.cancel()
             gone.cancel()
+        translated = [
+            {"line": number, "source": line, "translations": [_record(one) for one in of_line]}
+            for number, (line, of_line) in enumerate(zip(lines, found, strict=True), 1)
+        ]
+        return JSONResponse({"lines": translated})
+
+    return app
 
 
-def _check(model: Model, lines: Sequence[str], asked: TranslateRequest) -> None:
-    """Refuse more than the limits.
+def _add_page(app: FastAPI, model: dict[str, Any]) -> None:
+    files = {
+        "/": (render_page("serve.html.j2", model=model), "text/html"),
+        "/style.css": (render_page("serve.css.j2"), "text/css"),
+        "/script.js": (str(page_script("serve.js").text), "text/javascript"),
+        "/icon.svg": (render_page("serve_icon.svg.j2"), "image/svg+xml"),
+    }
+    headers = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": POLICY}
 
-    Raises:
-        HTTPException: it is more.
-    """
-    limits = model.limits
-    characters = sum(map(len, lines))
-    if characters > limits.characters:
-        raise HTTPException(
-            413, f"the text has {characters} characters, and the limit is {limits.characters}; send it in parts"
-        )
-    if len(lines) > limits.lines:
-        raise HTTPException(413, f"the text has {len(lines)} lines, and the limit is {limits.lines}; send it in parts")
-    if asked.count > limits.translations:
-        raise HTTPException(
-            422,
+    async def read_file(request: Request) -> Response:
+        text, media_type = files[request.url.path]
+        return Response(text, media_type=media_type, headers=headers)
+
+    for path in files:
+        app.add_api_route(path, read_file, include_in_schema=False)
+
+
+def _say_problems(app: FastAPI) -> None:
+
+    @app.exception_handler(RequestValidationError)
+    async def unclear(_: Request, error: RequestValidationError) -> JSONResponse:
+        said = [_words(one).encode("utf-8", "replace").decode() for one in error.errors()[:5]]
+        return JSONResponse({"detail": "; ".join(said)}, 422)
+
+    @app.exception_handler(400)  # FastAPI's answer where the parser fails without a place in the body
+    async def unreadable(_: Request, error: Exception) -> JSONResponse:
+        words = "the body is no valid JSON: it is not UTF-8, or nested too deep; send a JSON object such as "
+        return JSONResponse({"detail": words + EXAMPLE}, 422)
+
+    @app.exception_handler(TranslatorError)
+    async def refused(_: Request, error: TranslatorError) -> JSONResponse:
+        return JSONResponse({"detail": str(error)}, 422)
+
+    @app.exception_handler(Exception)
+    async def broken(_: Request, error: Exception) -> JSONResponse:
+        return JSONResponse({"detail": "the server made a mistake; its log has the details"}, 500)
+
+
+def _words(error: dict[str, Any]) -> str:
+    if error["type"] == "json_invalid":
+        return f"the body is no valid JSON: {error['ctx']['error']}"
+    where = ".".join(map(str, error["loc"][1:]))[:100]
+    words = str(error["msg"]).removeprefix("Value error, ").replace("Input should be", "must be")
+    if error["type"] == "extra_forbidden":
+        words = "there is no such key"
+    elif not where and error["type"] != "value_error":
+        words = f"send a JSON object such as {EXAMPLE}, as application/json"
+    return f"{where}: {words}" if where else words
+
+
+def _check_limits(model: dict[str, Any], lines: list[str], asked: TranslateRequest) -> None:
+    for count, what in ((sum(map(len, lines)), "characters"), (len(lines), "lines")):
+        if count > (limit := model["limits"][what]):
+            raise HTTPException(413, f"the text has {count} {what}, and the limit is {limit}; send it in parts")
+    if asked.count > (most := model["limits"]["translations"]):
+        raise InputError(
             f"{asked.count} translations of a line are asked for, and the most that this server gives with its "
-            f"{model.search['method']} search are {limits.translations}",
+            f"{model['search']['method']} search are {most}"
         )
-    if asked.attention and not model.attention:
-        raise HTTPException(422, f"the engine {model.engine} does not tell where its model looks")
+    if asked.attention and not model["attention"]:
+        raise InputError(f"the engine {model['engine']} gives no attention")
 
 
-def _answer(lines: Sequence[str], result: Callable[[], list[Found]]) -> JSONResponse:
-    """Return the answer, or what is wrong.
-
-    Raises:
-        HTTPException: too many requests wait, or the translator refuses the text.
-    """
-    try:
-        found = result()
-    except BusyError:
-        raise HTTPException(503, "too many requests wait; try again in a moment", {"Retry-After": "2"}) from None
-    except TranslatorError as error:
-        raise HTTPException(422, str(error)) from error
-    numbered = enumerate(zip(lines, found, strict=True), 1)
-    return JSONResponse(
-        {"lines": [{"line": number, "source": line, "translations": of} for number, (line, of) in numbered]}
-    )
+def _record(translation: Translation) -> dict[str, Any]:
+    """Return a translation for JSON; with attention, its alignment also has `weights` (see `word_weights`)."""
+    record = translation.to_json()
+    if translation.attention is not None:
+        record["alignment"]["weights"] = word_weights(translation.attention)
+    return record
 
 
 async def _disconnected(request: Request) -> None:
-    """Wait until the client has gone."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
 
-async def _misunderstood(_: Request, error: Exception) -> JSONResponse:
-    """Say in words what is wrong with a request."""
-    assert isinstance(error, RequestValidationError)
-    said = []
-    for one in error.errors()[:5]:
-        if one["type"] == "json_invalid":
-            said.append(f"the body is no JSON ({one['ctx']['error']}, at character {one['loc'][-1]})")
-            continue
-        if one["loc"] == ("body",) and one["type"] in _NO_OBJECT:
-            said.append('send a JSON object such as {"text": "The door is open."}, as Content-Type: application/json')
-            continue
-        where = ".".join(str(part) for part in one["loc"][1:])[:100]
-        message = one["msg"].removeprefix("Value error, ")
-        said.append(f"{where}: {message}" if where else message)
-    # A key of the request may stand in it, which may be no text.
-    return JSONResponse({"detail": "; ".join(said).encode("utf-8", "replace").decode("utf-8")}, 422)
+@contextlib.contextmanager
+def listening_socket(host: str, port: int) -> Iterator[socket.socket]:
+    """Yield a socket that listens at an address of this machine; port 0 takes one that is free.
+
+    An InputError says that the address is not of this machine, or is taken.
+    """
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        bound = socket.create_server((address[0], port), family=family)
+    except (OSError, UnicodeError, OverflowError) as error:
+        raise InputError(
+            f"cannot listen at {host}, port {port}: {error}; give another --port (0 takes a free one) or --host"
+        ) from error
+    with bound:
+        yield bound
 
 
-async def _broken(_: Request, error: Exception) -> JSONResponse:
-    """Say that it is not the client's fault; the server's log has the traceback."""
-    return JSONResponse({"detail": "the server made a mistake, which its log tells of"}, 500)
+def is_loopback(bound: socket.socket) -> bool:
+    """Return whether only this machine can reach the socket."""
+    return ipaddress.ip_address(bound.getsockname()[0]).is_loopback
+
+
+def url(bound: socket.socket) -> str:
+    """Return the address for a browser on this machine."""
+    host, port = bound.getsockname()[:2]
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+
+
+def serve(app: FastAPI, bound: socket.socket, stop: StopRequest, patience: float, ready: Callable[[], None]) -> None:
+    """Serve until a signal comes; then accept nothing new, answer what has been asked, and raise Interrupted.
+
+    Unanswered requests get `patience` seconds after the signal; a second signal ends the process at once. `ready` is
+    called when requests are answered.
+    """
+    quiet: dict[str, Any] = {"log_config": None, "log_level": "warning", "access_log": False, "server_header": False}
+    patience = math.ceil(patience)
+    config = uvicorn.Config(app, loop="asyncio", ws="none", lifespan="on", timeout_graceful_shutdown=patience, **quiet)
+    server = uvicorn.Server(config)
+    with stop.deferred(), ThreadPoolExecutor(1, "server") as thread:  # uvicorn leaves signals alone in a thread
+        work = thread.submit(server.run, [bound])
+        try:
+            while not work.done() and not server.started:
+                wait([work], 0.1)
+            if server.started:
+                ready()
+            while not work.done() and not stop.requested:
+                wait([work], 0.1)
+        finally:
+            server.should_exit = True
+        work.result()
+    stop.check()

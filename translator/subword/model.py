@@ -1,41 +1,49 @@
-"""One subword model: text to ids and back."""
+"""The subword models: text to ids and back; both languages trained on prepared text, kept and found again."""
 
 import hashlib
+import itertools
+import json
 import re
-from collections.abc import Iterable, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Final
 
 import sentencepiece
 
 from translator.config import SubwordConfig
+from translator.config.resuming import fingerprint_of
+from translator.corpus.prepare import PreparedCorpus, Side
 from translator.errors import SubwordError
+from translator.run.folder import prepared_folder
+from translator.run.logging import progress_bar
+from translator.run.storage import new_folder, storage_errors, write_bytes, write_json
+from translator.run.workers import map_in_order
 from translator.special_tokens import EOS, PAD, SOS, SPECIAL_TOKENS, UNK
-from translator.storage import storage_errors, write_bytes
 from translator.subword.sampling import SubwordSampler
-from translator.subword.training import ERRORS_ONLY, train_model
+from translator.subword.training import ERRORS_ONLY, draw_lines, train_model, uses_byte_fallback
 
+SOURCE_FILE: Final = "source.model"
+TARGET_FILE: Final = "target.model"
+JOINT_FILE: Final = "joint.model"
+RECORD_FILE: Final = "subword.json"
+
+_FORMAT: Final = 2  # part of the fingerprint; raised when training changes
 _NOT_TEXT: Final = frozenset({PAD, SOS, EOS})
-_CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-"""Control characters, and all at which a line could end."""
+_CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # control characters and all line ends
 _RULE_PROBE: Final = "\ufefb \u0645\u06cc\u200c\u0631\u0648\u062f"
 _RULE_RESULT: Final = "▁\u0644\u0627▁\u0645\u06cc\u200c\u0631\u0648\u062f"
-"""A shaped ligature and a ZWNJ, before and after `nfkc`: `nmt_nfkc` fails on the second, `identity` on the first."""
+"""A shaped ligature and a ZWNJ, before and after `nfkc`: `nmt_nfkc` changes the second, `identity` not the first."""
 
 
 class SubwordModel:
     """One SentencePiece model: text to ids and back, with PAD, UNK, SOS and EOS at their fixed ids."""
 
     def __init__(self, content: bytes, path: Path) -> None:
-        """Take the bytes of the model file at `path`.
-
-        Raises:
-            SubwordError: the bytes are no model, are cut short, or the model was made with other special tokens or
-                another normalization rule.
-        """
+        """Take the bytes of the model file at `path`; raise SubwordError if they are no model of ours."""
         sentencepiece.set_min_log_level(ERRORS_ONLY)
-        remedy = remedy_for(path)
+        remedy = _remedy(path)
         if not content:
             raise SubwordError(f"{path} is empty, it is no subword model; {remedy}")
         try:
@@ -54,29 +62,19 @@ class SubwordModel:
                 f"is cut short; {remedy}"
             )
         self._processor = processor
-        self._sampler: tuple[float, SubwordSampler] | None = None
-        self.vocabulary_size: int = processor.get_piece_size()
-        """Pieces, special tokens included."""
-        self.sha256: str = hashlib.sha256(content).hexdigest()
-        """Of the model file."""
+        self.vocabulary_size: int = processor.get_piece_size()  # pieces, special tokens included
+        self.sha256: str = hashlib.sha256(content).hexdigest()  # of the model file
 
     @classmethod
     def load(cls, path: Path) -> "SubwordModel":
-        """Load the model file at `path`.
-
-        Raises:
-            SubwordError: there is no such file, or it is no usable model.
-            StorageError: the file may not be read.
-        """
-        return cls(read_model(path), path)
+        """Load the model file at `path`; raise SubwordError if there is no usable model."""
+        return cls(_read(path), path)
 
     @classmethod
     def train(cls, sentences: Iterable[str], config: SubwordConfig, path: Path) -> "SubwordModel":
         """Train a model on all of `sentences`, write it to `path` in one step, and return it.
 
-        Raises:
-            SubwordError: there is no text, or `subword.vocabulary_size` is too large or too small for it.
-            StorageError: `path` cannot be written.
+        Raises SubwordError: there is no text, or `subword.vocabulary_size` is too large or too small for it.
         """
         content = train_model(sentences, config, path.stem)
         write_bytes(path, content)
@@ -87,49 +85,28 @@ class SubwordModel:
         rows: list[list[int]] = self._processor.encode(list(texts), out_type=int)
         return rows
 
-    def sample(self, texts: Sequence[str], strength: float, seed: int) -> list[list[int]]:
-        """Return the ids of one random segmentation of each text, without special tokens; of unigram or BPE models.
-
-        The same texts in the same order, strength and seed give the same ids, at every call, in every thread and
-        process.
-
-        Args:
-            texts: as for `encode`.
-            strength: between 0 and 1; the smoothing of unigram sampling (Kudo 2018 §3, the smaller the wilder), or the
-                dropout probability of BPE merges (Provilkov et al. 2020).
-            seed: at least 0.
-        """
-        assert 0 < strength < 1
-        if self._sampler is None or self._sampler[0] != strength:
-            self._sampler = strength, self._make_sampler(strength)
-        sampler = self._sampler[1]
-        return sampler.sample([self._processor.normalize(text) for text in texts], seed)
-
-    def _make_sampler(self, strength: float) -> SubwordSampler:
+    def sampler(self, strength: float, seed: str) -> SubwordSampler:
+        """Return what draws random segmentations of texts; see `SubwordSampler`."""
         pieces = {piece: (token, float(self._processor.get_score(token))) for token, piece in self.text_pieces.items()}
-        return SubwordSampler(pieces, sorted(self.byte_ids), strength)
+        return SubwordSampler(pieces, sorted(self.byte_ids), strength, seed, self._processor.normalize)
 
     def decode_ids(self, rows: Sequence[Sequence[int]]) -> list[str]:
         """Return the text of each row of ids, on one line.
 
-        PAD, SOS and EOS are dropped, UNK becomes `⁇`, a byte that is no part of a character becomes U+FFFD, and a
-        control character or line break, which only bytes can spell, becomes a space. Where nothing is unknown,
-        decoding what was encoded gives the text as `normalized` does, but for those.
+        PAD, SOS and EOS are dropped; UNK becomes `⁇`; an invalid byte becomes U+FFFD; a control character or line
+        break, which only bytes can spell, becomes a space. Otherwise decoding what was encoded gives the text as
+        `normalized` does.
         """
         kept = [[int(token) for token in row if token not in _NOT_TEXT] for row in rows]
         texts: list[str] = self._processor.decode(kept)
         return [_CONTROLS.sub(" ", text) for text in texts]
 
     def pieces_of(self, ids: Sequence[int]) -> list[str]:
-        """Return the piece behind each id, a word's first one marked with `▁`, special tokens by their spelling."""
+        """Return the piece of each id: the first one of a word begins with `▁`; special tokens by their spelling."""
         return [str(self._processor.id_to_piece(int(token))) for token in ids]
 
     def normalized(self, text: str) -> str:
-        """Return `text` as the model sees it: in NFKC, runs of spaces as one, none at the ends.
-
-        The NFKC of SentencePiece is made of single characters and their sequences by a Unicode version of its own, and
-        it takes `▁` (U+2581), its mark of a space, for one.
-        """
+        """Return `text` as the model sees it: in NFKC, runs of spaces (and of U+2581) as one, none at the ends."""
         return str(self._processor.normalize(text)).replace("▁", " ").removeprefix(" ")
 
     @cached_property
@@ -145,20 +122,105 @@ class SubwordModel:
         return dict(zip(ids, self.pieces_of(ids), strict=True))
 
 
-def read_model(path: Path) -> bytes:
-    """Return the bytes of a file of a subword folder.
+@dataclass(frozen=True)
+class SubwordPair:
+    """The models of both sides; one and the same object when they are joint."""
 
-    Raises:
-        SubwordError: there is no such file.
-        StorageError: the file may not be read.
+    source: SubwordModel
+    target: SubwordModel
+
+    @property
+    def joint(self) -> bool:
+        """Whether both sides share one vocabulary."""
+        return self.source is self.target
+
+    @property
+    def sha256(self) -> dict[str, str]:
+        """The hash of each model by file name, as checkpoints record it."""
+        if self.joint:
+            return {JOINT_FILE: self.source.sha256}
+        return {SOURCE_FILE: self.source.sha256, TARGET_FILE: self.target.sha256}
+
+    @classmethod
+    def load(cls, folder: Path) -> "SubwordPair":
+        """Load `joint.model`, or `source.model` and `target.model`; `subword.json`, if there, must agree with them.
+
+        Raises SubwordError: a file is missing, damaged, or not the one that was trained.
+        """
+        if (folder / JOINT_FILE).exists():
+            joint = SubwordModel.load(folder / JOINT_FILE)
+            pair = cls(joint, joint)
+        else:
+            pair = cls(SubwordModel.load(folder / SOURCE_FILE), SubwordModel.load(folder / TARGET_FILE))
+        record = folder / RECORD_FILE
+        if record.exists():
+            try:
+                expected = dict(json.loads(_read(record))["sha256"])
+            except (ValueError, KeyError, TypeError) as error:
+                raise SubwordError(f"{record} is damaged; {_remedy(record)}") from error
+            for file, sha256 in pair.sha256.items():
+                if expected.get(file) != sha256:
+                    raise SubwordError(
+                        f"{folder / file} is not the model that was trained (its SHA-256 differs from "
+                        f"{RECORD_FILE}); {_remedy(folder / file)}"
+                    )
+        return pair
+
+
+def prepare_subword(
+    config: SubwordConfig, corpus: PreparedCorpus, prepared_directory: Path, workers: int = 1
+) -> tuple[SubwordPair, Path]:
+    """Return the models of a training split and their folder `<prepared_directory>/subword-<16 hex>`.
+
+    They are trained, or loaded if they were trained before from the same text with the same settings. At most
+    `max_training_sentences` lines are drawn for each. At most `workers` processes are used; the models do not depend
+    on it.
+
+    Raises SubwordError: the text does not allow the settings, or the folder is damaged.
     """
+    settings = config.model_dump(mode="json", exclude={"sampling"})
+    made_from = {
+        "format": _FORMAT,
+        "sentencepiece": sentencepiece.__version__,
+        "corpus": corpus.fingerprint,
+        "settings": {**settings, "byte_fallback": uses_byte_fallback(config)},
+    }
+    folder = prepared_folder(prepared_directory, "subword", fingerprint_of(made_from))
+    if not folder.exists():
+        limit = config.max_training_sentences
+        tasks: dict[str, dict[Side, int]] = {SOURCE_FILE: {"en": limit}, TARGET_FILE: {"fa": limit}}
+        if config.joint:
+            tasks = {JOINT_FILE: {"en": limit - limit // 2, "fa": limit // 2}}
+        with new_folder(folder) as beside:
+            hashes = progress_bar(
+                map_in_order(partial(_trainer, config, corpus, beside), tasks.items(), min(workers, len(tasks))),
+                description="Training subword models",
+                total=len(tasks),
+                unit=" models",
+            )
+            write_json(beside / RECORD_FILE, {**made_from, "sha256": dict(zip(tasks, hashes, strict=True))})
+    return SubwordPair.load(folder), folder
+
+
+def _trainer(
+    config: SubwordConfig, corpus: PreparedCorpus, folder: Path
+) -> Callable[[tuple[str, dict[Side, int]]], str]:
+
+    def train(task: tuple[str, dict[Side, int]]) -> str:
+        file, limits = task
+        lines = (draw_lines(corpus, "train", side, limit, config.seed) for side, limit in limits.items())
+        return SubwordModel.train(itertools.chain.from_iterable(lines), config, folder / file).sha256
+
+    return train
+
+
+def _read(path: Path) -> bytes:
     with storage_errors(path, "read"):
         try:
             return path.read_bytes()
         except FileNotFoundError:
-            raise SubwordError(f"no subword model at {path}; {remedy_for(path)}") from None
+            raise SubwordError(f"no subword model at {path}; {_remedy(path)}") from None
 
 
-def remedy_for(path: Path) -> str:
-    """Return what to do about a damaged file of a subword folder."""
+def _remedy(path: Path) -> str:
     return f"take it from a backup, or delete the folder {path.parent} and prepare again"

@@ -1,34 +1,34 @@
-"""Training one SentencePiece model: the same sentences and settings give the same bytes, whatever the machine."""
+"""Training of one SentencePiece model: the same sentences and settings give the same bytes on every machine.
+
+The default rule of SentencePiece, `nmt_nfkc`, turns the Persian half-space (ZWNJ, U+200C) into a space. `nfkc` keeps
+it, also inside pieces (`▁می‌کند` can be one piece). Arabic yeh and kaf, and repeated ZWNJ, are left to the normalizer.
+"""
 
 import io
+import itertools
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+import numpy as np
 import sentencepiece
 
 from translator.config import SubwordConfig
+from translator.corpus.prepare import PreparedCorpus, Side
+from translator.corpus.split import Split
 from translator.errors import SubwordError
 from translator.special_tokens import EOS, PAD, SOS, SPECIAL_TOKENS, UNK
 
-ERRORS_ONLY: Final = 2
-"""The log level of SentencePiece that leaves its progress out."""
+ERRORS_ONLY: Final = 2  # the log level of SentencePiece without its progress messages
 
-_TRAINING_THREADS: Final = 4
-"""Fixed: the sums of the EM steps depend on how the text is divided among threads, so the machine may not choose."""
-_LONGEST_SENTENCE: Final = 100_000
-"""Bytes; SentencePiece leaves longer training sentences out."""
-_ROOM_FOR_BYTES: Final = 1000
-"""Pieces from which on the 256 bytes leave most of the vocabulary to text."""
-_BOUNDARY: Final = "\x1f"
-"""Unit separator: tells the trainer, and it alone, that no piece may cross this place."""
+_TRAINING_THREADS: Final = 4  # fixed: the sums of the EM steps depend on how the text is divided among threads
+_LONGEST_SENTENCE: Final = 100_000  # bytes; SentencePiece ignores longer training sentences
+_ROOM_FOR_BYTES: Final = 1000  # vocabulary size from which byte fallback is the default
+_BOUNDARY: Final = "\x1f"  # unit separator: no piece crosses it
 _BETWEEN_DIGITS: Final = re.compile(r"(?<=\d)(?=\d)")
 _KEPT_IF_SEEN: Final = frozenset("0123456789۰۱۲۳۴۵۶۷۸۹٠١٢٣٤٥٦٧٨٩.,;:!?'\"()[]-/%،؛؟«»٪٫٬–—“”‘’")
-"""Digits and basic punctuation: in the vocabulary however rare, where `character_coverage` would leave them out.
-
-In verses that spell their numbers out, say, all digits together are less than one character in ten thousand.
-"""
+"""Digits and basic punctuation: in the vocabulary however rare, where `character_coverage` would leave them out."""
 
 
 def uses_byte_fallback(config: SubwordConfig) -> bool:
@@ -43,26 +43,41 @@ def train_model(sentences: Iterable[str], config: SubwordConfig, name: str) -> b
 
     Digits of every script become pieces of their own. See Kudo 2018 §3 (unigram) and Sennrich et al. 2016 §3.2 (bpe).
 
-    Raises:
-        SubwordError: there is no text, or `subword.vocabulary_size` is too large or too small for it.
+    Raises SubwordError: there is no text, or `subword.vocabulary_size` is too large or too small for it.
     """
-    reader = _Reader(sentences, boundaries=config.model_type != "char")
-    options: dict[str, Any] = {}
-    if config.model_type != "char":  # a character is a piece of its own there, nothing can cross a boundary
-        options["pretokenization_delimiter"] = _BOUNDARY
+    by_character = config.model_type == "char"
+    text: deque[str] = deque()
+    seen: set[str] = set()
+    for sentence in sentences:
+        seen |= _KEPT_IF_SEEN.intersection(sentence)
+        # `split_digits` covers ASCII digits only; a boundary separates Persian ones too.
+        text.append(sentence if by_character else _BETWEEN_DIGITS.sub(_BOUNDARY, sentence))
+    count = len(text)
+    failures: list[BaseException] = []
+
+    def taken() -> Iterator[str]:
+        """Yield each sentence and release it: the trainer has a copy of its own."""
+        try:
+            while text:
+                yield text.popleft()
+        except BaseException as error:
+            failures.append(error)
+            raise
+
+    options: dict[str, Any] = {} if by_character else {"pretokenization_delimiter": _BOUNDARY}
     for spelling, token in SPECIAL_TOKENS:
         kind = {PAD: "pad", UNK: "unk", SOS: "bos", EOS: "eos"}[token]
         options |= {f"{kind}_id": token, f"{kind}_piece": spelling}
     content = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=reader.lines(),
+            sentence_iterator=taken(),
             model_writer=content,
             model_type=config.model_type,
             vocab_size=config.vocabulary_size,
-            hard_vocab_limit=config.model_type != "char",
+            hard_vocab_limit=not by_character,
             character_coverage=config.character_coverage,
-            required_chars=reader.required_characters,
+            required_chars="".join(sorted(seen)),
             byte_fallback=uses_byte_fallback(config),
             normalization_rule_name="nfkc",
             split_digits=True,
@@ -74,48 +89,22 @@ def train_model(sentences: Iterable[str], config: SubwordConfig, name: str) -> b
             **options,
         )
     except RuntimeError as error:
-        if reader.failure is not None:  # SentencePiece turns whatever its reader raises into a RuntimeError
-            raise reader.failure from None
-        mistake = _explain(str(error), config, name, reader.count)
+        if failures:  # an interruption, which SentencePiece turns into a RuntimeError
+            raise failures[0] from None
+        mistake = _explain(str(error), config, name, count)
         if mistake is None:
             raise
         raise mistake from error
     return content.getvalue()
 
 
-class _Reader:
-    """Holds the text until the trainer has taken it, and keeps what goes wrong meanwhile."""
-
-    def __init__(self, sentences: Iterable[str], *, boundaries: bool) -> None:
-        self.failure: BaseException | None = None
-        self.count = 0
-        self._waiting: deque[str] = deque()
-        seen: set[str] = set()
-        for sentence in sentences:
-            seen |= _KEPT_IF_SEEN.intersection(sentence)
-            # `split_digits` knows ASCII digits only; a boundary keeps Persian ones apart too.
-            self._waiting.append(_BETWEEN_DIGITS.sub(_BOUNDARY, sentence) if boundaries else sentence)
-            self.count += 1
-        self.required_characters = "".join(sorted(seen))
-
-    def lines(self) -> Iterator[str]:
-        """Yield each sentence once and let go of it: the trainer has a copy of its own."""
-        try:
-            while self._waiting:
-                yield self._waiting.popleft()
-        except BaseException as error:
-            self.failure = error
-            raise
-
-
 def _explain(message: str, config: SubwordConfig, name: str, sentences: int) -> SubwordError | None:
-    """Return the user's mistake behind what SentencePiece says when training fails; None if it is not a known one."""
+    """Return the user's mistake behind a message of SentencePiece; None if it is not a known one."""
     size = f"subword.vocabulary_size: {config.vocabulary_size}"
     if too_large := re.search(r"set it to a value <= (\d+)", message):
         largest = int(too_large[1])
-        if uses_byte_fallback(config) and not uses_byte_fallback(
-            config.model_copy(update={"vocabulary_size": largest})
-        ):
+        smaller = config.model_copy(update={"vocabulary_size": largest})
+        if uses_byte_fallback(config) and not uses_byte_fallback(smaller):
             largest -= 256  # so small a model has no bytes
         return SubwordError(
             f"{size} is more than the training text allows for the {name} model ({sentences:,} sentences); "
@@ -129,3 +118,18 @@ def _explain(message: str, config: SubwordConfig, name: str, sentences: int) -> 
     if "sentences_.empty()" in message:
         return SubwordError(f"there is no text to train the {name} subword model on; look at the corpus report")
     return None
+
+
+def draw_lines(corpus: PreparedCorpus, split: Split, side: Side, limit: int, seed: int) -> Iterator[str]:
+    """Yield at most `limit` lines of one side in corpus order, drawn evenly from all sources of `split`.
+
+    Each file is read to its end, so that damage is found as a StorageError.
+    """
+    names = corpus.names(split)
+    total = sum(corpus.count(split, name) for name in names)
+    chosen = np.ones(total, dtype=np.bool_)
+    if limit < total:  # the lines of the smallest random keys; raw bits are the same in every version of NumPy
+        keys = np.random.PCG64(np.random.SeedSequence([seed, 0 if side == "en" else 1])).random_raw(total)
+        chosen[np.argpartition(keys, limit)[limit:]] = False
+    lines = itertools.chain.from_iterable(corpus.lines(split, name, side) for name in names)
+    yield from itertools.compress(lines, chosen.tobytes())  # a byte of 0 or 1 for each line

@@ -1,56 +1,132 @@
-"""Label-smoothed cross-entropy, summed over the tokens that count (Szegedy et al. 2016 §7; Vaswani et al. 2017 §5.4).
+"""The training loss: teacher forcing, label-smoothed cross-entropy fused with the output head, and R-Drop.
 
-With ε the smoothing, each token costs (1 - ε) · -log p(label) + ε / V · Σ -log p(v): the value of
-`torch.nn.functional.cross_entropy(..., label_smoothing=ε, ignore_index=PAD, reduction="sum")`. The gradient of that
-for the logits is softmax - (1 - ε) · onehot(label) - ε / V, so it is at hand as soon as the loss is; it is written over
-the softmax and no third copy is made.
+Label smoothing (Szegedy et al. 2016 §7; Vaswani et al. 2017 §5.4): with ε the smoothing, each token costs
+(1 - ε) · -log p(label) + ε / V · Σ -log p(v), as in `torch.nn.functional.cross_entropy`. Its gradient for the logits,
+softmax - (1 - ε) · onehot(label) - ε / V, is computed together with the loss.
 
-N tokens, V vocabulary, D model width
+R-Drop (Liang et al. 2021 §2, equations 1 to 3): two passes with different dropout should agree. With the distributions
+p and q of the two passes, each token costs half of the paper's loss, so that α = 0 is the mean of two plain passes:
+
+    ½ · (CE(p) + CE(q) + α · D(p, q)),   D(p, q) = ½ · (KL(p‖q) + KL(q‖p))
+
+B batch, S source length, T target length, N target tokens, V vocabulary, D model width
 """
 
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from translator.model import Transformer
+from translator.model.layers import PADDED, Packed
 from translator.special_tokens import PAD
 
-ROWS: Final = {"cpu": 512, "cuda": 8192}
-"""Tokens that `projected_loss` takes at a time: the logits of so few stay in a CPU's cache, or fill a GPU."""
+ROWS: Final = {"cpu": 512, "cuda": 8192}  # tokens at a time: logits stay in a CPU's cache, or fill a GPU
 
 
 class SummedLoss(NamedTuple):
-    """What a batch costs."""
+    """The loss of N tokens."""
 
-    smoothed: Tensor
-    """() the sum over real tokens, to be minimised; divide by their number for a mean."""
-    of_tokens: Tensor
-    """(N,) float32, detached: -log p(label) unsmoothed, 0 at PAD; the logarithm of the perplexity is its mean."""
+    smoothed: Tensor  # () summed over real tokens, to be minimised
+    of_tokens: Tensor  # (N,) float32, detached: -log p(label) in nats without smoothing, 0 at PAD
+
+
+class Losses(NamedTuple):
+    """The loss of a batch."""
+
+    smoothed: Tensor  # () summed over its real target tokens, to be minimised
+    of_sentences: Tensor  # (B,) float32, detached: -log p of each sentence in nats, without smoothing
+
+
+class TeacherForcing(nn.Module):
+    """A model with its training loss: the model reads the reference words before each word.
+
+    `packed` computes on real tokens only (translator/model/packing.py); `compiled`, which excludes it, compiles
+    everything up to the output head with `torch.compile`. `r_drop` is α, and 0 switches R-Drop off.
+    """
+
+    def __init__(
+        self, model: Transformer, label_smoothing: float, r_drop: float, packed: bool, compiled: bool = False
+    ) -> None:
+        super().__init__()
+        assert not (packed and compiled), "the shape of a packed batch depends on its tokens"
+        self.model, self.packed = model, packed
+        self.label_smoothing, self.r_drop = label_smoothing, r_drop
+        padded = self._padded_states
+        self._padded: Callable[[Tensor, Tensor], Tensor] = torch.compile(padded, dynamic=True) if compiled else padded
+
+    @property
+    def passes(self) -> int:
+        """How often a batch goes through the model: twice with R-Drop while dropout is on, once otherwise."""
+        return 2 if self.r_drop and self.model.training else 1
+
+    def forward(self, source: Tensor, target_input: Tensor, labels: Tensor) -> Losses:
+        """Return the losses of a batch.
+
+        Args:
+            source: (B, S) ids, EOS at the end, filled with PAD.
+            target_input: (B, T) ids, SOS first, filled with PAD.
+            labels: (B, T) ids, EOS at the end, filled with PAD.
+        """
+        rows, twice = len(source), self.passes == 2
+        if twice:
+            source, target_input, labels = (torch.cat((x, x)) for x in (source, target_input, labels))
+        if self.packed:  # tokens that fill up the packed rows have the label PAD, too
+            of_target = Packed(target_input, PAD)
+            states = self.model.states(source, target_input, (Packed(source, PAD), of_target))  # (N, D)
+            targets, sentences = of_target.pack(labels), of_target.sentences  # (N,)
+        else:
+            states = self._padded(source, target_input).flatten(0, 1)
+            targets = labels.flatten()
+            sentences = torch.arange(len(labels), device=labels.device).repeat_interleave(labels.size(1))
+        if not twice:
+            smoothed, of_tokens = projected_loss(states, self.model.head_weight, targets, self.label_smoothing)
+            return Losses(smoothed, of_tokens.new_zeros(rows).index_add_(0, sentences, of_tokens))
+        real = targets != PAD
+        log_p = log_probabilities(self.model.project(states[real]))  # (2N, V), first pass first
+        smoothed, of_tokens = _smoothed(log_p, targets[real], self.label_smoothing)
+        both = of_tokens.new_zeros(2 * rows).index_add_(0, sentences[real], of_tokens)
+        smoothed = 0.5 * (smoothed + self.r_drop * symmetric_divergence(log_p))
+        return Losses(smoothed, 0.5 * (both[:rows] + both[rows:]))
+
+    def _padded_states(self, source: Tensor, target_input: Tensor) -> Tensor:
+        return self.model.states(source, target_input, (PADDED, PADDED))
 
 
 def label_smoothed_loss(logits: Tensor, labels: Tensor, smoothing: float) -> SummedLoss:
-    """Return the loss of `logits` against `labels`, PAD positions left out.
+    """Return the loss of `logits` (..., V) against `labels` (...), without PAD positions; `smoothing` is ε."""
+    return _smoothed(log_probabilities(logits).flatten(0, -2), labels.flatten(), smoothing)
 
-    Args:
-        logits: (..., V) any floating type; computed in float32.
-        labels: (...) int64.
-        smoothing: share of probability spread evenly over the vocabulary, in [0, 1).
-    """
-    return SummedLoss(*_SmoothedCrossEntropy.apply(logits.flatten(0, -2), labels.flatten(), smoothing))  # type: ignore[no-untyped-call]
+
+def symmetric_divergence(log_p: Tensor) -> Tensor:
+    """Return the sum () of R-Drop's D(p, q) over all tokens, in nats; `log_p` (2N, V) has the first pass first."""
+    p, q = log_p.chunk(2)
+    return 0.5 * ((p.exp() - q.exp()) * (p - q)).sum()  # no term is negative
+
+
+def log_probabilities(logits: Tensor) -> Tensor:
+    """Return the log-softmax of `logits` (..., V) in float32, or in float64 if they are."""
+    return torch.log_softmax(logits, dim=-1, dtype=torch.promote_types(logits.dtype, torch.float32))
+
+
+def _smoothed(log_p: Tensor, labels: Tensor, smoothing: float) -> SummedLoss:
+    """Return the loss of log-probabilities (N, V) against labels (N,)."""
+    padding = labels == PAD
+    of_tokens = -log_p.gather(1, labels.unsqueeze(1)).squeeze(1).masked_fill(padding, 0.0)
+    smoothed = of_tokens.sum() * (1.0 - smoothing)
+    if smoothing:
+        smoothed = smoothed - smoothing * log_p.mean(dim=1).masked_fill(padding, 0.0).sum()
+    return SummedLoss(smoothed, of_tokens.detach().float())
 
 
 def projected_loss(states: Tensor, head: Tensor, labels: Tensor, smoothing: float) -> SummedLoss:
-    """Return the loss of the logits `states` · `head`ᵀ, as `label_smoothed_loss` would, without ever having them all.
+    """Return the loss of the logits `states` (N, D) · `head` (V, D)ᵀ against `labels` (N,), as `label_smoothed_loss`.
 
-    Logits, loss and both gradients are computed for a few hundred tokens at a time, in one memory that is used again:
-    a matrix of all tokens and all of the vocabulary would be the largest of the whole step, and out of the cache.
-
-    Args:
-        states: (N, D); under autocast the products are computed in its type.
-        head: (V, D), the weight of the output head.
-        labels: (N,) int64.
-        smoothing: share of probability spread evenly over the vocabulary, in [0, 1).
+    Logits, loss and both gradients are computed for a few hundred tokens at a time, in one buffer: the logits of all
+    tokens would be the largest matrix of the update, and would not fit into a cache. Under autocast the products are
+    computed in its type.
     """
     device = states.device.type
     kind = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else states.dtype
@@ -59,16 +135,9 @@ def projected_loss(states: Tensor, head: Tensor, labels: Tensor, smoothing: floa
 
 
 def _costs_and_gradient(logits: Tensor, labels: Tensor, smoothing: float) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the smoothed sum (), the costs (N,) without smoothing, and the gradient (N, V), written over `logits`.
-
-    Args:
-        logits: (N, V) float32 or float64; overwritten.
-        labels: (N,) int64.
-        smoothing: ε.
-    """
+    """Return the smoothed sum (), the costs (N,) without smoothing, and the gradient (N, V), written over `logits`."""
     spread, vocabulary = smoothing / logits.size(1), logits.size(1)
-    real = labels != PAD  # (N,)
-    chosen = labels.unsqueeze(1)
+    real, chosen = labels != PAD, labels.unsqueeze(1)  # (N,), (N, 1)
     logits.sub_(logits.amax(dim=1, keepdim=True))
     of_label = logits.gather(1, chosen).squeeze(1)
     total = logits.sum(dim=1)
@@ -87,27 +156,8 @@ def _costs_and_gradient(logits: Tensor, labels: Tensor, smoothing: float) -> tup
     return smoothed, costs, gradient
 
 
-class _SmoothedCrossEntropy(torch.autograd.Function):
-    """The gradient is computed in the forward pass, so backward costs one multiplication."""
-
-    @staticmethod
-    def forward(ctx: Any, logits: Tensor, labels: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
-        own = logits.to(torch.promote_types(logits.dtype, torch.float32), copy=True)
-        smoothed, costs, gradient = _costs_and_gradient(own, labels, smoothing)
-        if ctx.needs_input_grad[0]:
-            ctx.save_for_backward(gradient.to(logits.dtype))
-        ctx.mark_non_differentiable(costs)
-        return smoothed, costs.float()
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, smoothed_gradient: Tensor, _: Tensor) -> tuple[Tensor, None, None]:
-        (gradient,) = ctx.saved_tensors
-        return gradient * smoothed_gradient.to(gradient.dtype), None, None
-
-
 class _ProjectedCrossEntropy(torch.autograd.Function):
-    """The same with the output head inside, by rows."""
+    """The gradients are computed in the forward pass, by rows, so backward costs one multiplication for each."""
 
     @staticmethod
     def forward(
@@ -115,16 +165,14 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         exact = torch.promote_types(kind, torch.float32)
         x, weight = states.to(kind), head.to(kind)  # (N, D), (V, D)
-        wanted = ctx.needs_input_grad[0] or ctx.needs_input_grad[1]
-        of_states = torch.empty_like(x) if wanted else None
+        of_states = torch.empty_like(x)
         of_head: Tensor | None = None
-        smoothed = torch.zeros((), dtype=exact, device=x.device)
-        costs = []
-        # Memory that is used again: the system would hand out, and clear, new pages for each part.
+        smoothed, costs = torch.zeros((), dtype=exact, device=x.device), []
+        # Buffers for all rounds: the system would hand out, and clear, new pages for each.
         products = x.new_empty(min(rows, len(x)), len(weight))
-        exact_products = products if kind == exact else products.new_empty(products.shape, dtype=exact)
+        exact_products = products if kind == exact else products.to(exact)
         with torch.autocast(x.device.type, enabled=False):
-            for start in range(0, max(len(x), 1), rows):
+            for start in range(0, len(x), rows):
                 some, targets = x[start : start + rows], labels[start : start + rows]
                 product, logits = products[: len(some)], exact_products[: len(some)]
                 torch.mm(some, weight.t(), out=product)
@@ -133,18 +181,17 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
                 cost, of_tokens, gradient = _costs_and_gradient(logits, targets, smoothing)
                 smoothed += cost
                 costs.append(of_tokens)
-                if of_states is not None:
+                if any(ctx.needs_input_grad[:2]):
                     if kind != exact:
                         gradient = product.copy_(gradient)
                     torch.mm(gradient, weight, out=of_states[start : start + rows])
                     part = gradient.t() @ some
                     of_head = part.to(head.dtype) if of_head is None else of_head.add_(part)
-        if of_states is not None and of_head is not None:
-            ctx.save_for_backward(of_states, of_head)
-            ctx.kind = states.dtype
-        everything = torch.cat(costs).float()
-        ctx.mark_non_differentiable(everything)
-        return smoothed, everything
+        ctx.save_for_backward(of_states, of_head)
+        ctx.kind = states.dtype
+        of_all = torch.cat(costs).float()
+        ctx.mark_non_differentiable(of_all)
+        return smoothed, of_all
 
     @staticmethod
     @once_differentiable

@@ -1,216 +1,355 @@
-"""What the steps between two reports come to; tensors stay on the device until a report reads them all at once."""
+"""What the updates between two reports come to: losses by length and source, norms by block, speed, health.
 
+Tensors stay on the device until a report reads them all at once.
+
+N sentences, P parts: the length buckets first, then the sources of the corpus
+"""
+
+import json
+import logging
 import math
 import resource
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
-from torch import Tensor
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor, nn
 
+from translator.config import ModelConfig
+from translator.corpus.prepare import PreparedCorpus
+from translator.corpus.split import Split
+from translator.errors import RunError
+from translator.run.storage import write_json
 from translator.special_tokens import PAD
-from translator.training.breakdown import Breakdown, Numbers
-from translator.training.step import StepResult
+from translator.training.distributed import Distributed
 
-_MIB = 2**20
+if TYPE_CHECKING:
+    from translator.training.step import StepResult
+
+LOGGER = logging.getLogger("translator")
+
+LONGEST: Final = (8, 16, 32, 64)  # target tokens with EOS of each length bucket; one more bucket has the rest
+BUCKETS: Final = ("01-08", "09-16", "17-32", "33-64", "65-up")
+STOPPED_BATCH: Final = "stopped-batch.json"  # file inside the run, with the last update that was skipped
+_MIB: Final = 2**20
+_MEMORY: Final = 0.98  # weight of all earlier updates in the running mean of the loss, which covers some fifty
+_FIRST_STEPS: Final = 100  # updates at the beginning of a run of which none counts as a spike
+_DEVIATIONS: Final = 6.0
+_RATIO: Final = 1.2  # A spike is more than six standard deviations and a fifth above the running mean
+
+Numbers = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Speed:
-    """What the share of the matrix rate is counted with."""
+class Means(NamedTuple):
+    """Mean losses in nats per target token; parts without a token are left out."""
 
-    flops: Callable[[Numbers, Numbers], float]
-    """Operations of training on sentences of these source and target lengths, as `StepFlops` counts them."""
-    matrix_rate: float
-    """Operations a second that this process could do, as `matrix_rate` measures them."""
+    loss: float  # NaN without tokens
+    by_length: dict[str, float]
+    by_source: dict[str, float]
+    mixture: dict[str, float]  # share of the target tokens of each source
 
 
-@dataclass(frozen=True)
-class StepLosses:
-    """The losses of one step: of all ranks together, and of this rank's sentences one by one."""
+class Breakdown:
+    """Divides losses among length buckets and the sources of a split, whose pairs are numbered source after source."""
+
+    def __init__(self, pairs: Mapping[str, int]) -> None:
+        self.names = tuple(pairs)
+        self.starts: Numbers = np.cumsum([0, *pairs.values()], dtype=np.int64)
+        """Number of the first pair of each source, and at the end the number of all pairs."""
+
+    @classmethod
+    def of_split(cls, corpus: PreparedCorpus, split: Split) -> "Breakdown":
+        """Return the breakdown of `split`, numbered as `translator.data` numbers its pairs."""
+        return cls({name: corpus.count(split, name) for name in corpus.names(split)})
+
+    def sources(self, numbers: ArrayLike) -> Numbers:
+        """Return the place in `names` of the source of each pair number."""
+        places: Numbers = np.searchsorted(self.starts, numbers, side="right").astype(np.int64) - 1
+        return places
+
+    def sums(self, losses: ArrayLike, tokens: ArrayLike, numbers: ArrayLike) -> NDArray[np.float64]:
+        """Return (2, P): the summed loss and the target tokens of each part; such sums may be added up.
+
+        Args:
+            losses: (N,) negative log-likelihoods of sentences, in nats.
+            tokens: (N,) their target tokens, EOS counted.
+            numbers: (N,) their numbers in the split.
+        """
+        counts = np.asarray(tokens, dtype=np.int64)
+        result = np.zeros((2, len(BUCKETS) + len(self.names)))
+        for places in (np.searchsorted(LONGEST, counts), len(BUCKETS) + self.sources(numbers)):
+            np.add.at(result[0], places, np.asarray(losses, dtype=np.float64))
+            np.add.at(result[1], places, counts)
+        return result
+
+    def means(self, sums: NDArray[np.float64]) -> Means:
+        """Return the means of `sums` (2, P)."""
+        of_lengths, of_sources = sums[:, : len(BUCKETS)], sums[:, len(BUCKETS) :]
+        loss, whole = of_lengths.sum(axis=1).tolist()
+        by_length, by_source = (
+            {name: loss / own for name, (loss, own) in zip(names, part.T.tolist(), strict=True) if own}
+            for names, part in ((BUCKETS, of_lengths), (self.names, of_sources))
+        )
+        shares = (of_sources[1] / max(1.0, whole)).tolist()
+        mixture = dict(zip(self.names, shares, strict=True)) if whole else {}
+        return Means(loss / whole if whole else math.nan, by_length, by_source, mixture)
+
+
+@torch.no_grad()
+def block_norms(model: nn.Module, *, gradients: bool) -> dict[str, Tensor]:
+    """Return the L2 norm () of the weights or gradients of each block, on the device.
+
+    The blocks are embeddings, layers, final norms, and output head: `encoder.layers.0`, `encoder.norm`, say.
+    """
+    blocks: dict[str, list[Tensor]] = {}
+    for name, weight in model.named_parameters():
+        parts = name.removeprefix("own_").split(".")
+        block = ".".join(parts[: {"layers": 3, "norm": 2}.get(parts[1], 1)])
+        tensor = weight.grad if gradients else weight.detach()
+        blocks.setdefault(block, []).append(weight.new_zeros(()) if tensor is None else tensor)
+    return {block: nn.utils.get_total_norm(tensors) for block, tensors in blocks.items()}
+
+
+class StepFlops:
+    """Counts the floating point operations of matrix products in training on sentences, by arithmetic.
+
+    A product of (n, i) and (i, j) takes 2·n·i·j operations, and the backward pass takes it twice:
+
+        encoder layer, each source token     2 · (4·D² + A·D·F)
+        decoder layer, each target token     2 · (6·D² + A·D·F)     self-attention 4·D², query and output of cross 2·D²
+                       each source token     2 · 2·D²               keys and values of cross-attention
+        attention,     each pair             4·D · S², 4·D · T², 4·D · T·S    scores and mixing, of every layer
+        output head,   each target token     2 · D·V
+
+    A number of matrices in the feed-forward sublayer: 2, or 3 for `swiglu`
+    D model width, F feed-forward width, V target vocabulary, S source length, T target length
+    """
+
+    def __init__(self, config: ModelConfig, target_vocabulary: int) -> None:
+        width = config.d_model
+        feed_forward = (3 if config.activation == "swiglu" else 2) * width * config.feed_forward
+        encoder = config.encoder_layers * (4 * width**2 + feed_forward)
+        decoder = config.decoder_layers * (6 * width**2 + feed_forward)
+        self._source_token = 2 * (encoder + config.decoder_layers * 2 * width**2)
+        self._target_token = 2 * (decoder + width * target_vocabulary)
+        self._encoder_attention = 4 * width * config.encoder_layers
+        self._decoder_attention = 4 * width * config.decoder_layers
+
+    def __call__(self, source_lengths: ArrayLike, target_lengths: ArrayLike) -> float:
+        """Return the operations for sentences (N,) of so many tokens, EOS counted, and padding if it is to count."""
+        source = np.asarray(source_lengths, dtype=np.float64)
+        target = np.asarray(target_lengths, dtype=np.float64)
+        linear = self._source_token * source.sum() + self._target_token * target.sum()
+        over_source = self._encoder_attention * (source * source).sum()
+        over_target = self._decoder_attention * (target * target + target * source).sum()
+        return 3 * float(linear + over_source + over_target)
+
+
+class StepLoss(NamedTuple):
+    """The loss of one update over all ranks."""
 
     step: int
-    loss: float
-    """Mean negative log-likelihood of a target token, in nats; NaN where the update was skipped."""
-    losses: NDArray[np.float64]
-    """(N,) of each sentence of this rank."""
-    tokens: Numbers
-    """(N,) target tokens of each."""
-    numbers: Numbers
-    """(N,) number of each pair in its split."""
-
-    def worst(self, count: int) -> list[tuple[int, float]]:
-        """Return pair number and mean loss of a token for the `count` sentences that were the hardest."""
-        means = self.losses / np.maximum(1, self.tokens)
-        return [(int(self.numbers[place]), float(means[place])) for place in np.argsort(-means)[:count]]
+    loss: float  # mean negative log-likelihood of a target token in nats; NaN where the update was skipped
+    result: "StepResult"
 
 
 @dataclass(frozen=True)
 class Report:
-    """The numbers of the steps since the last report; only what is timed, and the memory, are this rank's own."""
+    """The numbers of the updates since the last report; only times and memory are this rank's own."""
 
-    step: int
-    """The last of them."""
-    train: dict[str, float]
-    """Loss, perplexity, norm of the gradient, and what the trainer adds."""
-    speed: dict[str, float]
-    """Tokens a second, padding, waiting, memory, share of the matrix rate."""
-    loss_by_length: dict[str, float]
-    loss_by_source: dict[str, float]
-    mixture: dict[str, float]
-    """Share of the target tokens by source."""
-    steps: tuple[StepLosses, ...]
-
-    @property
-    def short(self) -> str:
-        """What a progress bar shows."""
-        return f"loss {self.train['loss']:.3f}  {self.speed['tokens_per_second']:,.0f} tokens/s"
+    curves: dict[str, dict[str, float]]  # by group of curves in TensorBoard, and name: `train` has `loss`, say
+    steps: list[StepLoss]
 
     @property
     def line(self) -> str:
-        """All of it on one line, for the log."""
-        groups: dict[str, Mapping[str, float]] = {
-            "": {**self.train, **self.speed},
-            "loss by length: ": self.loss_by_length,
-            "loss by source: ": self.loss_by_source,
-        }
+        """All but the mixture on one line, for the log."""
+        groups = {"": self.curves["train"] | self.curves["speed"], "loss by length: ": self.curves["loss_by_length"]}
+        groups["loss by source: "] = self.curves["loss_by_source"]
         parts = [
             title + "  ".join(f"{name} {value:.6g}" for name, value in numbers.items())
             for title, numbers in groups.items()
             if numbers
         ]
-        return f"step {self.step:,}: {'; '.join(parts)}"
+        return f"step {self.steps[-1].step:,}: {'; '.join(parts)}"
 
 
-@dataclass(frozen=True)
-class _Step:
-    """A step as it was added."""
-
-    step: int
-    result: StepResult
-    tokens: Numbers
-    numbers: Numbers
-
-
+@dataclass
 class Meter:
-    """Collects step results and turns them into reports.
+    """Collects the results of updates and turns them into reports, which all ranks ask for at the same steps."""
 
-    Args:
-        breakdown: of the training split.
-        speed: for the share of the matrix rate; None leaves it out.
-        total: adds numbers up over all ranks, which must ask for their reports at the same steps.
-    """
+    breakdown: Breakdown  # of the training split
+    utilisation: tuple[StepFlops, float] | None = None
+    """The model's operations, and the operations a second of this process; None leaves FLOPs utilisation out."""
+    total: Callable[[Sequence[float]], list[float]] = list  # adds numbers up over all ranks
 
-    def __init__(
-        self,
-        breakdown: Breakdown,
-        speed: Speed | None = None,
-        total: Callable[[Sequence[float]], list[float]] = list,
-    ) -> None:
-        self._breakdown = breakdown
-        self._speed = speed
-        self._total = total
-        self._clear()
-
-    def _clear(self) -> None:
-        self._steps: list[_Step] = []
-        self._flops = self._waited = 0.0
-        self._began = time.perf_counter()
+    def __post_init__(self) -> None:
+        self._steps: list[tuple[int, StepResult]] = []
+        self.waited = 0.0  # seconds spent on waiting for batches since the last report; the caller adds to it
+        self.restart()
 
     def restart(self) -> None:
-        """Leave the time since the last report out of the next one's rates: it was not spent on training steps."""
+        """Leave the time since the last report out of the next one's rates: a save or a validation took it."""
         self._began = time.perf_counter()
 
-    def waited(self, seconds: float) -> None:
-        """Take in that so much time was spent on waiting for a batch."""
-        self._waited += seconds
-
-    def add(self, step: int, result: StepResult) -> None:
-        """Take in one step, without waiting for the device."""
-        tokens, numbers = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-        for batch in result.batches:
-            target = (batch.labels != PAD).sum(dim=1).numpy()
-            tokens.append(target)
-            numbers.append(batch.indices.numpy())
-            if self._speed is not None:
-                self._flops += self._speed.flops((batch.source != PAD).sum(dim=1).numpy(), target)
-        self._steps.append(_Step(step, result, np.concatenate(tokens), np.concatenate(numbers)))
+    def add(self, step: int, result: "StepResult") -> None:
+        """Add one update, without waiting for the device."""
+        self._steps.append((step, result))
 
     def read(self, beside: Mapping[str, float]) -> Report:
-        """Return the numbers since the last call, and begin anew; this waits for the device, once.
+        """Return the numbers since the last call, with those `beside`, and begin anew; this waits for the device, once.
 
         Skipped updates count in rates, and in no mean of losses or norms.
-
-        Args:
-            beside: what else belongs into the report: learning rate, tokens seen, epoch.
         """
-        losses, norms, finite = self._fetch()
+        rows = self._fetch()
         seconds = max(1e-9, time.perf_counter() - self._began)
-        parts, step_sums = self._breakdown.sums([], [], []), []
-        for taken, own, good in zip(self._steps, losses, finite, strict=True):
-            step_sums.append(float(own.sum()))
-            if good:  # what a rank sees of a skipped step may be NaN, or a number where another has NaN
-                parts += self._breakdown.sums(own, taken.tokens, taken.numbers)
-        rate = self._speed.matrix_rate if self._speed is not None else 0.0
-        summed = self._total([*parts.ravel().tolist(), *step_sums, self._flops, self._waited, rate, 1.0])
-        *summed_losses, flops, waited, rate, ranks = summed
-        means = self._breakdown.means(np.array(summed_losses[: parts.size]).reshape(parts.shape))
-        steps = tuple(
-            StepLosses(
-                taken.step,
-                step_sum / max(1, taken.result.target_tokens) if good else math.nan,
-                own,
-                taken.tokens,
-                taken.numbers,
-            )
-            for taken, own, good, step_sum in zip(self._steps, losses, finite, summed_losses[parts.size :], strict=True)
-        )
-        good_norms = norms[finite]
-        results = [taken.result for taken in self._steps]
+        parts, flops = self.breakdown.sums([], [], []), 0.0
+        for (_, result), row in zip(self._steps, rows, strict=True):
+            lengths = [(_lengths(batch.source), _lengths(batch.labels)) for batch in result.batches]
+            if self.utilisation is not None:
+                flops += result.passes * sum(self.utilisation[0](*sides) for sides in lengths)
+            if row[-1] and lengths:  # of a skipped update one rank may see NaN, and another a number
+                numbers = np.concatenate([batch.indices.numpy() for batch in result.batches])
+                parts += self.breakdown.sums(row[:-2], np.concatenate([target for _, target in lengths]), numbers)
+        rate = self.utilisation[1] if self.utilisation is not None else 0.0
+        own = [*parts.ravel().tolist(), *(row[:-2].sum() for row in rows), flops, self.waited, rate, 1.0]
+        *summed, flops, waited, rate, ranks = self.total(own)
+        means = self.breakdown.means(np.array(summed[: parts.size]).reshape(parts.shape))
+        steps = [
+            StepLoss(step, total / max(1, result.target_tokens) if row[-1] else math.nan, result)
+            for (step, result), row, total in zip(self._steps, rows, summed[parts.size :], strict=True)
+        ]
+        results = [result for _, result in self._steps]
         target = sum(result.target_tokens for result in results)
-        source = sum(result.source_tokens for result in results)
+        both = target + sum(result.source_tokens for result in results)
+        norms = [row[-2] for row in rows if row[-1]]
         train = {
             "loss": means.loss,
             "perplexity": math.exp(min(means.loss, 700.0)),
-            "gradient_norm": float(good_norms.mean()) if len(good_norms) else math.nan,
-            "gradient_norm_max": float(good_norms.max()) if len(good_norms) else math.nan,
-            "skipped_updates": float(len(finite) - len(good_norms)),
+            "gradient_norm": float(np.mean(norms)) if norms else math.nan,
+            "gradient_norm_max": float(max(norms, default=math.nan)),
+            "skipped_updates": float(len(rows) - len(norms)),
         }
         speed = {
             "tokens_per_second": target / seconds,
-            "padding": 1.0 - (target + source) / max(1, sum(result.positions for result in results)),
+            "padding": 1.0 - both / max(1, sum(result.positions for result in results)),
             "data_wait": waited / ranks / seconds,
-            **memory_in_use(results[-1].gradient_norm.device if results else torch.device("cpu")),
+            **_memory_in_use(results[-1].gradient_norm.device),
         }
         if rate:
             speed["matrix_rate_share"] = flops / seconds / rate
-        last = self._steps[-1].step if self._steps else 0
-        self._clear()
-        return Report(last, train | dict(beside), speed, means.by_length, means.by_source, means.mixture, steps)
+        self._steps, self.waited = [], 0.0
+        self.restart()
+        curves = {"train": train | dict(beside), "speed": speed, "loss_by_length": means.by_length}
+        return Report(curves | {"loss_by_source": means.by_source, "mixture": means.mixture}, steps)
 
-    def _fetch(self) -> tuple[list[NDArray[np.float64]], NDArray[np.float64], NDArray[np.bool_]]:
-        """Return each step's (N,) losses, all norms, and which steps were finite, in one transfer from the device."""
-        results = [taken.result for taken in self._steps]
-        tensors: list[Tensor] = [loss for result in results for loss in result.sentence_losses]
-        tensors += [result.gradient_norm.reshape(1) for result in results]
-        tensors += [result.finite.reshape(1) for result in results]
-        if not tensors:
-            return [], np.zeros(0), np.zeros(0, np.bool_)
-        values = torch.cat([tensor.double() for tensor in tensors]).cpu().numpy()
-        count = len(results)
-        losses = np.split(values[: len(values) - 2 * count], np.cumsum([len(taken.tokens) for taken in self._steps]))
-        return losses[:-1], values[-2 * count : -count], values[-count:].astype(np.bool_)
+    def _fetch(self) -> list[NDArray[np.float64]]:
+        """Return (N + 2,) of each update: its losses, norm, and whether it was finite, in one transfer."""
+        tensors = [
+            torch.cat([*result.sentence_losses, result.gradient_norm.view(1), result.finite.view(1)]).double()
+            for _, result in self._steps
+        ]
+        values: NDArray[np.float64] = torch.cat(tensors).cpu().numpy()
+        return np.split(values, np.cumsum([len(tensor) for tensor in tensors])[:-1])
 
 
-def memory_in_use(device: torch.device) -> dict[str, float]:
-    """Return the most memory that this process has had at a time, in MiB, and the same of a GPU."""
+def _lengths(tokens: Tensor) -> Numbers:
+    lengths: Numbers = (tokens != PAD).sum(dim=1).numpy()
+    return lengths
+
+
+def _memory_in_use(device: torch.device) -> dict[str, float]:
     largest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     numbers = {"memory_mib": largest / (_MIB if sys.platform == "darwin" else 1024)}  # macOS gives bytes, Linux KiB
     if device.type == "cuda":
         numbers["gpu_memory_mib"] = torch.cuda.max_memory_allocated(device) / _MIB
         numbers["gpu_memory_reserved_mib"] = torch.cuda.max_memory_reserved(device) / _MIB
     return numbers
+
+
+@dataclass
+class SkippedUpdates:
+    """Counts updates skipped because loss or gradient is not finite; ends the run when there are too many in a row."""
+
+    run_folder: Path  # where the last skipped update is written for inspection
+    limit: int  # `training.max_skipped_updates`
+    breakdown: Breakdown  # of the training split
+    distributed: Distributed  # the ranks, all of which call `check` with the same steps
+    counts: dict[str, int]  # the updates `skipped` since the run began, and those `in_a_row`
+
+    def check(self, steps: Iterable[StepLoss]) -> None:
+        """Count the skipped updates among the next `steps`; raise RunError if there are too many in a row."""
+        for taken in steps:
+            if not math.isnan(taken.loss):
+                self.counts["in_a_row"] = 0
+                continue
+            self.counts["skipped"] += 1
+            self.counts["in_a_row"] += 1
+            if self.counts["in_a_row"] == 1 and self.distributed.main:
+                LOGGER.warning(
+                    f"step {taken.step}: loss or gradient is not finite, so this update is skipped ("
+                    f"{self.counts['skipped']} in all; training.max_skipped_updates={self.limit} in a row stop the run)"
+                )
+            if self.counts["in_a_row"] >= self.limit:
+                self._stop(taken)
+
+    def _stop(self, taken: StepLoss) -> None:
+        """Write the update down and end the run, on all ranks together."""
+        sentences = []
+        for batch, losses in zip(taken.result.batches, taken.result.sentence_losses, strict=True):
+            columns = (column.tolist() for column in (batch.indices, losses, batch.source, batch.labels))
+            for number, loss, source, labels in zip(*columns, strict=True):
+                place = int(self.breakdown.sources(number))
+                sentence = {"pair": number, "corpus_source": self.breakdown.names[place]}
+                sentence["line_in_train"] = number - int(self.breakdown.starts[place]) + 1
+                sentences.append(sentence | {"loss": str(loss), "source": source, "labels": labels})  # JSON has no NaN
+        texts, file = self.distributed.gather_text(json.dumps(sentences)), self.run_folder / STOPPED_BATCH
+        if self.distributed.main:
+            of_all = [sentence for text in texts for sentence in json.loads(text)]
+            norm = str(taken.result.gradient_norm.item())
+            write_json(file, {"step": taken.step, "gradient_norm": norm, "sentences": of_all})
+        in_a_row = self.counts["in_a_row"]
+        raise RunError(
+            f"{in_a_row} updates in a row (steps {taken.step - in_a_row + 1} to {taken.step}) were skipped because the "
+            "loss or the gradient was not finite (training.max_skipped_updates); the sentences of the last are in "
+            f"{file}. Look for what is odd in them; or lower training.learning_rate, raise training.warmup_steps, or "
+            "set training.precision=float32. The last checkpoint is intact, but these settings shape the run: train "
+            "into a new folder (run.directory=...)"
+        )
+
+
+@dataclass
+class LossSpikes:
+    """Finds updates whose loss is far above that of those before: exponential mean and variance of a token's loss."""
+
+    mean: float = 0.0
+    variance: float = 0.0
+    steps: int = 0
+
+    def find(self, steps: Iterable[StepLoss]) -> dict[int, tuple[float, str]]:
+        """Add the next steps; return the spikes among them: their loss, and a line with this rank's hardest pairs."""
+        spikes = {}
+        for step, loss, result in (taken for taken in steps if math.isfinite(taken.loss)):
+            limit = max(self.mean + _DEVIATIONS * math.sqrt(self.variance), _RATIO * self.mean)
+            is_spike = self.steps >= _FIRST_STEPS and loss > limit
+            if is_spike:
+                pairs = [
+                    pair
+                    for batch, losses in zip(result.batches, result.sentence_losses, strict=True)
+                    for pair in zip(losses.cpu().numpy() / _lengths(batch.labels), batch.indices.tolist(), strict=True)
+                ]
+                worst = ", ".join(f"{number} ({cost:.2f})" for cost, number in sorted(pairs, reverse=True)[:5])
+                line = f"loss spike at step {step:,}: {loss:.3f} after {self.mean:.3f}; hardest training pairs: {worst}"
+                spikes[step] = loss, line
+            self.steps += 1
+            share = max(1.0 - _MEMORY, 1.0 / self.steps)  # the first steps all have the same weight
+            # A spike counts as a loss at the limit, so that it does not hide the next one.
+            difference = (limit if is_spike else loss) - self.mean
+            self.mean += share * difference
+            self.variance = (1.0 - share) * (self.variance + share * difference * difference)
+        return spikes

@@ -1,23 +1,39 @@
-"""Everything that TensorBoard shows; the only file that writes its events."""
+"""What is seen of a run while it trains: TensorBoard, progress bar and log. The only file that writes events."""
 
+import contextlib
 import json
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
-from translator.changes import flatten
-from translator.data import MixtureRow
-from translator.evaluation import Score, TranslatedPair
-from translator.evaluation.markdown import persian, plain, table
-from translator.evaluation.text_variants import RAW
-from translator.inference import Translator
-from translator.storage import storage_errors
-from translator.training.meter import Report
-from translator.training.plots import attention_figure
-from translator.training.spikes import Spike
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from translator.config import Config
+from translator.config.resuming import flatten
+from translator.data import DataHandler, DataPosition
+from translator.evaluation import Score
+from translator.evaluation.metrics import RAW
+from translator.evaluation.report import Table, persian, plain
+from translator.inference.translator import Translator
+from translator.model.device import matrix_rate
+from translator.run.folder import RunFolder
+from translator.run.logging import RECORD, end_within, progress_bar
+from translator.run.storage import storage_errors
+from translator.run.text import FONT, shown_pieces
+from translator.training.checkpointing import TrainingProgress
+from translator.training.distributed import Distributed
+from translator.training.meter import Breakdown, Meter, SkippedUpdates, StepFlops, block_norms
+from translator.training.step import StepResult, Updater
 from translator.training.validation import Validation
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
+
+LOGGER = logging.getLogger("translator")
 
 _CHARTS: Final = {
     "loss": ["train/loss", "validation/loss", "train/loss_spike"],
@@ -30,166 +46,216 @@ _CHARTS: Final = {
     "weight norm by block": ["weight_norm/.*"],
     "mixture": ["mixture/.*"],
 }
-"""The layout of the tab Custom Scalars, curves to be seen together: training against validation, that against test."""
-TEST_SUFFIX: Final = ".test"
-"""How the name of an event file ends that an evaluation wrote: it is no sitting of the training."""
-_TEST_METRICS: Final = ("bleu", "chrf")
-"""Test scores that stand beside the settings of a run."""
+"""The layout of the tab Custom Scalars: curves that belong together, training against validation, say."""
+TEST_SUFFIX: Final = ".test"  # suffix of an event file that an evaluation wrote
+_TEST_METRICS: Final = ("bleu", "chrf")  # test scores that stand beside the settings of a run
+_WORTH_MEASURING: Final = 200  # updates from which on the machine's matrix rate is measured
+
+_CELL_INCHES: Final = 0.3
+_LARGEST_INCHES: Final = 24.0  # longest side of the grid of an attention map
 
 
-class Monitor:
-    """Writes the event file of one sitting; use it as a context manager.
+@dataclass
+class Observer:
+    """Measures every update, and reports to progress bar, log and TensorBoard; open it with `watching`.
 
-    Args:
-        folder: where the event files of the run are; None writes nothing, for all processes of a run but the first.
-        first_step: first step of this sitting; points of an earlier sitting from there on were lost with its
-            checkpoint, and TensorBoard leaves them out.
-
-    Raises:
-        StorageError: (also from every method) the disk is full or the folder cannot be written.
+    Every rank calls its observer at the same steps, since some numbers are sums over all ranks; rank 0 writes.
     """
 
-    def __init__(self, folder: Path | None, first_step: int) -> None:
-        self._folder = folder
+    config: Config
+    run: RunFolder
+    data: DataHandler
+    updater: Updater
+    distributed: Distributed
+    progress: TrainingProgress
+
+    def __post_init__(self) -> None:
+        self._folder = self.run.tensorboard_folder
+        self._main = self.distributed.main
+        breakdown, utilisation = Breakdown.of_split(self.data.corpus, "train"), None
+        if self.config.training.max_steps >= _WORTH_MEASURING:
+            flops, arithmetic = (
+                StepFlops(self.config.model, len(self.updater.model.head_weight)),
+                self.updater.arithmetic,
+            )
+            utilisation = flops, matrix_rate(arithmetic.device, arithmetic.precision)
+        self.meter = Meter(breakdown, utilisation, self.distributed.sum)
+        limit, counts = self.config.training.max_skipped_updates, self.progress.skipped_updates
+        self._skipped = SkippedUpdates(self.run.path, limit, breakdown, self.distributed, counts)
+        self._last: StepResult | None = None
+        self._bar: tqdm[object]
         self._writer: Any = None
-        if folder is None:
-            return
-        from torch.utils.tensorboard import SummaryWriter  # slow to import, and not needed without a folder
 
-        with storage_errors(folder):
-            folder.mkdir(parents=True, exist_ok=True)
-            self._writer = SummaryWriter(str(folder), purge_step=first_step)
-        charts = {title: ["Multiline", tags] for title, tags in _CHARTS.items()}
-        self._write(lambda writer: writer.add_custom_scalars({"training": charts}))
+    @contextlib.contextmanager
+    def watching(self) -> Iterator[None]:
+        """Show progress and write an event file inside the block."""
+        step, settings = self.progress.step, self.config.training
+        self._bar = progress_bar(
+            description="training", unit="step", total=settings.max_steps, initial=step, silent=not self._main
+        )
+        if settings.max_minutes is not None:
+            end_within(self._bar, 60 * settings.max_minutes - self.progress.seconds)
+        with self._bar:
+            if not self._main:
+                yield
+                return
+            self._open(step)
+            try:
+                yield
+            finally:
+                with storage_errors(self._folder):
+                    self._show_settings()
+                    self._writer.close()
 
-    def __enter__(self) -> Self:
-        return self
+    def _open(self, step: int) -> None:
+        from torch.utils.tensorboard import SummaryWriter  # slow to import
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._write(lambda writer: writer.close())
-
-    def _write(self, add: Callable[[Any], None]) -> None:
-        """Let `add` write, if this process writes at all."""
-        if self._folder is not None:
-            with storage_errors(self._folder):
-                add(self._writer)
-
-    def scalars(self, group: str, numbers: Mapping[str, float], step: int) -> None:
-        """Add a point to the curve `group/name` for each name in `numbers`."""
-
-        def add(writer: Any) -> None:
-            for name, value in numbers.items():
-                writer.add_scalar(f"{group}/{name}", value, step)
-
-        self._write(add)
-
-    def report(self, report: Report) -> None:
-        """Show the numbers of the last steps."""
-        self.scalars("train", report.train, report.step)
-        self.scalars("speed", report.speed, report.step)
-        self.scalars("loss_by_length", report.loss_by_length, report.step)
-        self.scalars("loss_by_source", report.loss_by_source, report.step)
-        self.scalars("mixture", report.mixture, report.step)
-
-    def norms(self, gradient: Mapping[str, float], weight: Mapping[str, float], step: int) -> None:
-        """Show the norms of gradient and weights, block by block."""
-        self.scalars("gradient_norm", gradient, step)
-        self.scalars("weight_norm", weight, step)
-
-    def spikes(self, spikes: Iterable[Spike]) -> None:
-        """Mark steps whose loss was far above the others."""
-
-        def add(writer: Any) -> None:
-            for spike in spikes:
-                writer.add_scalar("train/loss_spike", spike.loss, spike.step)
-                writer.add_text("train/loss_spike", plain(spike.line), spike.step)
-
-        self._write(add)
-
-    def validation(self, validation: Validation, step: int) -> None:
-        """Show losses, scores and sample translations."""
-        self.scalars("validation", validation.scores, step)
-        self.scalars("validation_by_length", validation.loss_by_length, step)
-        for source, scores in validation.by_source.items():
-            named = {f"{source}/{metric}": value for metric, value in scores.items()}
-            self.scalars("validation_by_source", named, step)
-        self.translations(validation.samples, step)
-
-    def translations(self, samples: Iterable[TranslatedPair], step: int) -> None:
-        """Show sample translations as a table."""
-        rows = [(plain(pair.source), persian(pair.reference), persian(pair.hypothesis)) for pair in samples]
-        if rows:
-            text = table(("source", "reference", "translation"), rows)
-            self._write(lambda writer: writer.add_text("validation/translations", text, step))
-
-    def attention(self, translator: Translator, source: str, step: int) -> None:
-        """Show where the model looks while it translates `source`."""
-
-        def add(writer: Any) -> None:
-            image = attention_figure(*translator.attention(source))
-            writer.add_image("validation/attention", image, step, dataformats="HWC")
-
-        self._write(add)
-
-    def mixture(self, rows: Iterable[MixtureRow], step: int) -> None:
-        """Show what each source gives to an epoch, as a table."""
         cells = [
-            (plain(row.name), f"{row.pairs:,}", f"{row.weight:g}", f"{row.share:.2%}", f"{row.drawn:,}") for row in rows
+            (plain(row.name), f"{row.pairs:,}", f"{row.weight:g}", f"{row.share:.2%}", f"{row.drawn:,}")
+            for row in self.data.mixture
         ]
-        text = table(("source", "usable pairs", "weight", "share of an epoch", "drawn in an epoch"), cells)
-        self._write(lambda writer: writer.add_text("data/mixture", text, step))
+        titles = ("source", "usable pairs", "weight", "share of an epoch", "drawn in an epoch")
+        charts = {title: ["Multiline", tags] for title, tags in _CHARTS.items()}
+        with storage_errors(self._folder):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            # TensorBoard leaves out the points from `purge_step` on that an earlier file has.
+            self._writer = SummaryWriter(str(self._folder), purge_step=step + 1)
+            self._writer.add_custom_scalars({"training": charts})
+            self._writer.add_text("data/mixture", Table(titles, cells).markdown(), step)
 
-    def hparams(self, config: dict[str, Any], metrics: Mapping[str, float]) -> None:
-        """Show the settings of the run beside its last validation and the test scores that `show_test_scores` adds.
+    def _show_settings(self) -> None:
+        from torch.utils.tensorboard.summary import hparams
 
-        Args:
-            config: nested sections, as JSON values.
-            metrics: names and values of the curves in the group `validation`.
-        """
-        # Written here by hand: `SummaryWriter.add_hparams` would put them into a second run beside this one.
-        # TensorBoard takes from here which curves are columns, and the numbers from the curves: these are to come.
+        # `SummaryWriter.add_hparams` would put them into a second run beside this one. TensorBoard takes from here
+        # which curves are columns, and the numbers from the curves.
         named = {f"test/{name}": 0.0 for name in _TEST_METRICS}
-        named |= {f"validation/{name}": value for name, value in metrics.items()}
+        named |= {f"validation/{name}": value for name, value in self.progress.last_validation.items()}
         settings = {
             # A truth value or null as text: TensorBoard would show 1.0000, or nothing.
             key: json.dumps(value) if isinstance(value, bool | list | None) else value
-            for key, value in flatten(config).items()
+            for key, value in flatten(self.config.model_dump(mode="json")).items()
         }
+        for summary in hparams(settings, named):  # type: ignore[no-untyped-call]
+            self._writer.file_writer.add_summary(summary)
 
-        def add(writer: Any) -> None:
-            from torch.utils.tensorboard.summary import hparams
+    def _show(self, curves: Mapping[str, Mapping[str, float]], step: int) -> None:
+        for group, numbers in curves.items():
+            for name, value in numbers.items():
+                self._writer.add_scalar(f"{group}/{name}", value, step)
 
-            for summary in hparams(settings, named):  # type: ignore[no-untyped-call]
-                writer.file_writer.add_summary(summary)
+    def reports_after(self, step: int) -> bool:
+        """Return whether a report is due after update number `step`."""
+        every = self.config.training
+        counts = (every.log_every, every.checkpoint_every, every.validate_every)
+        return step == every.max_steps or any(step % count == 0 for count in counts)
 
-        self._write(add)
+    def add(self, result: StepResult, position: DataPosition) -> None:
+        """Add the update that was just made, and report if that is due; `position` is that of the data after it."""
+        self._last = result
+        self.meter.add(self.progress.step, result)
+        self._bar.update()
+        if self.reports_after(self.progress.step):
+            self.report(position)
+
+    def report(self, position: DataPosition) -> None:
+        """Report the updates since the last report, if there are any.
+
+        Raises RunError: too many updates in a row were skipped.
+        """
+        last, self._last = self._last, None
+        if last is None:
+            return
+        step, progress = self.progress.step, self.progress
+        so_far = {"tokens_seen": progress.target_tokens, "minutes": progress.seconds / 60, "epoch": position.epoch}
+        report = self.meter.read({"learning_rate": last.learning_rate, **so_far})
+        self._skipped.check(report.steps)
+        report.curves["train"]["skipped_updates_in_all"] = self._skipped.counts["skipped"]
+        spikes = self.progress.loss_spikes.find(report.steps)
+        if not self._main:
+            return
+        if last.block_norms is not None:
+            norms = {"gradient_norm": last.block_norms, "weight_norm": block_norms(self.updater.model, gradients=False)}
+            for group, of_blocks in norms.items():
+                values = torch.stack(list(of_blocks.values())).tolist()
+                report.curves[group] = dict(zip(of_blocks, values, strict=True))
+        RECORD.info(report.line)
+        with storage_errors(self._folder):
+            self._show(report.curves, step)
+            for at, (height, line) in spikes.items():
+                RECORD.info(line)
+                self._show({"train": {"loss_spike": height}}, at)
+                self._writer.add_text("train/loss_spike", plain(line), at)
+        loss, speed = report.curves["train"]["loss"], report.curves["speed"]["tokens_per_second"]
+        self._bar.set_postfix_str(f"loss {loss:.3f}  {speed:,.0f} tokens/s")
+
+    def validated(self, validation: Validation, better: bool, translator: Translator, source: str | None) -> None:
+        """Report a validation at the present step; `source` is the sentence whose attention is drawn."""
+        if not self._main:
+            return
+        step = self.progress.step
+        rows = [(plain(pair.source), persian(pair.reference), persian(pair.hypothesis)) for pair in validation.samples]
+        curves = {"validation": validation.scores, "validation_by_length": validation.loss_by_length}
+        curves |= {f"validation_by_source/{name}": scores for name, scores in validation.by_source.items()}
+        image = None if source is None else attention_figure(*translator.attention(source))
+        with storage_errors(self._folder):
+            self._show(curves, step)
+            if rows:
+                table = Table(("source", "reference", "translation"), rows).markdown()
+                self._writer.add_text("validation/translations", table, step)
+            if image is not None:
+                self._writer.add_image("validation/attention", image, step, dataformats="HWC")
+        shown = "  ".join(
+            f"{name} {value:{'.2f' if value < 1e6 else '.3g'}}" for name, value in curves["validation"].items()
+        )
+        LOGGER.info("step %d: validation %s%s", step, shown, "  (best so far)" if better else "")
 
 
 def show_test_scores(folder: Path, scores: Sequence[Score], *, own: bool) -> None:
     """Show scores on raw text as points of the steps of their checkpoints, in an event file of their own.
 
-    A mean of several checkpoints has no step, and is left out.
+    An average of several checkpoints has no step, and is left out.
 
     Args:
-        folder: where the event files of the run are; where there is no such folder, nothing is written.
+        folder: of the event files of the run; if it does not exist, nothing is written.
         scores: as an evaluation returns them, those of the first test set first.
         own: whether the first test set is the run's own, by which runs are compared.
-
-    Raises:
-        StorageError: the disk is full or the folder cannot be written.
     """
-    found = [(re.fullmatch(r"step-(\d+)", score.checkpoint), score) for score in scores if score.normalization == RAW]
-    shown = [(int(name[1]), score) for name, score in found if name]
+    shown = [score for score in scores if score.normalization == RAW and score.checkpoint.startswith("step-")]
     if not shown or not folder.is_dir():
         return
     from torch.utils.tensorboard import SummaryWriter
 
-    first = shown[0][1].test_set
     with storage_errors(folder), SummaryWriter(str(folder), filename_suffix=TEST_SUFFIX) as writer:
-        for step, score in shown:
-            add: Callable[..., None] = writer.add_scalar
+        add: Callable[..., None] = writer.add_scalar
+        for score in shown:
+            step = int(score.checkpoint.removeprefix("step-"))
             add(f"test_by_set/{score.test_set}/{score.metric}", score.score, step)
-            if own and score.test_set == first and score.metric in _TEST_METRICS:
+            if own and score.test_set == shown[0].test_set and score.metric in _TEST_METRICS:
                 add(f"test/{score.metric}", score.score, step)
+
+
+def attention_figure(
+    source_pieces: Sequence[str], target_pieces: Sequence[str], weights: npt.NDArray[np.floating[Any]]
+) -> npt.NDArray[np.uint8]:
+    """Return a heat map of cross-attention as an RGB image, (height, width, 3): S pieces across, T pieces down.
+
+    `weights` (T, S), in [0, 1], are those that each target piece gives to each source piece.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # slow to import, and only pictures need it
+    from matplotlib.figure import Figure
+
+    rows, columns = weights.shape
+    cell = min(_CELL_INCHES, _LARGEST_INCHES / max(rows, columns))
+    # Not pyplot: it would keep every figure of a long training in its global list.
+    figure = Figure(figsize=(cell * columns + 3.0, cell * rows + 2.2), dpi=110, layout="constrained")
+    canvas = FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    image = axes.imshow(weights, vmin=0.0, vmax=1.0, cmap="viridis", aspect="equal")
+    font = {"fontfamily": FONT, "fontsize": min(11.0, 0.62 * cell * 72), "parse_math": False}
+    axes.set_xticks(range(columns), shown_pieces(source_pieces), rotation=90, **font)
+    axes.set_yticks(range(rows), shown_pieces(target_pieces, right_to_left=True), **font)
+    axes.tick_params(length=0)
+    axes.xaxis.tick_top()
+    figure.colorbar(image, ax=axes, shrink=min(1.0, 3.0 / (cell * rows)), label="attention")
+    canvas.draw()  # type: ignore[no-untyped-call]
+    return np.asarray(canvas.buffer_rgba())[..., :3].copy()  # type: ignore[no-untyped-call]

@@ -1,53 +1,87 @@
-"""AdamW (Kingma and Ba 2015; Loshchilov and Hutter 2019) over a model's weights, or Muon (Jordan et al. 2024)."""
+"""AdamW (Kingma and Ba 2015; Loshchilov and Hutter 2019), Muon (Jordan et al. 2024), schedules, averaged weights."""
 
+import math
 from collections import defaultdict
+from collections.abc import Iterable
 from typing import Any, Final
 
 import torch
 from torch import Tensor, nn
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from translator.config import TrainingConfig
-from translator.model.fused_linear import FusedLinear
-from translator.training.muon import Muon
+from translator.model.device import bf16_pays
+from translator.model.layers import FusedLinear
 
-EPSILON: Final = 1e-9
-"""Adam's epsilon, as in Vaswani et al. 2017 §5.3."""
+EPSILON: Final = 1e-9  # of Adam, as in Vaswani et al. 2017 §5.3
+MOMENTUM: Final = 0.95  # of Muon, as in Jordan et al. 2024
+COEFFICIENTS: Final = (3.4445, -4.7750, 2.0315)  # of x, x·xᵀ·x and (x·xᵀ)²·x, from the same authors
+COSINE_FLOOR: Final = 0.01  # end of the cosine, as a share of the peak
+
+
+def learning_rate(step: int, config: TrainingConfig, seconds: float = 0.0) -> float:
+    """Return the learning rate of update number `step`, counted from 1, before which the run has taken `seconds`.
+
+    All schedules rise linearly to `config.learning_rate` over `warmup_steps` updates. Then `inverse_sqrt` falls with
+    the square root of the step (Vaswani et al. 2017 §5.3), `cosine` along half a cosine to a hundredth of the peak
+    (Loshchilov and Hutter 2017), and `constant` stays.
+
+    >>> config = TrainingConfig(learning_rate=0.001, warmup_steps=100, schedule="inverse_sqrt")
+    >>> [round(learning_rate(step, config), 6) for step in (1, 50, 100, 400)]
+    [1e-05, 0.0005, 0.001, 0.0005]
+    """
+    peak, warmup = config.learning_rate, config.warmup_steps
+    if step <= warmup:
+        peak *= step / warmup
+    if config.schedule == "cosine":
+        after = max(1, config.max_steps - warmup)
+        done = min(1.0, max(0.0, (_planned_step(step, config, seconds) - warmup) / after))
+        return peak * (COSINE_FLOOR + (1.0 - COSINE_FLOOR) * 0.5 * (1.0 + math.cos(math.pi * done)))
+    if config.schedule == "inverse_sqrt" and step > warmup:
+        return peak * math.sqrt(max(warmup, 1) / step)
+    return peak
+
+
+def drops(step: int, config: TrainingConfig, seconds: float = 0.0) -> bool:
+    """Return whether update number `step` has dropout, which begins at `dropout_from`; arguments as `learning_rate`."""
+    return _planned_step(step, config, seconds) >= config.dropout_from
+
+
+def _planned_step(step: int, config: TrainingConfig, seconds: float) -> float:
+    """Return the place of update `step` in the plan of `max_steps`: `step`, or more with `schedule_clock: minutes`.
+
+    Then it is half of `max_steps` after half of `max_minutes`, however few updates a slow machine has made.
+    """
+    if config.schedule_clock == "minutes" and config.max_minutes is not None:
+        return max(float(step), config.max_steps * seconds / (60.0 * config.max_minutes))
+    return float(step)
 
 
 class ModelOptimizer:
-    """Updates the weights of a model, and holds what that needs from one step to the next.
+    """Updates the weights of a model, and holds its moments.
 
-    AdamW updates all weights. With `optimizer: muon` it updates embeddings, output head, biases and norms, and Muon the
-    matrices of the blocks: their averaged gradient is replaced by a matrix of nearly orthonormal rows or columns, so
-    that no direction is learned much later than another. That is scaled to be as large as an update of AdamW is (Liu
-    et al. 2025, "Muon is scalable for LLM training"), hence the learning rate means the same in both.
-
-    Args:
-        model: all its weights that have gradients are updated.
-        config: which optimizer, and its settings.
+    AdamW updates all weights; with `optimizer: muon`, Muon updates the matrices of encoder and decoder layers. Muon's
+    update is scaled to the size of an update of AdamW (Liu et al. 2025, "Muon is scalable for LLM training"), so one
+    learning rate serves both.
     """
 
     def __init__(self, model: nn.Module, config: TrainingConfig) -> None:
-        named = [(name, weight) for name, weight in model.named_parameters() if weight.requires_grad]
-        fused = {module.weight: module.blocks for module in model.modules() if isinstance(module, FusedLinear)}
-        rest, of_muon = [], defaultdict(list)
-        for name, weight in named:
-            if config.optimizer == "muon" and _is_block_matrix(name, weight):
-                of_muon[fused.get(weight, 1)].append(weight)
+        blocks_of = {module.weight: module.blocks for module in model.modules() if isinstance(module, FusedLinear)}
+        matrices, vectors, of_muon = [], [], defaultdict(list)
+        for name, weight in model.named_parameters():
+            if weight.dim() < 2:
+                vectors.append(weight)
+            elif config.optimizer == "muon" and name.startswith(("encoder.", "decoder.")):
+                of_muon[blocks_of.get(weight, 1)].append(weight)
             else:
-                rest.append(weight)
-        groups = [
-            {"params": [weight for weight in rest if weight.dim() >= 2], "weight_decay": config.weight_decay},
-            {"params": [weight for weight in rest if weight.dim() < 2], "weight_decay": 0.0},
-        ]
-        betas = (config.beta1, config.beta2)
-        self._adamw = torch.optim.AdamW(groups, lr=config.learning_rate, betas=betas, eps=EPSILON, fused=True)
+                matrices.append(weight)
+        common: dict[str, Any] = {"lr": config.learning_rate, "weight_decay": config.weight_decay}
+        groups: list[dict[str, Any]] = [{"params": matrices}, {"params": vectors, "weight_decay": 0.0}]
+        betas = config.beta1, config.beta2
+        self._adamw = torch.optim.AdamW(groups, betas=betas, eps=EPSILON, fused=True, **common)
         self._parts: dict[str, torch.optim.Optimizer] = {"optimizer": self._adamw}
         if of_muon:
-            shared = {"lr": config.learning_rate, "weight_decay": config.weight_decay}
-            self._parts["muon"] = Muon(
-                {"params": weights, "blocks": blocks, **shared} for blocks, weights in of_muon.items()
-            )
+            self._parts["muon"] = Muon({"params": some, "blocks": n, **common} for n, some in of_muon.items())
 
     @property
     def groups(self) -> list[dict[str, Any]]:
@@ -59,46 +93,37 @@ class ModelOptimizer:
         """The gradients of all weights that have one."""
         return [weight.grad for group in self.groups for weight in group["params"] if weight.grad is not None]
 
-    @property
-    def used(self) -> bool:
-        """Whether there was an update, so that the moments lie in memory."""
-        return bool(self._adamw.state)
-
     def update(self, rate: float, gradient_norm: Tensor, finite: Tensor, clip: float | None) -> None:
-        """Update the weights by their gradients, which are gone afterwards.
+        """Update the weights by their gradients, and clear the gradients.
 
-        AdamW's fused kernel divides by a scale and looks at a flag on its way, as mixed precision with a gradient
-        scaler needs; clipping (Pascanu et al. 2013) and leaving out an update use these two, and cost nothing
-        more. Muon has no such kernel: it waits for the device to say whether all is finite.
+        AdamW's fused kernel divides gradients by `grad_scale` and skips the update where `found_inf` is set, which
+        `torch.amp.GradScaler` uses. Clipping (Pascanu et al. 2013) and skipping use both here, without waiting for a
+        GPU. Muon has no such kernel and waits for `finite`.
 
         Args:
             rate: learning rate.
             gradient_norm: () L2 norm of the whole gradient.
-            finite: () bool; False leaves weights and moments as they are.
-            clip: largest norm of a gradient; a longer one is shortened to it.
+            finite: () bool; False leaves weights and moments unchanged.
+            clip: largest norm of the gradient; a longer one is shortened to it.
         """
         for group in self.groups:
             group["lr"] = rate
         scale = None if clip is None else (gradient_norm / clip).clamp(min=1.0)
-        told: Any = self._adamw  # the two attributes that `torch.amp.GradScaler` sets
-        told.grad_scale = scale
-        told.found_inf = (~finite).float()
+        adamw: Any = self._adamw
+        adamw.grad_scale, adamw.found_inf = scale, (~finite).float()
         self._adamw.step()
-        told.grad_scale = told.found_inf = None
-        if "muon" in self._parts and finite:
-            muon = self._parts["muon"]
+        adamw.grad_scale = adamw.found_inf = None
+        muon = self._parts.get("muon")
+        if muon is not None and finite:
             if scale is not None:
-                weights = [weight for group in muon.param_groups for weight in group["params"]]
-                torch._foreach_div_([weight.grad for weight in weights if weight.grad is not None], scale)
+                for weight in (weight for group in muon.param_groups for weight in group["params"]):
+                    weight.grad.div_(scale)
             muon.step()
         for part in self._parts.values():
             part.zero_grad(set_to_none=True)
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return the moments of every weight, and how often AdamW has updated it, for safetensors.
-
-        They are named `optimizer.NUMBER.KIND` and `muon.NUMBER.KIND`.
-        """
+        """Return moments and update counts for safetensors, named `optimizer.NUMBER.KIND` or `muon.NUMBER.KIND`."""
         return {
             f"{name}.{number}.{kind}": value
             for name, part in self._parts.items()
@@ -108,16 +133,76 @@ class ModelOptimizer:
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
         """Put back what `tensors` returned; the learning rate and the other settings stay as they are now."""
+        states: dict[str, dict[int, dict[str, Tensor]]] = {name: defaultdict(dict) for name in self._parts}
+        for key, tensor in tensors.items():
+            name, number, kind = key.split(".", 2)
+            states[name][int(number)][kind] = tensor
         for name, part in self._parts.items():
-            state: dict[int, dict[str, Tensor]] = {}
-            for key, tensor in tensors.items():
-                of, _, rest = key.partition(".")
-                if of == name:
-                    number, _, kind = rest.partition(".")
-                    state.setdefault(int(number), {})[kind] = tensor
-            part.load_state_dict({"state": state, "param_groups": part.state_dict()["param_groups"]})
+            part.load_state_dict({"state": states[name], "param_groups": part.state_dict()["param_groups"]})
 
 
-def _is_block_matrix(name: str, weight: Tensor) -> bool:
-    """Return whether a weight is a matrix of an encoder or decoder block: no embedding, output head, bias or norm."""
-    return name.startswith(("encoder.", "decoder.")) and weight.dim() == 2
+class Muon(torch.optim.Optimizer):
+    """`torch.optim.Muon(nesterov=True, adjust_lr_fn="match_rms_adamw")`, batched, and aware of fused projections.
+
+    The gradient's momentum becomes a nearly orthonormal matrix, so that all directions are learned at a like speed.
+    All matrices of one shape are multiplied together: one by one, as torch does it, takes a fifth of an update of a
+    small model on a CPU.
+
+    A group has `params`, `lr`, `weight_decay`, and it may have `blocks`: the number of matrices stacked in each of its
+    weights, as in the projection to queries, keys and values. Each gets an orthonormal update of its own.
+    """
+
+    def __init__(self, groups: Iterable[dict[str, Any]]) -> None:
+        super().__init__(groups, {"blocks": 1})
+
+    @torch.no_grad()
+    def step(self) -> None:  # type: ignore[override]  # torch's may take a function that computes the loss again
+        """Update every weight that has a gradient, once."""
+        of_shape = defaultdict(list)
+        for group in self.param_groups:
+            for weight in group["params"]:
+                if weight.grad is None:
+                    continue
+                if not self.state[weight]:
+                    self.state[weight]["momentum_buffer"] = torch.zeros_like(weight)
+                moment = self.state[weight]["momentum_buffer"].lerp_(weight.grad, 1.0 - MOMENTUM)
+                nesterov = torch.lerp(weight.grad, moment, MOMENTUM)  # a step ahead of the moment
+                weight.mul_(1.0 - group["lr"] * group["weight_decay"])
+                for part, update in zip(weight.chunk(group["blocks"]), nesterov.chunk(group["blocks"]), strict=True):
+                    of_shape[part.shape].append((part, update, group["lr"]))
+        for shape, matrices in of_shape.items():
+            stack = torch.stack([update for _, update, _ in matrices])
+            orthonormal = near_orthonormal(stack, torch.bfloat16 if bf16_pays(stack.device) else torch.float32)
+            for (part, _, rate), update in zip(matrices, orthonormal, strict=True):
+                part.add_(update, alpha=-rate * 0.2 * max(shape) ** 0.5)  # as large as an update of AdamW
+
+
+def near_orthonormal(matrices: Tensor, precision: torch.dtype) -> Tensor:
+    """Return `matrices` (N, R, C) with their singular values moved to around 1, in `precision`.
+
+    Five Newton-Schulz iterations (Jordan et al. 2024), for which bf16 is enough, bring singular values between about
+    0.5 and 1.5, unless they are a thousand times smaller than all together.
+    """
+    tall = matrices.shape[1] > matrices.shape[2]
+    x = (matrices.mT if tall else matrices).to(precision)
+    x = x / torch.linalg.matrix_norm(x, keepdim=True).clamp(min=1e-7)  # no singular value is above 1
+    first, third, fifth = COEFFICIENTS
+    for _ in range(5):
+        square = torch.bmm(x, x.mT)
+        x = torch.baddbmm(x, torch.baddbmm(square, square, square, beta=third, alpha=fifth), x, beta=first)
+    return x.mT if tall else x
+
+
+def moving_average(model: nn.Module, decay: float) -> AveragedModel:
+    """Return a moving average of the weights of `model`: call its `update_parameters(model)` after each update.
+
+    The first call copies the weights. Call number n has the decay min(decay, n / (9 + n)), as in TensorFlow's
+    ExponentialMovingAverage with `num_updates`, so that the first weights soon lose their influence.
+    """
+
+    def average(averages: Any, weights: Any, _: Any) -> None:
+        done = int(averaged.n_averaged)
+        get_ema_multi_avg_fn(min(decay, (1 + done) / (10 + done)))(averages, weights, done)  # type: ignore[no-untyped-call]
+
+    averaged = AveragedModel(model, multi_avg_fn=average)
+    return averaged

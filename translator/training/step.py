@@ -1,80 +1,109 @@
-"""One update of the weights: the gradient of the step, clipped, and the optimizer."""
+"""One update of the weights: gradients of all micro-batches on all ranks, clipping, finite check, optimizer.
+
+Each loss is divided by the target tokens of the whole update, so that the gradients of its micro-batches, on all ranks,
+add up to the gradient of one large batch.
+"""
 
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
+from translator.config import Config
 from translator.data import Batch
-from translator.training.gradients import Gradients
-from translator.training.norms import BlockNorms
-from translator.training.optimizer import ModelOptimizer
-from translator.training.prefetch import PlacedStep
-from translator.training.randomness import seed_step
+from translator.data.batch import StepBatches
+from translator.errors import RunError
+from translator.model import Transformer
+from translator.model.device import Arithmetic
+from translator.training.distributed import Distributed
+from translator.training.loss import Losses, TeacherForcing
+from translator.training.meter import block_norms
+from translator.training.optimizer import ModelOptimizer, drops, learning_rate
+from translator.training.precision import Choices, seed_update
 
 
 @dataclass(frozen=True)
 class StepResult:
-    """What a step did; tensors stay on the device, so that nobody waits for them here."""
+    """What an update did; tensors stay on the device, so that nothing waits for them here."""
 
     sentence_losses: tuple[Tensor, ...]
-    """For each batch of this process (B,) float32: negative log-likelihood of its sentences in nats, unsmoothed."""
-    batches: tuple[Batch, ...]
-    """The batches of this process, on the CPU."""
-    gradient_norm: Tensor
-    """() L2 norm before clipping, of the whole step."""
-    finite: Tensor
-    """() bool: False if loss or gradient was not finite and the update was left out."""
-    target_tokens: int
-    """Real tokens of the whole step, on all processes, as are the two below."""
+    """For each micro-batch of this rank (B,) float32: negative log-likelihood of its sentences in nats, unsmoothed."""
+    batches: tuple[Batch, ...]  # micro-batches of this rank, on the CPU
+    gradient_norm: Tensor  # () L2 norm before clipping, of the whole update
+    finite: Tensor  # () bool: False if loss or gradient was not finite and the update was skipped
+    target_tokens: int  # real tokens of the whole update, on all ranks, as are the two below
     source_tokens: int
-    positions: int
-    """Positions of all batches, both sides, padding included."""
+    positions: int  # of all micro-batches, both sides, padding included
     learning_rate: float
-    """Of the update."""
-    block_norms: Tensor | None = None
-    """(blocks,) norm of each block's gradient before clipping, where it was asked for."""
+    passes: int = 1  # how often each batch went through the model
+    block_norms: dict[str, Tensor] | None = None  # norm () of each block's gradient before clipping, on request
 
 
-def take_step(
-    gradients: Gradients,
-    optimizer: ModelOptimizer,
-    placed: PlacedStep,
-    number: int,
-    rate: float,
-    clip: float | None,
-    seed: tuple[int, int],
-    norms: BlockNorms | None = None,
-) -> StepResult:
-    """Update the weights once on `placed`, this process's part of update `number` (from 1), and say what was seen.
+@dataclass
+class Updater:
+    """The weights of a run and what changes them: `update` is training."""
 
-    An update whose gradient is not finite is left out, by AdamW on a GPU without waiting for the answer: the kernel of
-    the optimizer is told by a tensor, as by a gradient scaler. A loss that is not finite has such a gradient too.
+    config: Config
+    vocabularies: tuple[int, int]  # tokens of source and target
+    device: torch.device  # of this rank
+    choices: Choices
+    distributed: Distributed  # the ranks that share each update
 
-    Args:
-        gradients: of the model.
-        optimizer: of its weights.
-        placed: batches on the device.
-        number: of the update, for the noise.
-        rate: learning rate.
-        clip: largest norm of the gradient that is not clipped.
-        seed: of the run, and the rank of this process: other processes drop other entries.
-        norms: measures the gradient block by block, on request.
-    """
-    run_seed, rank = seed
-    batches, losses = gradients.compute(placed, lambda: seed_step(run_seed, number, rank))
-    norm = nn.utils.get_total_norm(optimizer.gradients)
-    finite = torch.isfinite(norm)
-    block_norms = None if norms is None else norms.gradients()
-    optimizer.update(rate, norm, finite, clip)
-    return StepResult(
-        tuple(losses),
-        tuple(one.batch for one in batches),
-        norm,
-        finite,
-        placed.step.target_tokens,
-        placed.step.source_tokens,
-        placed.step.positions,
-        rate,
-        block_norms,
-    )
+    def __post_init__(self) -> None:
+        settings, choices = self.config.training, self.choices
+        self.model = Transformer(self.config.model, *self.vocabularies).to(self.device)
+        self.model.use_attention(choices.attention)
+        self.optimizer = ModelOptimizer(self.model, settings)
+        self.arithmetic = Arithmetic(self.device, choices.precision)
+        smoothing, r_drop = settings.label_smoothing, settings.r_drop
+        self.loss = TeacherForcing(self.model, smoothing, r_drop, choices.packed, choices.compile)
+
+    def update(
+        self, share: StepBatches, number: int, seconds: float = 0.0, *, with_block_norms: bool = False
+    ) -> StepResult:
+        """Update the weights once; skip the update if the gradient, and so also if the loss, is not finite.
+
+        Args:
+            share: this rank's micro-batches, on the CPU.
+            number: of the update, from 1, for schedules and dropout.
+            seconds: time that the run has taken before the update.
+            with_block_norms: measure the gradient block by block.
+
+        Raises RunError: memory ran out, or another rank was lost.
+        """
+        settings = self.config.training
+        rate = learning_rate(number, settings, seconds)
+        self.model.train(drops(number, settings, seconds))  # only dropout, and R-Drop with it, depends on the mode
+        seed_update(self.config.run.seed, number, self.distributed.rank)
+        try:
+            losses = self.gradients(share)
+            norm = nn.utils.get_total_norm(self.optimizer.gradients)
+            finite = torch.isfinite(norm)
+            norms = block_norms(self.model, gradients=True) if with_block_norms else None
+            self.optimizer.update(rate, norm, finite, settings.gradient_clip)
+        except RuntimeError as error:
+            if not isinstance(error, torch.OutOfMemoryError) and "can't allocate memory" not in str(error):
+                raise
+            pairs = max((batch.size for batch in share.batches), default=0)
+            longest = max((side.size(1) for batch in share.batches for side in (batch.source, batch.labels)), default=0)
+            raise RunError(
+                f"memory ran out in an update of up to {pairs} pairs of up to {longest} tokens at a time. Lower "
+                f"batching.tokens_per_batch (now {self.config.batching.tokens_per_batch:,}); "
+                f"training.accumulation_steps (now {settings.accumulation_steps}), raised in the same proportion, "
+                "keeps the size of an update. A run that has begun takes both with --allow-changed; its last "
+                "checkpoint is intact"
+            ) from error
+        tokens = share.target_tokens, share.source_tokens, share.positions
+        return StepResult(tuple(losses), share.batches, norm, finite, *tokens, rate, self.loss.passes, norms)
+
+    def gradients(self, share: StepBatches) -> list[Tensor]:
+        """Leave the gradient of the whole update in the weights; return the losses (B,) of the pairs of each batch."""
+        losses = []
+        for batch in share.batches:
+            on_device = batch.to(self.arithmetic.device, non_blocking=True)
+            with self.arithmetic.autocast():
+                loss: Losses = self.loss(on_device.source, on_device.target_input, on_device.labels)
+            (loss.smoothed / share.target_tokens).backward()  # type: ignore[no-untyped-call]
+            losses.append(loss.of_sentences)
+        self.distributed.sum_gradients(self.model)
+        return losses

@@ -1,0 +1,271 @@
+"""The contestants of the training figures, each a model with its optimizer and its loop.
+
+`python -m bench.learners NAME CONFIG` is the process of one of them; CONFIG is a recipe as JSON. Each has a process of
+its own, so that peak memory, precision of products and whatever a library sets at import belong to it alone.
+"""
+
+import importlib
+import importlib.util
+import itertools
+import logging
+import math
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from bench.processes import Answer, peak_memory, serve
+from translator.config import Config, ModelConfig, TrainingConfig, parse_config
+from translator.data import Batch, DataHandler, DataPosition, StepBatches
+from translator.export.marian import marian_config
+from translator.model.device import Arithmetic, choose_rounding, matrix_rate, use_threads
+from translator.model.embedding import sinusoidal_positions
+from translator.run.workers import available_cores
+from translator.special_tokens import PAD
+from translator.training.distributed import Distributed
+from translator.training.meter import StepFlops
+from translator.training.optimizer import learning_rate
+from translator.training.precision import set_up
+from translator.training.step import Updater
+
+OURS, PLAIN, MARIAN, MARIAN_MEDIUM = "translator", "nn.Transformer", "Marian", "Marian, medium"
+NAMES: Final = (OURS, PLAIN, MARIAN, MARIAN_MEDIUM)
+CPU: Final = torch.device("cpu")
+
+
+class Learner:
+    """A peer's model with the usual loop: forward, torch's cross entropy, backward, clip, step.
+
+    Args:
+        model: of a peer.
+        optimizer: of its weights.
+        config: learning rate, label smoothing and clipping.
+        arithmetic: device and autocast.
+        forward: returns the logits (B, T, V) of the model for a batch.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        config: TrainingConfig,
+        arithmetic: Arithmetic,
+        forward: Callable[[Any, Batch], Tensor],
+    ) -> None:
+        self.model = model.train()
+        self._optimizer = optimizer
+        self._config = config
+        self._arithmetic = arithmetic
+        self._forward = forward
+        self._loss = nn.CrossEntropyLoss(ignore_index=PAD, label_smoothing=config.label_smoothing)
+
+    def update(self, batch: Batch, number: int) -> None:
+        """Update the weights on `batch`, which is on the CPU, as update `number` (from 1) of the schedule."""
+        batch = batch.to(self._arithmetic.device, non_blocking=True)
+        for group in self._optimizer.param_groups:
+            group["lr"] = learning_rate(number, self._config)
+        self._optimizer.zero_grad()
+        with self._arithmetic.autocast():
+            loss = self._loss(self.logits(batch).flatten(0, 1), batch.labels.flatten())
+        loss.backward()
+        if self._config.gradient_clip is not None:
+            nn.utils.clip_grad_norm_(self.model.parameters(), self._config.gradient_clip)
+        self._optimizer.step()
+
+    def logits(self, batch: Batch) -> Tensor:
+        """Return (B, T, V) for `batch`, which is on the model's device."""
+        return self._forward(self.model, batch)
+
+    @torch.no_grad()
+    def held_out_loss(self, batches: Sequence[Batch]) -> float:
+        """Return the mean loss of a real target token in nats, without smoothing and dropout."""
+        self.model.eval()
+        total = 0.0
+        for batch in batches:
+            logits = self.logits(batch).flatten(0, 1).float()
+            total += float(F.cross_entropy(logits, batch.labels.flatten(), ignore_index=PAD, reduction="sum"))
+        self.model.train()
+        return total / sum(batch.target_tokens for batch in batches)
+
+
+class OurLearner(Learner):
+    """The updates of `translator train`."""
+
+    def __init__(self, config: Config, vocabularies: tuple[int, int], device: torch.device) -> None:
+        alone = Distributed()
+        self._updater = Updater(config, vocabularies, device, set_up(config, device, alone), alone)
+        self.model = self._updater.model.train()
+
+    def update(self, batch: Batch, number: int) -> None:
+        """Update the weights (see `Learner`)."""
+        positions = batch.source.numel() + batch.labels.numel()
+        share = StepBatches((batch,), batch.target_tokens, batch.source_tokens, positions, DataPosition())
+        self._updater.update(share, number)
+
+    def logits(self, batch: Batch) -> Tensor:
+        """Return (B, T, V)."""
+        with self._updater.arithmetic.autocast():
+            logits: Tensor = self.model(batch.source, batch.target_input)
+        return logits
+
+
+class PlainTransformer(nn.Module):
+    """Embeddings with sinusoidal positions, `nn.Transformer`, a linear head."""
+
+    def __init__(self, config: ModelConfig, vocabularies: tuple[int, int]) -> None:
+        super().__init__()
+        width = config.d_model
+        self.source_embedding = nn.Embedding(vocabularies[0], width, padding_idx=PAD)
+        self.target_embedding = nn.Embedding(vocabularies[1], width, padding_idx=PAD)
+        self.register_buffer("table", sinusoidal_positions(512, width))
+        layers, norm_first = (config.encoder_layers, config.decoder_layers), config.norm == "pre"
+        with warnings.catch_warnings():  # with pre-norm it warns of a path that it cannot use in evaluation
+            warnings.filterwarnings("ignore", message="enable_nested_tensor")
+            self.transformer = nn.Transformer(
+                *(width, config.heads, *layers, config.feed_forward, config.dropout),
+                batch_first=True,
+                norm_first=norm_first,
+            )
+        self.dropout = nn.Dropout(config.dropout)
+        self.head = nn.Linear(width, vocabularies[1])
+
+    def forward(self, source: Tensor, target_input: Tensor) -> Tensor:
+        """Return logits (B, T, V)."""
+        table, scale = self.get_buffer("table"), math.sqrt(self.source_embedding.embedding_dim)
+        causal = nn.Transformer.generate_square_subsequent_mask(target_input.size(1), device=source.device).isinf()
+        states = self.transformer(
+            self.dropout(self.source_embedding(source) * scale + table[: source.size(1)]),
+            self.dropout(self.target_embedding(target_input) * scale + table[: target_input.size(1)]),
+            tgt_mask=causal,
+            src_key_padding_mask=source == PAD,
+            tgt_key_padding_mask=target_input == PAD,
+            memory_key_padding_mask=source == PAD,
+        )
+        logits: Tensor = self.head(states)
+        return logits
+
+
+def build_marian(config: ModelConfig, vocabularies: tuple[int, int], **further: Any) -> nn.Module:
+    """Return a `MarianMTModel` of the sizes in `config`: post-norm, sinusoidal positions, tied target embedding.
+
+    `further` holds values of the library's `MarianConfig`, such as `init_std`.
+    """
+    transformers = importlib.import_module("transformers")  # type checks must pass where it is not installed
+    like_marian = config.model_copy(update={"activation": "relu", "tied_embeddings": "target"})
+    settings = {
+        "use_cache": False,
+        "attn_implementation": "sdpa",
+        **marian_config(like_marian, vocabularies),
+        **further,
+    }
+    model: nn.Module = transformers.MarianMTModel(transformers.MarianConfig(**settings))
+    return model
+
+
+def marian_learner(
+    config: Config, vocabularies: tuple[int, int], arithmetic: Arithmetic, rounding: str, **further: Any
+) -> Learner:
+    """Return Hugging Face's `MarianMTModel` with AdamW; see `build_marian` for `further`."""
+    torch.set_float32_matmul_precision(rounding)
+    model = build_marian(config.model, vocabularies, **further).to(arithmetic.device)
+    optimizer = torch.optim.AdamW(model.parameters(), betas=(0.9, 0.98), eps=1e-9, weight_decay=0.0)
+    return Learner(model, optimizer, config.training, arithmetic, _marian_logits)
+
+
+def _marian_logits(model: nn.Module, batch: Batch) -> Tensor:
+    output = model(input_ids=batch.source, attention_mask=batch.source != PAD, decoder_input_ids=batch.target_input)
+    logits: Tensor = output.logits
+    return logits
+
+
+def marian_is_installed() -> bool:
+    """Return whether the library `transformers` is there."""
+    return importlib.util.find_spec("transformers") is not None
+
+
+def build_learner(name: str, config: Config, vocabularies: tuple[int, int], device: torch.device = CPU) -> Learner:
+    """Return the contestant `name`, one of `NAMES`; the peers compute in float32 on a CPU, Marian in bf16 on a GPU."""
+    torch.manual_seed(config.run.seed)
+    if name == OURS:
+        return OurLearner(config, vocabularies, device)
+    if name == PLAIN:
+        torch.set_float32_matmul_precision("highest")  # torch's default
+        model = PlainTransformer(config.model, vocabularies).to(device)
+        optimizer = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9)
+        arithmetic = Arithmetic(device, "float32")
+        return Learner(
+            model, optimizer, config.training, arithmetic, lambda model, batch: model(batch.source, batch.target_input)
+        )
+    if device.type == "cpu":
+        rounding = "medium" if name == MARIAN_MEDIUM else "highest"
+        return marian_learner(config, vocabularies, Arithmetic(device, "float32"), rounding)
+    rounding = choose_rounding(device, config.training.matmul_precision)
+    return marian_learner(config, vocabularies, Arithmetic(device, "bf16"), rounding)
+
+
+class Contest:
+    """A learner on its way through `batches`, which do not end; `flops` counts those of an update."""
+
+    def __init__(self, learner: Learner, batches: Iterator[Batch], flops: StepFlops) -> None:
+        self.learner = learner
+        self._batches = batches
+        self._flops = flops
+        self._number = 0
+
+    def train(self, steps: int) -> Answer:
+        """Make `steps` updates, reading the batches included, and return what they took."""
+        seen = []
+        began = time.perf_counter()
+        for batch in itertools.islice(self._batches, steps):
+            self._number += 1
+            self.learner.update(batch, self._number)
+            seen.append(batch)
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
+        seconds = time.perf_counter() - began
+        target_tokens = sum(batch.target_tokens for batch in seen)
+        lengths = [[(ids != PAD).sum(dim=1).numpy() for ids in (one.source, one.labels)] for one in seen]
+        return {
+            "seconds": seconds,
+            "target_tokens": target_tokens,
+            "tokens": target_tokens + sum(batch.source_tokens for batch in seen),
+            "positions": sum(batch.source.numel() + batch.labels.numel() for batch in seen),
+            "flops": sum(self._flops(*both) for both in lengths),
+        }
+
+
+def our_batches(data: DataHandler) -> Iterator[Batch]:
+    """Yield the batches of `translator train`, in its order."""
+    return (batch for batch, _ in data.train_batches(DataPosition()))
+
+
+def answers(name: str, config: Config) -> dict[str, Callable[..., Answer]]:
+    """Return what the process of contestant `name` answers; `machine` measures matrix products."""
+    use_threads(config.run.threads or available_cores())
+    logging.getLogger("translator").setLevel(logging.ERROR)  # the parent process has logged it
+    if name == "machine":
+
+        def rates(steps: int) -> Answer:
+            return {"float32": matrix_rate(CPU, "float32", "highest"), "bf16": matrix_rate(CPU, "bf16")}
+
+        return {"train": rates}
+    data = DataHandler(config).prepare()
+    vocabularies = data.subword.source.vocabulary_size, data.subword.target.vocabulary_size
+    flops = StepFlops(config.model, vocabularies[1])
+    contest = Contest(build_learner(name, config, vocabularies), our_batches(data), flops)
+
+    def facts() -> Answer:
+        peak, learner = peak_memory(), contest.learner  # the peak of training, not of validation
+        weights = sum(one.numel() for one in learner.model.parameters())
+        return {"bytes": peak, "weights": weights, "loss": learner.held_out_loss(list(data.validation_batches()))}
+
+    return {"train": contest.train, "facts": facts}
+
+
+if __name__ == "__main__":
+    sys.exit(serve(lambda: answers(sys.argv[1], parse_config(sys.argv[2], f"the recipe of {sys.argv[1]}"))))

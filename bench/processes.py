@@ -1,0 +1,144 @@
+"""Processes of the benchmarks: workers that compute when asked, commands that are waited for, and memory in use."""
+
+import contextlib
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from translator.errors import Interrupted, RunError
+
+ROOT: Final = Path(__file__).parents[1]
+TRANSLATOR: Final = (sys.executable, "-m", "translator")
+Answer = dict[str, float]
+
+
+def environment(threads: int | None = None) -> dict[str, str]:
+    """Return an environment in which what this process imports is found; None leaves `threads` to the process."""
+    found = {key: value for key, value in os.environ.items() if key not in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")}
+    found["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    found["TOKENIZERS_PARALLELISM"] = "false"
+    if threads is not None:
+        found |= {"OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
+    return found
+
+
+class Worker:
+    """One contestant in one process or several, which sleep between two questions.
+
+    `commands` are the arguments of Python for each process, which calls `serve`.
+    """
+
+    def __init__(self, name: str, commands: Sequence[Sequence[str]]) -> None:
+        self.name = name
+        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "encoding": "utf-8"}
+        self._processes = [
+            subprocess.Popen([sys.executable, *command], env=environment(), **pipes) for command in commands
+        ]
+
+    def ask(self, verb: str, **arguments: Any) -> list[Answer]:
+        """Return the answer of each process, which compute at the same time; raise RunError if one is gone."""
+        for process in self._processes:
+            assert process.stdin
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.write(json.dumps({"verb": verb, **arguments}) + "\n")
+                process.stdin.flush()
+        answers = []
+        for process in self._processes:
+            assert process.stdout
+            if not (line := process.stdout.readline()):
+                raise RunError(
+                    f"the contestant `{self.name}` ended with exit code {process.wait()}; its error is above"
+                )
+            answers.append(json.loads(line))
+        return answers
+
+    def __enter__(self) -> "Worker":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in self._processes:
+            process.kill()
+        for process in self._processes:
+            process.communicate()
+
+
+def in_turns(workers: Sequence[Worker], rounds: int) -> Iterator[Worker]:
+    """Yield all workers in each round; each begins a round in turn."""
+    for number in range(rounds):
+        turn = number % len(workers)
+        yield from (*workers[turn:], *workers[:turn])
+
+
+def serve(build: Callable[[], Mapping[str, Callable[..., Answer]]]) -> int:
+    """Answer the questions of a `Worker` on standard input, in its process.
+
+    `build` returns what answers each verb. What a library prints meanwhile goes to standard error.
+    """
+    with os.fdopen(os.dup(1), "w", encoding="utf-8") as answers:
+        os.dup2(2, 1)
+        verbs = build()
+        for line in sys.stdin:
+            question = json.loads(line)
+            answers.write(json.dumps(verbs[question.pop("verb")](**question)) + "\n")
+            answers.flush()
+    return 0
+
+
+def run_command(command: Sequence[str], log: Path, threads: int | None = None) -> None:
+    """Run `command` to its end, with its output added to `log`; SIGINT and SIGTERM are passed on to it.
+
+    Raises:
+        RunError: it failed.
+        Interrupted: it was stopped.
+    """
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab") as stream:
+        streams: dict[str, Any] = {"stdout": stream, "stderr": subprocess.STDOUT, "start_new_session": True}
+        process = subprocess.Popen(command, env=environment(threads), **streams)
+    before = {
+        number: signal.signal(number, lambda number, _: process.send_signal(number))
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        code = process.wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if code in (128 + number, -number):
+            raise Interrupted(number)
+    if code:
+        said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-3:]
+        raise RunError(f"a command ended with exit code {code}; {log} ends with: {' / '.join(said)}")
+
+
+def family(process: int) -> list[int]:
+    """Return the process and all its descendants; nothing where the system does not tell."""
+    try:
+        children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    except OSError:
+        return []
+    return [process, *(member for child in children for member in family(int(child)))]
+
+
+def memory_of(process: int) -> int:
+    """Return the resident bytes of a process now, memory shared with others counted in parts (PSS)."""
+    try:
+        rollup = Path(f"/proc/{process}/smaps_rollup").read_text()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) * 1024 for line in rollup.splitlines() if line.startswith("Pss:"))
+
+
+def peak_memory() -> int:
+    """Return the most resident memory that this process has held, in bytes."""
+    with contextlib.suppress(OSError):  # on Linux the mark of `getrusage` begins with that of the parent process
+        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+        return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:")) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

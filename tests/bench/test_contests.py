@@ -1,0 +1,200 @@
+"""The contests that train for hours: what they are asked to do, resuming, choices, and tables."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+import torch
+import yaml
+from safetensors.torch import load_file, save_file
+
+from bench import quality as quality_part
+from bench.experiments import Plan as ExperimentPlan
+from bench.experiments import read_yaml, trials
+from bench.learners import marian_is_installed
+from bench.options import FailedError, Options
+from bench.quality import Contestant, Eole, Marian, Plan, average_weights, by_set, contest_text, count_weights
+from bench.scores import compare_systems, mean_score, read_lines
+from translator.errors import Interrupted, RunError
+
+ROOT = Path(__file__).parents[2]
+SAMPLE = ROOT / "data" / "sample"
+RECIPE = f"""
+run: {{directory: unused, device: cpu, threads: 1}}
+corpus:
+  sources:
+    - {{name: first, path: "{SAMPLE}/train.tsv", max_pairs: 240}}
+    - {{name: second, path: "{SAMPLE}/test.tsv", max_pairs: 120}}
+  split: {{method: block, validation: 20, test: 15, block_size: 20}}
+  workers: 1
+subword: {{model_type: char, vocabulary_size: 100}}
+batching: {{tokens_per_batch: 800, max_length: 120}}
+model:
+  {{d_model: 16, heads: 2, encoder_layers: 1, decoder_layers: 1, feed_forward: 16, max_positions: 200, norm: post}}
+training: {{processes: 1, max_steps: 20, warmup_steps: 4, schedule: cosine, validate_every: 10, precision: float32}}
+search: {{method: greedy, max_length_ratio: 0.2}}
+"""
+
+
+def tiny_plan(folder: Path, **changes: object) -> Path:
+    """Write a plan of the contest of quality and its recipe into `folder`; return the file."""
+    (folder / "recipe.yaml").write_text(RECIPE, encoding="utf-8")
+    values = {
+        "directory": str(folder / "contest"),
+        "recipe": str(folder / "recipe.yaml"),
+        "minutes": 0.02,
+        "cores": 1,
+        "settings": [f"corpus.prepared_directory={folder / 'prepared'}"],
+        "choice_sentences": 8,
+        "beam_size": 2,
+        "length_penalties": [0.6, 1.4, 1.0],
+        "bootstrap_samples": 100,
+        "average": 2,
+        "saves": 3,
+        "eole": {"matmul": "medium", "precision": "fp32", "config": {"training": {"batch_size": 64}, "model": {}}},
+        "marian": {"matmul": "medium", "precision": "float32", "model": {"init_std": 0.05}, "settings": []},
+        **changes,
+    }
+    path = folder / "plan.yaml"
+    path.write_text(yaml.safe_dump(values), encoding="utf-8")
+    return path
+
+
+class Fake(Contestant):
+    """Knows the references, and spoils them more the earlier the checkpoint and the further the penalty from 0.6."""
+
+    done: ClassVar[list[str]] = []
+    mishaps: ClassVar[list[BaseException]] = []
+
+    def train(self) -> dict[str, Any]:
+        self.done.append("train")
+        if self.mishaps:
+            raise self.mishaps.pop()
+        return {"seconds": 1.2, "steps": 10, "target_tokens": 300, "weights": 5000, "candidates": ["step-1", "step-2"]}
+
+    def translate(self, checkpoint: str, penalty: float, split: str, output: Path) -> None:
+        self.done.append(f"{checkpoint} {penalty} {split}")
+        spoilt = (2 - int(checkpoint[-1])) * 10 + round(abs(penalty - 0.6) * 10)
+        lines = read_lines(self.text / f"{split}.fa")
+        output.write_text("".join(line[spoilt:].strip() + "\n" for line in lines), encoding="utf-8")
+
+
+def test_the_best_checkpoint_then_the_best_penalty_and_what_failed_resumes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(quality_part, "CONTESTANTS", {"fake": Fake})
+    monkeypatch.setattr(Fake, "mishaps", [RunError("it fell over"), Interrupted(15)])
+    monkeypatch.setattr(Fake, "done", [])
+    options = Options(config=str(tiny_plan(tmp_path)))
+    assert list(quality_part.bench(Options(config=options.config, table=True))) == ["No contestant is finished yet."]
+    with pytest.raises(Interrupted):
+        list(quality_part.bench(options))
+    with pytest.raises(FailedError, match="failed: fake"):
+        list(quality_part.bench(options))
+    assert "it fell over" in capsys.readouterr().err
+    lines = list(quality_part.bench(options))
+    tried = ["step-1 1.0 choice", "step-2 1.0 choice", "step-2 0.6 choice", "step-2 1.4 choice"]
+    assert Fake.done == [*["train"] * 3, *tried, "step-2 0.6 test"]
+    assert any("step-2, 0.6" in line for line in lines) and "| first | 15 | fake | 100.00 | 100.00 |" in lines
+    assert (tmp_path / "contest" / "results.md").read_text(encoding="utf-8") == "\n".join(lines) + "\n"
+    assert list(quality_part.bench(options)) == lines and len(Fake.done) == 8, "nothing is done twice"
+    with pytest.raises(RunError, match="holds the contest of another plan"):
+        list(quality_part.bench(Options(config=str(tiny_plan(tmp_path, minutes=0.03)))))
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Plan, Path]:
+    """A plan and the folder of its text."""
+    plan = read_yaml(tiny_plan(tmp_path_factory.mktemp("contest")), Plan)
+    return plan, contest_text(plan)
+
+
+def test_the_text_of_all_contestants(made: tuple[Plan, Path]) -> None:
+    _, text = made
+    for name in ("train", "validation", "choice", "test"):
+        assert len(read_lines(text / f"{name}.en")) == len(read_lines(text / f"{name}.fa")) > 0
+    assert [len(lines) for lines in by_set(text, "test", text / "test.fa").values()] == [15, 15]
+    choice = by_set(text, "choice", text / "choice.en")
+    assert set(choice) == {"first", "second"} and sum(map(len, choice.values())) == 8
+    assert {line for lines in choice.values() for line in lines} <= set(read_lines(text / "validation.en"))
+    seen = {line for part in ("train", "validation") for line in read_lines(text / f"{part}.fa")}
+    assert not seen & set(read_lines(text / "test.fa"))
+    with pytest.raises(RunError, match="8 lines for 30 sentences"):
+        by_set(text, "test", text / "choice.fa")
+
+
+def test_eole_is_given_the_same_text_subwords_and_minutes(
+    made: tuple[Plan, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan, text = made
+    commands: list[Sequence[str]] = []
+
+    def run(command: Sequence[str], log: Path, threads: int | None) -> None:
+        commands.append(command)
+        if command[3] == "train":
+            job = json.loads(command[2])
+            for step in (5, 10, 15):
+                folder = Path(job["result"]).parent / "model" / f"step_{step}"
+                folder.mkdir(parents=True)
+                save_file({"w": torch.full((2, 2), float(step))}, folder / "model.00.safetensors")
+            Path(job["result"]).write_text(json.dumps({"seconds": 9.0, "steps": 50, "target_tokens": 700}))
+
+    monkeypatch.setattr(quality_part, "run_command", run)
+    monkeypatch.setenv(quality_part.PYTHON, "/their/python")
+    eole = Eole(plan, text, Path(plan.directory) / "eole")
+    numbers = {"seconds": 9.0, "steps": 50, "target_tokens": 700, "weights": 4}
+    assert eole.train() == {**numbers, "candidates": ["averaged", "step_15", "step_10"]}
+    assert commands[0][0] == "/their/python" and json.loads(commands[0][2])["seconds"] == pytest.approx(1.2)
+    recipe = yaml.safe_load((eole.folder / "training" / "eole.yaml").read_text(encoding="utf-8"))
+    assert recipe["training"]["batch_size"] == 64
+    ours, theirs = (
+        list(zip(*map(read_lines, paths), strict=True))
+        for paths in ([text / "train.en", text / "train.fa"], map(Path, recipe["data"]["train"].values()))
+    )
+    assert theirs != ours and sorted(theirs) == sorted(ours)
+    rows = [line.split("\t")[0] for line in read_lines(Path(recipe["tgt_vocab"]))]
+    assert len(rows) == len(set(rows)) > 20 and not {"<pad>", "<unk>", "<s>", "</s>"} & set(rows)
+
+
+@pytest.mark.skipif(not marian_is_installed(), reason="transformers is not installed: pip install '.[bench]'")
+def test_marian_trains_until_its_time_is_over_and_translates(made: tuple[Plan, Path]) -> None:
+    plan, text = made
+    marian = Marian(plan, text, Path(plan.directory) / "marian")
+    trained = marian.train()
+    assert trained["seconds"] >= 60 * plan.minutes and 1 <= trained["steps"] < trained["target_tokens"]
+    assert trained["weights"] > 5000 and trained["candidates"][0] == "averaged"
+    marian.translate("averaged", 1.0, "choice", marian.folder / "out.txt")
+    assert len(read_lines(marian.folder / "out.txt")) == plan.choice_sentences
+
+
+def test_the_mean_of_checkpoints_and_tied_weights(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{number}.safetensors" for number in (1, 2, 6)]
+    for number, path in zip((1.0, 2.0, 6.0), paths, strict=True):
+        tensors = {"a": torch.full((2, 3), number), "b": torch.full((2, 3), number), "bias": torch.zeros(3)}
+        save_file({**tensors, "other": torch.zeros(3), "embed_positions": torch.ones(9)}, path)
+    average_weights(paths, tmp_path / "mean.safetensors")
+    assert count_weights(tmp_path / "mean.safetensors") == 6 + 3 + 3  # `b` is `a`; equal vectors are two
+    average_weights([tmp_path / "mean.safetensors"], paths[0])
+    assert load_file(paths[0])["a"].tolist() == [[3.0] * 3] * 2
+
+
+def test_scores_tell_who_is_better_and_how_sure_that_is() -> None:
+    references = [f"the {animal} sat on the {place} again" for animal in ("cat", "hen", "ox") for place in "abcdefgh"]
+    worse = [" ".join(reversed(line.split())) for line in references]
+    cells, signatures = compare_systems({"ours": references, "eole": worse}, references, 200)
+    assert cells["ours"][0] == "100.00" and cells["eole"][0].endswith("*)") and len(signatures) == 2
+    short = [" ".join(line.split()[:4]) for line in references]
+    run_on = [line + " tttt" * 16 for line in references]
+    scores = [mean_score([lines], [references]) for lines in (references, short, run_on)]
+    assert scores[0] > scores[1] and scores[0] > scores[2]
+
+
+@pytest.mark.parametrize("file", ["experiments.yaml", "quality-tuning.yaml"])
+def test_the_shipped_experiments_are_whole(file: str) -> None:
+    planned = list(trials(read_yaml(ROOT / "bench" / file, ExperimentPlan)))
+    assert [trial.seed for trial in planned] == sorted(trial.seed for trial in planned)
+    trained = [trial for trial in planned if trial.variant.average is None]
+    assert trained[0] is planned[0] and len({trial.run for trial in trained}) == len(trained)
+    assert all(trial.config != planned[0].config for trial in trained[1:])

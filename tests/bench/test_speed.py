@@ -1,0 +1,108 @@
+"""The benchmarks of speed: contestants learn, tokens are counted rightly, and lost processes are reported."""
+
+import itertools
+import math
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from conftest import Recipe
+from small_model import small_batch
+
+import bench.__main__ as command_line
+from bench.gpu import Work, bench_size, synthetic_batches
+from bench.learners import MARIAN, NAMES, OURS, answers, build_learner, marian_is_installed, our_batches
+from bench.options import FailedError, Options, ratios
+from bench.processes import run_command
+from translator.data import Batch, DataHandler
+from translator.errors import Interrupted, RunError
+from translator.special_tokens import PAD
+
+WORK = Work(torch.device("cpu"), 50, 300, 500, warm_steps=1, steps=2, rounds=2)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_contestant_guesses_at_first_and_overfits_a_batch(name: str, tiny: Recipe) -> None:
+    if "Marian" in name and not marian_is_installed():
+        pytest.skip("Hugging Face transformers is not installed (the extra `bench` has it)")
+    source, target_input, labels = small_batch()
+    tokens = int((source != PAD).sum()), int((labels != PAD).sum())
+    batch = Batch(source, target_input, labels, torch.arange(2), *tokens)
+    config = tiny("model.dropout=0", "training.learning_rate=0.01", "training.schedule=constant")
+    learner = build_learner(name, config, (21, 27))
+    before = learner.held_out_loss([batch])
+    for number in range(1, 61):
+        learner.update(batch, number)
+    assert learner.held_out_loss([batch]) < 0.3 * before
+    assert learner.model.training
+    for parameter in learner.model.parameters():
+        torch.nn.init.zeros_(parameter)
+    assert learner.held_out_loss([batch]) == pytest.approx(math.log(27), rel=1e-3)
+
+
+def test_real_tokens_of_the_batches_of_training_are_counted(tiny: Recipe) -> None:
+    config = tiny()
+    verbs = answers(OURS, config)
+    batches = list(itertools.islice(our_batches(DataHandler(config).prepare()), 4))
+    for seen in (batches[:2], batches[2:]):
+        answer = verbs["train"](2)
+        assert answer["target_tokens"] == sum(int((one.labels != PAD).sum()) for one in seen)
+        assert answer["tokens"] == answer["target_tokens"] + sum(int((one.source != PAD).sum()) for one in seen)
+        assert answer["positions"] == sum(one.source.numel() + one.labels.numel() for one in seen)
+        assert answer["seconds"] > 0 and answer["flops"] > 0
+    assert verbs["facts"]()["loss"] > 0
+
+
+def test_a_command_that_fails_or_is_stopped_is_reported(tmp_path: Path) -> None:
+    log = tmp_path / "log.txt"
+    run_command(["sh", "-c", "echo fine; test $OMP_NUM_THREADS = 3"], log, 3)
+    with pytest.raises(RunError, match=r"exit code 7; .*log.txt ends with: fine / too bad"):
+        run_command(["sh", "-c", "echo too bad; exit 7"], log)
+    waits = (
+        "import os, signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: sys.exit(143));"
+        "os.kill(os.getppid(), signal.SIGTERM); time.sleep(600)"
+    )
+    with pytest.raises(Interrupted) as stop:
+        run_command([sys.executable, "-c", waits], log)
+    assert stop.value.exit_code == 143
+
+
+def test_the_report_on_a_gpu_is_tried_on_the_cpu() -> None:
+    tiny = {"d_model": 16, "heads": 2, "encoder_layers": 1, "decoder_layers": 1, "feed_forward": 32}
+    lines = list(bench_size("tiny", tiny, WORK))
+    assert "Transformer-tiny, d 16" in lines[0] and "up to 300 positions" in lines[0]
+    assert any(f"{OURS} ÷ {MARIAN}" in line for line in lines) == marian_is_installed()
+    first, again = (list(synthetic_batches(WORK)) for _ in range(2))
+    for ours, theirs in zip(first, again, strict=True):
+        assert torch.equal(ours.source, theirs.source) and torch.equal(ours.labels, theirs.labels)
+        assert ours.size * max(ours.source.size(1), ours.labels.size(1)) <= 300
+    assert ratios([2.0, 30.0, 4.0], [1.0, 10.0, 1.0]) == "3.00 (2.00 to 4.00)×", "each is taken inside a round"
+
+
+def test_the_command_line_runs_the_parts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    seen: list[Options] = []
+
+    class Part:
+        @staticmethod
+        def bench(options: Options) -> Sequence[str]:
+            seen.append(options)
+            options.chosen(["base", "big"])
+            if options.kills == 7:
+                raise FailedError("different bits")
+            return ["a line"]
+
+    importlib: Any = vars(command_line)["importlib"]
+    assert all(callable(importlib.import_module(f"bench.{part}").bench) for part in command_line.PARTS)
+    monkeypatch.setattr(importlib, "import_module", lambda name: Part)
+    main = command_line.main
+    assert main(["training", "search", "--set", "a.b=1", "c.d=2", "--rounds", "2"]) == 0
+    assert capsys.readouterr().out.count("a line") == 2
+    assert seen[0].overrides == ["a.b=1", "c.d=2"] and seen[0].rounds == 2
+    assert main(["torture", "--kills", "7"]) == 1 and "different bits" in capsys.readouterr().err
+    assert main(["gpu", "--only", "Fairseq"]) == 2
+    assert "`--only Fairseq` is unknown here; there are: base, big" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["singing"])

@@ -1,0 +1,237 @@
+"""A configuration is either right, or all its mistakes are reported at once, each where it stands."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from translator.config import Config, load_config, parse_config, resolved_yaml
+from translator.config.keys import present_path
+from translator.config.loading import shipped_recipes
+from translator.corpus.sources import source_files
+from translator.errors import ConfigError
+
+MINIMAL = "run: {directory: runs/x, seed: 1}\ncorpus: {sources: [{name: a, path: a.zip}]}\n"
+
+
+def problem(text: str, *overrides: str) -> str:
+    with pytest.raises(ConfigError) as caught:
+        parse_config(text, "recipe.yaml", overrides)
+    return str(caught.value)
+
+
+def mistakes(text: str, *overrides: str) -> list[str]:
+    """Return the lines of the message, its heading left out."""
+    return [line.strip() for line in problem(text, *overrides).splitlines()[1:]]
+
+
+def test_all_mistakes_are_reported_together_with_their_lines() -> None:
+    text = (
+        "run: {directory: runs/x, seed: -1}\n"
+        "corpus:\n"
+        "  sources:\n"
+        "    - {name: a, path: a.zip}\n"
+        "    - {name: b, pth: b.zip}\n"
+        "    - {name: c, source_path: x}\n"
+        "training:\n"
+        "  max_stepz: 5\n"
+        '  warmup_steps: "9"\n'
+        "  schedule: cosin\n"
+        "model: {heads: 7}\n"
+        "beam_size: 3\n"
+        "evaluation: {test_sets: [{name: a, path: x}, 5]}\n"
+    )
+    assert problem(text, "batching.max_length=x").startswith("recipe.yaml has 10 mistakes:")
+    assert mistakes(text, "batching.max_length=x") == [
+        "line 1: run.seed: expected a number greater than or equal to 0, got -1",
+        "line 5: corpus.sources.1.pth: unknown key; did you mean `path`?",
+        "line 6: corpus.sources.2.source_path: give either `path` or both `source_path` and `target_path` "
+        "(path: null, source_path: 'x', target_path: null)",
+        "line 8: training.max_stepz: unknown key; did you mean `max_steps`?",
+        "line 9: training.warmup_steps: expected a valid integer, got '9'",
+        "line 10: training.schedule: expected 'inverse_sqrt', 'cosine' or 'constant', got 'cosin'",
+        "line 11: model.heads: `heads` must divide `d_model` (heads: 7, d_model: 512)",
+        "line 12: beam_size: unknown key; did you mean `search.beam_size`?",
+        "line 13: evaluation.test_sets.1: expected a section of keys, got 5",
+        "--set batching.max_length=x: batching.max_length: expected a valid integer, got 'x'",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("section", "expected"),
+    [
+        ("model: {heads: 2.5}", "model.heads: expected a valid integer, got 2.5"),
+        ("model: {dropout: 1}", "model.dropout: expected a number less than 1, got 1"),
+        ("model: {norm: off}", "model.norm: expected 'pre' or 'post', got false"),
+        ("training: {learning_rate: .inf}", "training.learning_rate: expected a finite number, got +.inf"),
+        ("subword: {joint: 'yes'}", "subword.joint: expected true or false, got 'yes'"),
+        ("evaluation: {metrics: {bleu: 1}}", "evaluation.metrics: expected a list, got a section"),
+        ("evaluation: {metrics: []}", "evaluation.metrics: expected a list with at least one item, got a list"),
+        ("training: {processes: 1000}", "training.processes: expected 'auto', got 1000; or else: expected a number"),
+        ("search:", "search: this section is empty; give it keys or leave it out"),
+        ("search: {7: 1}", "search.7: unknown key; known here: method, beam_size, length_penalty, length_normalizat"),
+        ("evaluation: {test_sets: [{path: a}]}", "evaluation.test_sets.0.name: this key is required"),
+        (
+            "evaluation: {test_sets: [{name: -a, path: a}]}",
+            "evaluation.test_sets.0.name: expected letters, digits, `_`",
+        ),
+        ("subword: {model_type: 2020-01-01}", "subword.model_type: expected"),
+        ("training: {initialize_from: 5}", "training.initialize_from: expected text, got 5; put it in quotes"),
+        ('training: {initialize_from: ""}', "training.initialize_from: expected at least 1 character, got ''"),
+        (r'training: {initialize_from: "a\0b"}', r"training.initialize_from: expected a path without control chara"),
+    ],
+)
+def test_a_wrong_value_is_explained_in_words_of_the_recipe(section: str, expected: str) -> None:
+    (mistake,) = mistakes(MINIMAL + section)
+    assert mistake.startswith(f"line 3: {expected}")
+
+
+@pytest.mark.parametrize(
+    ("override", "expected"),
+    [
+        ("training.max_stepz=5", "training.max_stepz: unknown key; did you mean `max_steps`?"),
+        ("training.max_steps", "write it as key.path=value"),
+        ("corpus.sources.7.path=x", "corpus.sources is a list of 1; name an item by number from 0"),
+        ("run.seed.x=1", "run.seed is a single value, it has no keys inside"),
+        ("model.d_model=60", "model.d_model: `heads` must divide `d_model` (heads: 8, d_model: 60)"),
+        ("model.d_model=[1", "the value is line 1, column 3: not valid YAML"),
+        ("run.device=gpu", "run.device: expected `auto`, `cpu`, `cuda` or `cuda:N`, got 'gpu'"),
+        ("model.heads={a: 1, a: 2}", "line 1: a: this key stands twice; keep one"),
+        ("run.seed=" + "[" * 3000, "the value is nested too deeply"),
+        (f"model.heads={'x' * 99}", "model.heads: expected a valid integer, got '" + "x" * 56 + "..."),
+        ("a..b=1", "write it as key.path=value"),
+        ("run.directory=runs/a\nb", "the value has a line break; write it in one line"),
+    ],
+)
+def test_a_mistake_stands_at_the_override_that_made_it(override: str, expected: str) -> None:
+    where = override.replace("\n", r"\n") if len(override) <= 200 else override[:197] + "..."
+    assert f"--set {where}: {expected}" in problem(MINIMAL, override)
+
+
+def test_overrides_reach_into_lists_make_sections_and_leave_lines_alone() -> None:
+    overrides = [
+        "corpus.sources.0.path=b.zip",
+        "corpus.sources.1.name=c",
+        "corpus.sources.1.path=c.zip",
+        "training.learning_rate=3E-4",
+    ]
+    config = parse_config(MINIMAL, "recipe.yaml", overrides)
+    assert [source.path for source in config.corpus.sources] == ["b.zip", "c.zip"]
+    assert config.training.learning_rate == 3e-4, "a number like 3E-4 is a number"
+    text = "run: {directory: runs/x}\ncorpus:\n  sources: [{name: a, path: a.zip, use: x}]\n"
+    assert "line 3: corpus.sources.0.use" in problem(text, "corpus.sources.0.path=b.zip")
+    text = "run: {directory: x}\ncorpus: {sources: [&a {name: a, path: a.zip}]}\nevaluation: {test_sets: [*a]}\n"
+    config = parse_config(text, "r", ["evaluation.test_sets.0.name=b"])
+    assert (config.corpus.sources[0].name, config.evaluation.test_sets[0].name) == ("a", "b")
+
+
+def test_what_is_no_recipe_at_all(tmp_path: Path) -> None:
+    twice = problem(MINIMAL + "training:\n  max_steps: 1\n  max_steps: 2\n")
+    assert "line 5: training.max_steps: this key stands twice" in twice
+    assert "recipe.yaml: line 2, column 1: not valid YAML" in problem("run: {directory: x\n")
+    assert "expected sections" in problem("- 1\n- 2\n")
+    assert "run: this key is required" in problem("")
+    (tmp_path / "there.yaml").write_text(MINIMAL)
+    (tmp_path / "bad.yaml").write_bytes(b"run: \xff\xfe")
+    with pytest.raises(ConfigError, match=r"no configuration file at .*nope\.yaml; there is: .*there\.yaml"):
+        load_config(tmp_path / "nope.yaml")
+    with pytest.raises(ConfigError, match="cannot read the configuration"):
+        load_config(tmp_path)
+    with pytest.raises(ConfigError, match=r"bad\.yaml: not UTF-8 text \(byte 5\)"):
+        load_config(tmp_path / "bad.yaml")
+
+
+@pytest.mark.parametrize("value", ["!!bool x", "2020-13-45", "!!nothing x", "&a [*a]"])
+def test_what_the_yaml_library_cannot_build_is_explained(value: str) -> None:
+    message = problem(MINIMAL + f"model: {{heads: {value}}}")
+    assert "not valid YAML" in message or "nested too deeply" in message
+
+
+@given(st.text(max_size=60), st.text(alphabet='runcopsi.=0123[]{},: &*!<?\n"\\', max_size=40))
+def test_neither_a_text_nor_an_override_makes_the_loader_crash(text: str, override: str) -> None:
+    for recipe, overrides in ((text, []), (MINIMAL, [override])):
+        try:
+            assert isinstance(parse_config(recipe, "r", overrides), Config)
+        except ConfigError as error:
+            assert str(error)
+
+
+@pytest.mark.parametrize("recipe", shipped_recipes())
+def test_the_resolved_configuration_reads_back_equal(recipe: str) -> None:
+    config = load_config(recipe)
+    assert parse_config(resolved_yaml(config), "resolved") == config
+
+
+def test_absolute_places_mean_the_same_from_every_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    overrides = [
+        "corpus.sources.1={name: b, source_path: b.en, target_path: /b.fa}",
+        "evaluation.test_sets=[{name: t, path: t.zip, source_member: en.txt, target_member: fa.txt}]",
+    ]
+    config = parse_config(MINIMAL, "r", overrides)
+    absolute = parse_config(resolved_yaml(config, absolute=True), "absolute")
+    assert absolute.corpus.prepared_directory == f"{Path.cwd()}/data/prepared"
+    second = absolute.corpus.sources[1]
+    assert (second.source_path, second.target_path) == (f"{Path.cwd()}/b.en", "/b.fa")
+    (test_set,) = absolute.evaluation.test_sets
+    assert (test_set.path, test_set.source_member) == (f"{Path.cwd()}/t.zip", "en.txt")
+    assert absolute.run.directory == "runs/x"
+    monkeypatch.chdir(tmp_path)
+    assert parse_config(resolved_yaml(absolute, absolute=True), "again") == absolute
+
+
+# --- what comes with the product ---
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a space and Persian letters in its name, to stand in."""
+    folder = tmp_path / "پوشهٔ من"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_shipped_recipes_and_the_sample_are_found_wherever_a_person_stands(elsewhere: Path) -> None:
+    paths = sorted(ROOT.glob("configs/**/*.yaml"))
+    assert sorted(shipped_recipes().values()) == paths
+    assert {"sample", "mizan", "mizan-small", "reference/r1"} <= shipped_recipes().keys()
+    assert load_config("reference/r1") == load_config(ROOT / "configs/reference/r1.yaml")
+    files = [file for source in load_config("sample").corpus.sources for file in source_files(source)]
+    assert files == [ROOT / "data/sample" / name for name in ("train.tsv", "validation.tsv", "test.tsv")]
+
+
+def test_what_is_here_takes_precedence_over_what_is_shipped(elsewhere: Path) -> None:
+    own = Path("data/sample/train.tsv")
+    own.parent.mkdir(parents=True)
+    own.write_text("a\tb\n", encoding="utf-8")
+    assert present_path("data/sample/train.tsv") == own
+    Path("sample").write_text(MINIMAL.replace("runs/x", "mine"), encoding="utf-8")
+    assert load_config("sample").run.directory == "mine"
+    for path in ("configs/sample.yaml", "data", "data/mizan.zip", "data/sample/none.tsv", "/data/sample"):
+        assert present_path(path) == Path(path), "nothing else is taken from what is shipped"
+    with pytest.raises(ConfigError, match=r"no configuration file at sampel; recipes by name: .*sample, reference/r1"):
+        load_config("sampel")
+
+
+def test_an_installed_package_finds_them_inside_itself(elsewhere: Path) -> None:
+    site = elsewhere / "site-packages"
+    code = site / "translator"
+    (code / "shipped" / "data").mkdir(parents=True)
+    for file in (ROOT / "translator").iterdir():
+        (code / file.name).symlink_to(file)
+    for name in ("configs", "data/sample"):  # as pyproject.toml tells the build
+        (code / "shipped" / name).symlink_to(ROOT / name)
+    program = (
+        "from translator.config import load_config; from translator.corpus.sources import source_files\n"
+        "print(*(source_files(source)[0] for source in load_config('sample').corpus.sources), sep='\\n')"
+    )
+    environment = os.environ | {"PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONSAFEPATH": "1"}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
+    folder = code / "shipped" / "data" / "sample"
+    assert done.stdout.splitlines() == [str(folder / f"{name}.tsv") for name in ("train", "validation", "test")]

@@ -1,0 +1,84 @@
+"""Settings that change between two starts of a run: which may, which may when asked for, which never."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from translator.config.resuming import NO_CHANGES, batch_order, compare_settings, refusal
+
+HERE = Path("runs/here")
+
+
+@pytest.mark.parametrize(
+    ("override", "kind", "moves_batches"),
+    [
+        ("training.max_steps=99", "harmless", False),
+        ("run.threads=2", "harmless", False),
+        ("search.method=beam", "harmless", False),
+        ("corpus.sources.0.path=elsewhere.tsv", "harmless", False),
+        ("corpus.sources.0.weight=2", "changes_result", True),
+        ("training.learning_rate=0.01", "changes_result", False),
+        ("model.dropout=0.3", "changes_result", False),
+        ("batching.tokens_per_batch=300", "changes_result", True),
+        ("batching.temperature=2", "changes_result", True),
+        ("run.seed=2", "changes_result", True),
+        ("model.d_model=32", "refused", False),
+        ("corpus.split.test=10", "refused", False),
+        ("corpus.sources.1={name: more, path: more.tsv}", "refused", True),
+        ("evaluation.test_sets=[{name: more, path: more.tsv}]", "refused", False),
+    ],
+)
+def test_what_a_change_does(tiny: Any, override: str, kind: str, moves_batches: bool) -> None:
+    assert (batch_order(tiny()) != batch_order(tiny(override))) == moves_batches
+    changes = compare_settings(tiny(), tiny(override))
+    kinds = [change.effect.kind for change in changes]
+    assert kind in kinds
+    assert (refusal(changes, HERE, allow_changed=False) is None) == (kind == "harmless")
+    assert (refusal(changes, HERE, allow_changed=True) is None) == (kind != "refused")
+
+
+def test_the_refusal_gives_the_command_to_type(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    cosine, longer = "training.schedule=cosine", "training.max_steps=99"
+    changes = compare_settings(tiny(cosine), tiny(cosine, longer))
+    monkeypatch.setattr("sys.argv", ["/bin/translator", "train", "--config", "my recipe.yaml", "--set", longer])
+    message = refusal(changes, HERE, allow_changed=False) or ""
+    command = "translator train --config 'my recipe.yaml' --set training.max_steps=99 --allow-changed"
+    assert f"\nto accept them, type: {command}\n" in message
+    changes = compare_settings(tiny(cosine), tiny(cosine, longer, "model.d_model=32"))
+    assert "type:" not in (refusal(changes, HERE, allow_changed=False) or "type:")
+
+
+def test_a_path_written_from_another_folder_is_no_change(tiny: Any) -> None:
+    relative = tiny(f"corpus.prepared_directory={Path('prepared')}", "corpus.sources.0.path=toy.tsv")
+    absolute = tiny(f"corpus.prepared_directory={Path.cwd()}/prepared", f"corpus.sources.0.path={Path.cwd()}/toy.tsv")
+    assert compare_settings(absolute, relative) == NO_CHANGES
+
+
+def test_the_cosine_depends_on_the_last_step(tiny: Any) -> None:
+    cosine, longer = "training.schedule=cosine", "training.max_steps=99"
+    by_time = (cosine, "training.schedule_clock=minutes", "training.max_minutes=5")
+    for old, changed, words in (
+        ((cosine,), longer, "training.max_steps: 12 → 99 (the cosine schedule depends on it)"),
+        (by_time, "training.max_minutes=9", "training.max_minutes: 5.0 → 9.0 (cosine schedule and dropout depend on"),
+    ):
+        message = refusal(compare_settings(tiny(*old), tiny(*old, changed)), HERE, allow_changed=False)
+        assert message is not None and words in message
+    left = compare_settings(tiny(cosine), tiny("training.schedule=constant", longer))
+    assert [change.key for change in left if change.effect.kind == "harmless"] == ["training.max_steps"]
+
+
+def test_a_refusal_lists_all_and_says_what_to_do(tiny: Any) -> None:
+    new = tiny("model.d_model=32", "subword.vocabulary_size=50", "training.learning_rate=0.5", "training.log_every=2")
+    message = refusal(compare_settings(tiny(), new), HERE, allow_changed=False)
+    assert message is not None
+    assert message.splitlines() == [
+        "runs/here holds a run with other settings (old → new)",
+        "these cannot change in a run:",
+        "  subword.vocabulary_size: 60 → 50 (the weights belong to another vocabulary)",
+        "  model.d_model: 16 → 32 (the weights belong to another network)",
+        "these change the result of training, and are accepted only with --allow-changed:",
+        "  training.learning_rate: 0.0007 → 0.5",
+        "restore the old settings, or give the new ones a run of their own (run.directory=runs/OTHER); with "
+        "training.initialize_from=runs/here it starts from these weights, as far as they fit",
+    ]

@@ -1,0 +1,142 @@
+"""Each key has a help, an effect and a range; keys that do not go together are refused; the schema agrees."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from translator.config import Config, SearchConfig, SourceConfig, load_config, parse_config
+from translator.config.keys import Section, effects, section_in
+from translator.config.loading import _Loader, resolved_yaml, schema_text, shipped_recipes
+from translator.errors import ConfigError
+
+ROOT = Path(__file__).parents[2]
+MINIMAL = "run: {directory: runs/x}\ncorpus: {sources: [{name: a, path: a.zip}]}\n"
+SCHEMA = json.loads(schema_text())
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
+
+
+def mistakes(text: str, *overrides: str) -> list[str]:
+    """Return the lines of the message, its heading left out."""
+    with pytest.raises(ConfigError) as caught:
+        parse_config(text, "recipe.yaml", overrides)
+    return [line.strip() for line in str(caught.value).splitlines()[1:]]
+
+
+def fields(section: type[Section], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Yield each key path with its help; a section is explained by its class."""
+    for name, field in section.model_fields.items():
+        inner = section_in(field.annotation)
+        yield prefix + name, field.description or (inner.__doc__ if inner else "") or ""
+        if inner is not None:
+            yield from fields(inner, f"{prefix}{name}.")
+
+
+def test_every_key_has_a_short_help_and_an_effect() -> None:
+    helps = {key: " ".join(text.split()) for key, text in fields(Config)}
+    assert [key for key, text in helps.items() if not text or len(text.split()) > 25 or text[-1] not in ".…"] == []
+    found = dict(effects(Config))
+    assert None not in found.values()
+    assert {"run.seed", "corpus.sources", "corpus.sources.weight", "corpus.filters.duplicates"} <= found.keys()
+
+
+@pytest.mark.parametrize(
+    ("sections", "expected"),
+    [
+        (
+            "subword:\n  byte_fallback: true\n  vocabulary_size: 260\n",
+            "line 5: subword.vocabulary_size: `vocabulary_size` exceeds 260 with `byte_fallback` "
+            "(vocabulary_size: 260, byte_fallback: true)",
+        ),
+        ("subword:\n  sampling: 0.1\n  model_type: char\n", "line 4: subword.sampling: `sampling` is 0 with"),
+        ("model:\n  heads: 3\n  d_model: 15\n", "line 5: model.d_model: `positions: sinusoidal` needs an even `d_mod"),
+        (
+            "model:\n  heads: 4\n  d_model: 12\n  positions: rotary\n",
+            "line 6: model.positions: `positions: rotary` needs an even `d_model / heads`",
+        ),
+        ("training:\n  schedule: cosine\n  schedule_clock: minutes\n", "line 5: training.schedule_clock: `schedule_"),
+        ("search:\n  min_length_ratio: 2.5\n", "line 4: search.min_length_ratio: `min_length_ratio` must not exceed"),
+        ("model:\n  tied_embeddings: all\n", "line 4: model.tied_embeddings: `model.tied_embeddings: all` needs `su"),
+        ("model:\n  max_positions: 100\n", "line 4: model.max_positions: `batching.max_length` must not exceed"),
+        ("batching:\n  tokens_per_batch: 100\n", "line 4: batching.tokens_per_batch: `tokens_per_batch` must be at"),
+    ],
+)
+def test_a_broken_rule_stands_at_the_key_that_is_written(sections: str, expected: str) -> None:
+    (mistake,) = mistakes(MINIMAL + sections)
+    assert mistake.startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("source", "fits"),
+    [
+        ("path: x", True),
+        ("source_path: y, target_path: z", True),
+        ("path: x, source_member: p, target_member: q", True),
+        ("source_path: x", False),
+        ("max_pairs: 5", False),
+        ("path: x, source_path: y, target_path: z", False),
+        ("path: x, source_member: y", False),
+    ],
+)
+def test_the_layout_of_a_source(source: str, fits: bool) -> None:
+    values = yaml.safe_load("{name: a, " + source + "}")
+    if fits:
+        assert SourceConfig(**values)
+    else:
+        with pytest.raises(ValueError, match=r"give either `path`|go together"):
+            SourceConfig(**values)
+
+
+def test_names_that_are_taken() -> None:
+    text = "run: {directory: x}\ncorpus:\n  sources:\n    - {name: a, path: a}\n    - {name: a, path: b, use: test}\n"
+    (mistake,) = mistakes(text)
+    assert mistake.startswith("line 5: corpus.sources.1.name: `name` is that of an earlier source")
+    sets = "evaluation:\n  test_sets:\n    - {name: a, path: x}\n    - {name: b, path: x}\n    - {name: b, path: y}\n"
+    assert [line.split(": ")[:2] for line in mistakes(MINIMAL + sets)] == [
+        ["line 5", "evaluation.test_sets.0.name"],
+        ["line 7", "evaluation.test_sets.2.name"],
+    ]
+
+
+def test_every_shipped_recipe_is_commented_and_has_a_folder_of_its_own() -> None:
+    key = re.compile(r"^ +(- )?[a-z_]+:")
+    directories = [load_config(name).run.directory for name in shipped_recipes()]
+    assert len(set(directories)) == len(directories) >= 6
+    for path in shipped_recipes().values():
+        text = path.read_text(encoding="utf-8")
+        assert [line for line in text.splitlines() if key.match(line) and "#" not in line] == [], path
+
+
+# --- the JSON schema ---
+
+
+@pytest.mark.parametrize("name", shipped_recipes())
+def test_the_schema_accepts_every_recipe_and_is_found_from_it(name: str) -> None:
+    path = shipped_recipes()[name]
+    text = path.read_text(encoding="utf-8")
+    for one in (text, resolved_yaml(parse_config(text, name))):
+        values = yaml.load(one, _Loader)  # noqa: S506 - a safe one
+        assert [error.message for error in VALIDATOR.iter_errors(values)] == []
+    line = text.partition("\n")[0]
+    assert line.startswith("# yaml-language-server: $schema="), "an editor finds the schema by this line"
+    assert (path.parent / line.partition("=")[2]).resolve() == ROOT / "configs" / "schema.json"
+
+
+def test_the_schema_has_every_help_and_the_file_is_up_to_date() -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    sections: list[dict[str, Any]] = [SCHEMA, *SCHEMA["$defs"].values()]
+    assert all({"description", "$ref"} & value.keys() for part in sections for value in part["properties"].values())
+    assert all(part["additionalProperties"] is False and part["description"] for part in sections)
+    written = (ROOT / "configs" / "schema.json").read_text(encoding="utf-8")
+    assert written == schema_text(), "write it anew: translator schema --output configs/schema.json"
+
+
+def test_the_page_on_search_has_every_key_with_its_default() -> None:
+    table = (ROOT / "docs/search.md").read_text(encoding="utf-8").split("## All keys of `search`")[1]
+    written = re.findall(r"^\| `(\w+)` \| (\S+) \|", table, re.MULTILINE)
+    assert written == [(name, str(field.default)) for name, field in SearchConfig.model_fields.items()]

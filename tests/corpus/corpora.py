@@ -1,0 +1,104 @@
+"""Corpora in every layout and packing, for the tests of this folder."""
+
+import functools
+import gzip
+import io
+import lzma
+import re
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import zstandard
+from toy import write_pairs
+
+from translator.config import SourceConfig
+from translator.corpus.lines import Pair
+from translator.corpus.sources import read_pairs
+from translator.errors import CorpusError
+
+PAIRS: Final = [Pair(1, "One.", "یک."), Pair(2, "Two.", "دو."), Pair(3, "Three.", "سه.")]
+ENGLISH, PERSIAN = b"One.\nTwo.\nThree.\n", "یک.\nدو.\nسه.\n".encode()
+TABLE: Final = "One.\tیک.\nTwo.\tدو.\nThree.\tسه.\n".encode()
+Rows = list[tuple[str, str]]
+
+PACKERS: Final[dict[str, Callable[[bytes], bytes]]] = {
+    "": lambda content: content,
+    ".gz": functools.partial(gzip.compress, mtime=0),
+    ".xz": functools.partial(lzma.compress, preset=0),
+    ".zst": zstandard.ZstdCompressor(write_checksum=True).compress,
+}
+"""By suffix."""
+
+
+def tsv(path: Path, rows: Rows, **settings: Any) -> SourceConfig:
+    """Write a table of pairs; the source has the name of the file."""
+    return SourceConfig(**{"name": path.stem, "path": str(write_pairs(path, rows)), **settings})
+
+
+def two_files(folder: Path, english: bytes = ENGLISH, persian: bytes = PERSIAN, suffix: str = "") -> SourceConfig:
+    """Write the two sides as they are."""
+    paths = folder / f"text.en{suffix}", folder / f"text.fa{suffix}"
+    for path, content in zip(paths, (english, persian), strict=True):
+        path.write_bytes(content)
+    return SourceConfig(name="text", source_path=str(paths[0]), target_path=str(paths[1]))
+
+
+def one_file(path: Path, content: bytes, **settings: Any) -> SourceConfig:
+    """Write one file as it is."""
+    path.write_bytes(content)
+    return SourceConfig(name="text", path=str(path), **settings)
+
+
+def zip_bytes(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """Return a zip archive."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", method) as archive:
+        for name, content in members.items():
+            archive.writestr(zipfile.ZipInfo(name), content, method)
+    return stream.getvalue()
+
+
+def folder_of(folder: Path, files: dict[str, bytes]) -> SourceConfig:
+    """Write a folder of files."""
+    folder.mkdir(exist_ok=True)
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    return SourceConfig(name="text", path=str(folder))
+
+
+LAYOUTS: Final[dict[str, Callable[[Path, bytes, bytes], SourceConfig]]] = {
+    "files": two_files,
+    "packed files": lambda folder, english, persian: two_files(
+        folder, PACKERS[".gz"](english), PACKERS[".gz"](persian), ".gz"
+    ),
+    "zip": lambda folder, english, persian: one_file(
+        folder / "text.zip", zip_bytes({"T.en-fa.en": english, "T.en-fa.fa": persian})
+    ),
+    "folder": lambda folder, english, persian: folder_of(folder / "folder", {"b.en": english, "b.fa": persian}),
+}
+"""Ways to store two sides."""
+
+
+def complaint(source: SourceConfig) -> str:
+    """Return what a person is told about a corpus that cannot be read."""
+    with pytest.raises(CorpusError) as caught:
+        list(read_pairs(source))
+    return one_line(str(caught.value))
+
+
+def one_line(message: str) -> str:
+    """Return a message after checking that it is one line and holds no control characters."""
+    assert len(message.splitlines()) == 1
+    assert not re.search(r"[\x00-\x1f\x7f-\x9f]", message)
+    return message
+
+
+def contents(folder: Path) -> dict[str, bytes | None]:
+    """Return all that is in a folder: the bytes of files, None for folders; nothing if it is not there."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
+        for path in sorted(folder.rglob("*"))
+    }

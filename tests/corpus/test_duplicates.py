@@ -1,0 +1,217 @@
+"""Duplicates and caps against Python sets; signatures against integers; near-duplicates against all comparisons."""
+
+import hashlib
+import random
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from translator.corpus.duplicates import (
+    BANDS,
+    MINIMUM_NGRAMS,
+    NGRAM,
+    ROWS,
+    Keys,
+    NearDuplicateIndex,
+    beyond_cap,
+    find_near_duplicates,
+    mix,
+    pair_keys,
+    signatures,
+    whole_pairs,
+)
+from translator.errors import StorageError
+
+SHORTEST = MINIMUM_NGRAMS + NGRAM - 1
+LETTERS = "abcdefghijklmnopابپتثجچحخدذرزژسش"
+BASE = 0x9FB21C651E98DF25
+
+
+def keys_of(pairs: list[tuple[int, int]]) -> Keys:
+    return np.array(pairs, dtype=np.uint64).reshape(-1, 2)
+
+
+def test_keys_are_hashes_of_the_sides_and_whole_pairs_tell_them_apart() -> None:
+    keys = pair_keys([("dooropen", "دربازاست"), ("x", "dooropen")])
+    assert keys[0, 1].tobytes() == hashlib.blake2b("دربازاست".encode(), digest_size=8).digest()
+    assert keys[0, 0] == keys[1, 1] != keys[1, 0]
+    assert pair_keys([]).shape == (0, 2)
+    whole = whole_pairs(keys_of([(1, 2), (2, 1), (1, 1), (2, 2), (1, 2)])).tolist()
+    assert len(set(whole)) == 4 and whole[0] == whole[4]
+
+
+def test_mix_is_splitmix64() -> None:
+    """The first outputs of the published generator with seed 0."""
+    assert [int(value) for value in mix(np.zeros(1, dtype=np.uint64), 0)] == [0xE220A8397B1DCDAF]
+    assert [int(value) for value in mix(np.zeros(1, dtype=np.uint64), 1)] == [0x6E789E6AA1B965F4]
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 6)), st.integers(1, 8))
+def test_cap_against_counting(keys: list[int], cap: int) -> None:
+    seen: Counter[int] = Counter()
+    expected = []
+    for key in keys:
+        seen[key] += 1
+        expected.append(seen[key] > cap)
+    assert beyond_cap(np.array(keys, dtype=np.uint64), cap).tolist() == expected
+
+
+def words(count: int, seed: int, shortest: int = SHORTEST, longest: int = 200) -> list[str]:
+    generator = random.Random(seed)
+    return ["".join(generator.choices(LETTERS, k=generator.randint(shortest, longest))) for _ in range(count)]
+
+
+def edited(text: str, edits: int, generator: random.Random) -> str:
+    characters = list(text)
+    for _ in range(edits):
+        characters[generator.randrange(len(characters))] = generator.choice(LETTERS)
+    return "".join(characters)
+
+
+def scrambled(value: int, seed: int) -> int:
+    """SplitMix64, with Python's integers."""
+    value = (value + (seed + 1) * 0x9E3779B97F4A7C15) % 2**64
+    value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    value = (value ^ value >> 27) * 0x94D049BB133111EB % 2**64
+    return value ^ value >> 31
+
+
+def plain_signature(text: str) -> list[int]:
+    hashes = []
+    for start in range(len(text) - NGRAM + 1):
+        value = 0
+        for character in text[start : start + NGRAM]:
+            value = (value * BASE + ord(character)) % 2**64
+        hashes.append(scrambled(value, 0) >> 32)
+    keys = []
+    for band in range(BANDS):
+        key = 0
+        for row in range(ROWS):
+            order = scrambled(band * ROWS + row, 1) >> 32 | 1
+            key = (key * BASE + min(value * order % 2**32 for value in hashes)) % 2**64
+        keys.append(max(scrambled(key, 0), 1))
+    return keys
+
+
+def test_signatures_against_whole_numbers() -> None:
+    texts = ["he said that he would come tomorrow|او گفت که فردا خواهد آمد و ما را خواهد دید", *words(5, 9)]
+    assert signatures(texts).tolist() == [plain_signature(text) for text in texts]
+
+
+def test_short_texts_have_no_signature() -> None:
+    texts = words(3, 1, SHORTEST, SHORTEST)
+    found = signatures(["", "abc", texts[0][:-1], *texts])
+    assert found.shape == (6, BANDS)
+    assert not found[:3].any()
+    assert found[3:].all()
+    assert signatures([]).shape == (0, BANDS)
+
+
+def test_a_signature_depends_on_its_text_alone() -> None:
+    """Also with more characters than are processed at a time, in one text and in all together."""
+    texts = [*words(2, 2, 40_000, 70_000), *words(600, 3, 20)]
+    together = signatures(texts)
+    assert np.array_equal(together[::-1], signatures(texts[::-1]))
+    for number in (0, 1, 2, 300, 601):
+        assert np.array_equal(together[number], signatures([texts[number]])[0])
+
+
+def jaccard(first: str, second: str) -> float:
+    one, other = ({text[start : start + 5] for start in range(len(text) - 4)} for text in (first, second))
+    return len(one & other) / len(one | other)
+
+
+def test_found_as_often_as_the_formula_says() -> None:
+    generator = random.Random(7)
+    texts = words(3000, 8)
+    others = [edited(text, generator.randint(0, 12), generator) for text in texts]
+    true = np.array([jaccard(*pair) for pair in zip(texts, others, strict=True)])
+    found = (signatures(texts) == signatures(others)).any(axis=1)
+    for low, high in ((0.3, 0.5), (0.5, 0.7), (0.7, 0.9), (0.9, 1.0)):
+        chosen = (true >= low) & (true < high)
+        assert chosen.sum() > 100
+        assert abs(found[chosen].mean() - (1 - (1 - true[chosen] ** ROWS) ** BANDS).mean()) < 0.08
+
+
+def plain_rule(bands: list[list[int]], candidates: list[int], threshold: float, texts: list[str]) -> list[int]:
+    """The rule as it is written down: one pair after another, in order."""
+    survivors = [-1] * len(texts)
+    place = {number: position for position, number in enumerate(candidates)}
+    for later in candidates:
+        earlier = set()
+        for band in range(BANDS):
+            key = bands[later][band]
+            sharing = [other for other in candidates[: place[later]] if key and bands[other][band] == key]
+            earlier |= {sharing[0], sharing[-1]} if sharing else set()
+        for number in sorted(earlier, key=place.__getitem__):
+            survivor = survivors[number] if survivors[number] >= 0 else number
+            if jaccard(texts[later], texts[survivor]) >= threshold:
+                survivors[later] = survivor
+                break
+    return survivors
+
+
+FAMILY = st.integers(0, 4).map(lambda start: "abcdefghijkl"[start : start + 8])
+"""Texts of four n-grams, of which neighbours share three: similarities of 1, 3/5, 1/3, 1/7 and 0."""
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.data(), st.sampled_from([1 / 7, 1 / 3, 3 / 5, 1.0]))
+def test_against_the_plain_rule(data: st.DataObject, threshold: float) -> None:
+    texts = data.draw(st.lists(FAMILY, max_size=14))
+    row = st.lists(st.integers(0, 3), min_size=BANDS, max_size=BANDS)
+    bands = data.draw(st.lists(row, min_size=len(texts), max_size=len(texts)))
+    candidates = data.draw(st.lists(st.sampled_from(range(len(texts))), unique=True)) if texts else []
+    keys = np.array(bands, dtype=np.uint64).reshape(len(texts), BANDS)
+    survivors = find_near_duplicates(keys, np.array(candidates, dtype=np.int64), threshold, texts.__getitem__)
+    assert survivors.tolist() == plain_rule(bands, candidates, threshold, texts)
+
+
+@pytest.mark.parametrize("alike", [True, False])
+def test_the_cost_is_linear_even_if_all_share_one_key(alike: bool) -> None:
+    count = 3000
+    base = "".join(random.Random(6).choices(LETTERS, k=64))
+    texts = [base if alike else f"{number:05}" * 4 for number in range(count)]
+    asked = 0
+
+    def text_of(number: int) -> str:
+        nonlocal asked
+        asked += 1
+        return texts[number]
+
+    found = find_near_duplicates(np.ones((count, BANDS), dtype=np.uint64), np.arange(count), 0.9, text_of)
+    assert np.count_nonzero(found == 0) == (count - 1 if alike else 0)
+    assert asked <= 4 * count
+
+
+LONG = "he said that he would come tomorrow|او گفت که فردا خواهد آمد و ما را خواهد دید"
+OTHER = "another one that is long enough to be compared|یکی دیگر که به اندازهٔ کافی بلند است"
+TEXTS = [LONG, "short|کوتاه", "", LONG + "!", OTHER]
+
+
+def test_an_index_finds_what_was_added(tmp_path: Path) -> None:
+    with NearDuplicateIndex(tmp_path) as index:
+        assert index.find(np.arange(0), 0.9).tolist() == []
+        for texts in (TEXTS[:2], [], TEXTS[2:]):
+            index.add(texts, signatures(texts))
+        assert [index.text(number) for number in (4, 0, 2, 3, 1)] == [TEXTS[number] for number in (4, 0, 2, 3, 1)]
+        numbers = np.arange(len(TEXTS))
+        assert index.find(numbers, 0.9).tolist() == [-1, -1, -1, 0, -1]
+        assert index.find(numbers[::-1], 0.9).tolist() == [3, -1, -1, -1, -1]
+        index.add([LONG], signatures([LONG]))
+        assert index.find(np.arange(6), 0.9)[5] == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full here")
+@pytest.mark.parametrize(("file", "texts", "then"), [("texts", 1, "leave"), ("bands", 1000, ""), ("bands", 1, "find")])
+def test_a_full_disk(tmp_path: Path, file: str, texts: int, then: str) -> None:
+    (tmp_path / file).symlink_to("/dev/full")
+    with pytest.raises(StorageError, match=r"cannot write .*: the disk is full"), NearDuplicateIndex(tmp_path) as index:
+        index.add([LONG] * texts, signatures([LONG] * texts))
+        if then == "find":
+            index.find(np.arange(texts), 0.9)

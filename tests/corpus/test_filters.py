@@ -1,0 +1,294 @@
+"""The rules that drop a pair: examples on both sides of each limit, the table of rules, and any text at all."""
+
+import itertools
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from translator.config import FilterConfig, NormalizationConfig, SourceConfig
+from translator.corpus import filters
+from translator.corpus.filters import PAIR_RULES, PairFilter, Sides
+from translator.corpus.normalizer import Normalizer
+from translator.corpus.sources import read_pairs
+
+SHARED = Path("../shared/data")
+SAMPLE = Path("data/sample")
+CHECKS = {name: check for name, _, check, _ in PAIR_RULES}
+Pairs = list[tuple[str, str]]
+OTHER = "طنین به او جواب داد: من تنها هستم"
+ARABIC = [
+    "لا أعرف من کتب هذا الکتاب",
+    "ذهب الولد إلی المدرسة مع أخیه",
+    "قال الرئیس إن الحکومة سوف تعمل علی تحسین الاقتصاد",
+    "بسم الله الرحمن الرحیم الحمد لله رب العالمین",
+    "عندما کنت صغیرا کنت أحب اللعب فی الحدیقة",
+    "سافرنا الی بغداد فی الصیف الماضی",
+    "الکتاب للناس وللطلاب",
+]
+PERSIAN = [
+    "در ابتدا، خدا آسمانها و زمین را آفرید.",
+    "سوگند به انجیر و زیتون، و سوگند به طور سینین",
+    "او گفت: «لا إله إلا الله» و از خانه بیرون رفت.",
+    "ندایشان در آنجا سبحانک اللهم و تحیتشان سلام و پایان دعایشان الحمد لله رب العالمین است",
+    "الاتحاد الحلبی فاصله خود را با تیم الجیش المرکزی به یک امتیاز کاهش داد.",
+    "و الیشمع و الیداع و الیفلط.",
+    "السلام علیکم",
+    "الان البته الیزابت و الکساندر خواب‌اند",
+    "ابن حشبیا ابن امصیا ابن حلقیا،",
+    "",
+]
+
+MARKUP = [
+    "See http://example.org/a/long/address",
+    "www.example.org",
+    "Write to somebody.long@example.org",
+    '<div class="box"><b>Enter</b></div>',
+    "&lt;&nbsp;&#160;&gt; or",
+    "Max: $Y=\\max(X_1,X_2)$",
+    "return object.toString();",
+    "[[File:somebody.jpg]]",
+    "{{cite|book|year=1990}}",
+]
+NO_MARKUP = [
+    "Press <b>Enter</b> to go on with the next one.",
+    "Salt & pepper, and/or oil; 3 < 4 = true",
+    "(Revelation);",
+    "By the Mount (of Revelation);",
+    "convert_dir_to_date is a name",
+    "He paid $5 (or $6) @ noon.",
+]
+CASES: dict[tuple[str, float], tuple[Pairs, Pairs]] = {
+    ("empty", 0): (
+        [("", "در"), ("door", ""), (" \t", "در"), ("door", "\u2028")],
+        [("door", "در")],
+    ),
+    ("replacement_character", 0): (
+        [("caf\ufffd", "کافه"), ("café", "کاف\ufffd")],
+        [("café", "کافه")],
+    ),
+    ("too_many_words", 3): (
+        [("the door is open", "در"), ("door", "در باز است آن")],
+        [("doors are   open", "در باز است")],
+    ),
+    ("too_many_characters", 5): (
+        [("a door", "در"), ("door", "یک درب")],
+        [("doors", "درهای")],
+    ),
+    ("length_ratio", 4.0): (
+        [("a" * 20, "ب" * 4), ("a" * 4, "ب" * 20), ("He was standing at the window.", "او.")],
+        [("a" * 20, "ب" * 5), ("a" * 19, "ب"), ("No", "به هیچ وجه")],
+    ),
+    ("word_ratio", 4.0): (
+        [("a " * 12, "ب " * 2), ("a " * 2, "ب " * 12), ("He is a man who may or may not be at home", "نه او.")],
+        [("a " * 12, "ب " * 3), ("a " * 11, "ب"), ("I do not know", "نمی‌دانم")],
+    ),
+    ("source_script", 0.5): (
+        [("дом и сад", "در"), ("در باز است.", "در")],
+        [("The door", "در"), ("“Café”—naïve", "در"), ("дом home", "در"), ("1999", "در")],
+    ),
+    ("target_script", 0.5): (
+        [
+            ("The door", "The door"),
+            ("Where is the market?", "بازار کجاست؟ (Bāzār kojāst?)"),
+            ("Hi, I hope you are well.", "salam, omid ke khub bashi"),
+            ("dome", "купол آن"),
+            ("makefile", "فایل makefile"),
+        ],
+        [
+            ("The door", "در"),
+            ("HTML languages", "زبان‌های HTML"),
+            ("Run ls --all --human-readable", "فرمان ls --all --human-readable را اجرا کنید"),
+        ],
+    ),
+    ("untranslated", 0.8): (
+        [
+            ("He opened the door", "He opened the door او در را باز کرد"),
+            ("He opened the door او در را باز کرد", "او در را باز کرد"),
+        ],
+        [
+            ("Python is fast", "زبان Python سریع است"),
+            ("Tom Sawyer", "Tom Sawyer"),
+            (
+                "Vue offers two API styles: Options API and Composition API.",
+                "Vue دو سبک Options API و Composition API دارد",
+            ),
+            ("1 2 3 4 5 - - :", "1 2 3 4 5 - - :"),
+        ],
+    ),
+    ("numbers", 0.5): (
+        [
+            ("Chapter 12", "فصل ۲۱"),
+            ("between 10 and 20 of 30", "بین ۱۱ و ۲۱ از ۳۰"),
+            ("on April 28", "روز ۸ آوریل"),
+            ("2. The 7 gates", "۳) ۸ دروازه"),
+        ],
+        [
+            ("between 10 and 20", "بین ۱۰ و ۲۱"),
+            ("in 1,200 days and 3.5 hours", "در ۱۲۰۰ روز و ۳/۵ ساعت"),
+            ("UTF-8, utf8, H2O, 3D, 007", "UTF-۸ و ۷"),
+            ("Chapter 12", "فصل دوازده"),
+            ("Chapter twelve", "فصل ۱۲"),
+            ("5 of the seven", "پنج تا از ۷"),
+            ("in the 1970s", "در دهه ۷۰"),
+            ("3,846 people", "۳، ۸۴۶ تن"),
+            ("born in 1990", "زاده ۱۳۶۹"),
+            ("on 17/4/2001", "در ۱۳۸۰/۱/۲۸"),
+            ("on 28th April", "روز ۸ ثور"),
+            ("3. See 1", "بخش ۱"),
+        ],
+    ),
+    ("repetition", 0.5): (
+        [
+            ("he went in and he went in and he went in and", OTHER),
+            ("ha " * 30, "ها " * 30),
+            ("ha " * 10, OTHER),
+            (
+                "serene inward feelings bud and bloom under the ray.",
+                "و مثل غنچه و شکوفه هایی است که در پرتو نور و مثل غنچه و شکوفه هایی است که در پرتو نور صفا یافته‌اند",
+            ),
+        ],
+        [
+            ("no, no, no, no!", "نه، نه، نه، نه!"),
+            ("ha " * 9, OTHER),
+            (
+                "Trust ye not in lying words, The temple of the Lord, The temple of the Lord, The temple of the Lord.",
+                "به سخنان دروغ توکل منمایید و مگویید که هیکل یهوه، هیکل یهوه، هیکل یهوه این است.",
+            ),
+            (
+                "Which was the son of Melea, which was the son of Menan, which was the son of Nathan,",
+                "ابن ملیا، بن مینان، بن متاتا بن ناتان،",
+            ),
+        ],
+    ),
+    ("arabic", 0.5): ([("some text", text) for text in ARABIC], [("some text", text) for text in PERSIAN]),
+    ("arabic", 0.7): ([("some text", "هذا الکتاب الذی را")], []),
+    ("arabic", 0.75): ([], [("some text", "هذا الکتاب الذی را")]),
+    ("markup", 0.5): (
+        [pair for text in MARKUP for pair in ((text, "در باز است."), ("The door is open.", text))],
+        [pair for text in NO_MARKUP for pair in ((text, "در باز است."), ("The door is open.", text))],
+    ),
+}
+"""For a rule and its limit, pairs that go and pairs that stay."""
+
+
+def breaks(rule: str, source: str, target: str, limit: float) -> bool:
+    words = source.split(), target.split()
+    return CHECKS[rule](Sides((source, target), words, (set(words[0]), set(words[1]))), limit)
+
+
+@pytest.mark.parametrize(("rule", "limit"), CASES)
+def test_rule(rule: str, limit: float) -> None:
+    for pairs, dropped in zip(CASES[rule, limit], (True, False), strict=True):
+        for source, target in pairs:
+            assert breaks(rule, source, target, limit) is dropped, (source, target)
+            if rule == "repetition":
+                assert breaks(rule, target, source, limit) is dropped, (target, source)
+
+
+@given(st.text(alphabet="ab <>/@.&;{}()[]=|\\w#!-:", max_size=60))
+def test_the_fast_path_of_markup_misses_nothing(text: str) -> None:
+    def language(text: str) -> float:
+        return (1 - filters.markup_share(text)) * len("".join(text.split()))
+
+    assert language(text) == pytest.approx(language(f"{text} &amp;")), "the entity switches the fast path off"
+
+
+@given(st.text(alphabet="aZéшбآب۱1 «»_-\u200c\u064eª", max_size=30))
+def test_script_share_is_that_of_letters(text: str) -> None:
+    letters = [character for character in text if character.isalpha()]
+    latin = sum(character in "aZéª" for character in letters)
+    persian = sum(character in "آب" for character in letters)
+    assert filters.latin_share(text) == pytest.approx(latin / len(letters) if letters else 1.0)
+    assert filters.arabic_script_share(text) == pytest.approx(persian / len(letters) if letters else 1.0)
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=60), st.floats(0.0, 1.0))
+def test_the_fast_path_of_repetition_misses_nothing(words: list[str], limit: float) -> None:
+    share = filters.repeated_share(words)
+    assert 0.0 <= share <= 1.0
+    if len(words) >= 10:
+        assert breaks("repetition", " ".join(words), "در باز است", limit) is (share > limit / 2)
+
+
+DROPPED = {
+    "replacement_character": ("The caf\ufffd is open.", "کافه باز است."),
+    "too_many_words": ("a " * 100 + "a", "در " * 100 + "باز"),
+    "too_many_characters": ("a" * 1001, "ب" * 1000),
+    "length_ratio": ("He was standing at the window again.", "او بود."),
+    "word_ratio": ("He is a man who may be at home or may be not", "مرد‌درخانه‌شاید‌باشد یانه"),
+    "source_script": ("дом и сад", "خانه و باغ"),
+    "target_script": ("The door", "The door"),
+    "arabic": ("I do not know who wrote this book.", "لا أعرف من کتب هذا الکتاب."),
+    "untranslated": ("He opened the door", "He opened the door او در را باز کرد و سپس از خانه رفت"),
+    "numbers": ("Chapter 12", "فصل ۲۱"),
+    "markup": ("See http://example.org/a/long/address", "این نشانی بلند را ببینید: دکمه"),
+    "repetition": (
+        "he went in and he went in and he went in and",
+        "او رفت تو و او رفت تو و او رفت تو و او رفت تو و",
+    ),
+}
+"""For each rule but `empty`, a pair that breaks it and no rule before it."""
+TEXT = st.one_of(
+    st.text(max_size=60),
+    st.text(alphabet="aب ال۱2.،<>@&;{}()/\\_\u200c\ufffd", max_size=80),
+    st.lists(st.sampled_from(["the", "12", "۱۲", "در", "هذا", "www.x.y", "<b>", "http://x"]), max_size=40).map(
+        " ".join
+    ),
+)
+
+
+@pytest.mark.parametrize(("rule", "key"), [(name, str(key)) for name, key, _, _ in PAIR_RULES[1:]])
+def test_a_rule_drops_its_example_and_can_be_switched_off(rule: str, key: str) -> None:
+    off = {key: False if isinstance(getattr(FilterConfig(), key), bool) else None}
+    assert PairFilter(FilterConfig()).broken_rule(*DROPPED[rule]) == rule
+    assert PairFilter(FilterConfig.model_validate(off)).broken_rule(*DROPPED[rule]) != rule
+
+
+def test_good_pairs_stay_and_the_first_broken_rule_counts() -> None:
+    broken_rule = PairFilter(FilterConfig()).broken_rule
+    for pair in (
+        ("The door is open.", "در باز است."),
+        ("He saw her on May 12, 1990.", "او را در ۱۲ مه ۱۹۹۰ دید."),
+        ("In the beginning God created the heaven and the earth.", "در ابتدا، خدا آسمانها و زمین را آفرید."),
+        ("1999", "۱۹۹۹"),
+        ("é ñ", "آب"),
+    ):
+        assert broken_rule(*pair) is None
+    everything = " ".join(itertools.chain(*DROPPED.values()))
+    assert broken_rule(everything, everything) == "replacement_character"
+    assert broken_rule("Chapter 12 www.example.org", "فصل زیبای ۲۱") == "numbers"
+
+
+def test_without_any_limit_only_empty_pairs_are_dropped_but_0_is_a_limit() -> None:
+    limits = {key: None for _, key, _, _ in PAIR_RULES[2:]}
+    nothing = PairFilter(FilterConfig.model_validate({**limits, "replacement_character": False}))
+    assert all(nothing.broken_rule(*pair) is None for pair in (("متن " * 2000, "x"), *DROPPED.values()))
+    assert nothing.broken_rule("", "x") == "empty"
+    assert PairFilter(FilterConfig(max_markup=0.0)).broken_rule("Press <b> to go on", "در را باز کن") == "markup"
+
+
+@settings(max_examples=300, deadline=None)
+@given(TEXT, TEXT, TEXT)
+def test_any_text_has_an_answer_of_its_own(source: str, target: str, other: str) -> None:
+    pair_filter = PairFilter(FilterConfig())
+    rule = pair_filter.broken_rule(source, target)
+    assert rule is None or rule in CHECKS
+    pair_filter.broken_rule(other, target)
+    pair_filter.broken_rule(source, other)
+    assert pair_filter.broken_rule(source, target) == rule
+
+
+@pytest.mark.parametrize(
+    ("path", "least"),
+    [(SHARED / "mizan.zip", 0.97), *((SAMPLE / f"{split}.tsv", 1.0) for split in ("train", "validation", "test"))],
+    ids=str,
+)
+def test_clean_text_passes(path: Path, least: float) -> None:
+    if not path.exists():
+        pytest.skip("the real corpora are not in ../shared/data")
+    normalizer, pair_filter = Normalizer(NormalizationConfig()), PairFilter(FilterConfig())
+    pairs = list(itertools.islice(read_pairs(SourceConfig(name="x", path=str(path))), 5000))
+    rules = [pair_filter.broken_rule(normalizer.source(pair.source), normalizer.target(pair.target)) for pair in pairs]
+    assert rules.count(None) >= least * len(pairs)

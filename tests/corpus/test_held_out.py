@@ -1,0 +1,127 @@
+"""A named test set is scored on the pairs that its preparation counts; one on the command line on all that it has."""
+
+from pathlib import Path
+
+import pytest
+from corpus.corpora import tsv
+from toy import write_pairs
+
+from translator.config import Config, CorpusConfig, FilterConfig, NormalizationConfig, SplitConfig
+from translator.corpus import Normalizer, prepare_corpus
+from translator.corpus.held_out import (
+    HeldOutSet,
+    held_out_argument,
+    held_out_of_corpus,
+    held_out_of_run,
+    read_held_out,
+    read_held_out_folder,
+    write_held_out,
+)
+from translator.errors import CorpusError, InputError, RunError
+
+NORMALIZER = Normalizer(NormalizationConfig())
+
+
+def write_lines(path: Path, *lines: str) -> Path:
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def test_pairs_without_text_are_left_out_of_both(tmp_path: Path) -> None:
+    pairs = [("Yes", "بله"), ("\u200b", "نه"), ("No", " "), ("English", "English"), ("a" * 3000, "ب")]
+    held_out = tsv(tmp_path / "held.tsv", pairs)
+    train = tsv(tmp_path / "train.tsv", [(f"line number {n}", f"خط شمارهٔ {n}") for n in range(9)], use="train")
+    corpus = CorpusConfig(sources=(train,), prepared_directory=str(tmp_path / "prepared"))
+    found = read_held_out([held_out], NORMALIZER)
+    assert found.sources == ("Yes", "English", "a" * 3000)
+    assert prepare_corpus(corpus, [held_out]).report.test_sets[0].pairs == len(found.sources)
+
+
+def test_several_references_stand_beside_one_english_side(tmp_path: Path) -> None:
+    write_lines(tmp_path / "a.en", "Yes.", "No.", "Perhaps.")
+    write_lines(tmp_path / "a.fa", "بله.", "نه.", "شاید.")
+    write_lines(tmp_path / "b.fa", "آری.", " ", "گویا.")
+    found = read_held_out(held_out_argument(f"x={tmp_path}/a.en:{tmp_path}/a.fa:{tmp_path}/b.fa"), NORMALIZER)
+    assert found.sources == ("Yes.", "Perhaps."), "a sentence that one reference leaves blank is left out"
+    assert found.references == (("بله.", "آری."), ("شاید.", "گویا."))
+
+
+def test_mistakes_in_a_test_set_are_told(tmp_path: Path) -> None:
+    write_lines(tmp_path / "a.en", "Yes.", "No.", "Perhaps.")
+    write_lines(tmp_path / "a.fa", "بله.", "نه.", "شاید.")
+    write_lines(tmp_path / "b.fa", "بله.", "نه.")
+    write_lines(tmp_path / "empty.tsv")
+    for text, problem in {
+        "{0}/nowhere.tsv": "cannot be found",
+        "{0}/a.en:{0}/nowhere.fa": "cannot be found",
+        "x=": "cannot be found",
+        "": "cannot be found",
+        "my set={0}/empty.tsv": "`my set` cannot be the name of a test set",
+        "{0}/a.en:{0}/b.fa": r"a\.en has 3 lines, .*b\.fa has 2",
+        "{0}/a.en:{0}/a.fa:{0}/b.fa": r"a\.en has 3 lines, .*b\.fa has 2",
+        "{0}/empty.tsv": "there is no line in it",
+    }.items():
+        with pytest.raises((InputError, CorpusError), match=problem):
+            read_held_out(held_out_argument(text.format(tmp_path)), NORMALIZER)
+
+
+def test_what_was_held_out_of_each_source(tmp_path: Path) -> None:
+    def pairs(word: str) -> list[tuple[str, str]]:
+        return [(f"{word} number {n}", f"{word} شمارهٔ {n}") for n in range(40)]
+
+    filters = FilterConfig(near_duplicates=None, min_target_script=None, max_untranslated=None)
+    corpus = prepare_corpus(
+        CorpusConfig(
+            sources=tuple(tsv(tmp_path / f"{name}.tsv", pairs(name)) for name in "ab"),
+            split=SplitConfig(validation=10, test=5),
+            filters=filters,
+            prepared_directory=str(tmp_path / "prepared"),
+        )
+    )
+    found = held_out_of_corpus(corpus, "test")
+    assert [(one.name, len(one.sources), set(one.origins)) for one in found] == [("a", 5, {"a"}), ("b", 5, {"b"})]
+    news = write_pairs(tmp_path / "news.tsv", pairs("news"))
+    config = Config.model_validate(
+        {
+            "run": {"directory": "run"},
+            "corpus": {"sources": [{"name": "a", "path": "gone.tsv"}]},
+            "evaluation": {"test_sets": [{"name": "news", "path": str(news)}]},
+            "training": {"validation_sentences": 4},
+        }
+    )
+    assert held_out_of_run(config, corpus, "test")[:2] == found
+    assert [(one.name, len(one.sources)) for one in held_out_of_run(config, corpus, "test")[2:]] == [("news", 40)]
+    (sample,) = held_out_of_run(config, corpus, "validation")
+    assert (sample.name, sample.origins, len(sample.references)) == ("validation", ("a", "a", "b", "b"), 4)
+
+
+SETS = [
+    HeldOutSet("a", ("Tab\there.", "Line\u2028end."), (("تب\t.", "دو"), ("\u200cخط.", "سه")), ("x", "y")),
+    HeldOutSet("b.c", ("No.",), (("نه.",),), ("b.c",)),
+]
+
+
+def test_a_run_keeps_its_held_out_text_as_read(tmp_path: Path) -> None:
+    write_held_out(tmp_path / "held_out", "test", SETS)
+    write_held_out(tmp_path / "held_out", "validation", [])
+    assert read_held_out_folder(tmp_path / "held_out", "test") == SETS
+    assert read_held_out_folder(tmp_path / "held_out", "validation") == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [(None, b""), (b'origin": "b.c"}\n', b""), ("نه".encode(), "به".encode()), (b'"test"', b'"validation"')],
+    ids=["emptied", "cut", "changed", "other split"],
+)
+def test_damaged_held_out_text_is_refused(tmp_path: Path, old: bytes | None, new: bytes) -> None:
+    write_held_out(tmp_path, "test", SETS)
+    file = tmp_path / "test.jsonl"
+    content = file.read_bytes()
+    file.write_bytes(b"" if old is None else content.replace(old, new))
+    assert file.read_bytes() != content
+    told = rf"test text of the run is .*{file}.*training writes it"
+    with pytest.raises(RunError, match=told):
+        read_held_out_folder(tmp_path, "test")
+    file.unlink()
+    with pytest.raises(RunError, match=told):
+        read_held_out_folder(tmp_path, "test")

@@ -1,0 +1,278 @@
+"""Reading pairs in place: every layout and packing, whole, cut off, damaged; every mistake is named with its file."""
+
+import bz2
+import io
+import tarfile
+import tempfile
+import zipfile
+from pathlib import Path
+
+import pytest
+from corpus.corpora import (
+    ENGLISH,
+    LAYOUTS,
+    PACKERS,
+    PAIRS,
+    PERSIAN,
+    TABLE,
+    complaint,
+    folder_of,
+    one_file,
+    tsv,
+    two_files,
+    zip_bytes,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from translator.config import SourceConfig
+from translator.corpus.lines import Pair
+from translator.corpus.sources import choose_members, read_pairs, source_files
+from translator.errors import CorpusError
+
+NO_TEXT = ["README", "README.md", "LICENSE.txt", "notes.md", ".hidden", ".DS_Store", "SHA256SUMS", "text.md5", "X.ids"]
+PACKED = [suffix for suffix in PACKERS if suffix]
+MEMBERS = {"en.txt": ENGLISH, "fa.txt": PERSIAN}
+LINE = st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"])).map(
+    lambda text: text.lstrip("\ufeff").removesuffix("\r")
+)
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(st.tuples(LINE, LINE), max_size=20),
+    st.sampled_from(list(PACKERS)),
+    st.sampled_from(list(PACKERS)),
+    st.sampled_from(["\n", "\r\n"]),
+)
+def test_any_text_survives_in_any_layout(rows: list[tuple[str, str]], one: str, other: str, end: str) -> None:
+    rows = [("English.", "فارسی."), *rows]
+    english, persian = ("".join(f"{text}{end}" for text in side).encode() for side in zip(*rows, strict=True))
+    expected = [Pair(line, *row) for line, row in enumerate(rows, start=1)]
+    packed = {f"X.en{one}": PACKERS[one](english), f"X.fa{other}": PACKERS[other](persian)}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        assert list(read_pairs(folder_of(folder, packed))) == expected
+        assert list(read_pairs(two_files(folder, PACKERS[one](english), PACKERS[other](persian)))) == expected
+        assert list(read_pairs(one_file(folder / "x.zip", zip_bytes({"en": english, "fa": persian})))) == expected
+        if not any("\t" in text for row in rows for text in row):
+            table = "".join(f"{source}\t{target}{end}" for source, target in rows).encode()
+            assert list(read_pairs(one_file(folder / "x", PACKERS[one](table)))) == expected
+
+
+@pytest.mark.parametrize("suffix", PACKED)
+def test_packing_is_known_by_first_bytes_and_may_have_several_frames(tmp_path: Path, suffix: str) -> None:
+    pack = PACKERS[suffix]
+    for named in ("", ".packed", ".gz", ".XZ"):
+        assert list(read_pairs(two_files(tmp_path, pack(ENGLISH), pack(PERSIAN), named))) == PAIRS
+    halves = pack(TABLE[:7]) + pack(b"") + pack(TABLE[7:])
+    assert list(read_pairs(one_file(tmp_path / "text", halves))) == PAIRS
+
+
+@pytest.mark.parametrize("suffix", PACKED)
+def test_packed_text_that_is_cut_off_anywhere_or_not_packed(tmp_path: Path, suffix: str) -> None:
+    packed = PACKERS[suffix](TABLE * 3)
+    cut_off = [packed[:keep] for keep in range(len(packed))]
+    second_frames = [packed + second for second in (packed[:-1], packed[:7], b"x")]
+    for content in (*cut_off, *second_frames, TABLE):
+        message = complaint(one_file(tmp_path / f"text.tsv{suffix}", content))
+        assert message.startswith(f"{tmp_path / 'text.tsv'}{suffix} is damaged or was cut off (")
+
+
+def tar_file() -> bytes:
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w") as archive:
+        archive.addfile(tarfile.TarInfo("text.en"))
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (bz2.compress(TABLE), "a bzip2 file"),
+        (tar_file(), "a tar archive"),
+        (b"7z\xbc\xaf\x27\x1c\0\4", "a 7z archive"),
+        (b"Rar!\x1a\x07\x01\0", "a rar archive"),
+    ],
+)
+def test_packings_that_are_not_read(tmp_path: Path, content: bytes, kind: str) -> None:
+    assert f"is {kind}, which is not read; unpack it" in complaint(one_file(tmp_path / "text.tsv", content))
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_ways_of_packing_a_zip(tmp_path: Path, method: int) -> None:
+    source = one_file(tmp_path / "x", zip_bytes({name: text * 20_000 for name, text in MEMBERS.items()}, method))
+    assert [pair[1:] for pair in read_pairs(source)] == [pair[1:] for pair in PAIRS] * 20_000
+
+
+@pytest.mark.parametrize(
+    ("offset", "value", "reason"),
+    [(6, b"\1", "File 'en.txt' is encrypted, password required"), (8, b"\x09", "That compression method is not")],
+)
+def test_a_zip_that_only_other_programs_unpack(tmp_path: Path, offset: int, value: bytes, reason: str) -> None:
+    content = bytearray(zip_bytes(MEMBERS))
+    for signature, place in ((b"PK\x03\x04", offset), (b"PK\x01\x02", offset + 2)):
+        start = content.index(signature) + place
+        content[start : start + 1] = value
+    message = complaint(one_file(tmp_path / "text.zip", bytes(content)))
+    assert f"text.zip cannot be unpacked ({reason}" in message and "pack it again with deflate" in message
+
+
+@pytest.mark.parametrize(
+    ("names", "chosen"),
+    [
+        (["mizan_en.txt", "mizan_fa.txt"], ("mizan_en.txt", "mizan_fa.txt")),
+        (["fa.txt", "en.txt"], ("en.txt", "fa.txt")),
+        (["MIZAN.en-fa.ids", "README", "MIZAN.en-fa.fa", "MIZAN.en-fa.en"], ("MIZAN.en-fa.en", "MIZAN.en-fa.fa")),
+        (["a b/EN.TXT", "a b/Fa.txt"], ("a b/EN.TXT", "a b/Fa.txt")),
+        (["x/en.txt", "x/fa.txt", "__MACOSX/x/._en.txt", "__MACOSX/x/._fa.txt"], ("x/en.txt", "x/fa.txt")),
+        (["متن_en.txt", "متن_fa.txt", "garden.txt"], ("متن_en.txt", "متن_fa.txt")),
+        (["en.txt"], "holds no pair of members like en.txt and fa.txt"),
+        (["x/en.txt", "y/fa.txt"], "holds no pair"),
+        (["garden.txt", "sofa.txt"], "holds no pair"),
+        (["a.en", "a.fa", "b.en", "b.fa"], "holds several pairs of texts"),
+        (["en.txt", "fa.txt", "FA.txt"], "holds several pairs of texts"),
+    ],
+)
+def test_members_of_a_zip_are_recognised_or_listed(names: list[str], chosen: tuple[str, str] | str) -> None:
+    if isinstance(chosen, tuple):
+        assert choose_members(Path("corpus.zip"), names, None, None) == chosen
+    else:
+        with pytest.raises(CorpusError, match=f"^corpus.zip {chosen}.*`source_member` and `target_member`") as caught:
+            choose_members(Path("corpus.zip"), names, None, None)
+        assert all(name in str(caught.value) for name in names)
+
+
+def test_given_members_of_a_zip() -> None:
+    def chosen(names: str, english: str, persian: str) -> tuple[str, str]:
+        return choose_members(Path("corpus.zip"), names.split(), english, persian)
+
+    for name in ("data/One.EN", "DATA/one.en", "one.en"):
+        assert chosen("data/One.EN data/Two.FA en.txt fa.txt", name, "two.fa") == ("data/One.EN", "data/Two.FA")
+    with pytest.raises(CorpusError, match=r"several members called `en`; give one with its folder: x/en, y/en"):
+        chosen("x/en y/en fa", "en", "fa")
+    with pytest.raises(CorpusError, match=r"are the same member, a"):
+        chosen("a b", "a", "A")
+    with pytest.raises(CorpusError, match=r"has no member `c`. Members: a, b"):
+        chosen("a b", "a", "c")
+
+
+@pytest.mark.parametrize("layout", ["files", "zip", "folder"])
+def test_sides_of_different_length(tmp_path: Path, layout: str) -> None:
+    english = "".join(f"{number} words\n" for number in range(1, 1201)).encode()
+    persian = "".join(f"{number} واژه\n" if number != 1100 else " \n" for number in range(1, 1200)).encode()
+    message = complaint(LAYOUTS[layout](tmp_path, english, persian))
+    assert message.startswith("corpus source `text`: the two sides differ in length: ")
+    assert " has 1,200 lines, " in message
+    assert " has 1,199; every English line needs its Persian line" in message
+    assert message.endswith(".fa") and ". First empty line: line 1,100 of " in message
+    message = complaint(LAYOUTS[layout](tmp_path, b"", PERSIAN))
+    assert " has 0 lines, " in message and "empty line" not in message
+
+
+def test_mistakes_of_a_recipe(tmp_path: Path) -> None:
+    missing = SourceConfig(name="mizan", path=str(tmp_path / "mizan.zip"), obtain="Get it from the shelf.")
+    assert f"`mizan`: {missing.path} does not exist. Get it from the shelf." in complaint(missing)
+    assert "check the path" in complaint(missing.model_copy(update={"obtain": None}))
+    sides = two_files(tmp_path)
+    archive = one_file(tmp_path / "text.zip", zip_bytes(MEMBERS))
+    folder = folder_of(tmp_path / "x", {"a.tsv": TABLE})
+    for path, problem in {
+        sides.source_path: "both sides are the same file",
+        archive.path: "text.zip is a zip archive; give it as `path`",
+        folder.path: "x is a folder; give a file",
+    }.items():
+        assert problem in complaint(sides.model_copy(update={"target_path": path}))
+    members = {"source_member": "en.txt", "target_member": "fa.txt"}
+    table = one_file(tmp_path / "text.tsv", TABLE, **members)
+    assert "text.tsv is not a zip archive" in complaint(table)
+    assert "x is a folder; `source_member` and `target_member` name" in complaint(folder.model_copy(update=members))
+    nothing = [PACKERS[".gz"](b""), zip_bytes(dict.fromkeys(MEMBERS, b"")), b""]
+    for empty in (two_files(tmp_path, b"", b""), *(one_file(tmp_path / "empty", content) for content in nothing)):
+        assert "there is no line in" in complaint(empty)
+
+
+def test_a_folder_is_read_in_the_order_of_names(tmp_path: Path) -> None:
+    folder = tmp_path / "پیکره من"
+    files = {
+        "X.en": ENGLISH,
+        "X.fa": PERSIAN,
+        "X.en-fa.en.zst": PACKERS[".zst"](ENGLISH),
+        "X.en-fa.fa.xz": PACKERS[".xz"](PERSIAN),
+        "b.TSV.gz": PACKERS[".gz"](TABLE),
+        **MEMBERS,
+        "m.zip": zip_bytes({f"a/{name}": text for name, text in MEMBERS.items()}),
+        "z.tsv": TABLE,
+        "کتاب ها_en.txt": ENGLISH,
+        "کتاب ها_fa.txt": PERSIAN,
+    }
+    source = folder_of(folder, files | dict.fromkeys(NO_TEXT, b"\xff"))
+    assert source_files(source) == [folder / name for name in files]
+    assert list(read_pairs(source)) == PAIRS * 7
+
+
+def test_max_pairs_counts_through_all_files_and_reads_no_further(tmp_path: Path) -> None:
+    source = folder_of(tmp_path / "x", {"a.tsv": TABLE, "b.tsv": TABLE + b"wrong\n", "c.tsv": b"wrong"})
+    for most in range(1, 7):
+        assert list(read_pairs(source.model_copy(update={"max_pairs": most}))) == (PAIRS * 2)[:most]
+    assert "b.tsv, line 4: 1 column" in complaint(source)
+    source = two_files(tmp_path, ENGLISH + b"\xff\n").model_copy(update={"max_pairs": 3})
+    assert list(read_pairs(source)) == PAIRS
+
+
+@pytest.mark.parametrize(
+    ("files", "problem"),
+    [
+        ({"b.en": PERSIAN, "b.fa": ENGLISH}, "b.fa; swap the columns, the names of the files, or `source_path`"),
+        ({"b.en": b"", "b.fa": b""}, "b.fa: there is no line in it"),
+        ({"b.en": b"x\n", "b.fa": b"y\nz\n"}, "b.en has 1 lines"),
+        ({"X.en.gz": b"", "Y.en": b"", "Y.fa": b""}, ": X.en.gz (English) has no Persian partner of the same name"),
+        ({"X_fa.txt.zst": b""}, ": X_fa.txt.zst (Persian) has no English partner of the same name"),
+        ({"FA": b""}, ": FA (Persian) has no English partner of the same name"),
+        ({"X.en": b"", "X.fa": b"", "X.fa.gz": b""}, "X.fa, X.fa.gz are one text twice; remove one"),
+        ({"X.en": b"", "X.EN": b"", "X.fa": b""}, "X.EN, X.en are one text twice; remove one"),
+        ({"text.de": b""}, "`text.de`: this is not read; move it"),
+        ({"text.tar": b""}, "It holds: a.tsv, text.tar"),
+        ({"x\ny": b""}, "this is not read; move it"),
+    ],
+)
+def test_what_is_wrong_in_a_folder_is_not_left_out_silently(
+    tmp_path: Path, files: dict[str, bytes], problem: str
+) -> None:
+    assert problem in complaint(folder_of(tmp_path, {"a.tsv": TABLE, **files}))
+
+
+@pytest.mark.parametrize("names", [[], NO_TEXT])
+def test_a_folder_with_nothing_to_read(tmp_path: Path, names: list[str]) -> None:
+    message = complaint(folder_of(tmp_path, dict.fromkeys(names, b"")))
+    assert "there is no zip, no .tsv and no pair like X.en and X.fa in it" in message
+    assert message.endswith("It holds: nothing that could be a corpus")
+
+
+RIGHT, SWAPPED = ("The garden.", "باغ."), ("باغ.", "The garden.")
+NOTHING, ONE_LANGUAGE = ("12", "۱۲"), ("abc", "abc")
+
+
+@pytest.mark.parametrize(
+    ("texts", "counts"),
+    [
+        ([ONE_LANGUAGE] * 20, None),
+        ([NOTHING] * 20, None),
+        ([*[SWAPPED] * 8, RIGHT], None),
+        ([*[RIGHT] * 1000, *[SWAPPED] * 5000], None),
+        ([("", ""), RIGHT], None),
+        ([SWAPPED], "1 of the first 1 pairs"),
+        ([*[SWAPPED] * 9, RIGHT], "9 of the first 10 pairs"),
+        ([*[SWAPPED] * 999, *[RIGHT] * 5000], "999 of the first 1,000 pairs"),
+        ([*[NOTHING] * 500, *[SWAPPED] * 700], "500 of the first 500 pairs"),
+    ],
+)
+def test_swapped_sides_are_refused(tmp_path: Path, texts: list[tuple[str, str]], counts: str | None) -> None:
+    source = tsv(tmp_path / "x.tsv", texts)
+    if counts is None:
+        assert [pair[1:3] for pair in read_pairs(source)] == texts
+    else:
+        assert complaint(source).startswith(
+            f"corpus source `x`: {tmp_path}/x.tsv: the two sides are swapped: {counts} with letters are Persian in "
+            "the first column and English in the second; swap the columns"
+        )

@@ -1,0 +1,175 @@
+"""The preparation report: a page that keeps hostile text harmless, complete, a function of its input; its tables."""
+
+import dataclasses
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from data.conftest import SamplingRecipe
+from subword.sentences import ENGLISH, PERSIAN, make_corpus, unigram
+
+from translator.config import Config
+from translator.corpus.report import MEANINGS, RULES, CorpusReport, Example, SourceReport, TestSetReport
+from translator.data import DataHandler
+from translator.data.batching import MixtureRow
+from translator.data.report import (
+    LengthReport,
+    PreparationReport,
+    SubwordTable,
+    format_subword_tables,
+    subword_tables,
+    write_preparation_report,
+)
+from translator.errors import StorageError
+from translator.subword import SubwordModel, SubwordPair
+
+BIDI_CONTROLS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+HOSTILE = (
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "</style></details></main><iframe src=//example.org>",
+    "{{ 7 * 7 }}{% raw %}",
+    f"a{BIDI_CONTROLS}b",
+)
+VOID = {"meta", "img", "br", "wbr", "link", "input"}
+
+
+class Page(HTMLParser):
+    """A page as a browser takes it: its elements, and its text."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.elements: list[tuple[str, dict[str, str]]] = []
+        self.text = ""
+        self.feed(html)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, {name: value or "" for name, value in attrs}))
+        self.text += " " if tag in ("td", "dd", "p", "figcaption") else ""
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, {name: value or "" for name, value in attrs}))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self.open:
+            self.text += data
+
+    def of(self, tag: str) -> list[dict[str, str]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+def source(name: str, examples: dict[str, tuple[Example, ...]], **counts: int) -> SourceReport:
+    kept = {split: counts.pop(split, 0) for split in ("train", "validation", "test")}
+    dropped = {rule: counts.pop(rule, 0) for rule in RULES}
+    read = sum(kept.values()) + sum(dropped.values())
+    return SourceReport(name, "auto", read, dropped, kept, examples)
+
+
+def report(hostile: tuple[str, ...] = ("plain",)) -> PreparationReport:
+    examples = tuple(Example(line, text, text) for line, text in enumerate(hostile, start=1))
+    sources = (
+        source(hostile[0], {"length_ratio": examples}, train=1234, test=10, length_ratio=6, duplicate=1),
+        source("tatoeba", {"invalid_utf8": (Example(7, "", ""),)}, train=300, validation=20, invalid_utf8=1),
+    )
+    table = SubwordTable("English", hostile[-1], 8000, 1300, 1000, 1.3, 0, 2)
+    return PreparationReport(
+        corpus=CorpusReport("ab" * 32, 2, 3, sources, (TestSetReport(hostile[1 % len(hostile)], 1012),)),
+        subwords=(table, dataclasses.replace(table, side="Persian")),
+        lengths=[LengthReport("train", name, 1234, 3, 300, 20_000, 21_000) for name in hostile],
+        max_length=256,
+        mixture=[MixtureRow(name, 1234, 2.0, 0.5, 1500) for name in hostile],
+    )
+
+
+def test_hostile_text_does_nothing() -> None:
+    html = report(HOSTILE).page()
+    page = Page(html)
+    assert {tag for tag, _ in page.elements}.isdisjoint({"script", "img", "iframe", "object", "embed", "link", "base"})
+    for _, attributes in page.elements:
+        assert not any(name.startswith("on") or name in ("src", "srcset", "action") for name in attributes)
+        assert attributes.get("href", "#").startswith("#")
+    assert not any(control in html for control in BIDI_CONTROLS)
+    for text in HOSTILE[:-1]:
+        assert page.text.count(text) >= 2, text  # as example on both sides
+    titles = {attributes["title"] for attributes in page.of("bdi") if "title" in attributes}
+    assert {"right-to-left override (U+202E)", "pop directional isolate (U+2069)"} <= titles
+    assert "default-src 'none'" in page.of("meta")[1]["content"]
+    assert not re.search(r"(?:src|href)=\"?https?:|@import", html)
+
+
+def test_it_tells_what_happened() -> None:
+    page = Page(report().page())
+    told = " ".join(page.text.split())
+    for expected in (
+        "1,572 sentence pairs of 2 sources",
+        "1,564 99.5%",
+        "plain 1,251 7 0.6% 1,234 0 10",
+        "total 1,572 8 0.5% 1,534 20 10",
+        f"length_ratio {MEANINGS['length_ratio']} 6 0.4% 6 0.5% 0",
+        "plain, line 1",
+        "tatoeba, line 7 no text no text",
+        "the test set plain (1,012 pairs).",
+        "more than 256 tokens",
+        "English plain 8,000 1,000 1,300 1.300 2 0.2% 0",
+        "plain 50.0% 1,234 2 1,500 1.22 times",
+        "ab" * 32,
+    ):
+        assert expected in told, expected
+
+
+def test_both_files_are_written_and_never_differ(tmp_path: Path) -> None:
+    values, html = write_preparation_report(report(HOSTILE), tmp_path / "new")
+    assert (values.name, html.name) == ("report.json", "report.html")
+    first = values.read_bytes(), html.read_bytes()
+    write_preparation_report(report(HOSTILE), tmp_path / "new")
+    assert (values.read_bytes(), html.read_bytes()) == first
+    told = json.loads(values.read_text(encoding="utf-8"))
+    assert CorpusReport.from_json(told["corpus"]) == report(HOSTILE).corpus
+    assert told["mixture"][0] == {"name": HOSTILE[0], "pairs": 1234, "weight": 2.0, "share": 0.5, "drawn": 1500}
+    assert told["subwords"][1]["side"] == "Persian"
+    assert (told["max_length"], told["lengths"][0]["over_long"]) == (256, 3)
+    (tmp_path / "file").write_text("here")
+    with pytest.raises(StorageError, match="cannot write"):
+        write_preparation_report(report(), tmp_path / "file")
+
+
+def test_subwords_are_counted_on_validation_text_or_training_text(sampling_recipe: SamplingRecipe) -> None:
+    config = sampling_recipe()
+    data = DataHandler(config).prepare()
+    english, persian = subword_tables(data, config)
+    lines = [line for name in ("one", "two") for line in data.corpus.lines("validation", name, "en")]
+    ids = [token for row in data.subword.source.encode(lines) for token in row]
+    assert (english.side, persian.side, english.model, english.vocabulary_size) == ("English", "Persian", "unigram", 60)
+    assert (english.words, english.pieces) == (sum(len(line.split()) for line in lines), len(ids))
+    assert english.pieces_per_word == english.pieces / english.words
+    assert (english.unknown, english.byte_pieces) == (0, 0)
+    shown = format_subword_tables([english, persian]).splitlines()
+    assert " ".join(shown[0].split()) == "subwords model vocabulary pieces words pieces/word unknown bytes"
+    assert shown[2].startswith("English   unigram") and len(shown) == 4
+
+
+@pytest.mark.parametrize("with_bytes", [False, True])
+def test_what_the_vocabulary_lacks_is_counted(tmp_path: Path, with_bytes: bool) -> None:
+    corpus = make_corpus(tmp_path, held_out=4)
+    subword = unigram(model_type="bpe", byte_fallback=with_bytes, vocabulary_size=350 if with_bytes else 60)
+    config = Config.model_validate(
+        {"run": {"directory": "run"}, "corpus": {"sources": [{"name": "a", "path": "a"}]}, "subword": subword}
+    )
+    data = DataHandler(config)
+    data.corpus = corpus
+    text = [line.replace("e", "a") for line in ENGLISH] * 20 + [*" ".join("0123456789")]
+    source = SubwordModel.train(text, subword, tmp_path / "source.model")
+    data.subword = SubwordPair(source, SubwordModel.train(PERSIAN * 20, subword, tmp_path / "target.model"))
+    table = subword_tables(data, config)[0]
+    lacking = "".join(corpus.lines("validation", "pairs", "en")).count("e")
+    assert lacking and (table.byte_pieces, table.unknown > 0) == ((lacking, False) if with_bytes else (0, True))

@@ -1,0 +1,141 @@
+"""What an evaluation folder keeps is read again as it was written; a damaged file is one message."""
+
+import dataclasses
+import json
+import math
+from concurrent.futures import ThreadPoolExecutor, wait
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from translator.errors import InputError, RunError
+from translator.evaluation.metrics import Score, compute_scores
+from translator.evaluation.results import (
+    ModelScore,
+    ScoredSet,
+    add_scores,
+    read_scored_set,
+    saved_scores,
+    write_scored_set,
+)
+from translator.inference.segments import Translation
+from translator.run.folder import RunFolder
+from translator.run.storage import exclusive, write_json
+
+TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
+
+
+def scored(texts: list[tuple[str, str, str]], *, known: bool = True) -> ScoredSet:
+    references = tuple((row[1], row[2]) for row in texts)
+    found = [ModelScore.of(Translation(row[0], -1.5, -1.25, 4, 1, True), row[0]) for row in texts]
+    of_references = [ModelScore.of(Translation(row[1], -math.inf, -1.0, 4, 1, False), row[1]) for row in texts]
+    return ScoredSet(
+        test_set="flores",
+        system="a+b",
+        checkpoint="step-000005",
+        search="beam-5",
+        sources=tuple(row[2] for row in texts),
+        references=references,
+        hypotheses=tuple(row[0] for row in texts),
+        origins=("flores",) * len(texts),
+        scores=tuple(compute_scores([row[0] for row in texts], references, metrics=("chrf",), bootstrap_samples=40)),
+        hypothesis_scores=tuple(found) if known else None,
+        reference_scores=tuple(of_references) if known else None,
+        rare_shares=(0.5,) * len(texts) if known else (),
+    )
+
+
+@settings(deadline=None, max_examples=30)
+@given(texts=st.lists(st.tuples(TEXT, TEXT, TEXT), min_size=1, max_size=4), known=st.booleans())
+def test_any_text_comes_back(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[tuple[str, str, str]], known: bool
+) -> None:
+    folder = tmp_path_factory.mktemp("evaluation")
+    one = scored(texts, known=known)
+    path = write_scored_set(folder, one)
+    assert path.name == "flores.step-000005.beam-5.sentences.jsonl"
+    assert read_scored_set(path) == one
+    content = path.read_bytes()
+    assert content.count(b"\n") == 1 + len(texts), "one line for each, whatever is inside"
+    for line in content.splitlines():
+        json.loads(line, parse_constant=pytest.fail)
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (lambda lines: lines[:-1], "it has 1 of 2 sentences"),
+        (lambda lines: [lines[0], lines[1][:-3], lines[2]], "line 2: "),
+        (lambda lines: [lines[0], lines[1], b'{"source": 3}'], "line 3: source"),
+        (lambda lines: [lines[0].replace(b'"version": 1', b'"version": 2'), *lines[1:]], "line 1: version"),
+        (lambda lines: lines[1:], "line 1: "),
+        (lambda lines: [b"\xff\xfe"], "line 1: "),
+        (lambda lines: [b""], "line 1: "),
+    ],
+)
+def test_a_damaged_file_is_one_message(tmp_path: Path, damage: object, reason: str) -> None:
+    path = write_scored_set(tmp_path, scored([("آ", "ب", "a"), ("پ", "ت", "b")]))
+    assert callable(damage)
+    path.write_bytes(b"\n".join(damage(path.read_bytes().splitlines())) + b"\n")
+    with pytest.raises(InputError, match=r"sentences\.jsonl is not a file of translated sentences") as caught:
+        read_scored_set(path)
+    assert reason in str(caught.value)
+    assert "evaluate again" in str(caught.value)
+
+
+def test_a_reference_keeps_its_spelling_and_that_of_the_model(tmp_path: Path) -> None:
+    one = scored([("کتاب", "كتاب", "book")])
+    assert one.reference_scores is not None
+    one = dataclasses.replace(one, reference_scores=(one.reference_scores[0].model_copy(update={"text": "کتاب"}),))
+    path = write_scored_set(tmp_path, one)
+    again = read_scored_set(path)
+    assert again == one
+    assert again.references[0][0] == "كتاب"
+    row = json.loads(path.read_text(encoding="utf-8").splitlines()[1])
+    assert "text" not in row["hypothesis_score"], "it is said already"
+    assert row["reference_score"]["text"] == "کتاب"
+
+
+FIRST = Score(test_set="mizan", metric="bleu", score=1.0, signature="s", normalization="raw", search="greedy",
+              checkpoint="step-000005", sentences=3)  # fmt: skip
+
+
+def test_newest_first_others_kept_the_same_setting_replaced(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path)
+    chrf = dataclasses.replace(FIRST, metric="chrf", score=2.0)
+    beam = dataclasses.replace(FIRST, search="beam-5", score=3.0)
+    add_scores(run.evaluation_folder, [FIRST, chrf])
+    assert add_scores(run.evaluation_folder, [beam]) == [beam, FIRST, chrf]
+    again = dataclasses.replace(FIRST, score=9.0)
+    assert add_scores(run.evaluation_folder, [again]) == [again, beam, chrf]
+    other = dataclasses.replace(FIRST, test_set="flores", interval=(0.5, 1.5))
+    assert add_scores(run.evaluation_folder, [other], first=False) == [again, beam, chrf, other]
+    assert saved_scores(run) == [again, beam, chrf, other]
+    entries = json.loads((run.evaluation_folder / "scores.json").read_text(encoding="utf-8"))
+    assert entries[0] == again.to_json()
+    assert "interval" not in entries[0]
+    assert entries[3]["interval"] == [0.5, 1.5]
+
+
+@pytest.mark.parametrize("content", ["", "[", "{}", '[{"metric": "bleu"}]', "\xff"])
+def test_a_damaged_file_is_named_and_left_alone(tmp_path: Path, content: str) -> None:
+    run = RunFolder(tmp_path)
+    (run.evaluation_folder / "scores.json").parent.mkdir()
+    (run.evaluation_folder / "scores.json").write_bytes(content.encode("latin-1"))
+    with pytest.raises(RunError, match=r"scores\.json is damaged \(.*\); delete it and evaluate again"):
+        add_scores(run.evaluation_folder, [FIRST])
+    assert (run.evaluation_folder / "scores.json").read_bytes() == content.encode("latin-1")
+
+
+def test_a_second_writer_waits_for_the_first(tmp_path: Path) -> None:
+    """What one has read must not be written over by another before it is written back."""
+    other = dataclasses.replace(FIRST, test_set="flores")
+    with ThreadPoolExecutor() as pool:
+        with exclusive(tmp_path) as free:
+            assert free
+            scores = pool.submit(add_scores, tmp_path, [other])
+            assert not wait((scores,), timeout=0.2).done
+            write_json((tmp_path / "scores.json"), [FIRST.to_json()])
+        assert scores.result() == [other, FIRST]

@@ -1,0 +1,135 @@
+"""CTranslate2 computes with an exported model what the model computes, and its engine finds what our search finds."""
+
+import itertools
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import torch
+from export.stand_ins import POST, SMALL, sample_rows, stand_in
+
+from translator.config import SearchConfig
+from translator.errors import ConfigError, InputError
+from translator.export.ctranslate2 import Ctranslate2Searcher, write_ctranslate2
+from translator.inference.translator import TorchSearcher
+from translator.model import Transformer
+from translator.subword import SubwordPair
+
+CPU = torch.device("cpu")
+FREE = SearchConfig(method="greedy")
+BEAM = SearchConfig(method="beam", beam_size=4)
+ARCHITECTURES = [
+    (("pre", "post")[number % 2], *chosen, ("none", "target", "all")[(number + number // 3) % 3])
+    for number, chosen in enumerate(itertools.product(("relu", "gelu", "swiglu"), ("sinusoidal", "learned", "rotary")))
+]
+"""Each pair of an activation and positions, with the other choices in turn."""
+Engines = tuple[Ctranslate2Searcher, TorchSearcher]
+
+
+@pytest.mark.parametrize(("norm", "activation", "positions", "tied"), ARCHITECTURES)
+def test_every_architecture_gives_the_same_tokens_and_probabilities(
+    norm: str, activation: str, positions: str, tied: str, subword: SubwordPair, joint: SubwordPair, tmp_path: Path
+) -> None:
+    pair = joint if tied == "all" else subword
+    changes = {"norm": norm, "activation": activation, "positions": positions, "tied_embeddings": tied}
+    config = SMALL.model_copy(update=changes)
+    model, rows = stand_in(config, pair), sample_rows(pair, 4)
+    write_ctranslate2(tmp_path, model, config, pair)
+    engines = Ctranslate2Searcher(tmp_path, pair, config.max_positions, workers=1), TorchSearcher([model], CPU)
+    found, own = (engine.find(rows, FREE.model_copy(update={"max_length_ratio": 0.01})) for engine in engines)
+    assert [one.tokens for (one,) in found] == [one.tokens for (one,) in own]
+    for one, own in zip(*(engine.score(rows, [[20, 60, 33, 7], [5], [], [9, 8]]) for engine in engines), strict=True):
+        assert one.token_scores == pytest.approx(own.token_scores, abs=1e-4)
+
+
+def test_int8_is_near_and_leaves_the_model_as_it_was(subword: SubwordPair, tmp_path: Path) -> None:
+    config = SMALL.model_copy(update={"activation": "swiglu"})
+    model, rows = stand_in(config, subword), sample_rows(subword, 20)
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    sizes, scores = [], []
+    for name in ("float32", "int8"):
+        (tmp_path / name).mkdir()
+        write_ctranslate2(tmp_path / name, model, config, subword, name)
+        sizes.append((tmp_path / name / "model.bin").stat().st_size)
+        engine = Ctranslate2Searcher(tmp_path / name, subword, 128, compute_type=name)
+        scores.append([one.score for one in engine.score(rows, [[10, 20, 30, 40]] * 20)])
+    assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
+    assert sizes[1] < 0.6 * sizes[0]
+    assert scores[1] == pytest.approx(scores[0], rel=0.05) and scores[1] != scores[0]
+
+
+@pytest.fixture(scope="module")
+def engines(learnt: Transformer, subword: SubwordPair, tmp_path_factory: pytest.TempPathFactory) -> Engines:
+    folder = tmp_path_factory.mktemp("engine")
+    write_ctranslate2(folder, learnt, POST, subword)
+    theirs = Ctranslate2Searcher(folder, subword, POST.max_positions, workers=2)
+    return theirs, TorchSearcher([learnt], CPU)
+
+
+@pytest.fixture(scope="module")
+def rows(subword: SubwordPair) -> list[list[int]]:
+    return sample_rows(subword, 30)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"max_length_ratio": 0.1, "no_repeat_ngram": 2}, {"min_length_ratio": 1.5, "length_normalization": "average"}],
+)
+def test_greedy_search_is_the_same_with_the_same_scores(
+    changes: dict[str, object], engines: Engines, rows: list[list[int]]
+) -> None:
+    theirs, ours = (engine.find(rows, FREE.model_copy(update=changes)) for engine in engines)
+    for (one,), (own,) in zip(theirs, ours, strict=True):
+        assert (one.tokens, one.finished) == (own.tokens, own.finished)
+        assert one.token_scores == pytest.approx(own.token_scores, abs=1e-4)
+        assert one.normalized_score == pytest.approx(own.normalized_score, abs=1e-4)
+
+
+@pytest.mark.parametrize("changes", [{}, {"length_normalization": "average", "max_length_ratio": 0.3}])
+def test_beam_search_agrees_on_most(changes: dict[str, object], engines: Engines, rows: list[list[int]]) -> None:
+    config = BEAM.model_copy(update=changes)
+    theirs, ours = (engine.find(rows, config, 3) for engine in engines)
+    assert sum(one[0].tokens == own[0].tokens for one, own in zip(theirs, ours, strict=True)) >= 24
+    for found, row in zip(theirs, rows, strict=True):
+        rank = [(not one.finished, -one.normalized_score) for one in found]
+        assert rank == sorted(rank)
+        assert len({one.tokens for one in found}) == 3
+        longest = int((len(row) + 1) * config.max_length_ratio) + 10
+        assert all(len(one.tokens) + one.finished <= longest for one in found)
+
+
+def test_forced_prefixes_and_given_targets_have_the_same_scores(engines: Engines, rows: list[list[int]]) -> None:
+    prefixes = [[30, 40, 50] if number % 2 else [] for number in range(len(rows))]
+    theirs, ours = (engine.find(rows, FREE, 1, prefixes) for engine in engines)
+    for (one,), (own,), prefix in zip(theirs, ours, prefixes, strict=True):
+        assert list(one.tokens[: len(prefix)]) == prefix and one.tokens == own.tokens
+        assert one.score == pytest.approx(own.score, abs=1e-3), "forced tokens count"
+    targets = [[20 + number] * (number % 5) for number in range(len(rows))]
+    given, own_given = (engine.score(rows, targets) for engine in engines)
+    for one, own in zip(given, own_given, strict=True):
+        assert one.token_scores == pytest.approx(own.token_scores, abs=1e-4)
+        assert (one.tokens, one.finished) == (own.tokens, own.finished)
+
+
+def test_a_row_without_tokens_and_many_threads(engines: Engines, rows: list[list[int]]) -> None:
+    theirs, _ = engines
+    assert theirs.find([], FREE) == []
+    (empty,), (other,) = theirs.find([[], rows[0]], BEAM)
+    assert (empty.tokens, empty.finished, len(empty.token_scores)) == ((), True, 1)
+    expected = [theirs.find([row], BEAM)[0][0].tokens for row in rows]
+    assert other.tokens == expected[0]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(lambda row: theirs.find([row], BEAM)[0][0].tokens, rows)) == expected
+
+
+def test_what_it_cannot_do(engines: Engines, rows: list[list[int]], subword: SubwordPair, tmp_path: Path) -> None:
+    theirs, _ = engines
+    with pytest.raises(ConfigError, match=r"search\.method is `sampling`, which the engine ctranslate2 cannot repeat"):
+        theirs.find(rows, SearchConfig(method="sampling"))
+    for too_long in (lambda: theirs.find([[9] * 128], FREE), lambda: theirs.score([[9]], [[9] * 128])):
+        with pytest.raises(InputError, match="a sequence of 129 tokens is longer than the 128 positions"):
+            too_long()
+    endless = theirs.find([[9] * 127], FREE)[0][0]  # stopped where the positions end
+    assert (len(endless.tokens), endless.finished) == (127, False)
+    with pytest.raises(ConfigError, match=r"cannot compute in float8 on this machine's cpu, only in: .*int8"):
+        Ctranslate2Searcher(tmp_path, subword, 128, compute_type="float8")

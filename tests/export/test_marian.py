@@ -1,0 +1,130 @@
+"""`MarianMTModel` computes what the model computes, and `MarianTokenizer` gives our ids and our text."""
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from export.stand_ins import POST, sample_pairs, sample_rows, stand_in
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from translator.config import ModelConfig, SearchConfig
+from translator.data import collate_source
+from translator.errors import InputError
+from translator.export.marian import generation_config, write_marian_tokenizer, write_marian_weights
+from translator.export.package import check_format
+from translator.model import Transformer
+from translator.search import search
+from translator.special_tokens import EOS, PAD, SOS
+from translator.subword import SubwordPair
+
+GREEDY = SearchConfig(method="greedy", max_length_ratio=1.0)
+
+transformers: Any = importlib.import_module("transformers")  # its types say otherwise than it does
+transformers.logging.set_verbosity_error()
+transformers.logging.disable_progress_bar()
+
+
+def exported(folder: Path, model: Transformer, config: ModelConfig, search: SearchConfig = GREEDY) -> Any:
+    write_marian_weights(folder, model, config, search)
+    marian, told = transformers.MarianMTModel.from_pretrained(folder, output_loading_info=True)
+    assert not any(told[key] for key in ("missing_keys", "unexpected_keys", "mismatched_keys"))
+    return marian.eval()
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(("activation", "tied"), [("gelu", "target"), ("relu", "all")])
+def test_logits_agree(activation: str, tied: str, subword: SubwordPair, joint: SubwordPair, tmp_path: Path) -> None:
+    pair = joint if tied == "all" else subword
+    config = POST.model_copy(update={"activation": activation, "tied_embeddings": tied})
+    source = collate_source(sample_rows(pair, 12))
+    assert bool((source == PAD).any()), "a batch with padding"
+    target_input = torch.randint(EOS + 1, pair.target.vocabulary_size, (12, 9))
+    target_input[:, 0] = SOS
+    model = stand_in(config, pair)
+    marian = exported(tmp_path, model, config)
+    marian.save_pretrained(tmp_path / "again")  # whoever trains it on must not lose anything
+    for one in (marian, transformers.MarianMTModel.from_pretrained(tmp_path / "again").eval()):
+        found = one(input_ids=source, attention_mask=(source != PAD).long(), decoder_input_ids=target_input).logits
+        torch.testing.assert_close(found, model(source, target_input), atol=1e-4, rtol=0)
+
+
+def test_greedy_search_agrees_on_three_hundred_sentences(
+    learnt: Transformer, subword: SubwordPair, tmp_path: Path
+) -> None:
+    source = collate_source(sample_rows(subword, 300))
+    expected = [found[0] for found in search(learnt, source, GREEDY)]
+    assert len({one.tokens for one in expected}) > 120, "the model tells sentences apart"
+    longest = max(len(one.tokens) for one in expected) + 1
+    found = exported(tmp_path, learnt, POST).generate(
+        input_ids=source, attention_mask=(source != PAD).long(), max_new_tokens=longest
+    )
+    for one, own in zip(found.tolist(), expected, strict=True):
+        assert one[: 1 + len(own.tokens) + own.finished] == [SOS, *own.tokens, *[EOS] * own.finished]
+
+
+def test_the_settings_of_generate(subword: SubwordPair, tmp_path: Path) -> None:
+    marian = exported(tmp_path, stand_in(POST, subword), POST, SearchConfig(beam_size=7, length_penalty=0.8))
+    assert marian.generation_config.forced_eos_token_id is None, "Marian's own default would force token 0"
+    assert (marian.generation_config.num_beams, marian.generation_config.length_penalty) == (7, 0.8)
+    sampling = SearchConfig(method="sampling", temperature=0.7, top_p=0.9, no_repeat_ngram=3)
+    wanted = {"do_sample": True, "temperature": 0.7, "top_k": 0, "top_p": 0.9, "no_repeat_ngram_size": 3}
+    assert wanted.items() <= generation_config(POST, sampling).items()
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"norm": "pre"}, r"model\.norm is `pre`, and Marian has its LayerNorm after each residual sum"),
+        ({"activation": "swiglu"}, r"model\.activation is `swiglu`, and Marian has no gated feed-forward"),
+        ({"positions": "learned"}, r"model\.positions is `learned`, and Marian computes its sinusoids anew"),
+    ],
+)
+def test_what_marian_cannot_say(changes: dict[str, str], expected: str) -> None:
+    advice = r".*Export it to ctranslate2 .* or train one with model\.norm: post"
+    with pytest.raises(InputError, match=expected + advice):
+        check_format("marian", None, POST.model_copy(update=changes))
+
+
+TEXTS = [
+    "The door is open.",
+    "emoji 👩‍👩‍👧‍👦 🇮🇷 and é ß 中文",
+    "<s> </s> <pad> <unk> are text",
+    " two  spaces , and a comma .",
+    "▁ the mark of a space",
+    "do n't",
+    "",
+    "می‌رود",
+]
+
+
+@pytest.fixture(scope="module", params=["subword_folder", "joint_folder"])
+def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[SubwordPair, Any]:
+    subword_folder: Path = request.getfixturevalue(request.param)
+    folder = tmp_path_factory.mktemp("tokenizer")
+    write_marian_tokenizer(folder, subword_folder, max_length=64)
+    return SubwordPair.load(subword_folder), transformers.MarianTokenizer.from_pretrained(folder)
+
+
+def test_sentences_have_our_ids_and_come_back_as_our_text(both: tuple[SubwordPair, Any]) -> None:
+    subword, tokenizer = both
+    texts = [*TEXTS, *(english for english, _ in sample_pairs("test")[:300])]
+    sources = tokenizer(texts)["input_ids"]
+    assert sources == [[*row, EOS] for row in subword.source.encode(texts)]
+    assert {token for row in sources for token in row} & subword.source.byte_ids
+    assert (tokenizer.pad_token_id, tokenizer.bos_token_id, tokenizer.eos_token_id) == (PAD, SOS, EOS)
+    assert tokenizer.model_max_length == 64
+    texts = [persian for _, persian in sample_pairs("test")[:200]]
+    rows = subword.target.encode(texts)
+    assert tokenizer(text_target=texts)["input_ids"] == [[*row, EOS] for row in rows]
+    generated = [[SOS, *row, EOS, PAD] for row in [*rows, *subword.target.encode(["می‌رود ؟ 👍 ."])]]
+    assert tokenizer.batch_decode(generated, skip_special_tokens=True) == subword.target.decode_ids(generated)
+
+
+@settings(deadline=None, max_examples=50)
+@given(text=st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=40).filter(lambda text: "<<" not in text))
+def test_any_text_has_our_ids(both: tuple[SubwordPair, Any], text: str) -> None:
+    subword, tokenizer = both
+    assert tokenizer([text])["input_ids"] == [[*subword.source.encode([text])[0], EOS]]

@@ -1,0 +1,171 @@
+"""A disk that fails, or a process that dies, at a chosen operation on files: to prove that nothing is ever half there.
+
+with Faults(folder) as counted:                     count, and fail nowhere
+    save()
+with Faults(folder, at=3, kind="kill"):             die at the third operation inside `folder`
+    save()
+"""
+
+import builtins
+import errno
+import io
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal, NoReturn, Self
+
+from safetensors import SafetensorError
+
+from translator.checkpoint import files
+
+Kind = Literal["full", "broken", "kill", "sigkill"]
+"""The disk is full; it reports an error; the process dies, played in this process; it dies in earnest (SIGKILL)."""
+
+ERRORS = {"full": errno.ENOSPC, "broken": errno.EIO}
+
+
+class Killed(BaseException):
+    """Stands for the end of the process: no operation on files works after it, so that nothing is cleaned up."""
+
+
+class Faults:
+    """Counts what is done to files in `folder`, and makes one operation fail.
+
+    Counted are: making files, folders and links, each write, each flush to the disk, renaming, and removing. A write
+    that fails has written half of its bytes, and every other operation nothing.
+
+    Args:
+        folder: operations on other files are neither counted nor hindered.
+        at: number of the operation that fails, from 1; 0 fails nowhere.
+        kind: how it fails. A full or broken disk fails once, and the cleaning up that follows works.
+    """
+
+    def __init__(self, folder: Path | str, at: int = 0, kind: Kind = "kill") -> None:
+        self.operations: list[tuple[str, str]] = []  # what was done, and to which path, in order
+        self._folder = os.path.realpath(folder)
+        self._at = at
+        self._kind = kind
+        self._dead = False
+        self._undo: list[tuple[Any, str, Any]] = []
+
+    def __enter__(self) -> Self:
+        for name in ("mkdir", "rename", "replace", "unlink", "remove", "rmdir", "fsync"):
+            self._patch(os, name, self._on_path)
+        self._patch(os, "symlink", self._on_symlink)
+        self._patch(os, "open", self._on_os_open)
+        self._patch(io, "open", self._on_open)
+        self._patch(builtins, "open", self._on_open)
+        self._patch(files, "save_file", self._on_save_file)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        while self._undo:
+            setattr(*self._undo.pop())
+
+    @property
+    def struck(self) -> bool:
+        """Whether the operation that fails has been reached."""
+        return 0 < self._at <= len(self.operations)
+
+    def _patch(self, owner: Any, name: str, wrap: Callable[[str, Any], Any]) -> None:
+        original = getattr(owner, name)
+        self._undo.append((owner, name, original))
+        setattr(owner, name, wrap(name, original))
+
+    def _inside(self, path: Any, folder_handle: int | None = None) -> str | None:
+        """Return the whole path of a file or an open handle if it is in our folder; None if it is not."""
+        if isinstance(path, int):
+            found = str(Path(f"/proc/self/fd/{path}").readlink())
+        else:
+            name = Path(os.fsdecode(path))
+            if folder_handle is not None:
+                name = Path(f"/proc/self/fd/{folder_handle}").readlink() / name
+            found = str(Path(os.path.realpath(name.parent)) / name.name)
+        return found if f"{found}/".startswith(f"{self._folder}/") else None
+
+    def _due(self, name: str, path: str) -> bool:
+        """Count an operation; return whether it is the one that fails."""
+        if self._dead:
+            raise Killed
+        self.operations.append((name, path))
+        return len(self.operations) == self._at
+
+    def _fail(self) -> NoReturn:
+        if self._kind == "sigkill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self._kind in ERRORS:
+            number = ERRORS[self._kind]
+            raise OSError(number, os.strerror(number))
+        self._dead = True
+        raise Killed
+
+    def _step(self, name: str, path: str | None) -> None:
+        """Count an operation that fails before it does anything."""
+        if path is not None and self._due(name, path):
+            self._fail()
+
+    def _on_path(self, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+        def call(path: Any, *arguments: Any, **options: Any) -> Any:
+            self._step(name, self._inside(path, options.get("dir_fd")))
+            return original(path, *arguments, **options)
+
+        return call
+
+    def _on_symlink(self, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+        def call(target: Any, path: Any, *arguments: Any, **options: Any) -> Any:
+            self._step(name, self._inside(path))
+            return original(target, path, *arguments, **options)
+
+        return call
+
+    def _on_os_open(self, name: str, original: Callable[..., int]) -> Callable[..., int]:
+        def call(path: Any, flags: int, *arguments: Any, **options: Any) -> int:
+            if flags & os.O_CREAT:
+                self._step("create", self._inside(path, options.get("dir_fd")))
+            return original(path, flags, *arguments, **options)
+
+        return call
+
+    def _on_open(self, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+        def call(file: Any, mode: str = "r", *arguments: Any, **options: Any) -> Any:
+            path = self._inside(file) if set(mode) & set("wax+") else None
+            if path is None:
+                return original(file, mode, *arguments, **options)
+            if not isinstance(file, int) and "r" not in mode:
+                self._step("create", path)
+            handle = original(file, mode, *arguments, **options)
+            handle.write = self._counted_write(path, handle, handle.write)
+            return handle
+
+        return call
+
+    def _counted_write(self, path: str, handle: Any, original: Callable[[Any], int]) -> Callable[[Any], int]:
+        def write(content: Any) -> int:
+            if self._due("write", path):
+                original(content[: len(content) // 2])
+                handle.flush()
+                self._fail()
+            return original(content)
+
+        return write
+
+    def _on_save_file(self, name: str, original: Callable[..., None]) -> Callable[..., None]:
+        def save(tensors: Any, filename: Path, *arguments: Any, **options: Any) -> None:
+            path = self._inside(filename)
+            if path is None:
+                original(tensors, filename, *arguments, **options)
+                return
+            self._step("create", path)
+            due = self._due("write", path)
+            original(tensors, filename, *arguments, **options)
+            if due:
+                os.truncate(filename, Path(filename).stat().st_size // 2)
+                try:
+                    self._fail()
+                except OSError as error:  # as the library tells it
+                    raise SafetensorError(
+                        f"Error while serializing: {error.strerror} (os error {error.errno})"
+                    ) from error
+
+        return save

@@ -1,0 +1,64 @@
+"""Which words belong together by attention, with pieces and weights that are known."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from translator.inference.alignment import Alignment, AttentionMap, align_words, word_spans, word_weights
+
+
+class Pieces:
+    """A subword model of known pieces, whose ids are their places."""
+
+    def __init__(self, *pieces: str) -> None:
+        self.pieces = pieces
+
+    def pieces_of(self, ids: Sequence[int]) -> list[str]:
+        return [self.pieces[token] for token in ids]
+
+    def decode_ids(self, rows: Sequence[Sequence[int]]) -> list[str]:
+        return ["".join(self.pieces_of(row)).replace("▁", " ").strip() for row in rows]
+
+
+PAIR: Any = type("Pair", (), {"source": Pieces("▁the", "▁", "do", "or"), "target": Pieces("▁در", "ها", "▁را", ".")})
+
+
+@pytest.mark.parametrize(
+    ("pieces", "expected"),
+    [
+        ([], []),
+        (["▁the", "▁", "do", "or", "."], [(0, 1), (1, 5)]),
+        (["do", "or", "▁the"], [(0, 2), (2, 3)]),
+        (["▁", "▁the", "do"], [(0, 3)]),
+        (["▁the", "▁"], [(0, 1), (1, 2)]),
+    ],
+)
+def test_where_words_begin(pieces: list[str], expected: list[tuple[int, int]]) -> None:
+    assert word_spans(pieces) == expected
+
+
+def test_each_target_word_goes_where_all_its_pieces_look_most() -> None:
+    weights = np.array(
+        [
+            [0.45, 0.20, 0.20, 0.15, 0.00],  # alone the first piece looks at `the`, its largest piece: `door` has more
+            [0.60, 0.10, 0.10, 0.10, 0.10],
+            [0.10, 0.00, 0.00, 0.05, 0.85],  # what goes to EOS counts for nothing
+            [0.10, 0.00, 0.00, 0.05, 0.85],
+            [0.00, 0.00, 0.00, 0.00, 1.00],
+        ],
+        dtype=np.float32,
+    )
+    found = align_words(PAIR, range(4), range(4), weights)
+    assert found == Alignment(("the", "door"), ("درها", "را."), ((0, 0), (0, 1)))
+    assert align_words(PAIR, range(4), [0], weights[:1]).pairs == ((1, 0),)
+    assert align_words(PAIR, [], [0], weights[:1]) == Alignment((), ("در",), ()), "no word, no pair"
+
+
+def test_word_weights_are_summed_over_the_source_averaged_over_the_target_and_counted_through() -> None:
+    rows = [[0.5, 0.25, 0.125, 0.125, 0], [0.01, 0, 0, 0, 0.99], [0, 0, 0.25, 0.25, 0.5], [0, 0, 0, 0, 1]]
+    first = AttentionMap(["▁a", "b", "▁", "c", "</s>"], ["▁x", "▁y", "z", "</s>"], np.array(rows, np.float32))
+    stopped = AttentionMap(["▁d", "</s>"], ["▁w"], np.array([[0.75, 0.25]], np.float32))
+    assert word_weights([first, stopped]) == [[[0, 0.75], [1, 0.25]], [[1, 0.25]], [[2, 0.75]]]
+    assert word_weights([AttentionMap(["</s>"], ["</s>"], np.ones((1, 1), np.float32))]) == []

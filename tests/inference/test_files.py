@@ -1,0 +1,206 @@
+"""A file becomes a file: whole or not there, and the same bytes however often its process was killed."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loud_translator import ENVIRONMENT, STOPPABLE, loud
+
+from translator.errors import InputError, Interrupted, StorageError
+from translator.inference.output import OutputForm
+from translator.inference.stream import FILE, Work, translate_file
+
+WORK = Work(loud, OutputForm())
+LINES = FILE.at_most
+SLOW = STOPPABLE.format(
+    call="translate_file(Work(partial(loud, partial(time.sleep, float(sys.argv[3])), processes=int(sys.argv[4])), "
+    "OutputForm()), Path(sys.argv[1]), Path(sys.argv[2]))"
+)
+
+
+def begun(source: Path, output: Path, processes: int, program: Path) -> "subprocess.Popen[bytes]":
+    """Start a program that translates a chunk a time, and return it when some are done."""
+    program.write_text(SLOW, encoding="utf-8")
+    command = [sys.executable, str(program), str(source), str(output), "0.2", str(processes)]
+    started = subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, start_new_session=True)
+    while not list(output.parent.glob("*.partial.json")):
+        assert started.poll() is None, started.communicate()[1].decode()
+        time.sleep(0.01)
+    return started
+
+
+def interrupted(source: Path, output: Path) -> Path:
+    """Translate two chunks, then stop; return the partial file."""
+    calls = []
+
+    def stop_at_third() -> None:
+        calls.append(1)
+        if len(calls) == 3:
+            raise Interrupted(signal.SIGTERM)
+
+    with pytest.raises(Interrupted):
+        translate_file(Work(partial(loud, stop_at_third), OutputForm()), source, output)
+    (found,) = output.parent.glob(f"{output.name}.*.partial")
+    return found
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """A file of four chunks and a bit."""
+    path = tmp_path / "source.txt"
+    path.write_text("".join(f"line {number}\n" for number in range(4 * LINES + 7)), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"), [("\ufeffa\r\n\nb\u2028c", "A\n\nB\u2028C\n"), ("", ""), ("\ufeff", "")]
+)
+def test_a_line_for_each_line(content: str, expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, output = tmp_path / "in", tmp_path / "out"
+    source.write_bytes(content.encode())
+    output.write_text("older", encoding="utf-8")
+    translate_file(WORK, source, output)
+    assert output.read_bytes() == expected.encode()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "translating in: 3/3" in captured.err or not expected
+
+
+def test_killed_and_started_again_it_goes_on_to_the_same_bytes(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = tmp_path / "out"
+    killed = begun(source, output, 1, tmp_path / "program.py")
+    killed.send_signal(signal.SIGKILL)
+    killed.communicate()
+    assert not output.exists()
+    (partial_file,) = tmp_path.glob("*.partial")
+    with partial_file.open("ab") as half:
+        half.write(b"half a li" * 9999)  # as if it had been killed inside a write
+    monkeypatch.setattr("translator.inference.stream.available_cores", lambda: 1)
+    translator = loud(processes=2)  # another number is no reason to begin anew
+    translate_file(Work(lambda: translator, OutputForm()), source, output)
+    assert output.read_text(encoding="utf-8") == source.read_text(encoding="utf-8").upper()
+    assert translator.first_lines[0] > 1, "what was done is not done again"
+    assert translator.first_lines[0] % LINES == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "program.py", "source.txt"]
+
+
+@pytest.mark.parametrize("what", ["input", "form", "search", "weights", "device"])
+def test_what_was_made_otherwise_stays_and_the_work_begins_anew(what: str, source: Path, tmp_path: Path) -> None:
+    older = interrupted(source, tmp_path / "out")
+    before = older.read_bytes()
+    assert before.count(b"\n") == 2 * LINES
+    translator = loud(max_length_ratio=3.0 if what == "search" else 2.0)
+    if what == "input":
+        source.write_text(source.read_text(encoding="utf-8").replace("line 7\n", "line x\n"), encoding="utf-8")
+    elif what == "weights":
+        translator.identity = "others"
+    elif what == "device":
+        translator.searcher.arithmetic = "cuda"
+    form = OutputForm("tsv") if what == "form" else OutputForm()
+    translate_file(Work(lambda: translator, form), source, tmp_path / "out")
+    assert translator.first_lines[0] == 1
+    assert older.read_bytes() == before
+    assert {path.name for path in tmp_path.iterdir()} == {"out", "source.txt", older.name, f"{older.name}.json"}
+
+
+@pytest.mark.parametrize("damage", ["[7]", "[1, 99999999]", '{"lines": 1, "bytes": 2}', None])
+def test_a_place_that_is_damaged_or_beyond_the_file_is_not_believed(
+    damage: str | None, source: Path, tmp_path: Path
+) -> None:
+    partial_file = interrupted(source, tmp_path / "out")
+    if damage is None:
+        os.truncate(partial_file, 10)
+    else:
+        partial_file.with_name(f"{partial_file.name}.json").write_text(damage, encoding="utf-8")
+    translator = loud()
+    translate_file(Work(lambda: translator, OutputForm()), source, tmp_path / "out")
+    assert translator.first_lines[0] == 1
+    assert (tmp_path / "out").read_text(encoding="utf-8") == source.read_text(encoding="utf-8").upper()
+
+
+def test_one_process_at_a_time(source: Path, tmp_path: Path) -> None:
+    def again() -> None:
+        with pytest.raises(InputError, match=r"another process is writing .*out; wait for it"):
+            translate_file(WORK, source, tmp_path / "out")
+
+    translate_file(Work(partial(loud, again), OutputForm()), source, tmp_path / "out")
+
+
+def test_a_line_that_is_not_utf8_is_refused_before_anything_is_loaded(tmp_path: Path) -> None:
+    (tmp_path / "in").write_bytes(b"a\n" * 700 + b"bc\xff\na\n")
+    must_not_load: Any = None
+    with pytest.raises(InputError, match=r"line 701 of the input is not UTF-8 \(byte 3 of the line\)"):
+        translate_file(Work(must_not_load, OutputForm(), strict=True), tmp_path / "in", tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["in"], "no trace of work that never began"
+
+
+def test_paths_that_cannot_be(source: Path, tmp_path: Path) -> None:
+    link, fifo, circle = (tmp_path / name for name in ("link", "fifo", "circle"))
+    link.symlink_to(source)
+    circle.symlink_to(circle)
+    os.mkfifo(fifo)
+    before = source.read_bytes()
+    for path, output, kind, message in (
+        (source, link, InputError, "is the input itself"),
+        (source, tmp_path, StorageError, "this is a folder"),
+        (source, Path("/dev/null"), StorageError, "/dev/null: it is a device, not a file"),
+        (source, fifo, StorageError, "fifo: it is a named pipe, not a file"),
+        (source, tmp_path / "none" / "out", StorageError, "the folder of the output .* is not there; make it first"),
+        (source, circle, StorageError, "circle: the symbolic links of this path form a circle"),
+        (fifo, tmp_path / "out", InputError, "the input .*fifo is not a file on disk"),
+        (tmp_path / "none", tmp_path / "out", StorageError, "cannot read .*none: it is not there"),
+        (tmp_path, tmp_path / "out", StorageError, "cannot read .*: this is a folder"),
+    ):
+        with pytest.raises(kind, match=message):
+            translate_file(WORK, path, output)
+    assert source.read_bytes() == before
+    assert fifo.is_fifo()
+
+
+def test_an_open_descriptor_is_appended_to_and_a_link_stays_a_link(source: Path, tmp_path: Path) -> None:
+    log, link, expected = tmp_path / "log", tmp_path / "link", source.read_text(encoding="utf-8").upper()
+    log.write_text("before\n", encoding="utf-8")
+    with log.open("ab") as output:
+        program = [sys.executable, "-c", SLOW, str(source), "/dev/stdout", "0", "1"]
+        subprocess.run(program, check=True, stdout=output, env=ENVIRONMENT)
+    assert log.read_text(encoding="utf-8") == f"before\n{expected}"
+    link.symlink_to(tmp_path / "out")
+    translate_file(WORK, source, link)
+    assert link.is_symlink()
+    assert (tmp_path / "out").read_text(encoding="utf-8") == expected
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "log", "out", "source.txt"]
+
+
+def test_an_input_that_changes_meanwhile_is_noticed(source: Path, tmp_path: Path) -> None:
+    def more() -> None:
+        with source.open("a", encoding="utf-8") as file:
+            file.write("more\n" * LINES)
+            if file.tell() > 100_000:
+                os.truncate(source, 0)
+
+    with pytest.raises(InputError, match=r"source\.txt has changed while it was translated; run the same command"):
+        translate_file(Work(partial(loud, more), OutputForm()), source, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_stop_signal_ends_all_processes(tmp_path: Path) -> None:
+    (tmp_path / "in").write_text("a\n" * (200 * LINES), encoding="utf-8")
+    program = begun(tmp_path / "in", tmp_path / "out", 2, tmp_path / "program.py")
+    program.send_signal(signal.SIGTERM)
+    errors = program.communicate()[1].decode()
+    assert program.returncode == 143, errors
+    assert "Traceback" not in errors
+    with pytest.raises(ProcessLookupError):
+        while True:  # a child that has ended may be listed for a moment longer
+            os.killpg(program.pid, 0)
+            time.sleep(0.01)
+    assert not (tmp_path / "out").exists()

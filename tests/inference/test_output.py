@@ -1,0 +1,119 @@
+"""How the translations of segments become those of a text, and what is written can be read back."""
+
+import itertools
+import json
+import math
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from translator.errors import InputError
+from translator.inference.alignment import Alignment, AttentionMap
+from translator.inference.output import OutputForm
+from translator.inference.segments import Translation, join_segments
+
+BEST = Translation("در باز است.", -1.5, -0.75, 5, 1, True)
+SECOND = Translation("در را", -2.0, -1.0, 3, 1, False)
+SEEN = AttentionMap(["▁a", "</s>"], ["▁در"], np.array([[0.25, 0.75]], dtype=np.float32))
+ALIGNED = Translation(
+    "در باز", -1.0, -0.5, 3, 1, True, Alignment(("a", "door"), ("در", "باز"), ((1, 0), (1, 1))), (SEEN,)
+)
+
+
+@pytest.mark.parametrize(
+    ("form", "found", "expected"),
+    [
+        (OutputForm(count=3), [BEST, SECOND], [BEST.text, SECOND.text, ""]),
+        (OutputForm("tsv", count=2), [BEST, SECOND], [f"7\t1\ta door\t{BEST.text}", f"7\t2\ta door\t{SECOND.text}"]),
+        (
+            OutputForm("tsv", scores=True, alignment=True),
+            [ALIGNED],
+            ["7\t1\ta door\tدر باز\t-1.000000\t-0.500000\t1-0 1-1"],
+        ),
+    ],
+)
+def test_plain_text_and_columns(form: OutputForm, found: list[Translation], expected: list[str]) -> None:
+    assert form.render(7, "a door", found) == expected
+
+
+SCORES = {"score": -1.0, "normalized_score": -0.5, "tokens": 3, "pieces": 1, "finished": True}
+LOOKS = {
+    "alignment": {"source": ["a", "door"], "target": ["در", "باز"], "pairs": [[1, 0], [1, 1]]},
+    "attention": [{"source": ["▁a", "</s>"], "target": ["▁در"], "weights": [[0.25, 0.75]]}],
+}
+
+
+@pytest.mark.parametrize(
+    ("form", "expected"),
+    [
+        (OutputForm("jsonl"), {}),
+        (OutputForm("jsonl", scores=True), SCORES),
+        (OutputForm("jsonl", alignment=True, attention=True), LOOKS),
+    ],
+)
+def test_objects(form: OutputForm, expected: dict[str, object]) -> None:
+    (line,) = form.render(7, "a door", [ALIGNED])
+    translations = [{"text": ALIGNED.text, **expected}]
+    assert json.loads(line) == {"line": 7, "source": "a door", "translations": translations}
+    assert ALIGNED.text in line, "Persian stays readable"
+
+
+def unescape(cell: str) -> str:
+    known = {"\\\\": "\\", "\\t": "\t", "\\n": "\n", "\\r": "\r"}
+    return re.sub(r"\\u....|\\.", lambda match: known.get(match[0]) or chr(int(match[0][2:], 16)), cell)
+
+
+BREAKING = st.sampled_from("\t\n\r\\\x0b\x0c\x1c\x85\u2028\u2029u")
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]) | BREAKING, max_size=30))
+def test_no_text_breaks_a_row_or_an_object(source: str) -> None:
+    (row,) = OutputForm("tsv").render(1, source, [BEST])
+    (line,) = OutputForm("jsonl").render(1, source, [BEST])
+    assert len(row.splitlines()) == len(line.splitlines()) == 1
+    cells = row.split("\t")
+    assert len(cells) == 4
+    assert unescape(cells[2]) == json.loads(line)["source"] == source
+
+
+@pytest.mark.parametrize(
+    ("form", "message"),
+    [
+        (OutputForm(count=0), "--n-best 0: a text has at least one translation"),
+        (OutputForm(scores=True), "--scores has no place in plain text; add --format tsv or --format jsonl"),
+        (OutputForm(alignment=True), "--alignment has no place in plain text"),
+        (OutputForm("tsv", attention=True), "--attention, a matrix, has no place in --format tsv; add --format jsonl"),
+    ],
+)
+def test_what_a_format_cannot_hold(form: OutputForm, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        form.check()
+
+
+def one(text: str, score: float, finished: bool = True) -> Translation:
+    return Translation(text, 2 * score, score, 2, 1, finished)
+
+
+def test_the_first_is_made_of_the_best_of_each_and_draws_are_joined_in_turn() -> None:
+    pieces = [[one("a", -1.0), one("b", -4.0)], [one("c", -2.0), one("d", -2.5, finished=False)]]
+    found = join_segments(pieces, 3, ranked=True)
+    assert [translation.text for translation in found] == ["a c", "a d", "b c"]
+    assert found[0] == Translation("a c", -6.0, -1.5, 4, 2, True)
+    assert found[1] == Translation("a d", -7.0, -1.75, 4, 2, False)
+    assert [joined.text for joined in join_segments(pieces, 5, ranked=False)] == ["a c", "b d"]
+
+
+@given(st.lists(st.lists(st.integers(-20, 0), min_size=1, max_size=3), min_size=2, max_size=5), st.integers(1, 5))
+def test_the_best_of_all_combinations(pieces: list[list[int]], count: int) -> None:
+    translations = [[one(f"{n}", score) for n, score in enumerate(sorted(piece, reverse=True))] for piece in pieces]
+    found = join_segments(translations, count, ranked=True)
+    everything = sorted((sum(chosen) / len(chosen) for chosen in itertools.product(*pieces)), reverse=True)
+    assert [joined.normalized_score for joined in found] == pytest.approx(everything[:count])
+
+
+def test_json_has_no_infinity() -> None:
+    record = Translation("x", -math.inf, -math.inf, 1, 1, False).to_json()
+    assert (record["score"], record["normalized_score"]) == (None, None)

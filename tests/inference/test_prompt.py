@@ -1,0 +1,131 @@
+"""The prompt: what a person types, what is kept of it, how it ends; and who orders Persian on a terminal."""
+
+import io
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loud_translator import ENVIRONMENT, STOPPABLE, loud
+
+from translator.inference.output import OutputForm, choose_display, translate_texts, visual_lines
+from translator.inference.stream import Work
+
+CALL = "translate_interactively(Work(loud, OutputForm()), loud())"
+
+
+class Person:
+    """Types at a terminal and reads its screen, while the program's standard output goes elsewhere."""
+
+    def __init__(self, state: Path) -> None:
+        self._master, slave = pty.openpty()
+        self._elsewhere, output = os.pipe()
+        command = [sys.executable, "-c", STOPPABLE.format(call=CALL)]
+        environment = ENVIRONMENT | {"XDG_STATE_HOME": str(state)}
+        self.process = subprocess.Popen(command, stdin=slave, stdout=output, stderr=slave, env=environment)
+        os.close(slave)
+        os.close(output)
+        self.screen = self.output = b""
+
+    def type_at_prompt(self, keys: bytes) -> None:
+        """Wait for a new prompt, wherever it appears, then type."""
+        screen, output = len(self.screen), len(self.output)
+        while b"en> " not in self.screen[screen:] and b"en> " not in self.output[output:]:
+            ready = select.select([self._master, self._elsewhere], [], [])[0]
+            if self._master in ready:
+                self.screen += os.read(self._master, 1024)
+            if self._elsewhere in ready:
+                self.output += os.read(self._elsewhere, 1024)
+        os.write(self._master, keys)
+
+    def see(self, text: bytes) -> None:
+        """Wait until `text` is on the screen."""
+        while text not in self.screen:
+            self.screen += os.read(self._master, 1024)
+
+    def leave(self) -> int:
+        """Return the exit code of the program, which has to end, after reading its output."""
+        while more := os.read(self._elsewhere, 1024):
+            self.output += more
+        code = self.process.wait()
+        os.close(self._master)
+        os.close(self._elsewhere)
+        return code
+
+
+def test_a_stop_signal_at_the_prompt_is_told_on_a_line_of_its_own(tmp_path: Path) -> None:
+    person = Person(tmp_path)
+    person.type_at_prompt(b"abc\r")
+    person.type_at_prompt(b"half a li")
+    person.see(b"half a li")
+    person.process.send_signal(signal.SIGTERM)
+    person.see(b"stopped")
+    assert person.leave() == 143
+    assert person.output == b"ABC\n"
+    # A signal that the system hands to another thread does not wake the prompt; then the process is ended from there.
+    assert re.search(rb"half a li\r\n(translator: )?stopped", person.screen)
+
+
+def test_the_prompt_stays_out_of_the_output_and_its_history_is_there_the_next_time(tmp_path: Path) -> None:
+    pytest.importorskip("readline")
+    for keys in (b"abc\r", b"\x10d\r"):  # Ctrl-P: the line before
+        person = Person(tmp_path)
+        person.type_at_prompt(keys)
+        person.type_at_prompt(b"\r")
+        person.type_at_prompt(b"\x04")
+        assert person.leave() == 0
+        assert b"Type English" in person.screen
+    assert person.output == b"ABCD\n"
+    kept = tmp_path / "translator" / "history"
+    assert kept.read_text(encoding="utf-8").splitlines()[-2:] == ["abc", "abcd"]
+    assert kept.stat().st_mode & 0o077 == 0, "what a person typed is theirs alone"
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({}, "logical"),
+        ({"VTE_VERSION": "7600"}, "logical"),
+        ({"VTE_VERSION": "5202"}, "visual"),
+        ({"VTE_VERSION": "7600", "TERM_PROGRAM": "tmux"}, "visual"),
+        ({"KITTY_WINDOW_ID": "1"}, "visual"),
+        ({"TERM": "linux"}, "visual"),
+    ],
+)
+def test_who_orders_persian(environment: dict[str, str], expected: str) -> None:
+    assert choose_display("auto", Terminal(), environment) == expected
+    assert choose_display("visual", Terminal(), environment) == "visual"
+    assert choose_display("logical", Terminal(), environment) == "logical"
+    assert choose_display("visual", io.StringIO(), environment) == "logical", "a pipe gets text as it is"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("سلام", ["\ufee1\ufefc\ufeb3"]),  # meem, lam-alef, seen, from left to right
+        ("(سلام)", ["(\ufee1\ufefc\ufeb3)"]),  # brackets are mirrored
+        ("سلام سلام ", ["\ufee1\ufefc\ufeb3"] * 2),  # cut before it is reordered
+        ("\u202eab\u202c", ["ab"]),  # controls cannot turn the terminal
+        ("", [""]),
+    ],
+)
+def test_letters_are_joined_and_reversed_after_a_long_text_is_cut(text: str, shown: list[str]) -> None:
+    assert visual_lines(text, 7) == shown
+
+
+@pytest.mark.parametrize(("form", "order"), [("text", "visual"), ("text", "logical"), ("tsv", "visual")])
+def test_only_plain_text_is_reordered(form: Any, order: Any) -> None:
+    output = io.StringIO()
+    translate_texts(Work(loud, OutputForm(form)), loud(), ["سلام"], output, order)
+    assert ("سلام" in output.getvalue()) == ((form, order) != ("text", "visual"))

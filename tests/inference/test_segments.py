@@ -1,0 +1,59 @@
+"""Long texts are cut where a reader would pause, evenly, and nothing but white space is lost."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from translator.inference.segments import split_text
+
+
+def words_of(texts: Sequence[str]) -> list[int]:
+    return [len(text.split()) for text in texts]
+
+
+def split(text: str, words: int) -> list[str]:
+    return split_text(text, words_of, words)
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "pieces"),
+    [
+        (" One. Two. ", 2, ["One. Two."]),
+        ("  ", 2, []),
+        ("He came. 'Who knows.' She left! Why?", 3, ["He came.", "'Who knows.'", "She left!", "Why?"]),
+        ("Dr. Smith met J. Doe on Mt. Etna. It was hot.", 8, ["Dr. Smith met J. Doe on Mt. Etna.", "It was hot."]),
+        ("The U.S. Army came. It left.", 4, ["The U.S. Army came.", "It left."]),
+        ("It cost 3.50 e.g. in Rome. Too much.", 6, ["It cost 3.50 e.g. in Rome.", "Too much."]),
+        ("if it rains, we stay; otherwise we go", 5, ["if it rains, we stay;", "otherwise we go"]),
+        ("اگر ببارد، می‌مانیم؛ چرا؟ می‌رویم.", 3, ["اگر ببارد،", "می‌مانیم؛ چرا؟", "می‌رویم."]),
+        ("a b c d, e, f g h i", 4, ["a b c d,", "e,", "f g h i"]),
+        ("a, b, c, d, e, f, g, h, i, j", 9, ["a, b, c, d, e,", "f, g, h, i, j"]),
+        ("a, b c d e f g, h", 4, ["a,", "b c d", "e f g,", "h"]),
+        (
+            "short and unbelievably-long-word-without-any-space",
+            1,
+            ["short", "and", "unbelievably-long-word-without-any-space"],
+        ),
+    ],
+)
+def test_where_it_cuts(text: str, words: int, pieces: list[str]) -> None:
+    assert split(text, words) == pieces
+
+
+@settings(deadline=None)
+@given(st.text(alphabet="ab A.,;!?\"' -—。؟،", max_size=200), st.integers(1, 30))
+def test_nothing_is_lost_and_all_but_single_words_fit(text: str, room: int) -> None:
+    pieces = split_text(text, lambda texts: [len(text) for text in texts], room)
+    assert "".join(pieces).replace(" ", "") == text.replace(" ", "")
+    for piece in pieces:
+        assert piece == piece.strip() != ""
+        assert len(piece) <= room or " " not in piece
+
+
+@given(st.integers(1, 60), st.integers(1, 20))
+def test_pieces_are_as_few_and_as_even_as_they_can_be(words: int, room: int) -> None:
+    lengths = words_of(split(" ".join("w" * words), room))
+    assert len(lengths) == -(-words // room)
+    assert max(lengths) == -(-words // len(lengths))

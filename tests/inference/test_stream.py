@@ -1,0 +1,208 @@
+"""Lines go through as they come, in one process or several, and nothing but translations reaches the output."""
+
+import contextlib
+import io
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from loud_translator import ENVIRONMENT, STOPPABLE, loud
+
+from translator.errors import InputError, StorageError
+from translator.inference import stream as stream_module
+from translator.inference.output import OutputForm, write_lines
+from translator.inference.stream import (
+    BYTES_WORTH_PROCESSES,
+    FILE,
+    Pace,
+    Work,
+    choose_processes,
+    read_lines,
+    translate_stream,
+)
+
+BOM = b"\xef\xbb\xbf"
+WORK = Work(loud, OutputForm())
+
+
+@pytest.fixture(autouse=True)
+def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream_module, "available_cores", lambda: 2)
+
+
+@contextlib.contextmanager
+def pipe_with(content: bytes) -> Iterator[int]:
+    """Yield the reading end of a pipe that holds `content` and ends after it."""
+    reading, writing = os.pipe()
+    os.write(writing, content)
+    os.close(writing)
+    yield reading
+    os.close(reading)
+
+
+def through(content: bytes, translator: Any = None) -> str:
+    """Return what is written for a pipe with `content`."""
+    output = io.StringIO()
+    with pipe_with(content) as source:
+        translate_stream(WORK, translator or loud(), source, output)
+    return output.getvalue()
+
+
+def from_file(content: bytes, work: Work, processes: int, output: io.StringIO) -> None:
+    """Let so many processes translate a file with `content`."""
+    with tempfile.TemporaryFile() as file:
+        file.write(content)
+        file.seek(0)
+        translate_stream(work, loud(processes=processes), file.fileno(), output)
+
+
+@pytest.mark.parametrize(
+    ("content", "texts"),
+    [
+        (b"", []),
+        (b"\n", [""]),
+        (b"a\nb", ["a", "b"]),
+        (b"a\r\n\r\nb\r", ["a", "", "b"]),
+        (BOM + b"a\n" + BOM + b"b\n", ["a", "\ufeffb"]),
+        (BOM, []),
+        (BOM + b"\n", [""]),
+        ("a\u2028b\x0cc\n".encode(), ["a\u2028b\x0cc"]),
+    ],
+)
+def test_what_a_line_is(content: bytes, texts: list[str]) -> None:
+    translator = loud()
+    assert through(content, translator) == "".join(f"{text.upper()}\n" for text in texts)
+    assert [text for group in translator.groups for text in group] == texts
+
+
+@settings(deadline=None, max_examples=50)
+@given(
+    content=st.lists(st.sampled_from([b"\n", b"\r", BOM, b"ab", "گل".encode()])).map(b"".join),
+    size=st.integers(1, 7),
+)
+def test_where_a_read_ends_makes_no_difference(content: bytes, size: int) -> None:
+    with pipe_with(content) as whole, pipe_with(content) as parts:
+        (expected, found) = (list(read_lines(whole)), list(read_lines(parts, pace=Pace(1, 2, size))))
+    assert [text for chunk in found for text in chunk.texts] == [text for chunk in expected for text in chunk.texts]
+    assert all(len(chunk.texts) <= 2 for chunk in found)
+    assert all(one.first_line + len(one.texts) == following.first_line for one, following in pairwise(found))
+
+
+def test_a_line_comes_out_before_the_next_one_goes_in() -> None:
+    reading, writing = os.pipe()
+    output = io.StringIO()
+    seen: list[str] = []
+
+    def meanwhile() -> None:
+        seen.append(output.getvalue())
+        if len(seen) < 3:
+            os.write(writing, b"more\n")
+        else:
+            os.close(writing)
+
+    os.write(writing, b"first\nunfin")
+    translate_stream(WORK, loud(meanwhile), reading, output)
+    os.close(reading)
+    assert seen == ["", "FIRST\n", "FIRST\nUNFINMORE\n"]
+
+
+def test_lines_that_wait_go_together_few_at_first_and_never_too_many() -> None:
+    translator = loud()
+    through(b"a\n" * 3000, translator)
+    assert [len(group) for group in translator.groups] == [64, 128, 256, 512, 1024, 1016]
+    assert translator.first_lines == [1, 65, 193, 449, 961, 1985]
+
+
+def test_a_line_that_is_not_utf8_is_told_by_number_and_translated_all_the_same(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    written = through(b"a\n" * 100 + b"bc\xffd\n" + b"\xc3\n" * 8 + b"e")
+    assert written == "A\n" * 100 + "BC\ufffdD\n" + "\ufffd\n" * 8 + "E\n"
+    assert caplog.messages == [
+        "not UTF-8 in line 101 of the input and 8 more up to line 109: invalid bytes are translated as U+FFFD "
+        "(--strict refuses such lines)"
+    ]
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_strict_stream_names_the_line_after_the_translations_of_those_before_it(processes: int) -> None:
+    output, work = io.StringIO(), Work(loud, OutputForm(), strict=True)
+    with pytest.raises(InputError, match=r"line 1501 of the input is not UTF-8 \(byte 3 of the line\); convert"):
+        from_file(b"a\n" * 1500 + b"bc\xff\na\n", work, processes, output)
+    assert output.getvalue() == "A\n" * 1500
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_full_disk_is_said_once_and_not_again_at_the_end() -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as output:
+        with pytest.raises(StorageError, match="cannot write standard output: the disk is full; free some space"):
+            write_lines(output, ["a"])
+        output.flush()
+
+
+def test_a_reader_that_does_not_read_cannot_hold_up_a_stop() -> None:
+    code = STOPPABLE.format(call="translate_stream(Work(loud, OutputForm()), loud(), sys.stdin.fileno(), sys.stdout)")
+    with tempfile.TemporaryFile() as text:
+        text.write(b"abcdefg\n" * 100_000)
+        text.seek(0)
+        pipes: Any = {"stdin": text, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "bufsize": 0}
+        process: Any = subprocess.Popen([sys.executable, "-c", code], env=ENVIRONMENT, **pipes)
+    assert process.stdout.read(8) == b"ABCDEFG\n"
+    time.sleep(0.3)  # the pipe fills up
+    process.send_signal(signal.SIGTERM)
+    assert process.stderr.readline() == b"stopped\n"
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait() == 143
+
+
+@pytest.mark.parametrize("end", [b"\n", b"", b"\nc\n"])
+def test_a_line_may_be_as_long_as_the_longest_however_it_is_read(end: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream_module, "LONGEST_LINE", 8)
+    with pipe_with(b"a\n" + b"b" * 8 + b"\n" + b"b" * 9 + end) as source:
+        chunks = read_lines(source, pace=Pace(1, 1, 4))
+        assert [next(chunks).texts, next(chunks).texts] == [["a"], ["b" * 8]]
+        with pytest.raises(InputError, match="line 3 of the input is longer than"):
+            next(chunks)
+
+
+def test_two_processes_write_what_one_writes(caplog: pytest.LogCaptureFixture) -> None:
+    lines = [f"a long line {number}" if number == 700 else f"line {number}" for number in range(2 * FILE.at_most)]
+    outputs = io.StringIO(), io.StringIO()
+    for processes, output in enumerate(outputs, 1):
+        caplog.clear()
+        from_file("\n".join(lines).encode(), Work(loud, OutputForm("tsv")), processes, output)
+        assert caplog.messages == ["line 701 is long"], "told once, with its number"
+    assert outputs[0].getvalue() == outputs[1].getvalue()
+    assert outputs[0].getvalue().count("\n") == len(lines)
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_killed_process_is_one_message() -> None:
+    with pytest.raises(StorageError, match=r"a process that translates was killed, .*use fewer \(--processes 1\)"):
+        from_file(b"a\n" * 100, Work(partial(loud, die), OutputForm()), 2, io.StringIO())
+
+
+def test_how_many_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream_module, "available_cores", lambda: 4)
+    translator = loud(processes=0)
+    assert choose_processes(translator, BYTES_WORTH_PROCESSES) == 4
+    assert choose_processes(translator, BYTES_WORTH_PROCESSES - 1) == 1
+    assert choose_processes(loud(processes=2), 10) == 2
+    assert choose_processes(loud(processes=64), 10) == 4, "a recipe of a larger machine"
+    translator.searcher.on_one_core = False
+    assert choose_processes(translator, BYTES_WORTH_PROCESSES) == 1

@@ -1,0 +1,88 @@
+"""Devices, precision and threads; the matrix rate, and telling right bf16 products from wrong ones."""
+
+import pytest
+import torch
+
+from translator.errors import ConfigError
+from translator.model.device import (
+    Arithmetic,
+    bf16_pays,
+    choose_device,
+    choose_rounding,
+    has_bf16,
+)
+from translator.model.transformer import matmul_precision
+
+CPU = torch.device("cpu")
+
+
+def pretend(monkeypatch: pytest.MonkeyPatch, gpus: int, bf16: bool = True) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: gpus > 0)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation=True: bf16)
+
+
+def test_auto_takes_a_gpu_if_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend(monkeypatch, gpus=0)
+    assert choose_device("auto") == CPU
+    pretend(monkeypatch, gpus=2)
+    assert choose_device("auto").type == "cuda"
+    assert choose_device("cpu") == CPU
+    assert choose_device("cuda:1") == torch.device("cuda:1")
+
+
+def test_a_gpu_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend(monkeypatch, gpus=0)
+    with pytest.raises(ConfigError, match=r"torch finds no CUDA GPU here; use run\.device=cpu or auto"):
+        choose_device("cuda")
+    pretend(monkeypatch, gpus=2)
+    with pytest.raises(ConfigError, match=r"run\.device is `cuda:2`, but there are only 2 GPUs"):
+        choose_device("cuda:2")
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "has", "pays"),
+    [
+        ({"avx512_bf16": True, "amx_bf16": True}, True, True),
+        ({"avx512_bf16": True}, True, False),
+        ({"bf16": True}, True, True),  # ARM's
+        ({"avx2": True}, False, False),
+    ],
+)
+def test_a_cpu_tells_whether_it_has_bf16_and_whether_it_is_faster(
+    monkeypatch: pytest.MonkeyPatch, capabilities: dict[str, bool], has: bool, pays: bool
+) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities)
+    assert has_bf16(CPU) is has
+    assert bf16_pays(CPU) is pays
+    assert choose_rounding(CPU, "auto") == ("medium" if pays else "highest")
+    assert choose_rounding(CPU, "high") == "high"
+    assert choose_rounding(torch.device("cuda"), "auto") == "medium"
+
+
+def test_autocast_computes_products_in_bf16_and_only_then() -> None:
+    weights = torch.ones(2, 2)
+    with Arithmetic(CPU, "bf16").autocast():
+        assert (weights @ weights).dtype == torch.bfloat16
+    with Arithmetic(CPU, "float32").autocast():
+        assert (weights @ weights).dtype == torch.float32
+
+
+@pytest.mark.parametrize("name", ["tpu", "cuda:x", "cuda:-1", "CPU", "mps", "", "cpu:5", "meta"])
+def test_what_is_no_device_is_said(name: str) -> None:
+    with pytest.raises(ConfigError, match="the device is `auto`, `cpu`, `cuda` or `cuda:N`, not"):
+        choose_device(name)
+
+
+def test_rounding_ends_with_its_block_also_where_blocks_of_threads_overlap() -> None:
+    first, second = matmul_precision("medium"), matmul_precision("high")
+    first.__enter__()
+    second.__enter__()
+    assert torch.get_float32_matmul_precision() == "high"
+    first.__exit__(None, None, None)
+    assert torch.get_float32_matmul_precision() == "high"
+    second.__exit__(None, None, None)
+    assert torch.get_float32_matmul_precision() == "highest"
+    with pytest.raises(ValueError), matmul_precision("medium"), matmul_precision("high"):
+        raise ValueError
+    assert torch.get_float32_matmul_precision() == "highest"

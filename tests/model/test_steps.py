@@ -1,0 +1,109 @@
+"""Steps of a search: whatever way a beam takes, its cache gives what the whole pass gives."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_model import small_batch, small_model
+from torch import Tensor, nn
+
+from translator.model import Transformer
+from translator.model.attention import FIRST_CAPACITY
+from translator.model.decoder import without_hooks
+from translator.model.transformer import prepare
+from translator.special_tokens import EOS, PAD, SOS
+
+
+def sources(count: int) -> Tensor:
+    """Return `count` sentences of 2 to 7 tokens."""
+    lengths = [2 + (3 * number) % 6 for number in range(count)]
+    rows = [[*torch.randint(4, 21, (length - 1,)).tolist(), EOS] for length in lengths]
+    return torch.tensor([row + [PAD] * (7 - len(row)) for row in rows])
+
+
+def whole_pass(model: Transformer, source: Tensor, prefixes: Tensor) -> Tensor:
+    """Return the logits (R, V) that follow each of `prefixes` (R, T), computed without a cache."""
+    width = len(prefixes) // len(source)
+    logits: Tensor = model(source.repeat_interleave(width, dim=0), prefixes)[:, -1]
+    return logits
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    data=st.data(),
+    width=st.integers(1, 3),
+    count=st.integers(1, 5),
+    norm=st.sampled_from(["pre", "post"]),
+    positions=st.sampled_from(["sinusoidal", "learned", "rotary"]),
+    prepared=st.booleans(),
+)
+def test_any_walk_of_a_beam_equals_the_whole_pass(
+    data: st.DataObject, width: int, count: int, norm: str, positions: str, prepared: bool
+) -> None:
+    torch.manual_seed(count)
+    model = small_model(norm=norm, positions=positions).eval()
+    model = prepare(model) if prepared else model
+    source = sources(count)
+    prefixes = torch.full((count * width, 1), SOS)
+    cache = model.start(source, width)
+    for _ in range(data.draw(st.integers(1, 7))):
+        logits = model.step(prefixes[:, -1], cache)
+        torch.testing.assert_close(logits, whole_pass(model, source, prefixes), rtol=1e-4, atol=1e-5)
+        kept = sorted(data.draw(st.sets(st.integers(0, len(source) - 1), min_size=1)))
+        parents = data.draw(
+            st.lists(
+                st.lists(st.integers(0, width - 1), min_size=width, max_size=width),
+                min_size=len(kept),
+                max_size=len(kept),
+            )
+        )
+        rows = torch.tensor(
+            [number * width + parent for number, of_one in zip(kept, parents, strict=True) for parent in of_one]
+        )
+        cache.select(rows)
+        source = source[kept]
+        prefixes = torch.cat((prefixes[rows], torch.randint(4, 27, (len(rows), 1))), dim=1)
+
+
+def test_more_room_keeps_what_was_written_and_where_sentences_are() -> None:
+    model = small_model(max_positions=FIRST_CAPACITY + 8).eval()
+    source = sources(4)
+    prefixes = torch.full((8, 1), SOS)
+    cache = model.start(source, 2)
+    for length in range(1, FIRST_CAPACITY + 3):
+        logits = model.step(prefixes[:, -1], cache)
+        if length == 3:  # the first sentence leaves, so that the last one moves into its place
+            rows = torch.tensor([3, 2, 4, 4, 6, 7])
+            cache.select(rows)
+            source, prefixes, logits = source[1:], prefixes[rows], logits[rows]
+        expected = whole_pass(model, source, prefixes)
+        torch.testing.assert_close(logits, expected, rtol=1e-4, atol=1e-5, msg=f"at length {length}")
+        prefixes = torch.cat((prefixes, torch.randint(4, 27, (len(prefixes), 1))), dim=1)
+
+
+def test_a_plain_object_computes_what_its_module_does_and_calls_no_hooks() -> None:
+    layer = small_model(norm="post", activation="swiglu").eval().decoder.layers[0]
+    x, memory = torch.randn(2, 5, 32), torch.randn(2, 6, 32)
+    plain = without_hooks(layer)
+    assert not isinstance(plain, nn.Module) and plain.self_attention.output.weight is layer.self_attention.output.weight
+    layer.self_attention.register_forward_hook(lambda *_: pytest.fail("a hook was called"))
+    y = plain(x, memory, None, None)
+    layer.self_attention._forward_hooks.clear()
+    assert torch.equal(y, layer(x, memory, None, None))
+
+
+@pytest.mark.parametrize("tied", ["none", "target"])
+@pytest.mark.parametrize("precision", ["float32", "bf16"])
+def test_a_prepared_model_is_a_copy_that_computes_the_same(tied: str, precision: str) -> None:
+    model = small_model(tied_embeddings=tied).train()
+    names = set(model.state_dict())
+    source, target, _ = small_batch()
+    prepared = prepare(model, precision)  # type: ignore[arg-type]  # mypy widens the literal
+    assert model.training and not prepared.training and set(model.state_dict()) == names
+    found, exact = prepared(source, target), model.eval()(source, target)
+    assert found.dtype is torch.float32
+    assert (found - exact).norm() / exact.norm() < (1e-5 if precision == "float32" else 0.03)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(1.0)
+    assert torch.equal(prepared(source, target), found)

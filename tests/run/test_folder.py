@@ -1,0 +1,110 @@
+"""The run folder: what is in it, what continues in it, what is no run; and folders of prepared data."""
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from translator.cli import main
+from translator.config import Config
+from translator.config.resuming import NO_CHANGES, fingerprint_of
+from translator.errors import ConfigError, RunError
+from translator.run.folder import RunFolder, describe_environment
+
+
+def begun(config: Config) -> RunFolder:
+    """Return the folder of a run that has a checkpoint, as far as names go."""
+    run = RunFolder(Path(config.run.directory))
+    run.write(config)
+    (run.checkpoints_folder / "step-000004").mkdir(parents=True)
+    return run
+
+
+def test_what_is_allowed_is_recorded_and_from_then_on_the_run_s_own(tiny: Any) -> None:
+    run = begun(tiny())
+    changed = tiny("training.learning_rate=0.5", "batching.tokens_per_batch=300")
+    changes = run.check(changed, allow_changed=True)
+    run.write(changed)
+    run.note_session({"written": "now"}, changes)
+    changed_keys = {
+        "batching.tokens_per_batch": {"old": 200, "new": 300},
+        "training.learning_rate": {"old": 0.0007, "new": 0.5},
+    }
+    assert run.sessions() == [{"written": "now", "changed": changed_keys}]
+    assert run.check(changed) == NO_CHANGES
+
+
+def test_a_mistake_in_an_override_is_not_blamed_on_the_file(tiny: Any) -> None:
+    run = begun(tiny())
+    with pytest.raises(ConfigError, match=r"^what is set for \S*run has 1 mistake:\n  --set search\.beam_size=0: "):
+        run.config(["search.beam_size=0"])
+    run.config_file.write_text("search: {beam_size: 0}", encoding="utf-8")
+    with pytest.raises(RunError, match=r"the configuration saved in the run is not usable; .*config\.yaml has "):
+        run.config(["search.beam_size=1"])
+
+
+def test_another_machine_is_told(tiny: Any) -> None:
+    run = begun(tiny())
+    here = describe_environment()
+    assert run.environment_changes(here) == []
+    run.note_session(here)
+    assert run.environment_changes(describe_environment()) == []
+    there = copy.deepcopy(here)
+    there["hardware"]["cpu"], there["versions"]["torch"] = "another", "9.9"
+    told = run.environment_changes(there)
+    assert len(told) == 2
+    assert f"versions.torch has changed: {here['versions']['torch']} → 9.9; results may differ" in told[0]
+    assert "hardware.cpu has changed" in told[1]
+    run.info_file.write_text("{")
+    assert run.environment_changes(here) == []
+
+
+VERBS = (
+    ("translate", "--run", "elsewhere", "hello"),
+    ("evaluate", "--run", "elsewhere"),
+    ("export", "--run", "elsewhere", "--to", "ctranslate2", "out"),
+    ("compare", "elsewhere", "elsewhere"),
+)
+FOLDERS = [
+    (["config.json", "pytorch_model.bin"], "is no run, but a model of another program, such as Hugging Face"),
+    (["checkpoint.pt"], "is no run; pickles such as checkpoint.pt are never loaded"),
+    (["export.json", "source.spm", "config.json", "model.safetensors"], "is no run, but an export for Hugging Face"),
+    (["export.json", "model.bin"], "is no run, but a damaged export"),
+    (["notes.txt"], "(it has no config.yaml); train one first"),
+]
+
+
+@pytest.mark.parametrize(("files", "expected"), FOLDERS)
+def test_every_verb_recognises_a_folder_from_elsewhere(
+    files: list[str], expected: str, tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("elsewhere").mkdir()
+    for name in files:
+        Path("elsewhere", name).write_bytes(b"{}")
+    assert [main(verb) for verb in VERBS] == [2] * len(VERBS)
+    captured = capsys.readouterr()
+    (message,) = {line for line in captured.err.splitlines() if line.startswith("translator: ")}
+    assert "elsewhere" in message and expected in message
+    assert captured.out == "" and "Traceback" not in captured.err
+    assert not Path("out").exists()
+
+
+def test_what_else_is_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("hello", encoding="utf-8")
+    with pytest.raises(RunError, match=r"text\.txt is a single file; name a run folder"):
+        RunFolder.open(tmp_path / "text.txt")
+    (tmp_path / "good").mkdir()
+    (tmp_path / "good" / "config.yaml").write_text("", encoding="utf-8")
+    (tmp_path / "odd" / "config.yaml").mkdir(parents=True)
+    with pytest.raises(RunError, match=r"no run at .*nowhere \(there is no such folder\); runs there: \S*good$"):
+        RunFolder.open(tmp_path / "nowhere")
+
+
+def test_the_fingerprint_depends_on_values_and_not_on_their_order() -> None:
+    # The value is fixed: another way to compute it would orphan everything that is prepared already.
+    expected = "e74ef954de57cf95aa0e2037d8b7062e"
+    assert fingerprint_of({"b": [1, "کتاب"], "a": None}).startswith(expected)
+    assert fingerprint_of({"a": None, "b": [1, "کتاب"]}).startswith(expected)
+    assert fingerprint_of({"a": None, "b": [2, "کتاب"]}) != fingerprint_of({"a": None, "b": [1, "کتاب"]})

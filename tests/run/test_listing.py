@@ -1,0 +1,80 @@
+"""The list of runs: what is said of each, and that no damage to one keeps the others from being listed."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from untrained import untrained_run
+
+from translator.checkpoint import find_checkpoint, load_checkpoint
+from translator.errors import InputError
+from translator.run.folder import RunFolder, format_run_list
+from translator.run.storage import hold_folder
+
+
+def rows(folder: Path) -> dict[str, str]:
+    """Return the row of each run, from its state on, by the run's name, in the order of the table."""
+    header, _, *lines = format_run_list(folder).splitlines()
+    return {line.split("  ")[0]: line[header.index("state") :] for line in lines}
+
+
+@pytest.fixture
+def stopped(tiny: Any, tmp_path: Path) -> RunFolder:
+    """A run with one checkpoint, at step 5 of 12."""
+    return untrained_run(tiny(f"run.directory={tmp_path}/runs/stopped"))
+
+
+def test_a_finished_run_tells_all(trained: Path) -> None:
+    row = rows(trained.parent)["run"]
+    scores = json.loads((trained / "evaluation" / "scores.json").read_text(encoding="utf-8"))
+    saved = load_checkpoint(find_checkpoint(trained / "checkpoints", "last")).state.progress
+    for told in (
+        "finished: training.max_steps=12 is reached",
+        f"chrf {saved['best_score']:.2f} at {saved['best_step']}",
+        f"{scores[0]['score']:.2f}",
+        f"{saved['target_tokens'] / saved['seconds']:,.0f}",
+    ):
+        assert f"{told}  " in row
+    assert rows(trained) == {"run": row}, "a run folder itself may be asked about"
+
+
+def test_the_state_of_each_the_newest_first(stopped: RunFolder, tiny: Any, tmp_path: Path) -> None:
+    RunFolder(tmp_path / "runs" / "prepared").write(tiny())
+    begun = RunFolder(tmp_path / "runs" / "deep" / "begun")
+    begun.write(tiny())
+    begun.note_session({})
+    (tmp_path / "runs" / "notes").mkdir()
+    (tmp_path / "runs" / "notes" / "config.yaml").write_text("of: something else")
+    for file in stopped.path.rglob("*"):
+        os.utime(file, (1_900_000_000, 1_900_000_000), follow_symlinks=False)
+    for file in begun.path.rglob("*"):
+        os.utime(file, (2_000_000_000, 2_000_000_000), follow_symlinks=False)
+    states = {name: row.split("  ")[0] for name, row in rows(tmp_path / "runs").items()}
+    assert list(states)[:2] == ["deep/begun", "stopped"]
+    assert states == {"deep/begun": "stopped before a checkpoint", "stopped": "stopped", "prepared": "only prepared"}
+    with hold_folder(stopped.path):
+        assert rows(tmp_path / "runs")["stopped"].startswith("running")
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("checkpoints/step-000005/state.json", "{"),
+        ("checkpoints/step-000005/state.json", '{"state": 3}'),
+        ("evaluation/scores.json", '[{"test_set": "a", "score": "x"}]'),
+        ("config.yaml", "nothing: of ours"),
+    ],
+)
+def test_damage_is_said_in_the_row_of_its_run(stopped: RunFolder, tmp_path: Path, file: str, content: str) -> None:
+    damaged = stopped.path / file
+    damaged.parent.mkdir(exist_ok=True)
+    damaged.write_text(content)
+    assert rows(tmp_path / "runs")["stopped"].startswith(f"damaged: {damaged.parent.name}/{damaged.name}")
+
+
+def test_no_runs_and_no_folder(tmp_path: Path) -> None:
+    assert format_run_list(tmp_path).startswith(f"no runs in {tmp_path}; train one first: make train, or translator")
+    with pytest.raises(InputError, match=r"no folder .*nowhere; name the one that holds the runs"):
+        format_run_list(tmp_path / "nowhere")

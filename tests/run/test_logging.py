@@ -1,0 +1,108 @@
+"""Messages, progress without a terminal, and timed stages."""
+
+import errno
+import gc
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from tqdm import tqdm
+
+from translator.run.logging import (
+    LOGGER,
+    RECORD,
+    SECONDS_BETWEEN_LINES,
+    log_to_console,
+    log_to_file,
+    progress_bar,
+)
+
+FULL = Path("/dev/full")
+Capture = pytest.CaptureFixture[str]
+
+
+def test_the_console_gets_each_message_once_and_what_steers_a_terminal_escaped(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    log_to_console()
+    log_to_console()
+    LOGGER.info("step %d", 3)
+    LOGGER.warning("careful: \x1b[2J\u202e: متن‌ها")
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", "step 3\nwarning: careful: \\x1b[2J\\u202e: متن‌ها\n")
+
+
+def test_the_file_gets_what_is_said_inside_the_block(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "run" / "log.txt"
+    log_to_console()
+    for word in ("گل\x1b", "second"):
+        with log_to_file(path):
+            RECORD.info(word)
+        LOGGER.warning("outside")
+    assert capsys.readouterr().err == "warning: outside\n" * 2, "the record is for the file alone"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert [re.sub(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} ", "", line) for line in lines] == [
+        "INFO گل\\x1b",
+        "INFO second",
+    ]
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
+def test_a_full_disk_is_said_once_and_stops_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with log_to_file(FULL):
+        for step in range(3):
+            LOGGER.info("step %d", step)
+    said = f"warning: cannot write {FULL}: {os.strerror(errno.ENOSPC)}; continuing without this log\n"
+    assert capsys.readouterr().err == said
+
+
+class Clock:
+    """A clock that stands still unless it is moved."""
+
+    now = 5000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr("translator.run.logging.time.monotonic", clock)
+    monkeypatch.setattr("tqdm.std.time", clock)
+    return clock
+
+
+def test_training_is_told_in_plain_lines(clock: Clock, capsys: Capture) -> None:
+    bar: tqdm[object] = progress_bar(description="training", total=6000, initial=1000, unit="step")
+    with bar:
+        for _ in range(250):
+            clock.now += 0.9
+            bar.update()
+            bar.set_postfix_str("loss 3.412, 5,210 tokens/s")
+    text = capsys.readouterr().err
+    lines = text.splitlines()
+    assert re.fullmatch(r"training: 12\d\d/6000 step \[03:3\d<1:11:\d\d, .*, loss 3.412, 5,210 tokens/s\]", lines[-2])
+    assert lines[-1].startswith("training: 1250/6000 step [03:4")
+    assert len(lines) <= 250 * 0.9 / SECONDS_BETWEEN_LINES + 1
+    assert not {"\r", "\x1b", "\b"} & set(text)
+
+
+def test_an_error_or_a_signal_has_the_last_word(clock: Clock, capsys: Capture) -> None:
+    def work() -> None:
+        for number in progress_bar(range(9), description="reading", unit="lines"):
+            if number == 3:
+                raise KeyboardInterrupt
+
+    try:
+        work()
+    except KeyboardInterrupt:
+        sys.stderr.write("stopped by a signal\n")
+    bar: tqdm[object] = progress_bar(description="training", unit="step")
+    with pytest.raises(KeyError), bar:
+        bar.update(3)
+        raise KeyError
+    gc.collect()
+    assert capsys.readouterr().err == "stopped by a signal\n"

@@ -1,0 +1,76 @@
+"""Paths that a user gives for output: links stay, nothing but files is replaced, open descriptors are streams."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from translator.errors import StorageError
+from translator.run.storage import output_stream, resolve_output, write_output
+
+WRITE = "import sys; from translator.run.storage import *; print('before'); write_output(sys.argv[1], 'متن\\n')"
+
+
+@pytest.mark.parametrize("name", ["deep/target.txt", "target.txt"])
+@pytest.mark.parametrize("old", ["old", None])
+def test_a_link_stays_and_its_target_is_written(tmp_path: Path, name: str, old: str | None) -> None:
+    target = tmp_path / name
+    target.parent.mkdir(exist_ok=True)
+    if old is not None:
+        target.write_text(old)
+        target.chmod(0o600)
+    (tmp_path / "second").symlink_to(name)
+    (tmp_path / "link").symlink_to(tmp_path / "second")
+    resolve_output(tmp_path / "link")
+    write_output(tmp_path / "link", b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert target.read_bytes() == b"new"
+    assert target.stat().st_mode & 0o777 == (0o600 if old is not None else 0o644)
+    assert [entry.name for entry in target.parent.iterdir() if entry.name.startswith(".")] == []
+
+
+def test_a_stream_changes_the_file_when_it_ends_well(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+    with pytest.raises(KeyError), output_stream(path) as stream:
+        stream.write("half")
+        raise KeyError
+    assert (path.read_text(), len(list(tmp_path.iterdir()))) == ("old", 1)
+    with output_stream(path) as stream:
+        print("خط", file=stream)
+        assert path.read_text() == "old"
+    assert path.read_text(encoding="utf-8") == "خط\n"
+
+
+def test_what_is_no_file_is_refused_and_stays(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    (tmp_path / "circle").symlink_to("circle")
+    closed = os.open(tmp_path, os.O_RDONLY)
+    os.close(closed)
+    for path, words in [
+        (tmp_path / "pipe", "it is a named pipe, not a file"),
+        (tmp_path / "link", "it is a named pipe, not a file"),
+        (Path(os.devnull), "it is a device, not a file; choose another path, or write to /dev/stdout"),
+        (tmp_path, "this is a folder"),
+        (tmp_path / "missing" / "file", "is not there; make it first"),
+        (tmp_path / "circle", "form a circle"),
+        (Path(f"/dev/fd/{closed}"), "no such stream open for writing"),
+    ]:
+        for work in (resolve_output, lambda path: write_output(path, "x")):
+            with pytest.raises(StorageError, match=words):
+                work(path)
+    assert (tmp_path / "pipe").is_fifo()
+
+
+@pytest.mark.parametrize("path", ["/dev/fd/1", "link"])
+def test_standard_output_is_a_stream_that_is_not_truncated(tmp_path: Path, path: str) -> None:
+    (tmp_path / "link").symlink_to("/dev/stdout")
+    log = tmp_path / "log"
+    log.write_text("earlier\n")
+    with log.open("a") as appended:
+        subprocess.run([sys.executable, "-c", WRITE, str(tmp_path / path)], stdout=appended, check=True)
+    assert log.read_text(encoding="utf-8") == "earlier\nbefore\nمتن\n"
+    assert (tmp_path / "link").is_symlink()

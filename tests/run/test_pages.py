@@ -1,0 +1,92 @@
+"""Pages: templates escape everything, hidden characters are shown, scripts cannot break out of the page."""
+
+import unicodedata
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markupsafe import Markup
+
+from translator.run import pages
+from translator.run.pages import visible
+
+BIDI_CONTROLS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+ANY_TEXT = st.text(st.characters() | st.sampled_from(BIDI_CONTROLS + "\u200c\ufffd\t<>&\"'"))
+
+
+def render(source: str, **values: object) -> str:
+    return pages._ENVIRONMENT.from_string(source).render(values)
+
+
+@pytest.mark.parametrize(
+    ("source", "value", "page"),
+    [
+        ("<b>{{ x }}</b>", "<script>&\"'", "<b>&lt;script&gt;&amp;&#34;&#39;</b>"),
+        ("{{ x | visible }}", "<script>", "&lt;script&gt;"),
+        ("{{ x }}", Markup("<svg></svg>"), "<svg></svg>"),
+        ('<i title="{{ x }}">', '\u202e"', '<i title="\\u202e&#34;">'),
+        ("{{ x | percent }}", 0.0004, "&lt;0.1%"),
+    ],
+)
+def test_values_are_escaped_and_written_for_people(source: str, value: object, page: str) -> None:
+    assert render(source, x=value) == page
+
+
+class Reader(HTMLParser):
+    """Collects what a browser would show, and the elements."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.shown = ""
+        self.titles: list[str] = []
+        self.tags: set[str] = set()
+        self.feed(str(html))
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.titles += [value or "" for name, value in attrs if name == "title"]
+
+    def handle_data(self, data: str) -> None:
+        self.shown += data
+
+
+@pytest.mark.parametrize(
+    ("character", "name", "title"),
+    [
+        ("\u202e", "RLO", "right-to-left override (U+202E)"),
+        ("\t", "TAB", "control character (U+0009)"),
+        ("\u00a0", "NBSP", "no-break space (U+00A0)"),
+        ("\U000e0041", "U+E0041", "tag latin capital letter a (U+E0041)"),
+    ],
+)
+def test_hidden_characters_have_names(character: str, name: str, title: str) -> None:
+    page = Reader(visible(f"a{character}b"))
+    assert page.shown == f"a{name}b"
+    assert page.titles == [title]
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [("می\u200cروم", "zero width non-joiner (U+200C)"), ("a\ufffdb", "replacement character (U+FFFD)")],
+)
+def test_zwnj_and_lost_characters_are_marked_and_stay(text: str, title: str) -> None:
+    page = Reader(visible(text))
+    assert page.shown == text
+    assert page.titles == [title]
+
+
+@settings(deadline=None, max_examples=200)
+@given(ANY_TEXT)
+def test_any_text(text: str) -> None:
+    page = Reader(visible(text))
+    assert page.tags <= {"bdi", "span"}
+    assert not any(unicodedata.category(character) in HIDDEN for character in page.shown.replace("\u200c", ""))
+    assert len(page.titles) >= sum(unicodedata.category(character) in HIDDEN for character in text)
+    if not page.titles and not set(text) & set("<>&\"'"):
+        assert visible(text) == text
+    seen = [character for character in text if unicodedata.category(character) not in (*HIDDEN, "Zs")]
+    remaining = iter(page.shown)
+    assert all(character in remaining for character in seen)

@@ -1,0 +1,71 @@
+"""Disks that are full or may not be written: one message, nothing half there, and the next try works."""
+
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from translator.checkpoint import find_checkpoint, verify_checkpoint
+from translator.cli import main
+
+Mount = Callable[[str], Path]
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Mount]:
+    """Mount a file system in memory with the given options; only root may."""
+    place = tmp_path / "disk"
+    place.mkdir()
+
+    def mount(options: str) -> Path:
+        command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(place)]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        except FileNotFoundError:
+            pytest.skip("there is no mount command here")
+        if done.returncode:
+            pytest.skip(f"a small file system cannot be mounted here: {done.stderr.strip()}")
+        return place
+
+    yield mount
+    # Lazily: token stores may still be mapped into memory, and what stays mounted stops the next run of the tests.
+    subprocess.run(["umount", "-l", str(place)], capture_output=True, check=False)
+
+
+def train(recipe: Path, capsys: Any, *overrides: str) -> tuple[int, str]:
+    sets = [part for override in overrides for part in ("--set", override)]
+    code = main(["train", "--config", str(recipe), *sets])
+    errors = capsys.readouterr().err
+    return code, errors[errors.rfind("translator: ") :]
+
+
+def test_a_full_disk_under_the_prepared_data(small_disk: Mount, tiny_recipe: Path, capsys: Any) -> None:
+    disk = small_disk("size=8k")
+    code, message = train(tiny_recipe, capsys, f"corpus.prepared_directory={disk}/prepared")
+    assert code == 2
+    assert "the disk is full; free some space" in message
+    subprocess.run(["mount", "-o", "remount,size=20m", str(disk)], check=True)
+    assert train(tiny_recipe, capsys, f"corpus.prepared_directory={disk}/prepared")[0] == 0
+
+
+def test_a_disk_that_fills_in_the_middle_of_training(small_disk: Mount, tiny_recipe: Path, capsys: Any) -> None:
+    disk = small_disk("size=1200k")
+    many = ("training.max_steps=400", "training.keep_checkpoints=20")
+    code, message = train(tiny_recipe, capsys, f"run.directory={disk}/run", *many)
+    assert code == 2
+    assert "the disk is too full; the checkpoint needs" in message
+    assert "free some space there" in message
+    verify_checkpoint(find_checkpoint(disk / "run" / "checkpoints", "last"))
+    assert not list((disk / "run" / "checkpoints").glob(".*")), "nothing half-written"
+    subprocess.run(["mount", "-o", "remount,size=20m", str(disk)], check=True)
+    code, _ = train(tiny_recipe, capsys, f"run.directory={disk}/run", "training.max_steps=20")
+    assert code == 0
+
+
+@pytest.mark.parametrize("key", ["run.directory", "corpus.prepared_directory"])
+def test_a_disk_that_may_not_be_written(key: str, small_disk: Mount, tiny_recipe: Path, capsys: Any) -> None:
+    code, message = train(tiny_recipe, capsys, f"{key}={small_disk('ro')}/folder")
+    assert code == 2
+    assert "the file system is read-only; choose a folder on a writable one" in message

@@ -1,0 +1,113 @@
+"""Work over processes gives what one process gives, in the same order, and ends in an orderly way."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from translator.errors import StorageError
+from translator.run.workers import map_in_order
+
+
+def squaring() -> Callable[[int], int]:
+    return lambda number: number * number
+
+
+def ending_at_three(killed: bool) -> Callable[[int], int]:
+    def work(number: int) -> int:
+        if number == 3:
+            if killed:
+                os.kill(os.getpid(), signal.SIGKILL)
+            raise ValueError(f"item {number}")
+        return number
+
+    return work
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_results_come_in_order_and_an_error_at_its_place(processes: int) -> None:
+    assert list(map_in_order(squaring, range(50), processes)) == [number * number for number in range(50)]
+    results = map_in_order(partial(ending_at_three, False), range(10), processes)
+    assert [next(results) for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(ValueError, match="item 3"):
+        next(results)
+
+
+def test_a_script_without_a_guarded_main_part_is_told_so(tmp_path: Path) -> None:
+    """Its workers run it again while they start; they must not wait for a folder that their parent holds."""
+    script = tmp_path / "unguarded.py"
+    script.write_text(
+        "from translator.config import CorpusConfig, SourceConfig\n"
+        "from translator.corpus import prepare_corpus\n"
+        f"source = SourceConfig(name='a', path={str(tmp_path / 'a.tsv')!r}, use='train')\n"
+        f"prepare_corpus(CorpusConfig(sources=(source,), workers=2, prepared_directory={str(tmp_path / 'p')!r}))\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "a.tsv").write_text("Yes\tبله\n" * 3, encoding="utf-8")
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 1
+    assert "must start its work under `if __name__ == '__main__':`" in done.stderr
+
+
+def test_a_killed_process_is_told_with_what_to_do() -> None:
+    with pytest.raises(StorageError, match=r"memory ran out; set `corpus.workers: 1`"):
+        list(map_in_order(partial(ending_at_three, True), range(10), 2))
+
+
+def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
+    script = tmp_path / "parent.py"
+    script.write_text(
+        "import os, time\n"
+        "from translator.run.workers import map_in_order\n"
+        "def slow():\n"
+        "    def work(number):\n"
+        "        print(os.getpid(), flush=True)\n"
+        "        time.sleep(600)\n"
+        "    return work\n"
+        "if __name__ == '__main__':\n"
+        "    list(map_in_order(slow, range(10), 2))\n",
+        encoding="utf-8",
+    )
+    parent = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    workers = [int(parent.stdout.readline()) for _ in range(2)]
+    parent.kill()
+    parent.wait()
+    parent.stdout.close()
+    for _ in range(300):
+        if not any(is_running(worker) for worker in workers):
+            return
+        time.sleep(0.1)
+    pytest.fail("a worker outlived its parent")
+
+
+def is_running(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def sleeping(folder: Path) -> Callable[[int], int]:
+    def work(number: int) -> int:
+        if number:
+            time.sleep(60)
+            (folder / str(number)).touch()
+        return number
+
+    return work
+
+
+def test_who_leaves_early_does_not_wait(tmp_path: Path) -> None:
+    results = map_in_order(partial(sleeping, tmp_path), range(100), 2)
+    assert next(results) == 0
+    results.close()
+    assert list(tmp_path.iterdir()) == [], "no item was worked on to its end"
+    assert multiprocessing.active_children() == []

@@ -1,0 +1,85 @@
+"""`translator doctor` on machines that lack something."""
+
+import shutil
+from pathlib import Path
+from unittest.mock import Mock
+
+import pytest
+import torch
+
+from translator import doctor
+from translator.cli import main
+from translator.doctor import examine_memory, examine_place, examine_threads
+
+GIB = 1 << 30
+
+
+def test_this_machine_can_train(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["doctor"]) == 0
+    out = capsys.readouterr().out
+    assert "Training works here" in out
+    assert all(name in out for name in ("Python", "torch", "memory", "CPU", "fastapi", "runs/"))
+    assert list(tmp_path.iterdir()) == [], "a check leaves nothing behind"
+
+
+def test_a_missing_package_is_wrong_and_has_a_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    there = doctor.version_of
+    changed = {"sacrebleu": None, "fastapi": None, "numpy": "1.0"}
+    monkeypatch.setattr(doctor, "version_of", lambda name: changed[name] if name in changed else there(name))
+    assert main(["doctor"]) == 2
+    captured = capsys.readouterr()
+    assert "sacrebleu: needed" in captured.out
+    assert "pip install 'sacrebleu" in captured.out
+    assert "numpy: needed" in captured.out
+    assert "fastapi: needed for serve" in captured.out
+    assert "sacrebleu" in captured.err
+
+
+@pytest.mark.parametrize(("free", "limit", "verdict"), [(8, "max", "ok"), (1, "max", "note"), (8, GIB, "note")])
+def test_memory_and_the_limits_of_containers(free: int, limit: str | int, verdict: str, tmp_path: Path) -> None:
+    assert doctor.memory_limit(tmp_path) is doctor.cpu_limit(tmp_path) is None
+    (tmp_path / "memory.max").write_text(f"{limit}\n", encoding="ascii")
+    (tmp_path / "cpu.max").write_text("150000 100000\n", encoding="ascii")
+    assert doctor.cpu_limit(tmp_path) == 1.5
+    table = tmp_path / "meminfo"
+    table.write_text(f"MemTotal: {16 << 20} kB\nMemFree: 1 kB\nMemAvailable: {free << 20} kB\n", encoding="ascii")
+    assert examine_memory(table, doctor.memory_limit(tmp_path)).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("threads", "limit", "advice"), [(4, None, "run.threads=2"), (2, 0.5, "run.threads=1"), (2, None, "")]
+)
+def test_threads(threads: int, limit: float | None, advice: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    finding = examine_threads(threads, 2, limit)
+    assert advice in finding.advice and (finding.verdict == "ok") == (advice == "")
+
+
+def test_a_place_for_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for free, verdict in ((1 << 20, "wrong"), (1 << 40, "ok")):
+        usage = shutil.disk_usage(tmp_path)._replace(free=free)
+        monkeypatch.setattr("shutil.disk_usage", lambda path, usage=usage: usage)
+        assert examine_place("runs/", tmp_path / "runs").verdict == verdict
+    monkeypatch.setattr("fcntl.flock", Mock(side_effect=OSError))
+    assert "no locks" in examine_place("runs/", tmp_path).advice
+    monkeypatch.setattr(Path, "symlink_to", Mock(side_effect=OSError))
+    assert examine_place("runs/", tmp_path).verdict == "wrong"
+
+
+def test_gpus_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("has_bf16", "bf16_pays"):
+        monkeypatch.setattr(f"translator.model.device.{name}", lambda device: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda number: "Some GPU")
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (70 << 30, 80 << 30))
+    found = {finding.name: finding for finding in doctor.examine_devices()}
+    assert found["GPU 0"].found == "Some GPU, 80 GiB (70 free); training computes in bf16"
+    assert found["CPU"].found.endswith("training computes in bf16")
+    monkeypatch.setattr(torch.cuda, "mem_get_info", Mock(side_effect=RuntimeError("CUDA error: out of memory\nmore")))
+    found = {finding.name: finding for finding in doctor.examine_devices()}
+    assert "out of memory" in found["GPU 0"].advice

@@ -1,0 +1,125 @@
+"""What the ranks of the tests do: `python member.py VERB FOLDER`, started by `launch`."""
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import torch
+from safetensors.torch import save_file
+from small_model import small_model
+
+from translator.data import collate
+from translator.errors import CorpusError, Interrupted, TranslatorError
+from translator.run.signals import StopRequest, stop_on_signals
+from translator.training.distributed import Distributed, LostProcessError, reported_by_launcher
+from translator.training.loss import TeacherForcing
+
+PAIRS = [([5 + n, 6, 7][: n % 3 + 1], [20, 21, 22, 23, 24][: n % 5 + 1]) for n in range(7)]
+"""Pairs of the one update of these tests, of unlike lengths."""
+
+
+def gradients(distributed: Distributed, shares: list[list[int]]) -> dict[str, torch.Tensor]:
+    """Return the gradient of one update, of which this rank computes the pairs `shares[rank]`, one by one."""
+    model = small_model(dropout=0.0).double()
+    if not distributed.main:  # the weights of rank 0 count
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.add_(1.0)
+    distributed.share_weights(model)
+    loss = TeacherForcing(model, 0.1, 0.0, packed=True)
+    total = sum(len(target) + 1 for _, target in PAIRS)
+    for number in shares[distributed.rank]:
+        source, target = PAIRS[number]
+        batch = collate([source], [target], [number])
+        torch.autograd.backward(loss(batch.source, batch.target_input, batch.labels).smoothed / total)
+    distributed.sum_gradients(model)
+    return {name: weight.grad for name, weight in model.named_parameters() if weight.grad is not None}
+
+
+def stop(distributed: Distributed, folder: Path, request: StopRequest) -> None:
+    """Communicate and sum gradients; then take steps until one rank is asked to stop, and all stop after the same."""
+    rank, world_size = distributed.rank, distributed.world_size
+    said = [
+        distributed.sum([float(rank == world_size - 1), 0.1 * (rank + 1), 1e300]),
+        distributed.gather_text("سلام" * rank),
+        os.environ["OMP_NUM_THREADS"],
+    ]
+    (folder / f"said-{rank}").write_text(repr(said), encoding="utf-8")
+    with distributed.first_on_each_machine(), (folder / "order").open("a", encoding="utf-8") as file:
+        if distributed.main:
+            time.sleep(0.2)
+        file.write("first " if distributed.main else "later ")
+    found = gradients(distributed, [list(range(rank, len(PAIRS), world_size)) for rank in range(world_size)])
+    lone = gradients(distributed, [list(range(len(PAIRS))), *[[]] * (world_size - 1)])
+    save_file(found | {f"lone.{name}": gradient for name, gradient in lone.items()}, folder / f"gradients-{rank}")
+    steps(distributed, folder, request, ask=True)
+
+
+def steps(distributed: Distributed, folder: Path, request: StopRequest, ask: bool = False) -> None:
+    """Take steps until one rank is asked to stop; rank 0 may ask the launcher, and saves while the others wait."""
+    count = 0
+    with request.deferred():
+        while not distributed.sum([float(request.requested)])[0]:
+            count += 1
+            if count == 3:
+                (folder / f"process-{distributed.rank}").write_text(str(os.getpid()))
+                if distributed.main and ask:
+                    os.kill(os.getppid(), signal.SIGTERM)
+            time.sleep(0.01)
+        if distributed.main:
+            time.sleep(0.3)
+        (folder / f"stopped-{distributed.rank}").write_text(str(count))
+        distributed.barrier()
+    raise Interrupted(signal.SIGTERM)
+
+
+def die(distributed: Distributed, folder: Path, request: StopRequest) -> None:
+    """Kill one rank while the other waits for it."""
+    distributed.barrier()  # both are connected
+    if distributed.rank == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    try:
+        with request.deferred():
+            distributed.sum([1.0])
+    except LostProcessError as error:
+        (folder / "lost").write_text(str(error))
+        raise
+
+
+def mistake(distributed: Distributed, folder: Path, request: StopRequest) -> None:
+    """Fail on one rank while the other waits for it."""
+    if distributed.rank == 1:
+        raise CorpusError("خطا: there is no corpus")
+    distributed.barrier()
+
+
+def ignore(distributed: Distributed, folder: Path, request: StopRequest) -> None:
+    """Do not stop when asked once."""
+    with request.deferred():
+        os.kill(os.getppid(), signal.SIGINT)
+        while not request.requested:
+            time.sleep(0.01)
+        time.sleep(2.5)  # else both would be one request
+        os.kill(os.getppid(), signal.SIGINT)
+        time.sleep(600)
+
+
+def main() -> int:
+    verbs = {verb.__name__: verb for verb in (stop, steps, die, mistake, ignore)}
+    try:
+        with (
+            stop_on_signals() as request,
+            reported_by_launcher(),
+            Distributed.join(torch.device("cpu")) as distributed,
+        ):
+            verbs[sys.argv[1]](distributed, Path(sys.argv[2]), request)
+    except (TranslatorError, Interrupted) as error:
+        print(f"member: {error}", file=sys.stderr)  # noqa: T201
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

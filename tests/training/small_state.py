@@ -1,0 +1,70 @@
+"""The state of a training without a corpus: a model of a few weights, and steps of noise that change all of it."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from translator.config import Config, parse_config
+from translator.data import DataPosition
+from translator.model import Transformer
+from translator.run.folder import RunFolder
+from translator.training.checkpointing import TrainingState
+from translator.training.optimizer import ModelOptimizer
+
+RECIPE = """
+run: {{directory: "{folder}"}}
+corpus: {{sources: [{{name: none, path: "{folder}/none.tsv"}}]}}
+batching: {{max_length: 32}}
+model: {{d_model: 8, heads: 2, encoder_layers: 1, decoder_layers: 1, feed_forward: 16, max_positions: 32}}
+training: {{best_metric: chrf, keep_checkpoints: 2, keep_best: 1, ema_decay: 0.9, save_in_background: false}}
+"""
+BACKGROUND = "training.save_in_background=true"
+NO_AVERAGE = "training.ema_decay=null"
+
+
+class SmallRun:
+    """A run whose steps are noise; each is a function of its number and of all that a checkpoint holds."""
+
+    def __init__(self, folder: Path, *overrides: str, writes: bool = True) -> None:
+        self.config: Config = parse_config(RECIPE.format(folder=folder), "recipe", overrides)
+        self.folder = RunFolder(folder).checkpoints_folder
+        torch.manual_seed(3)
+        self.model = Transformer(self.config.model, 11, 11)
+        optimizer = ModelOptimizer(self.model, self.config.training)
+        vocabulary = SimpleNamespace(vocabulary_size=11)
+        data: Any = SimpleNamespace(
+            subword=SimpleNamespace(source=vocabulary, target=vocabulary, sha256={"a": "b"}),
+            fingerprint=f"tokens sampled with {self.config.subword.sampling}",
+            token_fingerprint="tokens",
+        )
+        self.data = data
+        self.state = TrainingState(self.config, RunFolder(folder), data, self.model, optimizer, writes)
+        self.save, self.restore = self.state.save, self.state.restore
+
+    @property
+    def step_number(self) -> int:
+        return self.state.progress.step
+
+    def step(self, chrf: float | None = None) -> None:
+        """Make one update, and validate after it if there is a score."""
+        torch.manual_seed(100 + self.step_number)
+        for weight in self.model.parameters():
+            weight.grad = torch.randn(weight.shape)
+        self.state.optimizer.update(1e-3, torch.tensor(1.0), torch.tensor(True), None)
+        if self.state.average is not None:
+            self.state.average.update_parameters(self.model)
+        progress = self.state.progress
+        progress.step += 1
+        self.state.position = DataPosition(0, progress.step)
+        if chrf is not None:
+            progress.note_validation({"loss": 1.0, "chrf": chrf}, "chrf")
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return copies of all that later steps depend on."""
+        average = self.state.average
+        averaged = {} if average is None else {f"ema.{key}": value for key, value in average.state_dict().items()}
+        everything = {**self.model.state_dict(), **self.state.optimizer.tensors(), **averaged}
+        return {key: value.clone() for key, value in everything.items()}

@@ -1,0 +1,69 @@
+"""Labels as a Persian reader expects them, and pictures that leave nothing behind."""
+
+import unicodedata
+import warnings
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib import pyplot
+
+from translator.run.text import shown_pieces
+from translator.training.monitor import attention_figure
+
+LETTERS = "▁لاآأهإيیکب\u064b\u0651\u0640\u200c\u200d x1("  # what joins and what does not, marks, and what is invisible
+
+
+def visual(*pieces: str, right_to_left: bool = True) -> list[str]:
+    """Return labels without the override of direction around them."""
+    labels = shown_pieces(pieces, right_to_left=right_to_left)
+    for piece, label in zip(pieces, labels, strict=True):
+        assert piece.startswith("<") or (label[0] == "\u202d" and label[-1] == "\u202c")
+    return [label.strip("\u202d\u202c") for label in labels]
+
+
+def names(label: str) -> list[str]:
+    """Return the shape of each letter from right to left, as it is read."""
+    return [unicodedata.name(letter).removeprefix("ARABIC LETTER ") for letter in reversed(label)]
+
+
+def test_letters_are_joined_as_in_their_word_and_run_from_right_to_left() -> None:
+    (label,) = visual("▁کتاب")
+    assert names(label) == ["KEHEH INITIAL FORM", "TEH MEDIAL FORM", "ALEF FINAL FORM", "BEH ISOLATED FORM"]
+    first, second, third = visual("▁رف", "ت", "م")
+    assert names(first) == ["REH ISOLATED FORM", "FEH INITIAL FORM"]
+    assert names(second) == ["HYPHEN-MINUS", "TEH MEDIAL FORM"]
+    assert names(third) == ["HYPHEN-MINUS", "MEEM FINAL FORM"]
+    first, second = visual("▁می\u200c", "روم")
+    assert names(first) == ["MEEM INITIAL FORM", "FARSI YEH FINAL FORM"], "a zero-width non-joiner is not drawn"
+    assert names(second)[0] == "REH ISOLATED FORM"
+
+
+@given(st.lists(st.text(LETTERS, min_size=1, max_size=5), min_size=1, max_size=5))
+def test_any_piece_has_a_label(pieces: list[str]) -> None:
+    assert len(shown_pieces(pieces, right_to_left=True)) == len(pieces)
+
+
+def test_digits_latin_and_brackets_in_both_directions() -> None:
+    assert visual("▁۱۲۳", "▁NA", "TO", "▁«", "▁", "</s>") == ["۱۲۳", "NA", "-TO", "»", "␣", "</s>"]
+    assert visual("▁walk", "ing", "▁don", "'", "t", ".", right_to_left=False) == ["walk", "-ing", "don", "'", "t", "."]
+
+
+def test_nothing_is_missing_from_the_font_or_taken_for_a_formula() -> None:
+    odd = ["▁می\u200cروم", "▁پژگچ", "▁ۀئؤأآة", "▁،؛؟«»٪", "▁۰۱۲۳۴۵۶۷۸۹", "▁مُحَمَّد", "😀", "漢", "$x^$", "_{", "\x00"]
+    odd += ["<0xE2>", "\u202eس", "\u2067", "⁇", "</s>"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        image = attention_figure(odd, odd, np.full((len(odd), len(odd)), 1 / len(odd), dtype=np.float32))
+    assert image.dtype == np.uint8 and image.ndim == 3 and image.shape[2] == 3
+    assert pyplot.get_fignums() == [], "figures do not pile up"
+
+
+def test_weights_are_where_they_belong() -> None:
+    """One cell at the third row and first column: the brightest place is left of the middle and below it."""
+    weights = np.zeros((3, 4), dtype=np.float32)
+    weights[2, 0] = 1.0
+    image = attention_figure(["▁a"] * 4, ["▁ب"] * 3, weights).astype(int)
+    yellow = (image[..., 0] > 220) & (image[..., 1] > 200) & (image[..., 2] < 80)
+    rows, columns = np.nonzero(yellow[:, : image.shape[1] // 2])
+    assert rows.mean() > image.shape[0] / 2 and columns.mean() < image.shape[1] / 2

@@ -1,0 +1,225 @@
+"""What a training saves comes back whole and resumes in the same bits; failing saves lose nothing."""
+
+import logging
+import math
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+import torch
+from checkpoint.small_checkpoints import damage, named
+from faults import Faults, Killed, Kind
+from tiny_runs import assert_same_bits
+from training.small_state import BACKGROUND, NO_AVERAGE, SmallRun
+
+from translator.checkpoint import (
+    find_checkpoint,
+    load_checkpoint,
+    read_state,
+    step_folder,
+    steps_saved,
+    verify_checkpoint,
+)
+from translator.data import DataPosition
+from translator.errors import CheckpointError, RunError, StorageError
+from translator.training.checkpointing import TrainingProgress
+
+SAMPLED = "subword={model_type: unigram, sampling: 0.1}"
+
+
+def run_of(folder: Path, *scores: float | None, overrides: tuple[str, ...] = ()) -> SmallRun:
+    """Return a run that was saved after each of some steps, validated where there is a score."""
+    run = SmallRun(folder, *overrides)
+    for score in scores:
+        run.step(score)
+        run.save()
+    return run
+
+
+def test_the_newest_and_the_best_stay(tmp_path: Path) -> None:
+    scores = (5.0, 9.0, 7.0, None, 1.0, math.nan, 2.0)
+    run = run_of(tmp_path, *scores, overrides=("training.keep_best=2", BACKGROUND))
+    run.state.writer.close()
+    assert steps_saved(run.folder) == [2, 3, 6, 7]
+    assert (named(run.folder, "best"), named(run.folder, "last")) == ("step-000002", "step-000007")
+    assert read_state(step_folder(run.folder, 3)).score == 7.0
+    assert read_state(step_folder(run.folder, 6)).score is None
+
+
+@pytest.mark.parametrize("ending", ["save", "wait", "close"])
+def test_a_failed_write_in_the_background_is_raised_once(
+    tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = run_of(tmp_path, None, overrides=(BACKGROUND,))
+    run.state.writer.wait()
+    run.step()
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("translator.checkpoint.files.save_file", full)
+        run.save()
+        with pytest.raises(StorageError, match="step-000002: the disk is full"):
+            run.save() if ending == "save" else getattr(run.state.writer, ending)()
+    run.state.writer.close()
+    assert steps_saved(run.folder) == [1]
+
+
+def test_weights_that_are_not_finite_are_not_saved(tmp_path: Path) -> None:
+    run = SmallRun(tmp_path)
+    for value in (math.inf, -math.inf, math.nan):
+        with torch.no_grad():
+            list(run.model.parameters())[3].view(-1)[-1] = value
+        with pytest.raises(RunError, match="no longer finite near step 0"):
+            run.save()
+    assert not run.folder.exists()
+
+
+def test_the_other_ranks_read_and_never_write(tmp_path: Path) -> None:
+    run = run_of(tmp_path, None, None)
+    damage(run.folder, 2)
+    reader = SmallRun(tmp_path, BACKGROUND, writes=False)
+    assert reader.restore()
+    assert reader.step_number == 1
+    reader.step()
+    reader.save()
+    reader.state.writer.close()
+    assert steps_saved(run.folder) == [1, 2]
+    assert not list(run.folder.glob(".damaged*"))
+
+
+def test_a_moving_average_may_be_switched_on_and_off(tmp_path: Path) -> None:
+    run = run_of(tmp_path, None, None, None, overrides=(NO_AVERAGE,))
+    again = SmallRun(tmp_path)
+    again.restore()
+    assert again.state.average is not None
+    assert_same_bits(again.state.average.module.state_dict(), run.model.state_dict())
+    again.step()
+    again.save()
+    assert load_checkpoint(step_folder(run.folder, 4)).state.average == {"updates": 1}
+    off = SmallRun(tmp_path, NO_AVERAGE)
+    assert off.restore()
+    assert_same_bits(off.model.state_dict(), again.model.state_dict())
+    off.step()
+    off.save()
+    assert not load_checkpoint(step_folder(off.folder, 5)).average
+
+
+@pytest.mark.parametrize(
+    ("changed", "batch"), [("training.learning_rate=0.5", 3), ("batching.tokens_per_batch=99", 0), (SAMPLED, 0)]
+)
+def test_an_epoch_of_other_batches_begins_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, changed: str, batch: int
+) -> None:
+    run = run_of(tmp_path)
+    run.step()
+    run.state.position = DataPosition(2, 3)
+    run.save()
+    again = SmallRun(tmp_path, changed)
+    with caplog.at_level(logging.INFO):
+        assert again.restore()
+    assert again.state.position == DataPosition(2, batch)
+    assert caplog.text.count("the present epoch begins again") == (batch == 0)
+    again.step()
+    again.state.position = DataPosition(2, 1)
+    again.save()
+    third = SmallRun(tmp_path, changed)
+    third.restore()
+    assert third.state.position == DataPosition(2, 1), "the new place is one among the new batches"
+
+
+def test_other_text_and_missing_moments_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_of(tmp_path, None)
+    again = SmallRun(tmp_path)
+    monkeypatch.setattr(again.data, "fingerprint", "others")
+    monkeypatch.setattr(again.data, "token_fingerprint", "others")
+    with pytest.raises(RunError, match="the corpus or its preparation has changed"):
+        again.restore()
+    third = SmallRun(tmp_path)
+    third.restore()
+    third.step()
+    monkeypatch.setattr(third.state.optimizer, "tensors", dict)
+    third.save()
+    with pytest.raises(CheckpointError, match=r"lacks what training needs.*delete it to resume"):
+        SmallRun(tmp_path).restore()
+
+
+def test_a_higher_chrf_is_better_and_so_is_a_lower_loss() -> None:
+    for metric, sequence in (("chrf", [(3, 10), (2, 12), (1, 11)]), ("loss", [(3, 10), (2, 12), (2, 11)])):
+        progress, found = TrainingProgress(), []
+        for step, (loss, chrf) in enumerate(sequence, start=1):
+            progress.step = step
+            found.append(progress.note_validation({"loss": loss, "chrf": chrf}, metric))
+        assert found == [True, True, False]
+        assert (progress.best_step, progress.validations_without_gain, progress.validated_step) == (2, 1, 3)
+
+
+def about_to_save(folder: Path, case: str) -> SmallRun:
+    """Return a run with checkpoints of steps 1 to 3: about to save step 4, a new best, or step 3 `again`."""
+    run = run_of(folder, 5.0, 4.0, 3.0, overrides=(NO_AVERAGE,))
+    if case == "new":
+        run.step(6.0)
+    else:
+        run.state.progress.seconds = 99.0
+    return run
+
+
+def operations(folder: Path, case: str) -> list[tuple[str, str]]:
+    run = about_to_save(folder, case)
+    with Faults(run.folder) as faults:
+        run.save()
+    return faults.operations
+
+
+def test_each_file_is_on_the_disk_before_its_folder_gets_its_name(tmp_path: Path) -> None:
+    done = operations(tmp_path, "new")
+    partial = next(path for name, path in done if name == "mkdir" and path.endswith(".partial"))
+    named_at = next(number for number, (name, path) in enumerate(done) if name == "rename" and path == partial)
+    files = {path for name, path in done if name == "create" and path.startswith(partial) and "/.state" not in path}
+    assert {Path(file).name for file in files} == {"model.safetensors", "optimizer.safetensors"}
+    for file in [*files, f"{partial}/state.json", partial]:
+        flushed = max(number for number, (name, path) in enumerate(done) if (name, path) == ("fsync", file))
+        written = [number for number, (name, path) in enumerate(done) if name == "write" and path == file]
+        assert max(written, default=-1) < flushed < named_at, file
+
+
+@pytest.mark.parametrize(("case", "kind"), [("new", "kill"), ("again", "kill"), ("new", "full")])
+def test_no_failing_operation_loses_a_checkpoint(tmp_path: Path, case: str, kind: Kind) -> None:
+    run = about_to_save(tmp_path / "run", case)
+    before, old = tmp_path / "before", asdict(run.state.progress)
+    shutil.copytree(run.folder, before, symlinks=True)
+    count = len(operations(tmp_path / "counted", case))
+    assert count > 20
+    outcomes = set()
+    for at in range(1, count + 1):
+        shutil.rmtree(run.folder)
+        shutil.copytree(before, run.folder, symlinks=True)
+        with Faults(run.folder, at, kind) as faults:
+            try:
+                run.save()
+            except StorageError:
+                assert kind != "kill"
+            except Killed:
+                assert kind == "kill"
+        assert faults.struck
+        if kind != "kill":
+            assert 3 in steps_saved(run.folder), "a failing disk leaves what was there"
+        for link in ("last", "best"):  # which others may read before training resumes
+            verify_checkpoint(find_checkpoint(run.folder, link))
+        again = SmallRun(tmp_path / "run", NO_AVERAGE)
+        assert again.restore(), (at, faults.operations[-1])
+        step = again.step_number
+        assert step in ((3, 4) if case == "new" else (3,))
+        if asdict(again.state.progress) == old:
+            assert_same_bits(again.tensors(), run.tensors())
+        outcomes.add((step, again.state.progress.seconds))
+        assert not list(run.folder.glob(".damaged*")), (at, faults.operations[-1])
+        assert named(run.folder, "last") == f"step-{step:06d}"
+        assert named(run.folder, "best") == ("step-000004" if step == 4 else "step-000001")
+        run.save()  # the next one works, and clears away what the failure left
+        assert load_checkpoint(find_checkpoint(run.folder, "last")).state.progress == old
+        assert steps_saved(run.folder) == ([3, 4] if case == "new" else [1, 2, 3])
+        assert not list(run.folder.glob(".*")), (at, faults.operations[-1])
+    assert len(outcomes) == 2, "some failures come before the checkpoint is there, and some after"

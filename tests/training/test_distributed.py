@@ -1,0 +1,192 @@
+"""Ranks as real processes: they compute what one would, stop together, and none is left when one is lost."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from tiny_runs import final, run
+from training.member import PAIRS, gradients
+
+from translator.config import Config, parse_config
+from translator.errors import ConfigError, Interrupted, RunError, TranslatorError
+from translator.run.signals import STOP_SIGNALS, StopRequest
+from translator.training.distributed import Distributed, LostProcessError, launch, lost_process_errors
+
+MEMBER = Path(__file__).with_name("member.py")
+LAUNCHED = ("RANK", "WORLD_SIZE", "LOCAL_RANK")
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in LAUNCHED:
+        monkeypatch.delenv(name, raising=False)
+    paths = [str(MEMBER.parents[1]), os.environ.get("PYTHONPATH", "")]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in paths if path))
+
+
+def start(folder: Path, processes: int, verb: str) -> int:
+    return launch([verb, str(folder)], processes, StopRequest(), threads=1, program=[str(MEMBER)])
+
+
+def wait_for(done: Callable[[], bool]) -> None:
+    for _ in range(1200):
+        if done():
+            return
+        time.sleep(0.1)
+    pytest.fail("it did not happen in two minutes")
+
+
+def is_running(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_three_ranks_sum_to_one_and_stop_together(tmp_path: Path) -> None:
+    handlers = [signal.getsignal(number) for number in STOP_SIGNALS]
+    with pytest.raises(Interrupted) as caught:
+        start(tmp_path, 3, "stop")
+    assert caught.value.exit_code == 143
+    assert [signal.getsignal(number) for number in STOP_SIGNALS] == handlers
+    assert len({(tmp_path / f"stopped-{rank}").read_text() for rank in range(3)}) == 1
+    said = [(tmp_path / f"said-{rank}").read_text(encoding="utf-8") for rank in range(3)]
+    assert said == [repr([[1.0, 0.1 + 0.2 + 0.1 * 3, 3e300], ["", "سلام", "سلامسلام"], "1"])] * 3
+    assert (tmp_path / "order").read_text(encoding="utf-8").split() == ["first", "later", "later"]
+    alone = gradients(Distributed(), [list(range(len(PAIRS)))])
+    found = [load_file(tmp_path / f"gradients-{rank}") for rank in range(3)]
+    for name, expected in alone.items():
+        for kind in (name, f"lone.{name}"):
+            assert all(torch.equal(of_rank[kind], found[0][kind]) for of_rank in found), "the same bits on all ranks"
+            torch.testing.assert_close(found[0][kind], expected, rtol=1e-9, atol=1e-12, msg=name)
+
+
+def test_a_killed_rank_ends_the_other(tmp_path: Path) -> None:
+    with pytest.raises(LostProcessError) as caught:
+        start(tmp_path, 2, "die")
+    assert str(caught.value) == (
+        "rank 1 of 2 was lost (Killed, most likely because memory ran out); the last checkpoint is intact, and the "
+        "same command resumes from it"
+    )
+    assert "another rank of this run was lost" in (tmp_path / "lost").read_text()
+
+
+def test_a_mistake_is_reported_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(TranslatorError) as caught:
+        start(tmp_path, 2, "mistake")
+    assert str(caught.value) == "خطا: there is no corpus"
+    assert capfd.readouterr().err == ""
+
+
+def test_a_second_signal_ends_all_at_once(tmp_path: Path) -> None:
+    with pytest.raises(Interrupted) as caught:  # long before the ten minutes that the rank would sleep
+        start(tmp_path, 1, "ignore")
+    assert caught.value.exit_code == 130
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux signals a process whose parent died")
+def test_all_stop_when_the_launcher_is_killed(tmp_path: Path) -> None:
+    script = (
+        "from translator.run.signals import StopRequest\n"
+        "from translator.training.distributed import launch\n"
+        f"launch(['steps', {str(tmp_path)!r}], 2, StopRequest(), threads=1, program=[{str(MEMBER)!r}])\n"
+    )
+    launcher = subprocess.Popen([sys.executable, "-c", script])
+    notes = [tmp_path / f"process-{rank}" for rank in range(2)]
+    wait_for(lambda: launcher.poll() is not None or all(note.exists() and note.read_text() for note in notes))
+    launcher.kill()
+    launcher.wait()
+    wait_for(lambda: not any(is_running(int(note.read_text())) for note in notes))
+    assert (tmp_path / "stopped-0").read_text() == (tmp_path / "stopped-1").read_text(), "they saved before they ended"
+
+
+def test_exit_codes_of_a_rank() -> None:
+    def exits(code: int) -> int:
+        return launch([], 1, StopRequest(), program=["-c", f"raise SystemExit({code})"])
+
+    assert exits(1) == 1, "a bug has printed its traceback"
+    with pytest.raises(Interrupted):
+        exits(143)
+    with pytest.raises(RunError, match="a rank ended with exit code 9"):
+        exits(9)
+
+
+def test_one_process_needs_no_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a launcher, with a launcher of one process, and where a batch system sets variables of its own."""
+    for environment in ({}, dict(zip(LAUNCHED, "010", strict=True)), {"RANK": "3", "WORLD_SIZE": "8"}):
+        for name in LAUNCHED:
+            monkeypatch.delenv(name, raising=False)
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        with Distributed.join(torch.device("cpu")) as distributed:
+            assert (distributed.rank, distributed.world_size, distributed.main) == (0, 1, True)
+            assert distributed.sum([1, 2.5]) == [1.0, 2.5]
+            assert distributed.gather_text("سلام") == ["سلام"]
+            assert distributed.device(torch.device("cuda:1")) == torch.device("cuda:1")
+            distributed.barrier()
+
+
+@pytest.mark.skipif(torch.cuda.device_count() > 7, reason="this machine has that many GPUs")
+def test_more_processes_than_gpus_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in zip(LAUNCHED, "787", strict=True):
+        monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigError, match=r"more processes on this machine than its \d GPUs"):
+        Distributed.join(torch.device("cuda"))
+
+
+def test_a_broken_connection_is_reported_in_plain_words() -> None:
+    for message in ("[gloo/pair.cc:538] Connection closed by peer", "Timed out waiting 300000ms", "NCCL was aborted"):
+        with pytest.raises(LostProcessError) as caught, lost_process_errors():
+            raise RuntimeError(message + "\nException raised from somewhere in C++")
+        assert "\n" not in str(caught.value)
+    with pytest.raises(RuntimeError, match="cannot be multiplied"), lost_process_errors():
+        raise RuntimeError("mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)")
+
+
+EXACT = (
+    *("model.dropout=0.0", "training.precision=float32", "training.matmul_precision=highest"),
+    *("training.accumulation_steps=2", "training.max_steps=6"),
+)
+"""Dropout is off: each rank draws its own noise."""
+
+
+def command(recipe: Path, *overrides: str) -> list[str]:
+    words = [word for override in ("training.processes=2", *EXACT, *overrides) for word in ("--set", override)]
+    return [sys.executable, "-m", "translator", "train", "--config", str(recipe), *words]
+
+
+def configuration(recipe: Path, *overrides: str) -> Config:
+    return parse_config(recipe.read_text(encoding="utf-8"), str(recipe), (*EXACT, *overrides))
+
+
+def what_matters(key: str, weight: torch.Tensor) -> torch.Tensor:
+    """Leave out the bias of attention's keys: no softmax sees it, and Adam blows up its gradient, mere rounding."""
+    if key.endswith("query_key_value.bias"):
+        query, _, value = weight.chunk(3)
+        return torch.cat((query, value))
+    return weight.chunk(2)[1] if key.endswith("key_value.bias") else weight
+
+
+def test_two_processes_make_the_run_of_one_and_one_resumes_it(tiny_recipe: Path, tmp_path: Path) -> None:
+    both, alone = (f"run.directory={tmp_path / name}" for name in ("both", "alone"))
+    done = subprocess.run(command(tiny_recipe, both), capture_output=True, text=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("The run is in") == 1
+    for steps in (6, 8):  # one process resumes the run of two
+        longer = [configuration(tiny_recipe, folder, f"training.max_steps={steps}") for folder in (both, alone)]
+        for config in longer:
+            run(config)
+        ours, expected = map(final, longer)
+        for key, tensor in expected.items():
+            torch.testing.assert_close(
+                *(what_matters(key, w) for w in (ours[key], tensor)), rtol=1e-3, atol=1e-4, msg=key
+            )
+    wrote = [len(list((tmp_path / name / "tensorboard").iterdir())) for name in ("both", "alone")]
+    assert wrote[0] == wrote[1], "rank 0 writes alone"

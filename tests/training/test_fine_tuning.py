@@ -1,0 +1,147 @@
+"""Fine-tuning: which weights of another run are taken, which are not, and why."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from tiny_runs import assert_same_bits
+from untrained import untrained_run
+
+from translator.checkpoint import find_checkpoint, load_checkpoint, save_checkpoint
+from translator.config import Config
+from translator.data import DataHandler
+from translator.errors import CheckpointError, RunError
+from translator.model import Transformer
+from translator.run.folder import RunFolder
+from translator.subword import SubwordPair
+from translator.training.fine_tuning import HEAD, SOURCE_TABLE, TARGET_TABLE, initial_checkpoint, initialize
+
+OTHER_PIECES = ("subword.model_type=unigram", "subword.vocabulary_size=30", "subword.byte_fallback=false")
+
+
+@pytest.fixture
+def old(tiny: Any, tmp_path: Path) -> RunFolder:
+    """The run to start from."""
+    return untrained_run(tiny(f"run.directory={tmp_path}/old"))
+
+
+def weights_of(run: RunFolder) -> dict[str, torch.Tensor]:
+    return load_checkpoint(find_checkpoint(run.checkpoints_folder, "best")).model
+
+
+def start(config: Config) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor], list[str]]:
+    """Return the new model's weights before and after, and what was said."""
+    subword = DataHandler(config).prepare().subword
+    torch.manual_seed(99)
+    model = Transformer(config.model, subword.source.vocabulary_size, subword.target.vocabulary_size)
+    fresh = {name: weight.clone() for name, weight in model.state_dict().items()}
+    return fresh, model.state_dict(), initialize(model, subword, config)
+
+
+def test_the_same_model_takes_everything_and_the_moving_average_where_there_is_one(tiny: Any, old: RunFolder) -> None:
+    _, weights, lines = start(tiny(f"training.initialize_from={old.path}"))
+    assert_same_bits(weights, weights_of(old))
+    path = find_checkpoint(old.checkpoints_folder, "best").resolve()
+    assert lines == [
+        f"starting from the weights of {path}",
+        "layers: 36 of 36 tensors taken",
+        f"source embedding: all {len(weights[SOURCE_TABLE])} pieces taken",
+        f"target embedding: all {len(weights[TARGET_TABLE])} pieces taken",
+    ]
+    loaded = load_checkpoint(path)
+    average = {name: weight + 1 for name, weight in loaded.model.items()}
+    save_checkpoint(old.checkpoints_folder, replace(loaded.state, average={"updates": 3}), loaded.model, {}, average)
+    _, weights, lines = start(tiny(f"training.initialize_from={path}"))
+    assert_same_bits(weights, average)
+    assert lines[0] == f"starting from the moving average of the weights of {path}"
+
+
+def test_pieces_are_found_by_their_text_in_another_vocabulary(tiny: Any, old: RunFolder) -> None:
+    config = tiny(*OTHER_PIECES, f"training.initialize_from={old.path}")
+    fresh, weights, lines = start(config)
+    before, now = SubwordPair.load(old.subword_folder).source, DataHandler(config).prepare().subword.source
+    places = {piece: row for row, piece in enumerate(before.pieces_of(range(before.vocabulary_size)))}
+    pieces = now.pieces_of(range(now.vocabulary_size))
+    found = [(row, places[piece]) for row, piece in enumerate(pieces) if piece in places]
+    assert 4 < len(found) < len(pieces)
+    assert any(row != place for row, place in found), "copying by number would be wrong"
+    expected = weights_of(old)[SOURCE_TABLE]
+    for row, place in found:
+        assert torch.equal(weights[SOURCE_TABLE][row], expected[place])
+    for row in set(range(len(pieces))) - {row for row, _ in found}:
+        assert torch.equal(weights[SOURCE_TABLE][row], fresh[SOURCE_TABLE][row])
+    assert (
+        f"source embedding: {len(found)} of {len(pieces)} pieces found by their text, the rest starts fresh"
+    ) in lines
+
+
+def test_pieces_that_cannot_be_known_start_fresh(tiny: Any, old: RunFolder) -> None:
+    """The subword models of that run are gone, and then those of another stand in their place."""
+    config = tiny(*OTHER_PIECES, f"training.initialize_from={old.path}")
+    shutil.rmtree(old.subword_folder)
+    for _ in range(2):
+        fresh, weights, lines = start(config)
+        assert all(torch.equal(weights[table], fresh[table]) for table in (SOURCE_TABLE, TARGET_TABLE))
+        assert any("target embedding: starts fresh: the subword models differ" in line for line in lines)
+        old.keep_subword(DataHandler(config).prepare().subword_folder)
+    _, same, _ = start(tiny(f"training.initialize_from={old.path}"))
+    assert torch.equal(same[SOURCE_TABLE], weights_of(old)[SOURCE_TABLE]), "the same models need not be at hand"
+
+
+def test_a_deeper_model_takes_the_layers_that_there_are(tiny: Any, old: RunFolder) -> None:
+    config = tiny("model.encoder_layers=3", f"training.initialize_from={old.path}")
+    fresh, weights, lines = start(config)
+    expected = weights_of(old)
+    for name, weight in weights.items():
+        source = expected[name] if name in expected else fresh[name]
+        assert torch.equal(weight, source), name
+    assert "layers: 36 of 60 tensors taken" in lines
+    (fresh_layers,) = (line for line in lines if line.startswith("starting fresh: encoder.layers.1."))
+    assert "encoder.layers.2." in fresh_layers and "layers.0" not in fresh_layers
+
+
+def test_tied_tables_are_parted_and_parted_ones_tied(tiny: Any, old: RunFolder, tmp_path: Path) -> None:
+    _, weights, lines = start(tiny("model.tied_embeddings=none", f"training.initialize_from={old.path}"))
+    assert torch.equal(weights[HEAD], weights_of(old)[TARGET_TABLE])
+    assert any(line.startswith("output head: all ") for line in lines)
+    parted = untrained_run(tiny(f"run.directory={tmp_path}/parted", "model.tied_embeddings=none"))
+    _, weights, lines = start(tiny(f"training.initialize_from={parted.path}"))
+    assert torch.equal(weights[TARGET_TABLE], weights_of(parted)[TARGET_TABLE])
+    assert not any("output head" in line for line in lines)
+
+
+def test_a_model_of_another_width_takes_nothing_and_that_is_refused(tiny: Any, old: RunFolder) -> None:
+    with pytest.raises(
+        CheckpointError, match=r"nothing of .* fits .*16 wide there and 32 here.*or leave training\.init"
+    ):
+        start(tiny("model.d_model=32", f"training.initialize_from={old.path}"))
+
+
+def test_what_the_weights_do_not_know_is_told(tiny: Any, old: RunFolder) -> None:
+    loaded = load_checkpoint(find_checkpoint(old.checkpoints_folder, "best"))
+    rules = tiny("corpus.normalization.digits=ascii").corpus.normalization.model_dump()
+    state = replace(loaded.state, normalizer_version=-1, normalization=rules)
+    save_checkpoint(old.checkpoints_folder, state, loaded.model, {})
+    _, _, lines = start(tiny("model.activation=gelu", f"training.initialize_from={old.path}"))
+    activation, digits, version = (line for line in lines if line.startswith("caution: "))
+    assert "model.activation was relu there and is gelu here" in activation
+    assert "corpus.normalization.digits was ascii there and is persian here" in digits
+    assert "the version of the normalizer was -1 there" in version
+
+
+def test_a_path_that_leads_nowhere(tiny: Any, tmp_path: Path, old: RunFolder) -> None:
+    for name in ("nowhere", "prepared"):
+        with pytest.raises(RunError, match=rf"{name}, where there is neither a run nor a checkpoint; set training"):
+            initial_checkpoint(tiny(f"training.initialize_from={tmp_path}/{name}"))
+    shutil.rmtree(old.checkpoints_folder)
+    with pytest.raises(CheckpointError, match=r"no checkpoint `best`"):
+        initial_checkpoint(tiny(f"training.initialize_from={old.path}"))
+
+
+def test_a_run_does_not_start_from_itself(tiny: Any, old: RunFolder) -> None:
+    for path in (old.path, old.checkpoints_folder / "last", old.path / ".." / "old"):
+        with pytest.raises(RunError, match=r"the run that is to be trained"):
+            initial_checkpoint(tiny(f"run.directory={old.path}", f"training.initialize_from={path}"))

@@ -1,0 +1,93 @@
+"""Precision, kernels and processes are chosen by rules on facts, logged, and overridden by the recipe."""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from translator.config import TrainingConfig
+from translator.errors import ConfigError
+from translator.training import precision as room
+from translator.training.precision import choose, choose_processes, seed_update, set_up_cuda
+
+CPU, GPU = torch.device("cpu"), torch.device("cuda")
+
+
+@pytest.mark.parametrize(
+    ("there", "pays", "expected"),
+    [(1, 1, "bf16"), (1, 0, "float32"), (0, 0, "float32")],
+)
+def test_bf16_is_taken_where_it_is_there_and_pays(
+    monkeypatch: pytest.MonkeyPatch, there: int, pays: int, expected: str
+) -> None:
+    monkeypatch.setattr(room, "has_bf16", lambda device: bool(there))
+    monkeypatch.setattr(room, "bf16_pays", lambda device: bool(pays))
+    chosen = choose(CPU, TrainingConfig())
+    assert chosen.precision == expected
+    assert chosen.reasons["training.precision"].startswith(expected)
+    assert choose(CPU, TrainingConfig(precision="float32")).precision == "float32"
+
+
+@pytest.mark.parametrize(("pays", "expected"), [(True, "medium"), (False, "highest")])
+def test_float32_products_round_where_it_pays(monkeypatch: pytest.MonkeyPatch, pays: bool, expected: str) -> None:
+    monkeypatch.setattr("translator.model.device.bf16_pays", lambda device: pays)
+    chosen = choose(CPU, TrainingConfig())
+    assert chosen.matmul_precision == expected
+    assert chosen.reasons["training.matmul_precision"].startswith(f"{expected} (float32 products")
+    assert choose(CPU, TrainingConfig(matmul_precision="high")).matmul_precision == "high"
+
+
+def test_bf16_that_a_gpu_lacks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "has_bf16", lambda device: False)
+    with pytest.raises(ConfigError, match="this GPU has none; use float32 or auto"):
+        choose(GPU, TrainingConfig(precision="bf16"))
+    assert choose(CPU, TrainingConfig(precision="bf16")).precision == "bf16"
+
+
+def test_a_cpu_packs_and_a_gpu_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "has_bf16", lambda device: False)
+    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
+    on_cpu, on_gpu = choose(CPU, TrainingConfig()), choose(GPU, TrainingConfig())
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    assert "there is no C compiler" in choose(GPU, TrainingConfig()).reasons["training.compile"]
+    assert not choose(GPU, TrainingConfig()).compile
+    assert (on_cpu.packed, on_cpu.attention, on_cpu.compile) == (True, "plain", False)
+    assert (on_gpu.packed, on_gpu.attention, on_gpu.compile) == (False, "fused", True)
+    assert not choose(GPU, TrainingConfig(max_steps=100)).compile, "a short run is over before it pays"
+    compiled = choose(CPU, TrainingConfig(compile="always"))
+    assert (compiled.packed, compiled.attention, compiled.compile) == (False, "fused", True)
+    assert len(on_cpu.reasons) == 5
+
+
+def test_processes(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert choose_processes(tiny())[0] == 1
+    assert choose_processes(tiny("training.processes=3")) == (3, "as set")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)
+    assert choose_processes(tiny("run.device=auto")) == (4, "one for each GPU")
+    assert choose_processes(tiny("run.device=cuda:1"))[0] == 1
+
+
+def test_an_update_depends_on_seed_number_and_rank_alone() -> None:
+    drawn = []
+    for seed, step, rank in ((1, 5, 0), (1, 5, 0), (2, 5, 0), (1, 6, 0), (1, 5, 1)):
+        torch.rand(seed)
+        seed_update(seed, step, rank)
+        drawn.append(torch.rand(()).item())
+    assert drawn[0] == drawn[1] and len(set(drawn)) == 4
+
+
+def test_attention_takes_any_shape_and_the_user_s_own_allocator_settings_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "environ", {"PYTORCH_ALLOC_CONF": "backend:native"})
+    cuda = torch.backends.cuda
+    cudnn_enabled: Callable[[], bool] = cuda.cudnn_sdp_enabled
+    before = cudnn_enabled(), cuda.matmul.allow_bf16_reduced_precision_reduction
+    try:
+        set_up_cuda()
+        assert not cudnn_enabled() and not cuda.matmul.allow_bf16_reduced_precision_reduction
+    finally:
+        cuda.enable_cudnn_sdp(before[0])
+        cuda.matmul.allow_bf16_reduced_precision_reduction = before[1]
+    assert os.environ == {"PYTORCH_ALLOC_CONF": "backend:native"}

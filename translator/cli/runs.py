@@ -1,0 +1,276 @@
+"""The verbs that make runs and judge them: prepare, train, average, evaluate, compare, runs, tensorboard."""
+
+import argparse
+import json
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from translator.cli.arguments import CONFIG, RUN, RUNS, SEARCH, SET, load_model, option, place, say, search_flags, verb
+from translator.errors import InputError
+from translator.run.signals import StopRequest
+
+if TYPE_CHECKING:
+    from translator.evaluation import Evaluation, Score, System
+    from translator.inference.translator import Translator
+
+_TEXTS: Final = ("raw", "normalized", "folded")  # in the order of `text_variants`
+_METRICS: Final = ("bleu", "bleu_intl", "chrf", "chrf++", "ter")
+_TEST_SETS: Final = (
+    "instead of the run's own: a zip, a two-column TSV, a folder of these, or files as ENGLISH:PERSIAN[:PERSIAN...], "
+    "each Persian one a reference; repeat it for another set"
+)
+_CHECKPOINTS: Final = "best (default), last, averaged, or a step number; each is a system of its own"
+_SYSTEMS: Final = "evaluated run folders, *.sentences.jsonl of an evaluation, or text files; the first is the baseline"
+_VARIANTS: Final = "unchanged (default), with Persian normalization on both sides, or also with half-spaces as spaces"
+
+
+@verb(
+    "prepare",
+    "clean and split a corpus, train its subword models, store its tokens",
+    *(CONFIG, SET),
+    examples=("translator prepare --config sample",),
+)
+def _prepare(options: argparse.Namespace, stop: StopRequest) -> None:
+    from translator.config import load_config
+    from translator.config.resuming import fingerprint_of
+    from translator.corpus import format_report
+    from translator.data import DataHandler
+    from translator.data.report import format_subword_tables, preparation_report, write_preparation_report
+    from translator.run.folder import prepared_folder
+
+    config = load_config(options.config, options.overrides)
+    data = DataHandler(config).prepare()
+    report = preparation_report(data, config)
+    prepared = data.corpus.directory.parent
+    _, page = write_preparation_report(report, prepared_folder(prepared, "report", fingerprint_of(report.to_json())))
+    say(format_report(report.corpus), "", data.format_report(), "", format_subword_tables(report.subwords))
+    say("", f"prepared in {prepared}; the report with examples: {page}")
+
+
+@verb(
+    "train",
+    "prepare, train (or resume training), and evaluate",
+    *(CONFIG, SET),
+    option("--allow-changed", "resume with changed settings that affect the result", action="store_true"),
+    examples=(
+        "translator train --config sample",
+        "translator train --config my.yaml --set training.max_steps=2000 run.directory=runs/short",
+    ),
+)
+def _train(options: argparse.Namespace, stop: StopRequest) -> None:
+    from translator.config import load_config
+    from translator.training.distributed import launch, launched, reported_by_launcher
+    from translator.training.precision import choose_processes, threads_for
+    from translator.training.trainer import train_run
+
+    config = load_config(options.config, options.overrides)
+    if not launched():
+        processes, why = choose_processes(config)
+        if processes > 1:
+            print(f"training.processes: {processes} ({why})", file=sys.stderr)
+            if code := launch(options.arguments, processes, stop, threads_for(config.run.threads, processes)):
+                raise SystemExit(code)
+            return
+    with reported_by_launcher():
+        outcome = train_run(config, stop, options.allow_changed)
+    if not outcome.main:
+        return
+    from translator.evaluation.report import format_samples, format_scores
+
+    folder = outcome.run.path
+    if outcome.was_finished:
+        say(f"{folder} is finished: {outcome.reason}, after {outcome.progress.step} steps.")
+        say("To train it longer, raise that setting; for a new run, set run.directory or use another recipe.")
+    say(*format_scores(outcome.scores), *format_samples(outcome.samples))
+    say(f"\nThe run is in {folder} ({outcome.progress.step} steps, {outcome.progress.seconds / 60:.1f} minutes).")
+    say("Next:", *(f"  {command}" for command in _next_commands(folder)))
+
+
+def _next_commands(run: Path) -> tuple[str, ...]:
+    """Return what to do with a trained run; where make trained it, `translator` may not be on PATH."""
+    folder, sentence = shlex.quote(str(run)), '"The children are at school."'
+    if "MAKELEVEL" in os.environ:
+        evaluate = f"make evaluate RUN={folder} SEARCH=beam BEAM=5"
+        return "make tensorboard", evaluate, f"make translate RUN={folder} TEXT={sentence}"
+    return (
+        f"translator tensorboard {shlex.quote(str(run.parent)) if run.parent.name else folder}",
+        f"translator evaluate --run {folder} --search beam --beam 5",
+        f"translator translate --run {folder} {sentence}",
+    )
+
+
+@verb(
+    "average",
+    "average checkpoints of a run into `averaged`",
+    RUN,
+    option("--count K", "how many (default: 5)", type=int, default=5),
+    option("--of", "the newest (default) or the best", choices=("last", "best"), default="last"),
+    examples=("translator average --run runs/mizan --of best --count 5",),
+)
+def _average(options: argparse.Namespace, stop: StopRequest) -> None:
+    from translator.checkpoint import average_run
+
+    say(average_run(options.run, options.count, options.of))
+
+
+@verb(
+    "runs",
+    "list runs: state, best score, speed",
+    option("folder FOLDER", "where they are (default: runs)", nargs="?", default="runs"),
+)
+def _runs(options: argparse.Namespace, stop: StopRequest) -> None:
+    from translator.run.folder import format_run_list
+
+    say(format_run_list(options.folder))
+
+
+@verb(
+    "tensorboard",
+    "start TensorBoard on all runs of a folder",
+    option("folder FOLDER", "where they are (default: runs)", nargs="?", type=place, default="runs"),
+    option("--port N", "of this machine (default: 6006)", type=int, default=6006),
+    examples=("translator tensorboard experiments --port 6007",),
+)
+def _tensorboard(options: argparse.Namespace, stop: StopRequest) -> None:
+    if not Path(options.folder).is_dir():
+        raise InputError(f"{options.folder} is not a folder; name the folder that holds the runs, for example runs")
+    command = [sys.executable, "-m", "tensorboard.main", "--logdir", options.folder, "--port", str(options.port)]
+    os.execv(sys.executable, command)  # TensorBoard is a program of its own; this process becomes it
+
+
+@verb(
+    "evaluate",
+    "translate test sets with one run or several, then score and diagnose the translations",
+    RUNS,
+    option("--ensemble", "the runs translate together, as one system", action="store_true"),
+    option("--checkpoint NAME", _CHECKPOINTS, dest="checkpoints", action="append"),
+    option("--test-set [NAME=]PATH", _TEST_SETS, dest="test_sets", action="append", default=[]),
+    option("--split", "the run's own test text (default), or its validation text", choices=("test", "validation")),
+    *SEARCH,
+    option("--no-report", "write no report.html", action="store_true"),
+    option("--output FOLDER", "where to put report.html (default: the first run's evaluation folder)"),
+    examples=(
+        "translator evaluate --run runs/sample --search beam --beam 5",
+        "translator evaluate --run runs/a --run runs/b --test-set mine=test.en:test.fa",
+    ),
+)
+def _evaluate(options: argparse.Namespace, stop: StopRequest) -> None:
+    overrides = search_flags(options)
+    if options.test_sets and options.split is not None:
+        raise InputError("--split selects the run's own text, and --test-set other text; leave out one")
+    if options.output is not None and options.no_report:
+        raise InputError("--output says where to put the report, and --no-report suppresses it; leave out one")
+    from translator.evaluation import System, evaluate_systems
+    from translator.export.package import is_export
+    from translator.run.folder import RunFolder
+    from translator.training.monitor import show_test_scores
+
+    found = [RunFolder.open(folder) for folder in dict.fromkeys(options.runs)]
+    if is_export(found[0].path) and not options.test_sets:
+        raise InputError(f"{found[0].path} is an export without a test set; name one: --test-set ENGLISH:PERSIAN")
+    if options.ensemble and len(found) < 2:
+        raise InputError("--ensemble needs two runs or more: --run FOLDER --run FOLDER")
+    groups = [tuple(found)] if options.ensemble else [(run,) for run in found]
+
+    def load(system: "System", overrides: Sequence[str]) -> "Translator":
+        folders = [run.path for run in system.runs]
+        return load_model(folders, options.engine, system.checkpoint, options.device, overrides)
+
+    checkpoints = dict.fromkeys(options.checkpoints or ["best"])
+    evaluation = evaluate_systems(
+        [System(group, checkpoint) for group in groups for checkpoint in checkpoints],
+        test_sets=options.test_sets,
+        split=options.split or "test",
+        overrides=overrides,
+        load=load,
+        report=not options.no_report,
+        output=None if options.output is None else Path(options.output),
+    )
+    own = not options.test_sets and options.split != "validation"
+    for run in found:  # the scores of an ensemble, or of two runs of one name, belong to no single run
+        if not options.ensemble and [one.path.name for one in found].count(run.path.name) == 1:
+            scores = [score for one in evaluation.sets if one.system == run.path.name for score in one.scores]
+            show_test_scores(run.tensorboard_folder, scores, own=own and run == found[0])
+    _print_evaluation(evaluation)
+
+
+def _print_evaluation(evaluation: "Evaluation") -> None:
+    from translator.evaluation.report import format_comparison, format_diagnosis, format_samples, format_scores
+    from translator.evaluation.results import distinct_labels
+
+    labels = distinct_labels(evaluation.sets)
+    by_system: dict[str, list[Score]] = {}
+    for label, one in zip(labels, evaluation.sets, strict=True):
+        by_system.setdefault(label, []).extend(one.scores)
+    for name, scores in by_system.items():
+        say(*([name] if len(by_system) > 1 else []), *format_scores(scores), "")
+    say(*(f"not computed: {line}" for line in evaluation.missing))
+    for label, diagnosis in zip(labels, evaluation.diagnoses, strict=True):
+        say("", *format_diagnosis(diagnosis, label))
+    for comparison in evaluation.comparisons:
+        say("", *format_comparison(comparison))
+    say(*format_samples(evaluation.samples), "", *(f"Written to {folder}" for folder in evaluation.folders))
+    if evaluation.report is not None:
+        say(f"For a browser: {evaluation.report}")
+
+
+@verb(
+    "compare",
+    "test whether one system is better than another, and in which sentences",
+    option("systems SYSTEM", _SYSTEMS, nargs="+", type=place),
+    option("--source FILE", "English text of text files"),
+    option("--reference FILE", "their references", action="extend", nargs="+", default=[]),
+    option("--test-set NAME", "only these (default: all)", action="extend", nargs="+", default=[]),
+    option("--checkpoint NAME", "of the runs (default: the one evaluated last)"),
+    option("--search-label LABEL", "of the runs, for example beam-5 (default: the last)"),
+    option("--metrics", "default: all but bleu_intl", nargs="+", choices=_METRICS, default=["bleu", *_METRICS[2:]]),
+    option("--text", _VARIANTS, nargs="+", choices=_TEXTS, default=["raw"]),
+    option("--samples N", "of the bootstrap (default: 1000)", type=int, default=1000),
+    option("--trials N", "of the randomisation (default: 10000)", type=int, default=10_000),
+    option("--examples N", "sentences each way (default: 10)", type=int, default=10),
+    option("--json FILE", "also write everything to FILE"),
+    examples=("translator compare runs/a runs/b",),
+)
+def _compare(options: argparse.Namespace, stop: StopRequest) -> None:
+    for name in ("samples", "trials", "examples"):
+        if getattr(options, name) < 0:
+            raise InputError(f"--{name} {getattr(options, name)} is negative; give 0 to leave it out")
+    if options.samples == options.trials == 0:
+        raise InputError("--samples 0 and --trials 0 leave no significance test; give 0 for one of them at most")
+    from translator.config import NormalizationConfig
+    from translator.evaluation.compare import compare_systems, read_systems
+    from translator.evaluation.metrics import text_variants
+    from translator.evaluation.report import format_comparison
+    from translator.run.storage import resolve_output, write_output
+
+    if options.json is not None:
+        resolve_output(options.json)
+    systems = read_systems(
+        options.systems,
+        source=options.source,
+        references=options.reference,
+        test_sets=options.test_set,
+        checkpoint=options.checkpoint,
+        search=options.search_label,
+    )
+    variants = dict(zip(_TEXTS, text_variants(NormalizationConfig()), strict=True))
+    found: list[dict[str, Any]] = []
+    for sets in systems:
+        comparison = compare_systems(
+            sets,
+            metrics=options.metrics,
+            variants=[variants[name] for name in dict.fromkeys(options.text)],
+            samples=options.samples,
+            trials=options.trials,
+            examples=options.examples,
+            description=f"comparing on {sets[0].test_set}",
+        )
+        say(*([""] if found else []), *format_comparison(comparison))
+        found.append(comparison.to_json())
+    if options.json is not None:
+        write_output(options.json, json.dumps(found, ensure_ascii=False, indent=2) + "\n")
+        say("", f"Written to {options.json}")

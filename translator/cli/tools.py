@@ -1,0 +1,159 @@
+"""The remaining verbs: corpus overlap, download, recipe, schema, doctor, completion."""
+
+import argparse
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from translator.cli.arguments import option, say, verb
+from translator.errors import InputError, TranslatorError
+from translator.run.signals import StopRequest
+
+_SCHEMA_LINE: Final = re.compile(r"^(# yaml-language-server: \$schema=).*$", re.MULTILINE)
+"""By which an editor finds the schema of a recipe: in a copy, `schema.json` beside it."""
+_COMPLETION: Final = """print the script by which a shell completes verbs, options and files
+
+where the script goes:
+  bash   translator completion bash > ~/.local/share/bash-completion/completions/translator
+  zsh    translator completion zsh > FOLDER/_translator, a FOLDER of $fpath
+  fish   translator completion fish > ~/.config/fish/completions/translator.fish"""
+
+
+@verb(
+    "corpus overlap",
+    "count the pairs, and the texts of either side, that two corpora share",
+    option("first A", "a zip, a two-column TSV, a folder of these, or ENGLISH:PERSIAN"),
+    option("second B", "likewise"),
+    examples=("translator corpus overlap data/mizan.zip my-test.en:my-test.fa",),
+)
+def _overlap(options: argparse.Namespace, stop: StopRequest) -> None:
+    from translator.config import NormalizationConfig
+    from translator.corpus import Normalizer
+    from translator.corpus.duplicates import find_overlap, format_overlap
+    from translator.corpus.sources import corpus_argument
+
+    first, second = corpus_argument(options.first), corpus_argument(options.second)
+    say(format_overlap(find_overlap(first, second, Normalizer(NormalizationConfig()))))
+
+
+@verb(
+    "download",
+    "download a public corpus; no other verb downloads anything",
+    option("dataset DATASET", "its name; without one, all are listed", nargs="?"),
+    option("--folder FOLDER", "where to (default: data)", default="data"),
+    examples=("translator download mizan --folder data",),
+)
+def _download(options: argparse.Namespace, stop: StopRequest) -> None:
+    from translator.corpus.download import dataset_table, download_dataset, recipe_snippet
+
+    if options.dataset:
+        path = download_dataset(options.dataset, Path(options.folder))
+        say(f"{path} is ready; for a recipe:", recipe_snippet(options.dataset, Path(options.folder)))
+    else:
+        say(dataset_table())
+
+
+@verb(
+    "recipe",
+    "list the shipped recipes, show one, or copy one",
+    option("name NAME", "its name; without one, all are listed", nargs="?"),
+    option("--output FILE", "where to write it; an existing file is never overwritten"),
+    examples=("translator recipe sample --output my.yaml",),
+)
+def _recipe(options: argparse.Namespace, stop: StopRequest) -> None:
+    from translator.config.loading import shipped_recipes
+    from translator.run.storage import write_output
+    from translator.run.text import text_table
+
+    texts = {name: path.read_text(encoding="utf-8") for name, path in shipped_recipes().items()}
+    if options.name is None:
+        comments = {name: re.findall("^# (?!yaml-language)(.*)", text, re.MULTILINE) for name, text in texts.items()}
+        say(text_table(("name", "what"), [(name, comments[name][0]) for name in texts], text_columns=2))
+        return
+    if options.name not in texts:
+        raise InputError(f"no recipe is called `{options.name}`; there are: {', '.join(texts)}")
+    text = _SCHEMA_LINE.sub(r"\g<1>schema.json", texts[options.name])
+    if options.output is None:
+        say(text.rstrip("\n"))
+        return
+    output = Path(options.output)
+    if output.exists():
+        raise InputError(f"{output} exists; choose another file, or remove it first")
+    output.parent.mkdir(parents=True, exist_ok=True)
+    write_output(output, text)
+    say(f"{output} is written. Next:", f"  translator train --config {output}")
+    say(f"  translator schema --output {output.parent / 'schema.json'}    # for editors that complete and check keys")
+
+
+@verb(
+    "schema",
+    "print the JSON schema of recipes, by which editors complete and check them",
+    option("--output FILE", "where to write it (default: standard output)"),
+    examples=("translator schema --output schema.json",),
+)
+def _schema(options: argparse.Namespace, stop: StopRequest) -> None:
+    from translator.config.loading import schema_text
+    from translator.run.storage import write_output
+
+    if options.output is None:
+        say(schema_text().rstrip("\n"))
+        return
+    write_output(options.output, schema_text())
+    say(f"{options.output} is written; a recipe beside it names it in its first line:")
+    say(f"  # yaml-language-server: $schema={Path(options.output).name}")
+
+
+@verb(
+    "doctor",
+    "check this machine: versions, devices, memory, disk, what is missing and how to get it",
+    option("--json", "print the findings as JSON", action="store_true"),
+    examples=("translator doctor --json > doctor.json",),
+)
+def _doctor(options: argparse.Namespace, stop: StopRequest) -> None:
+    from translator.doctor import examine, format_findings
+
+    findings = examine(Path.cwd())
+    wrong = [finding.name for finding in findings if finding.verdict == "wrong"]
+    if options.json:
+        found = {"can_train": not wrong, "findings": [finding._asdict() for finding in findings]}
+        say(json.dumps(found, ensure_ascii=False, indent=2))
+    else:
+        say(format_findings(findings))
+    if wrong:
+        raise TranslatorError(f"training is impossible here: {', '.join(wrong)}; the advice is above")
+    if not options.json:
+        say("", "Training works here: translator train --config sample")
+
+
+@verb("completion", _COMPLETION, option("shell", "the shell", choices=("bash", "zsh", "fish")))
+def _completion(options: argparse.Namespace, stop: StopRequest) -> None:
+    import shtab
+
+    from translator.cli import parser
+    from translator.config.loading import shipped_recipes
+
+    names = " ".join(shipped_recipes())
+    recipes = {  # a shipped name, or a file
+        "bash": "_translator_recipes",
+        "zsh": f"{{compadd -- {names}; _files}}",
+        "fish": f"{names} (__fish_complete_path (commandline -ct))",
+        "preamble": {"bash": f'_translator_recipes() {{ compgen -W "{names}" -- "$1"; compgen -f -- "$1"; }}'},
+    }
+    kinds: dict[Any, Any] = {"FOLDER": shtab.DIRECTORY}
+    kinds |= dict.fromkeys(("FILE", "[NAME=]PATH", "SYSTEM", "A", "B"), shtab.FILE)
+    whole = parser()
+    for action in (action for _, one in verbs_of(whole) for action in one._actions):
+        if found := recipes if "--config" in action.option_strings else kinds.get(action.metavar):
+            action.complete = found  # type: ignore[attr-defined]
+    say(shtab.complete(whole, shell=options.shell))
+
+
+def verbs_of(parser: argparse.ArgumentParser, prefix: str = "") -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Yield the verbs of `parser` with their names (`corpus`, `corpus overlap`)."""
+    for action in parser._actions:  # argparse has no public way to them
+        if isinstance(action, argparse._SubParsersAction):
+            for name, verb in action.choices.items():
+                yield prefix + name, verb
+                yield from verbs_of(verb, f"{prefix}{name} ")

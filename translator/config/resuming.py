@@ -1,0 +1,98 @@
+"""What changed settings mean for a run that is resumed: nothing, another result, or a refusal."""
+
+import hashlib
+import json
+import shlex
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from translator.config.keys import Effect, effects
+from translator.config.loading import settings
+from translator.config.sections import Config
+
+EFFECTS: Final = {key: effect for key, effect in effects(Config) if effect is not None}
+"""The effect of every key of a recipe; items of a list go by the key of the list, without their number."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One setting with another value than before."""
+
+    key: str
+    old: Any
+    new: Any
+    effect: Effect
+
+    def __str__(self) -> str:
+        old, new = (json.dumps(value, ensure_ascii=False) for value in (self.old, self.new))
+        return f"{self.key}: {old} → {new}" + (f" ({self.effect.why})" if self.effect.why else "")
+
+
+Changes = tuple[Change, ...]
+NO_CHANGES: Final[Changes] = ()
+
+
+def refusal(changes: Changes, folder: Path, *, allow_changed: bool) -> str | None:
+    """Return why the run in `folder` cannot continue with these changes, and what to do; None if it can."""
+    refused = [change for change in changes if change.effect.kind == "refused"]
+    changing = [change for change in changes if change.effect.kind == "changes_result" and not allow_changed]
+    if not refused and not changing:
+        return None
+    lines = [f"{folder} holds a run with other settings (old → new)"]
+    for title, changed in (
+        ("these cannot change in a run:", refused),
+        ("these change the result of training, and are accepted only with --allow-changed:", changing),
+    ):
+        lines += [title, *(f"  {change}" for change in changed)] if changed else []
+    way_out = "restore the old settings, or give the new ones a run of their own (run.directory=runs/OTHER)"
+    if refused:
+        way_out += f"; with training.initialize_from={folder} it starts from these weights, as far as they fit"
+    else:
+        typed = shlex.join(sys.argv[1:]) if sys.argv[1:2] == ["train"] else "train ..."
+        lines.append(f"to accept them, type: translator {typed} --allow-changed")
+    return "\n".join([*lines, way_out])
+
+
+def compare_settings(old: Config, new: Config) -> Changes:
+    """Return what differs between the settings of a run and those it is to continue with; paths count as absolute."""
+    before, after = (flatten(settings(config, absolute=True)) for config in (old, new))
+    changed = [key for key in dict.fromkeys([*before, *after]) if before.get(key) != after.get(key)]
+    return tuple(Change(key, before.get(key), after.get(key), _effect(key, new)) for key in changed)
+
+
+def _effect(key: str, new: Config) -> Effect:
+    """Return the effect of a key, which is another for the end of a cosine schedule."""
+    training = new.training
+    if training.schedule_clock == "minutes" and key in ("training.max_steps", "training.max_minutes"):
+        return Effect.CLOCK
+    if training.schedule == "cosine" and key == "training.max_steps":
+        return Effect.COSINE
+    return EFFECTS[".".join(part for part in key.split(".") if not part.isdigit())]
+
+
+def fingerprint_of(made_from: Mapping[str, Any]) -> str:
+    """Return SHA-256 over JSON values, 64 hexadecimal digits; the order of the keys does not count."""
+    return hashlib.sha256(json.dumps(made_from, sort_keys=True).encode("utf-8")).hexdigest()
+
+
+def batch_order(config: Config) -> str:
+    """Return a fingerprint of the settings that decide which batches an epoch has, for the same data."""
+    values = flatten(settings(config))
+    return fingerprint_of({key: value for key, value in values.items() if _effect(key, config) is Effect.BATCHES})
+
+
+def flatten(value: Any, prefix: str = "") -> dict[str, Any]:
+    """Return nested sections and lists as one level of dotted keys; an empty one stays as it is.
+
+    >>> flatten({"run": {"seed": 1}, "corpus": {"sources": [{"name": "mizan"}]}})
+    {'run.seed': 1, 'corpus.sources.0.name': 'mizan'}
+    """
+    if not isinstance(value, dict | list) or not value:
+        return {prefix: value}
+    flat: dict[str, Any] = {}
+    for key, child in value.items() if isinstance(value, dict) else enumerate(value):
+        flat |= flatten(child, f"{prefix}.{key}" if prefix else str(key))
+    return flat

@@ -1,0 +1,219 @@
+"""Public corpora to download by name: what they are, what a recipe says, how they are fetched and checked."""
+
+import contextlib
+import gzip
+import hashlib
+import os
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NoReturn
+
+import yaml
+from tqdm import tqdm
+
+from translator import __version__
+from translator.corpus.lines import damaged_files
+from translator.corpus.sources import listing
+from translator.errors import CorpusError, InputError
+from translator.run.logging import LOGGER, progress_bar
+from translator.run.storage import flush_file, new_folder, storage_errors, write_bytes
+from translator.run.text import text_table
+
+RETRIES: Final = 3
+TIMEOUT: Final = 30.0  # seconds of silence after which a connection counts as broken
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """One public corpus."""
+
+    name: str
+    title: str
+    licence: str
+    home: str  # a page about it, for the case that the address no longer answers
+    address: str
+    file_name: str  # a zip, which is read in place, or a tar.gz, of which `members` are unpacked
+    members: Mapping[str, str]
+    """Members that the archive must hold. Of a zip: English and Persian; of a tar: the last two parts of their names.
+
+    The value is the file that a member of a tar is unpacked to, like `dev.en`.
+    """
+    size: int | None = None  # bytes, where published or found by several others
+    sha256: str | None = None  # where published or found by several others
+
+    def recipe(self, folder: Path) -> dict[str, dict[str, list[dict[str, str]]]]:
+        """Return what a recipe says to use it, fetched to `folder`: a zip is a source, a tar has test sets."""
+        if self.file_name.endswith(".zip"):
+            english, persian = self.members
+            members = {"source_member": english, "target_member": persian}
+            return {"corpus": {"sources": [{"name": self.name, "path": str(folder / self.file_name), **members}]}}
+        parts = [
+            (part, folder / self.name / part) for part in dict.fromkeys(Path(m).stem for m in self.members.values())
+        ]
+        sets = [
+            {"name": f"{self.name}_{part}", "source_path": f"{path}.en", "target_path": f"{path}.fa"}
+            for part, path in parts
+        ]
+        return {"evaluation": {"test_sets": sets}}
+
+
+_TABLE: Final = (
+    Dataset(
+        name="mizan",
+        title="Mizan: about 1,020,000 pairs of literature, as OPUS packs it",
+        licence="CC BY 4.0",
+        home="https://github.com/omidkashefi/Mizan",
+        address="https://object.pouta.csc.fi/OPUS-MIZAN/v1/moses/en-fa.txt.zip",
+        file_name="mizan.zip",
+        members={"MIZAN.en-fa.en": "", "MIZAN.en-fa.fa": ""},
+        size=59_234_779,  # from the file list that OPUS keeps of this release
+    ),
+    Dataset(
+        name="tatoeba",
+        title="Tatoeba: short everyday sentences, release of 2023-04-12, as OPUS packs it",
+        licence="CC BY 2.0 FR",
+        home="https://opus.nlpl.eu/Tatoeba-v2023-04-12.php",
+        # This release calls the language pes (Iranian Persian); it has no pair en-fa.
+        address="https://object.pouta.csc.fi/OPUS-Tatoeba/v2023-04-12/moses/en-pes.txt.zip",
+        file_name="tatoeba.zip",
+        members={"Tatoeba.en-pes.en": "", "Tatoeba.en-pes.pes": ""},
+    ),
+    Dataset(
+        name="flores200",
+        title="FLORES-200: 997 + 1,012 sentences of Wikimedia projects, for evaluation only",
+        licence="CC BY-SA 4.0",
+        home="https://github.com/facebookresearch/flores/blob/main/flores200/README.md",
+        address="https://dl.fbaipublicfiles.com/nllb/flores200_dataset.tar.gz",
+        file_name="flores200_dataset.tar.gz",
+        members={
+            f"{part}/{language}.{part}": f"{part}.{side}"
+            for part in ("dev", "devtest")
+            for language, side in (("eng_Latn", "en"), ("pes_Arab", "fa"))
+        },
+        size=25_585_843,  # this and the hash: as many projects that use the archive state them
+        sha256="b8b0b76783024b85797e5cc75064eb83fc5288b41e9654dabc7be6ae944011f6",
+    ),
+)
+DATASETS: Final = {dataset.name: dataset for dataset in _TABLE}
+
+
+def dataset_table() -> str:
+    """Return all corpora as a table: name, size, licence, what each is."""
+    rows = [
+        (one.name, "not known" if one.size is None else f"{one.size / 1e6:.0f} MB", one.licence, one.title)
+        for one in DATASETS.values()
+    ]
+    return text_table(("name", "size", "licence", "what it is"), rows, text_columns=4)
+
+
+def recipe_snippet(name: str, folder: Path) -> str:
+    """Return the lines of YAML that make a recipe use the corpus `name`, fetched to `folder`."""
+    dataset = DATASETS[name]
+    text = yaml.safe_dump(dataset.recipe(folder), sort_keys=False, allow_unicode=True, width=1000)
+    return f"# {dataset.title}; licence: {dataset.licence}\n{text}"
+
+
+def download_dataset(name: str, folder: Path) -> Path:
+    """Fetch the corpus `name` into `folder` and return its zip, or the folder of its texts.
+
+    A file that is already there is checked and left as it is.
+
+    Raises:
+        InputError: there is no such corpus.
+        CorpusError: it cannot be had, it is not what it should be, or another file is in its place.
+    """
+    if name not in DATASETS:
+        raise InputError(f"there is no corpus `{name}` to download; there are: {', '.join(DATASETS)}")
+    dataset = DATASETS[name]
+    path = folder / dataset.file_name
+    if os.path.lexists(path):
+        try:
+            texts = _checked_texts(dataset, path)
+        except CorpusError as error:
+            raise CorpusError(
+                f"{error}. It was left as it is: move it away to download {dataset.name}, or, if it is a corpus of "
+                "yours, name it in your recipe and download nothing"
+            ) from error
+        LOGGER.info(f"{path} is there already and right; nothing to download")
+    else:
+        texts = _fetch(dataset, path)
+    if not texts:
+        return path
+    unpacked = folder / dataset.name
+    if not unpacked.exists():
+        with new_folder(unpacked) as beside:
+            for file, text in texts.items():
+                write_bytes(beside / file, text)
+        LOGGER.info(f"its texts are unpacked to {unpacked}")
+    return unpacked
+
+
+def _fetch(dataset: Dataset, path: Path) -> dict[str, bytes]:
+    """Download to a temporary folder, check the file, and move it to `path`; return its texts if it is a tar."""
+    import pooch  # with requests, which takes a while to import
+    from requests import RequestException
+
+    LOGGER.info(f"{dataset.title}; licence: {dataset.licence}\ndownloading {dataset.address} to {path}")
+    pooch.get_logger().setLevel("WARNING")
+    with storage_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.", suffix=".partial") as beside:
+            bar: tqdm[NoReturn] = progress_bar(description=dataset.name, total=dataset.size or 1, unit="B")
+            bar.unit_scale = True
+            agent = {"User-Agent": f"translator/{__version__}"}
+            downloader = pooch.HTTPDownloader(progressbar=bar, timeout=TIMEOUT, chunk_size=1 << 16, headers=agent)
+            known = {path.name: dataset.sha256 and f"sha256:{dataset.sha256}"}
+            addresses = {path.name: dataset.address}
+            fetcher = pooch.create(beside, "", registry=known, urls=addresses, retry_if_failed=RETRIES)
+            partial = Path(beside) / path.name
+            try:
+                fetcher.fetch(path.name, downloader=downloader)
+                texts = _checked_texts(dataset, partial)
+            except (RequestException, ValueError, CorpusError) as error:  # ValueError: of pooch, about the hash
+                raise CorpusError(
+                    f"cannot download {dataset.address}: {str(error).replace(str(partial), 'what came')}. Check the "
+                    f"network (a proxy is set with https_proxy), or get the file by other means (about it: "
+                    f"{dataset.home}), put it at {path}, and run the same command again"
+                ) from error
+            finally:
+                bar.close()
+            flush_file(partial)
+            partial.replace(path)
+    LOGGER.info(f"{path} is here and right")
+    return texts
+
+
+def _checked_texts(dataset: Dataset, file: Path) -> dict[str, bytes]:
+    """Check `file`; return the wanted texts of a tar.gz by the names they are unpacked to, nothing of a zip.
+
+    Raises CorpusError: it is not the archive of the data set, or damaged.
+    """
+    with storage_errors(file, "read"), file.open("rb") as stream:
+        size, digest = file.stat().st_size, hashlib.file_digest(stream, "sha256").hexdigest()
+    if dataset.size is not None and size != dataset.size:
+        raise CorpusError(f"{file} has {size:,} bytes, where {dataset.size:,} are expected")
+    if dataset.sha256 is not None and digest != dataset.sha256:
+        raise CorpusError(f"{file} has the SHA-256 {digest}, where {dataset.sha256} is expected")
+    texts: dict[str, bytes] = {}
+    names: list[str] = []
+    with damaged_files(file), contextlib.ExitStack() as stack:
+        if file.suffix == ".zip":
+            names = stack.enter_context(zipfile.ZipFile(file)).namelist()
+        else:
+            unpacked = stack.enter_context(gzip.open(file))
+            tar = stack.enter_context(tarfile.open(fileobj=unpacked, mode="r|"))
+            for member in tar:
+                if member.isreg() and (content := tar.extractfile(member)):
+                    names.append("/".join(member.name.split("/")[-2:]))
+                    if names[-1] in dataset.members:
+                        texts[dataset.members[names[-1]]] = content.read()
+            while unpacked.read(1 << 20):  # a tar ends before its bytes do, and the checksum of gzip is at their end
+                pass
+    missing = [member for member in dataset.members if member not in names]
+    if missing:
+        raise CorpusError(f"{file} has no member {' or '.join(missing)}. Members: {listing(names)}")
+    return texts

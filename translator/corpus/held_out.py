@@ -1,0 +1,168 @@
+"""Held-out sentences: read from test sets, taken from the splits of a corpus, and kept in the folder of a run."""
+
+import contextlib
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import numpy as np
+from pydantic import ValidationError
+
+from translator.config import Config, SourceConfig
+from translator.corpus.filters import is_empty
+from translator.corpus.normalizer import Normalizer
+from translator.corpus.prepare import PreparedCorpus
+from translator.corpus.sources import corpus_argument, path_exists, read_pairs
+from translator.corpus.split import Split
+from translator.errors import CorpusError, InputError, RunError
+from translator.run.storage import storage_errors, write_bytes
+
+VALIDATION: Final = "validation"  # name of the set of sentences that training translates at each validation
+HeldOutSplit = Literal["validation", "test"]
+
+
+@dataclass(frozen=True)
+class HeldOutSet:
+    """Sentences with one or more references each, as read."""
+
+    name: str
+    sources: tuple[str, ...]
+    references: tuple[tuple[str, ...], ...]  # for each sentence; all sentences have equally many
+    origins: tuple[str, ...]  # for each sentence the source of the corpus, or the name of the set
+
+
+def held_out_argument(text: str) -> tuple[SourceConfig, ...]:
+    """Return the corpora that `text` means, one for each reference, all with the same English side and name.
+
+    It is a corpus in any layout, `ENGLISH:PERSIAN` or `ENGLISH:PERSIAN:PERSIAN...`, perhaps with `NAME=` before it.
+
+    Raises InputError: a file or folder is not there, or the name cannot be one.
+    """
+    name, place = None, text
+    named = re.match("([^=/:]+)=(.+)", text, re.DOTALL)
+    if named is not None and not path_exists(text):
+        name, place = named[1], named[2]
+    files = place.split(":")
+    if len(files) > 2 and not path_exists(place) and all(map(path_exists, files)):
+        found = [corpus_argument(f"{files[0]}:{file}") for file in files[1:]]
+    else:
+        found = [corpus_argument(place)]
+    try:
+        return tuple(SourceConfig.model_validate({**one.model_dump(), "name": name or one.name}) for one in found)
+    except ValidationError as error:
+        reason = error.errors()[0]["msg"]
+        raise InputError(f"`{name}` cannot be the name of a test set ({reason}); give NAME=PATH") from error
+
+
+def read_held_out(corpora: Sequence[SourceConfig], normalizer: Normalizer) -> HeldOutSet:
+    """Return the sentences of a test set that have text on every side once normalized; the texts are as read.
+
+    Args:
+        corpora: one for each reference, all with the same English side.
+        normalizer: by which a side without text is told.
+
+    Raises CorpusError: a file cannot be read, its sides are of unequal length, or no sentence has text on every side.
+    """
+    name = corpora[0].name
+    sources: list[str] = []
+    references: list[tuple[str, ...]] = []
+    with contextlib.ExitStack() as stack:
+        readers = [stack.enter_context(contextlib.closing(read_pairs(corpus))) for corpus in corpora]
+        for pairs in zip(*readers, strict=True):
+            source = normalizer.source(pairs[0].source)
+            if all(pair.defect is None and not is_empty(source, normalizer.target(pair.target)) for pair in pairs):
+                sources.append(pairs[0].source)
+                references.append(tuple(pair.target for pair in pairs))
+    if not sources:
+        raise CorpusError(f"test set `{name}`: not one line has text on every side; check that these are the files")
+    return HeldOutSet(name, tuple(sources), tuple(references), (name,) * len(sources))
+
+
+def held_out_of_corpus(corpus: PreparedCorpus, split: Split) -> list[HeldOutSet]:
+    """Return what each source of a prepared corpus has in `split`, under the name of the source."""
+    found = []
+    for name in corpus.names(split):
+        sources = tuple(corpus.lines(split, name, "en"))
+        references = tuple((text,) for text in corpus.lines(split, name, "fa"))
+        found.append(HeldOutSet(name, sources, references, (name,) * len(sources)))
+    return found
+
+
+def held_out_of_run(config: Config, corpus: PreparedCorpus, split: HeldOutSplit) -> list[HeldOutSet]:
+    """Return the sets that a run is scored on, without empty ones: what `write_held_out` keeps in its folder.
+
+    For `test` the test split of each source, then `evaluation.test_sets`; for `validation` the sentences that training
+    translates at each validation, as one set.
+
+    Raises:
+        CorpusError: a test set cannot be read, or has no sentence with text on both sides.
+        StorageError: the prepared text is damaged.
+    """
+    parts = held_out_of_corpus(corpus, split)
+    if split == "test":
+        normalizer = Normalizer(config.corpus.normalization)
+        return [*parts, *(read_held_out([source], normalizer) for source in config.evaluation.test_sources)]
+    rows = [row for part in parts for row in zip(part.sources, part.references, part.origins, strict=True)]
+    chosen = [rows[number] for number in evenly_spread(len(rows), config.training.validation_sentences)]
+    return [HeldOutSet(VALIDATION, *map(tuple, zip(*chosen, strict=True)))] if chosen else []
+
+
+def write_held_out(folder: Path, split: HeldOutSplit, sets: Sequence[HeldOutSet]) -> None:
+    """Write `sets` to `folder/SPLIT.jsonl`: a line with the names, sizes and hash, then a line for each sentence.
+
+    Raises StorageError: the folder cannot be written.
+    """
+
+    def row(values: dict[str, Any]) -> bytes:
+        return json.dumps(values, ensure_ascii=False).encode("utf-8") + b"\n"
+
+    text = b"".join(
+        row({"set": one.name, "source": source, "references": references, "origin": origin})
+        for one in sets
+        for source, references, origin in zip(one.sources, one.references, one.origins, strict=True)
+    )
+    sizes = [{"name": one.name, "sentences": len(one.sources)} for one in sets]
+    content = row({"split": split, "sets": sizes, "sha256": hashlib.sha256(text).hexdigest()}) + text
+    path = folder / f"{split}.jsonl"
+    with contextlib.suppress(OSError):
+        if path.read_bytes() == content:
+            return
+    write_bytes(path, content)
+
+
+def read_held_out_folder(folder: Path, split: HeldOutSplit) -> list[HeldOutSet]:
+    """Return the sets that `write_held_out` wrote to `folder`, after checking their hash.
+
+    Raises RunError: the file is missing or damaged.
+    """
+    path = folder / f"{split}.jsonl"
+    advice = "copy it again from where the run was trained, or train the run on: training writes it"
+    with storage_errors(path, "read"):
+        if not path.is_file():
+            raise RunError(f"the {split} text of the run is missing: there is no {path}; {advice}")
+        first, _, text = path.read_bytes().partition(b"\n")
+    try:
+        head = json.loads(first)
+        if head["split"] != split or head["sha256"] != hashlib.sha256(text).hexdigest():
+            raise ValueError("its hash differs")
+        rows = [json.loads(row) for row in text.decode("utf-8").split("\n")[:-1]]
+        found, start = [], 0
+        for one in head["sets"]:
+            chosen = rows[start : start + one["sentences"]]
+            start += one["sentences"]
+            columns = [tuple(row[key] for row in chosen) for key in ("source", "references", "origin")]
+            found.append(HeldOutSet(one["name"], columns[0], tuple(map(tuple, columns[1])), columns[2]))
+    except (ValueError, TypeError, KeyError) as error:
+        raise RunError(f"the {split} text of the run is damaged: {path} is not what was written; {advice}") from error
+    return found
+
+
+def evenly_spread(total: int, count: int) -> list[int]:
+    """Return the numbers of `count` of `total` things, evenly spread over them; all if there are no more."""
+    count = min(count, total)
+    numbers: list[int] = np.linspace(0, total - 1, count).round().astype(np.int64).tolist() if count else []
+    return numbers

@@ -1,0 +1,166 @@
+"""The preparation report: corpus, subwords, lengths and mixture, as JSON, as tables and as a page for a browser."""
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, astuple, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import translator
+from translator.config import Config
+from translator.corpus.prepare import Side
+from translator.corpus.report import MEANINGS, CorpusReport, SourceReport
+from translator.corpus.split import SPLITS, Split
+from translator.data.batching import MixtureRow
+from translator.data.token_store import PairStore
+from translator.run.pages import render_page
+from translator.run.storage import write_json, write_text
+from translator.run.text import text_table
+from translator.special_tokens import UNK
+from translator.subword import SubwordModel
+from translator.subword.training import draw_lines
+
+if TYPE_CHECKING:
+    from translator.data.handler import DataHandler
+
+_LINES = 10_000  # of each side, at most, on which subwords are counted
+_SECTIONS = ("sources", "rules", "examples", "mixture", "subwords", "tokens", "versions")
+
+
+@dataclass(frozen=True)
+class LengthReport:
+    """Tokens of one source of one split, and its pairs that are over-long."""
+
+    split: str
+    name: str
+    pairs: int
+    over_long: int  # pairs left out because a side has more than `batching.max_length` tokens
+    longest: int  # tokens of the longest side, special token counted
+    source_tokens: int  # of the pairs that are used, one special token counted
+    target_tokens: int
+
+
+def measure_lengths(split: str, store: PairStore, limit: int) -> Iterator[LengthReport]:
+    """Yield the report of each source in `store`; pairs with a side of more than `limit` tokens are over-long."""
+    for name, (start, end) in zip(store.names, itertools.pairwise(store.starts), strict=True):
+        longer = store.longer_side[start:end]
+        fits = longer <= limit
+        tokens = [int(side[start:end][fits].sum()) for side in (store.source_lengths, store.target_lengths)]
+        yield LengthReport(split, name, len(fits), int(np.sum(~fits)), int(longer.max(initial=0)), *tokens)
+
+
+def format_lengths(reports: Sequence[LengthReport], limit: int) -> str:
+    """Return the reports as a table for a person."""
+    header = ("split", "source", "pairs", f"over {limit} tokens", "longest", "English tokens", "Persian tokens")
+    rows = [[row.split, row.name, *(f"{count:,}" for count in astuple(row)[2:])] for row in reports]
+    return text_table(header, rows, text_columns=2)
+
+
+def format_mixture(rows: Sequence[MixtureRow]) -> str:
+    """Return what each source gives to an epoch as a table for a person."""
+    header = ("source", "usable pairs", "weight", "share of an epoch", "drawn in an epoch", "each pair")
+    cells = []
+    for row in rows:
+        each = f"{row.drawn / row.pairs:.2f} times" if row.pairs else "-"
+        cells.append((row.name, f"{row.pairs:,}", f"{row.weight:g}", f"{row.share:.2%}", f"{row.drawn:,}", each))
+    return text_table(header, cells)
+
+
+@dataclass(frozen=True)
+class SubwordTable:
+    """One side's model, and what it makes of the validation text, or of training text where there is no other."""
+
+    side: str
+    model: str  # `unigram`, `bpe` or `char`; with `, joint` where both sides share it
+    vocabulary_size: int
+    pieces: int
+    words: int
+    pieces_per_word: float
+    unknown: int
+    byte_pieces: int
+
+
+def subword_tables(data: "DataHandler", config: Config) -> list[SubwordTable]:
+    """Return a table for each side, English first, over at most 10,000 lines drawn by `subword.seed`."""
+    kind = f"{config.subword.model_type}, joint" if data.subword.joint else config.subword.model_type
+    split: Split = "validation" if data.corpus.names("validation") else "train"
+    sides: tuple[tuple[str, Side, SubwordModel, Callable[[str], str]], ...] = (
+        ("English", "en", data.subword.source, data.normalizer.source),
+        ("Persian", "fa", data.subword.target, data.normalizer.target),
+    )
+    tables = []
+    for name, side, model, normalize in sides:
+        lines = list(map(normalize, draw_lines(data.corpus, split, side, _LINES, config.subword.seed)))
+        pieces = Counter(itertools.chain.from_iterable(model.encode(lines)))
+        count, words = pieces.total(), sum(len(line.split()) for line in lines)
+        in_bytes = sum(pieces[token] for token in model.byte_ids)
+        sizes = (model.vocabulary_size, count, words)
+        tables.append(SubwordTable(name, kind, *sizes, count / max(words, 1), pieces[UNK], in_bytes))
+    return tables
+
+
+def format_subword_tables(tables: Sequence[SubwordTable]) -> str:
+    """Return the tables for a person: a row for each side."""
+    header = ["subwords", "model", "vocabulary", "pieces", "words", "pieces/word", "unknown", "bytes"]
+    rows = []
+    for table in tables:
+        sizes = (f"{count:,}" for count in (table.vocabulary_size, table.pieces, table.words))
+        lacking = (f"{table.unknown:,}", f"{table.byte_pieces:,}")
+        rows.append([table.side, table.model, *sizes, f"{table.pieces_per_word:.3f}", *lacking])
+    return text_table(header, rows, text_columns=2)
+
+
+@dataclass(frozen=True)
+class PreparationReport:
+    """The results of preparing a recipe; a function of corpus and settings alone."""
+
+    corpus: CorpusReport
+    subwords: Sequence[SubwordTable]
+    lengths: Sequence[LengthReport]
+    max_length: int
+    mixture: Sequence[MixtureRow]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the report as values that JSON can hold."""
+        return asdict(self)
+
+    def page(self) -> str:
+        """Return one self-contained HTML page, in which all text of the corpus is escaped."""
+        named = list(zip(self.corpus.source_titles(), self.corpus.sources, strict=True))
+        return render_page(
+            "preparation.html.j2",
+            title="Preparation report",
+            sections=[(section, section.capitalize()) for section in _SECTIONS],
+            version=translator.__version__,
+            report=self,
+            named=named,
+            meanings=MEANINGS,
+            rows=[_source_row(title, [source]) for title, source in named],
+            total=_source_row("total", self.corpus.sources),
+        )
+
+
+def _source_row(title: str, sources: Sequence[SourceReport]) -> dict[str, Any]:
+    read = sum(source.read for source in sources)
+    kept: dict[str, int] = {split: sum(source.kept[split] for source in sources) for split in SPLITS}
+    out = sum(kept.values())
+    parts = (("train", kept["train"]), ("held", out - kept["train"]), ("gone", read - out))
+    shares = [(style, count / max(read, 1)) for style, count in parts]
+    return {"title": title, "read": read, "out": out, "shares": shares, **kept}
+
+
+def preparation_report(data: "DataHandler", config: Config) -> PreparationReport:
+    """Return the results of preparing `config`, which `data` has done."""
+    tables = subword_tables(data, config)
+    return PreparationReport(data.corpus.report, tables, data.report, config.batching.max_length, data.mixture)
+
+
+def write_preparation_report(report: PreparationReport, folder: Path) -> tuple[Path, Path]:
+    """Write `report.json` and `report.html` into `folder`, each whole or not at all, and return their paths."""
+    values, page = folder / "report.json", folder / "report.html"
+    write_json(values, report.to_json())
+    write_text(page, report.page())
+    return values, page

@@ -1,0 +1,199 @@
+"""`translator doctor`: what this machine has of all that training needs, what is missing, and how to get it."""
+
+import contextlib
+import fcntl
+import importlib
+import os
+import platform
+import re
+import shlex
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from packaging.requirements import Requirement
+
+from translator.errors import StorageError
+from translator.run.storage import storage_errors
+from translator.run.text import text_table
+from translator.run.workers import available_cores
+
+if TYPE_CHECKING:
+    import torch
+
+_GIB: Final = 1 << 30
+_MEMORY: Final = 2 * _GIB  # training and evaluating the sample took 1.55 GiB at most, cached files included
+_DISK_FOR_SAMPLE: Final = 128 << 20
+_COMPILED: Final = ("torch", "numpy", "sentencepiece", "safetensors", "pydantic", "zstandard")
+"""Packages with compiled parts, which can be installed and still fail to load."""
+_EXTRAS: Final = ("", "export", "serve")  # what packages are needed for: the empty name stands for everything
+Verdict = Literal["ok", "note", "wrong"]  # `note`: training works; `wrong`: training is impossible
+
+
+class Finding(NamedTuple):
+    """What was checked, what was found, and what to do about it."""
+
+    verdict: Verdict
+    name: str
+    found: str
+    advice: str = ""
+
+
+def examine(folder: Path) -> list[Finding]:
+    """Return all findings for work in `folder`."""
+    return [
+        *examine_packages(),
+        *(examine_devices() if _import_error("torch") is None else ()),
+        examine_memory(),
+        examine_place("runs/", folder / "runs"),
+        examine_place("data/", folder / "data"),
+        examine_place("temporary files", Path(tempfile.gettempdir())),
+    ]
+
+
+def format_findings(findings: Sequence[Finding]) -> str:
+    """Return a table of the findings, with the advice below it."""
+    lines = [text_table(("", "what", "found"), [one[:3] for one in findings], text_columns=3)]
+    for verdict, title in (("wrong", "Wrong, training is impossible:"), ("note", "Notes; training works without:")):
+        if found := [f"  {one.name}: {one.advice}" for one in findings if one.verdict == verdict]:
+            lines += ["", title, *found]
+    return "\n".join(lines)
+
+
+def examine_packages() -> Iterator[Finding]:
+    """Yield what is found of Python, of each required package and of those of the extras."""
+    yield Finding("ok", "Python", f"{platform.python_version()} ({sys.executable})")
+    listed = metadata.requires("translator") if version_of("translator") else None
+    for asked in map(Requirement, listed or []):
+        fitting = (extra for extra in _EXTRAS if asked.marker is None or asked.marker.evaluate({"extra": extra}))
+        extra = next(fitting, None)
+        if extra is None or asked.name == "translator":
+            continue
+        installed = version_of(asked.name)
+        needed = f"needed for {extra}: {asked.specifier}" if extra else f"needed: {asked.specifier}"
+        install = shlex.join([sys.executable, "-m", "pip", "install", f"{asked.name}{asked.specifier}"])
+        lacking: Verdict = "note" if extra else "wrong"
+        if installed is None or not asked.specifier.contains(installed, prereleases=True):
+            yield Finding(lacking, asked.name, installed or "not installed", f"{needed}; install it with: {install}")
+        elif asked.name in _COMPILED and (trouble := _import_error(asked.name)):
+            advice = f"it cannot be loaded ({trouble}); pip uninstall it, then: {install}"
+            yield Finding(lacking, asked.name, installed, advice)
+        else:
+            yield Finding("ok", asked.name, f"{installed} ({needed})")
+
+
+def version_of(package: str) -> str | None:
+    """Return the version of an installed package; None if it is not installed."""
+    with contextlib.suppress(metadata.PackageNotFoundError):
+        return metadata.version(package)
+    return None
+
+
+def _import_error(module: str) -> str | None:
+    try:
+        importlib.import_module(module)
+    except (ImportError, OSError, RuntimeError, ValueError, AttributeError) as error:  # built for another system, say
+        return (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return None
+
+
+def examine_devices() -> Iterator[Finding]:
+    """Yield what is found of GPUs, CPU and threads."""
+    import torch  # here, so that a broken one can be reported
+
+    if torch.cuda.device_count() == 0 and Path("/proc/driver/nvidia/version").exists():
+        advice = f"install a torch that fits the driver (see pytorch.org); this one wants CUDA {torch.version.cuda}"
+        yield Finding("note", "GPU", "a driver is present, and torch cannot use it", advice)
+    elif torch.cuda.device_count() == 0:
+        yield Finding("ok", "GPU", "none that torch can use; training runs on the CPU")
+    for number in range(torch.cuda.device_count()):
+        device, kind = torch.device("cuda", number), torch.cuda.get_device_name(number)
+        try:
+            free, total = torch.cuda.mem_get_info(device)
+        except RuntimeError as error:
+            advice = f"it cannot be used ({str(error).splitlines()[0]}); train with --set run.device=cpu, or free it"
+            yield Finding("note", f"GPU {number}", kind, advice)
+            continue
+        yield _device(device, f"GPU {number}", f"{kind}, {total / _GIB:.0f} GiB ({free / _GIB:.0f} free)")
+    yield _device(torch.device("cpu"), "CPU", torch.backends.cpu.get_cpu_capability())
+    yield examine_threads(torch.get_num_threads(), available_cores(), cpu_limit())
+
+
+def _device(device: "torch.device", name: str, found: str) -> Finding:
+    from translator.model.device import bf16_pays, has_bf16
+
+    precision = "bf16" if has_bf16(device) and bf16_pays(device) else "float32"
+    return Finding("ok", name, f"{found}; training computes in {precision}")
+
+
+def examine_threads(threads: int, cores: int, limit: float | None) -> Finding:
+    """Return whether torch's `threads` fit the `cores` and the CPU `limit` (cores' worth of time) of the container."""
+    usable = cores if limit is None else max(1, min(cores, int(limit)))
+    found = f"torch computes with {threads}; {usable} can run at once"
+    if threads > usable or (threads < usable and "OMP_NUM_THREADS" in os.environ):
+        return Finding("note", "threads", found, f"unset OMP_NUM_THREADS, or train with --set run.threads={usable}")
+    return Finding("ok", "threads", found)
+
+
+def examine_memory(table: Path = Path("/proc/meminfo"), limit: int | None = None) -> Finding:
+    """Return whether memory is enough for the sample, from `/proc/meminfo` and the container's limit in bytes."""
+    sizes = dict(re.findall(r"^(\w+):\s+(\d+) kB$", _read(table), re.MULTILINE))
+    if "MemAvailable" not in sizes:
+        return Finding("ok", "memory", "unknown on this system")
+    free = min(int(sizes["MemAvailable"]) << 10, limit or memory_limit() or sys.maxsize)
+    found = f"{free / _GIB:.1f} GiB free for this process"
+    advice = "training the sample needs about 2 GiB; close other programs, raise the limit, or make batches smaller "
+    advice += "with --set batching.tokens_per_batch=512"
+    return Finding("ok", "memory", found) if free >= _MEMORY else Finding("note", "memory", found, advice)
+
+
+def memory_limit(root: Path = Path("/sys/fs/cgroup")) -> int | None:
+    """Return the bytes that a container may use (control groups, version 2); None without a limit."""
+    text = _read(root / "memory.max")
+    return int(text) if text.isdecimal() else None
+
+
+def cpu_limit(root: Path = Path("/sys/fs/cgroup")) -> float | None:
+    """Return the cores' worth of time that a container may use; None without a limit."""
+    quota, _, period = _read(root / "cpu.max").partition(" ")
+    return int(quota) / int(period) if quota.isdecimal() else None
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def examine_place(name: str, place: Path) -> Finding:
+    """Return whether `place`, or the folder it would be made in, can be written and can hold a run.
+
+    A run needs symbolic links (`best`, `last`) and file locks, which some network and USB file systems lack.
+    """
+    parent = next((path for path in (place, *place.absolute().parents) if path.exists()), Path("/"))
+    shown = str(parent) if parent == place else f"{place} (to be made in {parent})"
+    links = locks = False
+    try:
+        with storage_errors(parent), tempfile.TemporaryDirectory(prefix=".doctor-", dir=parent) as inside:
+            with contextlib.suppress(OSError):
+                Path(inside, "link").symlink_to("file")
+                links = True
+            with contextlib.suppress(OSError), Path(inside, "file").open("w") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                locks = True
+        free = shutil.disk_usage(parent).free
+    except StorageError as error:
+        return Finding("wrong", name, shown, str(error))
+    found = f"{shown}: {free / _GIB:,.1f} GiB free"
+    if not links:
+        return Finding("wrong", name, found, "a run needs symbolic links; work on a file system that has them")
+    if free < _DISK_FOR_SAMPLE:
+        return Finding("wrong", name, found, "free some space there, or work on another disk")
+    if not locks:
+        return Finding("note", name, found, "this file system has no locks: never train one run with two processes")
+    return Finding("ok", name, found)

@@ -1,0 +1,274 @@
+"""What people read of an evaluation: tables for a terminal, and report.html with every sentence."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
+from typing import Any, Final, NamedTuple
+
+from markupsafe import Markup
+
+import translator
+from translator.evaluation.compare import METHODS, SystemComparison
+from translator.evaluation.diagnosis import MEANINGS, PART_METRICS, Diagnosis
+from translator.evaluation.metrics import LOWER_IS_BETTER, Score, sentence_chrf, show_value
+from translator.evaluation.results import ScoredSet, distinct_labels
+from translator.run.pages import page_script, render_page, visible
+from translator.run.text import excerpt, text_table
+
+MOST_SENTENCES: Final = 5000  # of each test set in the page: with more, a browser becomes slow
+_SPECIAL: Final = re.compile(r"[\\`*_{}\[\]<>#|&~$!]")
+_BIDI_CONTROLS: Final = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_WORD: Final = re.compile(r"[\w\u0300-\u036f\u064b-\u065f\u0670\u200c]+|[^\w\s]")  # a word with its marks, or a sign
+_LABEL, _TEXT = 40, 200  # characters of the longest label and sentence in a terminal
+
+
+class TranslatedPair(NamedTuple):
+    """One sentence pair with the model's translation."""
+
+    source: str
+    reference: str
+    hypothesis: str
+
+
+# --- tables ---
+
+
+class Table(NamedTuple):
+    """A table for a terminal, for Markdown or, by the template of report.html, for a page."""
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    text_columns: int = 1  # from the left; the others hold numbers
+    title: str = ""
+    facts: Sequence[tuple[str, str]] = ()  # names and signatures, which a page shows on request
+
+    def lines(self) -> list[str]:
+        """Return header, rule and rows, without the title; nothing of a table without rows."""
+        return text_table(self.header, self.rows, text_columns=self.text_columns).split("\n") if self.rows else []
+
+    def markdown(self) -> str:
+        """Return header and rows as Markdown; the cells are Markdown already."""
+        return "\n".join("| " + " | ".join(row) + " |" for row in [self.header, ["---"] * len(self.header), *self.rows])
+
+
+def score_table(header: Sequence[str], scores: Iterable[tuple[tuple[str, ...], Score]]) -> Table:
+    """Return scores with their spellings side by side; `header` names what is at the left of each score."""
+    rows: dict[tuple[str, ...], dict[str, str]] = {}
+    facts: dict[tuple[str, str], None] = {}
+    for left, one in scores:
+        rows.setdefault(left, {}).setdefault(one.normalization, one.shown)
+        facts[one.metric, one.signature] = None
+    texts = dict.fromkeys(text for row in rows.values() for text in row)
+    cells = [(*left, *(row.get(text, "") for text in texts)) for left, row in rows.items()]
+    return Table([*header, *texts], cells, len(header), facts=list(facts))
+
+
+def finding_table(diagnoses: Sequence[Diagnosis], labels: Sequence[str]) -> Table:
+    """Return how often each mistake occurs, a column for each system: `3 of 20 (15.0%)`."""
+    counts = [one.counts() for one in diagnoses]
+    rows = []
+    for name in (name for name in MEANINGS if any(name in one for one in counts)):
+        cells = []
+        for one, found in zip(diagnoses, counts, strict=True):
+            of = one.possible.get(name, 0)
+            cells.append(f"{found[name]:,} of {of:,} ({found[name] / of:.1%})" if of else "–")
+        rows.append([name.replace("_", " "), *cells])
+    return Table(["finding", *labels], rows, title=diagnoses[0].test_set)
+
+
+def part_table(diagnoses: Sequence[Diagnosis], labels: Sequence[str]) -> Table:
+    """Return the scores of the parts of a test set, a column for each metric and system."""
+    systems = [{part[:2]: part for part in one.parts} for one in diagnoses]
+    rows = []
+    for key in dict.fromkeys(key for parts in systems for key in parts):
+        sentences = next(parts[key].sentences for parts in systems if key in parts)
+        cells = [show_value(metric, parts[key].scores[metric]) if key in parts else "–"
+                 for metric in PART_METRICS for parts in systems]  # fmt: skip
+        rows.append([*key, f"{sentences:,}", *cells])
+    columns = [f"{metric} {label}".strip() for metric in PART_METRICS for label in labels]
+    return Table(["by", "part", "sentences", *columns], rows, 2, diagnoses[0].test_set)
+
+
+def test_table(comparison: SystemComparison) -> Table:
+    """Return the results of all significance tests of a comparison."""
+    rows = []
+    for test in comparison.tests:
+        metric = f"{test.metric} (lower is better)" if test.metric in LOWER_IS_BETTER else test.metric
+        for one in test.systems:
+            mean, half = (None if x is None else show_value(test.metric, x) for x in (one.mean, one.half_interval))
+            difference = ("–", "–") if one.p_value is None else (f"{one.difference:+.2f}", f"{one.p_value:.4f}")
+            values = show_value(test.metric, one.score), f"{mean} ± {half}" if mean else "–", *difference
+            rows.append([test.normalization, metric, METHODS[test.method], excerpt(one.system, _LABEL), *values])
+    header = ["text", "metric", "test", "system", "score", "mean ± half of 95%", "difference", "p"]
+    facts = [(f"{test.metric}, {METHODS[test.method]}", test.signature) for test in comparison.tests]
+    title = f"{comparison.test_set}, {comparison.sentences:,} sentences, against {comparison.systems[0]}"
+    return Table(header, rows, 4, title, facts)
+
+
+# --- lines for a terminal ---
+
+
+def format_scores(scores: Sequence[Score]) -> list[str]:
+    """Return the scores of one system as lines, with the signatures: only scores of equal ones are comparable."""
+    keys = [((one.test_set, one.metric, one.search, one.checkpoint), one) for one in scores]
+    table = score_table(("test set", "metric", "search", "checkpoint"), keys)
+    note = ["in brackets: 95% interval of bootstrap resamples"] if any(one.interval for one in scores) else []
+    return [*table.lines(), *note, *map(": ".join, table.facts)]
+
+
+def format_diagnosis(diagnosis: Diagnosis, system: str = "") -> list[str]:
+    """Return the tables of mistakes and of parts as lines; `system` replaces the name of the system."""
+    details = [one for one in (diagnosis.checkpoint, diagnosis.search) if one not in system.split()]
+    title = f"Diagnosis of {excerpt(', '.join([diagnosis.test_set, system or diagnosis.system, *details]), 300)}"
+    tables = finding_table([diagnosis], ["sentences"]), part_table([diagnosis], [""])
+    return [title, *tables[0].lines(), "", *tables[1].lines()]
+
+
+def format_samples(samples: Sequence[TranslatedPair]) -> list[str]:
+    """Return the first three of `samples`, each on three lines."""
+    return [
+        f"\n  English    {excerpt(one.source, 500)}\n  reference  {excerpt(one.reference, 500)}"
+        f"\n  translated {excerpt(one.hypothesis, 500)}"
+        for one in samples[:3]
+    ]
+
+
+def format_comparison(comparison: SystemComparison) -> list[str]:
+    """Return tests, findings and parts as tables, then wins and losses, and the largest differences each way."""
+    labels = [excerpt(label, _LABEL) for label in comparison.systems]
+    lines = [
+        f"{excerpt(comparison.test_set, _LABEL)}: {comparison.sentences:,} sentences; "
+        f"differences and p-values against {labels[0]}"
+    ]
+    tests = test_table(comparison)
+    for table in (tests, finding_table(comparison.diagnoses, labels), part_table(comparison.diagnoses, labels)):
+        lines += ["", *table.lines()]
+    lines += ["", *map(": ".join, tests.facts)]
+    for label, one in zip(labels[1:], comparison.by_sentence, strict=True):
+        counts = f"{one.wins:,} better, {one.losses:,} worse, {one.ties:,} alike"
+        lines += ["", f"{label} against {labels[0]} by sentence (chrF, raw): {counts}"]
+        for how, differences in (("better", one.better), ("worse", one.worse)):
+            lines += ["", f"where {label} is {how} by most:"] if differences else []
+            for each in differences:
+                chrf = f"chrF {each.system_chrf:.1f}, of {labels[0]} {each.baseline_chrf:.1f}"
+                texts = [("source    ", each.source), *(("reference ", text) for text in each.references)]
+                texts += [(f"{labels[0]}:", each.baseline), (f"{label}:", each.system)]
+                lines += [f"  sentence {each.sentence:,}: {chrf}"]
+                lines += [f"    {name} {excerpt(text, _TEXT)}" for name, text in texts]
+    return lines
+
+
+def plain(text: str) -> str:
+    """Return `text` on one line with every character that Markdown or HTML would interpret as an entity."""
+    return _SPECIAL.sub(lambda match: f"&#{ord(match[0])};", " ".join(_BIDI_CONTROLS.sub("", text).split()))
+
+
+def persian(text: str) -> str:
+    """Return `text` as `plain` does, set from right to left.
+
+    It uses Unicode's isolates, since TensorBoard removes the `dir` attribute of HTML.
+    """
+    return f"\u2067{plain(text)}\u2069"
+
+
+# --- the page ---
+
+
+def evaluation_page(
+    title: str,
+    sets: Sequence[ScoredSet],
+    diagnoses: Sequence[Diagnosis],
+    comparisons: Sequence[SystemComparison] = (),
+    missing: Sequence[str] = (),
+) -> str:
+    """Return one self-contained HTML page, in which no text of a corpus or a model is interpreted as markup.
+
+    `diagnoses` are those of each set; `missing` tells why metrics could not be computed.
+    """
+    rows = list(zip(distinct_labels(sets), sets, diagnoses, strict=True))
+    tests = {name: [row for row in rows if row[1].test_set == name] for name in dict.fromkeys(s.test_set for s in sets)}
+    scores, findings, parts = [], [], []
+    for test, systems in tests.items():
+        labels, found = [row[0] for row in systems], [row[2] for row in systems]
+        every = [(score.metric, label, score) for label, one, _ in systems for score in one.scores]
+        keys = [((metric, label), score) for first in dict.fromkeys(metric for metric, *_ in every)
+                for metric, label, score in every if metric == first]  # fmt: skip
+        named = f"{test}, {len(systems[0][1].sources):,} sentences"
+        scores.append(score_table(("metric", "system"), keys)._replace(title=named))
+        findings.append(finding_table(found, labels))
+        parts.append(part_table(found, labels))
+    wins = [f"{one.system} on {of.test_set}, by sentence (chrF): {one.wins:,} better, {one.ties:,} alike, "
+            f"{one.losses:,} worse" for of in comparisons for one in of.by_sentence]  # fmt: skip
+    called = dict.fromkeys(f"{label}: {one.checkpoint}, {one.search}" for label, one, _ in rows)
+    meanings = [f"{name.replace('_', ' ')}: {meaning}" for name, meaning in MEANINGS.items()]
+    # Of each: identity, heading, introduction, tables, lines below them.
+    sections: list[tuple[str, str, str, Sequence[Table], Sequence[str]]] = [
+        ("scores", "Scores", "By sacreBLEU, with 95% bootstrap intervals. Two scores are comparable only where their "
+         "signatures agree.", scores, [*called, *(f"not computed: {one}" for one in missing)]),
+        ("parts", "Parts of the test sets", "On raw text. Scores of few sentences vary widely.",
+         [table for table in parts if table.rows], ()),
+        ("comparisons", "Comparisons", "Each system against the first. A p-value is the probability that a difference "
+         "as large comes about by chance; it does not say how much the systems differ.",
+         list(map(test_table, comparisons)), wins),
+        ("findings", "Findings", "Mistakes that can be counted without understanding the text, with the number of "
+         "sentences in which they could occur.", findings, meanings),
+    ]  # fmt: skip
+    sections = [one for one in sections if one[3]]
+    sentences = [one for number, systems in enumerate(tests.values(), 1) for one in _sentences(number, systems)]
+    return render_page(
+        "evaluation.html.j2",
+        title=title,
+        sections=[*(one[:2] for one in sections), ("sentences", "Sentences")],
+        parts=sections,
+        sentences=sentences,
+        left_out=sum(max(0, len(systems[0][1].sources) - MOST_SENTENCES) for systems in tests.values()),
+        tests=list(tests),
+        several=len({label for label, _, _ in rows}) > 1,
+        findings=sorted({name for one in sentences for name in one["findings"]}),
+        script=page_script("sentences.js"),
+        version=translator.__version__,
+    )
+
+
+def _sentences(test_number: int, systems: Sequence[tuple[str, ScoredSet, Diagnosis]]) -> Iterator[dict[str, Any]]:
+    first = systems[0][1]
+    chrf = [sentence_chrf(one.hypotheses, one.references) for _, one, _ in systems]
+    for place, source in enumerate(first.sources[:MOST_SENTENCES]):
+        references, ours = first.references[place], [first.hypotheses[place]]
+        scores = [of_system[place] for of_system in chrf]
+        translations = []
+        notes: dict[str, list[str]] = {}
+        for (label, one, diagnosis), score in zip(systems, scores, strict=True):
+            model = one.hypothesis_scores[place].normalized_score if one.hypothesis_scores else None
+            told = f"chrF {score:.1f}" + ("" if model is None else f", model score {model:.3f}")
+            translations.append((label, mark_differences(one.hypotheses[place], references, "ins"), told))
+            for name, mark in diagnosis.marks[place].items():
+                notes.setdefault(name.replace("_", " "), []).append(mark.note)
+        yield {
+            "identity": f"s-{test_number}-{place + 1}",
+            "test_set": first.test_set,
+            "number": place + 1,
+            "source": source,
+            "references": [
+                visible(text) if systems[1:] else mark_differences(text, ours, "del") for text in references
+            ],
+            "translations": translations,
+            "findings": {name: " / ".join(of_systems) for name, of_systems in notes.items()},
+            "chrf": scores[0],
+            "gain": scores[-1] - scores[0],
+            "words": len(source.split()),
+        }
+
+
+def mark_differences(text: str, others: Sequence[str], tag: str) -> Markup:
+    """Return `text` as HTML; words that are not in the most similar of `others` (in this order) are elements `tag`."""
+    words = list(_WORD.finditer(text))
+    own = [word[0] for word in words]
+    matchers = [SequenceMatcher(None, own, _WORD.findall(other), autojunk=False) for other in others]
+    parts, end = [], 0
+    for operation, start, stop, _, _ in max(matchers, key=SequenceMatcher.ratio).get_opcodes():
+        if operation in ("delete", "replace"):
+            parts.append(visible(text[end : words[start].start()]))
+            end = words[stop - 1].end()
+            parts.append(Markup(f"<{tag}>{{}}</{tag}>").format(visible(text[words[start].start() : end])))
+    return Markup("").join([*parts, visible(text[end:])])

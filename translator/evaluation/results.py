@@ -1,0 +1,224 @@
+"""What an evaluation folder keeps: each translated test set as JSON lines, and scores.json."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from translator.errors import InputError, RunError
+from translator.evaluation.metrics import Score
+from translator.inference.segments import Translation, finite
+from translator.run.folder import RunFolder
+from translator.run.storage import exclusive, storage_errors, write_bytes, write_json
+
+ENDING: Final = ".sentences.jsonl"
+VERSION: Final = 1  # of the form of these files
+_ENTRIES: Final = TypeAdapter(list[Score])
+_LOCK_SECONDS: Final = 30  # a process that updates scores.json takes milliseconds
+
+
+class ModelScore(BaseModel):
+    """The model's score of a translation or of a reference: a `Translation` as it is stored."""
+
+    model_config = ConfigDict(strict=True, frozen=True)
+
+    score: float | None
+    """None stands for minus infinity, which JSON does not have: the pair was too long for the model."""
+    normalized_score: float | None
+    tokens: int
+    pieces: int
+    finished: bool
+    text: str | None = None
+    """As the model sees it; None where it is the text of the sentence."""
+
+    @classmethod
+    def of(cls, scored: Translation, sentence: str | None = None) -> "ModelScore":
+        """Return the score of a text that is kept beside the text `sentence`; None: it is kept alone."""
+        score, normalized = finite(scored.score), finite(scored.normalized_score)
+        text = None if scored.text == sentence else scored.text
+        return cls(score=score, normalized_score=normalized, tokens=scored.tokens, pieces=scored.pieces,
+                   finished=scored.finished, text=text)  # fmt: skip
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the score for JSON."""
+        return self.model_dump(exclude={"text"} if self.text is None else None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoredSet:
+    """One test set of N sentences as one system translated it."""
+
+    test_set: str
+    system: str  # name of the run, or of the runs joined by +
+    checkpoint: str  # for example step-001250
+    search: str  # label of the search settings, for example beam-5
+    sources: tuple[str, ...]
+    references: tuple[tuple[str, ...], ...]  # as read; equally many for each sentence
+    hypotheses: tuple[str, ...]
+    origins: tuple[str, ...]  # for each sentence the source of the corpus, or the name of the test set
+    scores: tuple[Score, ...]
+    hypothesis_scores: tuple[ModelScore, ...] | None = None
+    reference_scores: tuple[ModelScore, ...] | None = None  # of each first reference, by teacher forcing
+    rare_shares: tuple[float, ...]  # share of rare words of each source, 0 to 1; empty where not known
+
+    @property
+    def name(self) -> str:
+        """Name in files."""
+        return f"{self.test_set}.{self.checkpoint}.{self.search}"
+
+
+def json_lines(rows: Sequence[Any]) -> bytes:
+    """Return each of `rows` as a line of JSON in UTF-8."""
+    return b"".join(json.dumps(row, ensure_ascii=False).encode("utf-8", "replace") + b"\n" for row in rows)
+
+
+def write_scored_set(folder: Path, scored: ScoredSet) -> Path:
+    """Save `scored` in `folder` as JSON lines, the first about the set and one for each sentence; return the file."""
+    head = {name: getattr(scored, name) for name in ("test_set", "system", "checkpoint", "search")}
+    head |= {"sentences": len(scored.sources), "scores": [score.to_json() for score in scored.scores]}
+    ours, theirs = scored.hypothesis_scores, scored.reference_scores
+    columns: dict[str, Sequence[Any]] = {
+        "source": scored.sources,
+        "references": scored.references,
+        "hypothesis": scored.hypotheses,
+        "origin": scored.origins,
+        "hypothesis_score": [one.to_json() for one in ours or ()],
+        "reference_score": [one.to_json() for one in theirs or ()],
+        "rare_share": scored.rare_shares,
+    }
+    columns = {name: column for name, column in columns.items() if column}
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    path = folder / f"{scored.name}{ENDING}"
+    write_bytes(path, json_lines([{"version": VERSION, **head}, *rows]))
+    return path
+
+
+class _Head(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    version: Annotated[int, Field(ge=VERSION, le=VERSION)]
+    test_set: str
+    system: str
+    checkpoint: str
+    search: str
+    sentences: Annotated[int, Field(ge=1)]
+    scores: list[Score]
+
+
+class _Row(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    source: str
+    references: Annotated[tuple[str, ...], Field(min_length=1, strict=False)]
+    hypothesis: str
+    origin: str
+    hypothesis_score: ModelScore | None = None
+    reference_score: ModelScore | None = None
+    rare_share: float | None = None
+
+
+def read_scored_set(path: Path) -> ScoredSet:
+    """Return what `write_scored_set` saved.
+
+    Raises InputError: the file is another one, or it is damaged.
+    """
+    with storage_errors(path, "read"):
+        lines = path.read_bytes().removesuffix(b"\n").split(b"\n")
+    read: list[Any] = []
+    try:
+        for line in lines:
+            read.append((_Row if read else _Head).model_validate_json(line))
+        head, *rows = read
+        damage = "" if len(rows) == head.sentences else f"it has {len(rows):,} of {head.sentences:,} sentences"
+    except ValidationError as error:
+        damage = f"line {len(read) + 1:,}: {_reason(error)}"
+    if damage:
+        raise InputError(f"{path} is not a file of translated sentences, or it is damaged ({damage}); evaluate again")
+    columns = {key: tuple(getattr(row, key) for row in rows) for key in _Row.model_fields}
+    known = {key: None if None in column else column for key, column in columns.items()}
+    return ScoredSet(
+        **head.model_dump(include={"test_set", "system", "checkpoint", "search"}),
+        sources=columns["source"],
+        references=columns["references"],
+        hypotheses=columns["hypothesis"],
+        origins=columns["origin"],
+        scores=tuple(head.scores),
+        hypothesis_scores=known["hypothesis_score"],
+        reference_scores=known["reference_score"],
+        rare_shares=known["rare_share"] or (),
+    )
+
+
+def _reason(error: ValidationError) -> str:
+    first = error.errors()[0]
+    return ": ".join([*(str(part) for part in first["loc"]), first["msg"]])
+
+
+def distinct_labels(sets: Sequence[ScoredSet]) -> tuple[str, ...]:
+    """Return a label of each set's system: the run, with checkpoint, search and a number where they are needed.
+
+    The sets that one system made of several test sets have one label. Two systems may agree in run, checkpoint and
+    search, since two run folders may have one name: then the second set of a test set is the second system's.
+    """
+    seen: Counter[tuple[str, ...]] = Counter()
+    system_of_set = []
+    for one in sets:
+        called = (one.system, one.checkpoint, one.search)
+        seen[one.test_set, *called] += 1
+        system_of_set.append((*called, seen[one.test_set, *called]))
+    labels: dict[tuple[Any, ...], str] = {}
+    for system in dict.fromkeys(system_of_set):
+        run, *details, _ = system
+        others = [others for name, *others, _ in system_of_set if name == run]
+        needed = [detail for place, detail in enumerate(details) if len({other[place] for other in others}) > 1]
+        name = label = " ".join(filter(None, [run, *needed]))
+        number = 2
+        while label in labels.values():
+            label = f"{name} ({number})"
+            number += 1
+        labels[system] = label
+    return tuple(labels[system] for system in system_of_set)
+
+
+def saved_scores(run: RunFolder) -> list[Score]:
+    """Return the scores of `run`, the newest first; none if it was never evaluated."""
+    return read_scores(run.evaluation_folder)
+
+
+def read_scores(folder: Path) -> list[Score]:
+    """Return the scores kept in an evaluation folder; none if there are none.
+
+    Raises RunError: the file is damaged.
+    """
+    path = folder / "scores.json"
+    with storage_errors(path, "read"):
+        if not path.exists():
+            return []
+        content = path.read_bytes()
+    try:
+        return _ENTRIES.validate_json(content, strict=True)
+    except ValidationError as error:
+        raise RunError(f"{path} is damaged ({_reason(error)}); delete it and evaluate again") from error
+
+
+def add_scores(folder: Path, scores: Sequence[Score], *, first: bool = True) -> list[Score]:
+    """Add `scores` to scores.json in `folder`, in place of older ones of the same setting, and return all.
+
+    With `first` they come before the others; scores on text that is not the run's own come after them.
+
+    Raises RunError: the file is damaged and stays as it is, or another process does not release the folder.
+    """
+    replaced = {score.setting for score in scores}
+    with storage_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    with exclusive(folder, _LOCK_SECONDS) as free:
+        if not free:
+            raise RunError(f"another process holds {folder} and does not release it; wait for it, or stop it")
+        kept = [score for score in read_scores(folder) if score.setting not in replaced]
+        merged = [*scores, *kept] if first else [*kept, *scores]
+        write_json(folder / "scores.json", [score.to_json() for score in merged])
+    return merged

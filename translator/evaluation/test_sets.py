@@ -1,0 +1,129 @@
+"""The sentences of an evaluation: the held-out text of a run, or named files; their languages; what training saw."""
+
+import json
+import logging
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from translator.config import Config
+from translator.corpus.filters import arabic_share
+from translator.corpus.held_out import HeldOutSet, held_out_argument, read_held_out, read_held_out_folder
+from translator.corpus.normalizer import Normalizer, fold
+from translator.corpus.prepare import PreparedCorpus
+from translator.corpus.report import CorpusReport
+from translator.errors import CorpusError, InputError
+from translator.run.folder import RunFolder, prepared_folder
+from translator.run.logging import progress_bar
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
+
+LOGGER = logging.getLogger("translator")
+
+_LOOKED_AT: Final = 2000  # sentences by which the languages are recognised
+_FEW: Final = 0.1  # share of the letters below which a text is of another script
+_LATIN: Final = re.compile("[A-Za-z\u00c0-\u024f]")
+_ARABIC_SCRIPT: Final = re.compile("[\u0620-\u065f\u066e-\u06d3\u06fa-\u06ff\u0750-\u077f\ufb50-\ufdff\ufe70-\ufefc]")
+_WORD: Final = re.compile(r"\w+(?:['’]\w+)*")
+
+
+def chosen_test_sets(run: RunFolder, config: Config, named: Sequence[str], split: str) -> list[HeldOutSet]:
+    """Return the test sets of an evaluation: those `named` by a user, or a `split` of the held-out text."""
+    normalizer = Normalizer(config.corpus.normalization)
+    if named:
+        found = [read_held_out(held_out_argument(argument), normalizer) for argument in named]
+    else:
+        found = read_held_out_folder(run.held_out_folder, "validation" if split == "validation" else "test")
+    for name, count in Counter(one.name for one in found).items():
+        if count > 1:
+            raise InputError(f"two test sets are called `{name}`; name them: --test-set NAME=PATH")
+    for one in found:
+        check_languages(one, normalizer, refuse=bool(named))
+    return found
+
+
+def check_languages(held_out: HeldOutSet, normalizer: Normalizer, *, refuse: bool) -> None:
+    """Warn of a test set whose sides are not English and Persian.
+
+    Raises CorpusError: a side is in another script, and `refuse` is set: a user has just named the files.
+    """
+    sides = [("the English side", held_out.sources, _LATIN, "Latin")]
+    for number, texts in enumerate(zip(*held_out.references, strict=True), start=1):
+        of_several = f" {number}" if len(held_out.references[0]) > 1 else ""
+        sides.append((f"reference{of_several}", texts, _ARABIC_SCRIPT, "Persian"))
+    for side, texts, script, letters in sides:
+        text = "".join(texts[:_LOOKED_AT])
+        share = len(script.findall(text)) / (sum(map(str.isalpha, text)) or math.inf)
+        other = share < _FEW and any(map(str.isalpha, text))
+        words = " ".join(map(normalizer.target, texts[:_LOOKED_AT])).split()
+        if other:
+            what = f"is of another language: {share:.0%} of its letters are {letters}"
+        elif script is _ARABIC_SCRIPT and arabic_share(words) > 0.5:
+            what = "looks like Arabic, not Persian"
+        else:
+            continue
+        message = f"test set `{held_out.name}`: {side} {what}; check the files, since a score on it means little"
+        if other and refuse:
+            raise CorpusError(message)
+        LOGGER.warning(message)
+
+
+def look_into_training(
+    run: RunFolder, sets: Sequence[HeldOutSet], rare_below: int, *, leaks: bool
+) -> dict[str, tuple[float, ...]]:
+    """Return for each set, by name, the share of rare words in each of its sources; nothing if that cannot be known.
+
+    It reads the prepared training text of the run, if that is on this disk. A word is rare if that text has it fewer
+    than `rare_below` times, whatever its case. With `leaks`, a set that has sentences of that text is warned of.
+    """
+    config = run.config()
+    try:
+        report = json.loads((run.preparation_folder / "report.json").read_text(encoding="utf-8"))
+        fingerprint = str(report["corpus"]["fingerprint"])
+        folder = prepared_folder(config.corpus.prepared_directory, "corpus", fingerprint)
+        counts = CorpusReport.from_json(json.loads((folder / "report.json").read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError, TypeError):
+        message = "the prepared corpus of %s is not on this disk: leaks into training and rare words are not checked"
+        LOGGER.info(message, run.path)
+        return {}
+    normalizer = Normalizer(config.corpus.normalization)
+    in_sources = {one.name: [_english_words(normalizer.source(text)) for text in one.sources] for one in sets}
+    wanted = {word for sources in in_sources.values() for words in sources for word in words}
+    sides = {fold(text) for one in sets for side in (one.sources, *one.references) for text in side} if leaks else set()
+    words, known = _search_training(PreparedCorpus(folder, fingerprint, counts), wanted, sides - {""})
+    for one in sets:
+        rows = zip(one.sources, one.references, strict=True)
+        if leaked := sum(any(fold(text) in known for text in (source, *texts)) for source, texts in rows):
+            LOGGER.warning(
+                f"{run.path} was trained on {leaked} of the {len(one.sources)} sentences of test set `{one.name}` "
+                "(their English side or a reference): the score says more of its memory than of its skill"
+            )
+    return {
+        name: tuple(sum(words[word] < rare_below for word in source) / max(len(source), 1) for source in sources)
+        for name, sources in in_sources.items()
+    }
+
+
+def _search_training(corpus: PreparedCorpus, wanted: set[str], sides: set[str]) -> tuple[Counter[str], set[str]]:
+    """Read the training text once; return how often it has each `wanted` word, and which folded `sides` it has."""
+    words: Counter[str] = Counter()
+    known: set[str] = set()
+    total = sum(corpus.count("train", name) for name in corpus.names("train"))
+    progress: tqdm[object] = progress_bar(description="reading the training text", total=total, unit=" pairs")
+    with progress:
+        for name in corpus.names("train"):
+            for line in corpus.lines("train", name, "en"):
+                words.update(word for word in _english_words(line) if word in wanted)
+                if sides and (key := fold(line)) in sides:
+                    known.add(key)
+                progress.update()
+            if sides:
+                known.update(key for line in corpus.lines("train", name, "fa") if (key := fold(line)) in sides)
+    return words, known
+
+
+def _english_words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())

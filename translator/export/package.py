@@ -1,0 +1,241 @@
+"""From a run to a folder that other programs load: formats, model card, checksums; whole or not at all."""
+
+import hashlib
+import json
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import jinja2
+import torch
+
+from translator import __version__
+from translator.checkpoint import MODEL_FILE, CheckpointState, load_model, step_folder
+from translator.checkpoint.files import write_checkpoint
+from translator.config import Config, ModelConfig, SourceConfig, resolved_yaml
+from translator.corpus.download import DATASETS
+from translator.corpus.normalizer import RULES, Normalizer
+from translator.errors import InputError, RunError, StorageError
+from translator.evaluation.results import saved_scores
+from translator.export.ctranslate2 import write_ctranslate2
+from translator.export.marian import marian_obstacles, write_marian_tokenizer, write_marian_weights
+from translator.inference.loading import identity_of, load_subword
+from translator.model import Transformer
+from translator.run.folder import MARK, RunFolder
+from translator.run.storage import new_folder, storage_errors, write_json, write_text
+from translator.subword import JOINT_FILE, SOURCE_FILE, TARGET_FILE
+
+QUANTIZATIONS: Final = {
+    "ctranslate2": ("float32", "float16", "bfloat16", "int16", "int8"),
+    "marian": ("float32", "float16", "bfloat16"),
+    "safetensors": ("float32",),
+}
+"""The formats, and the types that weights can be stored in; the first is the default."""
+FORMATS: Final = tuple(QUANTIZATIONS)
+INDEX_FILE: Final = "export.json"
+CARD_FILE: Final = "README.md"  # the one file that its owner may edit: it has no checksum
+_VERSION: Final = 1
+
+
+@dataclass(frozen=True)
+class ExportIndex:
+    """The content of an exported folder and its origin, as export.json has them."""
+
+    format: str
+    quantization: str  # type of the weights
+    run: str  # its name
+    identity: str  # hash of the weights of the run's checkpoint
+    state: CheckpointState
+
+
+def export_run(
+    run_folder: Path | str,
+    format: str,
+    folder: Path | str,
+    *,
+    checkpoint: str = "best",
+    quantization: str | None = None,
+) -> Path:
+    """Write the model of a run into `folder`, which is new or empty, for other programs, and return its path.
+
+    Args:
+        run_folder: folder of the run.
+        format: `ctranslate2`, `marian` or `safetensors`.
+        folder: where to.
+        checkpoint: `best`, `last`, `averaged` or a step number.
+        quantization: type of the weights; by default `float32`.
+
+    Raises:
+        RunError: the run, its checkpoint or its scores are damaged or missing.
+        InputError: the format cannot express this model or this type, `folder` is not empty, or a library is missing.
+    """
+    run, target = RunFolder.open(run_folder), Path(folder).expanduser().resolve()
+    if is_export(run.path) and read_index(run.path, verify=False).format == "ctranslate2":
+        raise RunError(
+            f"{run.path} is an export for CTranslate2, which has no checkpoint to export; name the run itself"
+        )
+    with storage_errors(target, "read"):
+        if target.exists() and not target.is_dir():
+            raise InputError(f"cannot export to {folder}: it is a file; name a folder that does not exist yet")
+        if target.is_dir() and any(target.iterdir()):
+            advice = "and nothing in it is ever overwritten; name another, or delete it first"
+            raise InputError(f"cannot export to {folder}: the folder is not empty, {advice}")
+    config = run.config()
+    chosen, weights = check_format(format, quantization, config.model)  # before the weights are read
+    model, state = load_model(run.checkpoints_folder, checkpoint, torch.device("cpu"))
+    subword = load_subword(run, state, checkpoint)
+    _check_space(target, model)
+    index = ExportIndex(chosen, weights, run.path.resolve().name, identity_of([run], checkpoint), state)
+    architecture = ModelConfig(**state.model)
+    with new_folder(target) as beside:
+        if chosen == "ctranslate2":
+            write_ctranslate2(beside, model, architecture, subword, weights)
+        elif chosen == "marian":
+            write_marian_weights(beside, model, architecture, config.search, weights)
+            write_marian_tokenizer(beside, run.subword_folder, config.batching.max_length)
+        else:  # a run folder of one checkpoint
+            write_checkpoint(step_folder(beside / "checkpoints", state.step), state, {MODEL_FILE: model.state_dict()})
+        if chosen != "marian":
+            shutil.copytree(run.subword_folder, beside / "subword")
+            precision = {"bfloat16": "bf16", "int8": "int8"}.get(weights, "float32")
+            write_text(beside / "config.yaml", _shared_config(config, index.run, precision))
+        write_text(beside / CARD_FILE, _model_card(index, config, run))
+        write_index(beside, index)
+    return target
+
+
+def check_format(name: str, quantization: str | None, config: ModelConfig) -> tuple[str, str]:
+    """Return the format and the type of its weights; raise InputError where a model of `config` has no such export."""
+    if name not in FORMATS:
+        raise InputError(f"cannot export to `{name}`; choose one of: {', '.join(FORMATS)}")
+    types = QUANTIZATIONS[name]
+    if quantization is not None and quantization not in types:
+        others = [other for other in FORMATS if quantization in QUANTIZATIONS[other]]
+        hint = f"; `{quantization}` is a type of: {', '.join(others)}" if others else ""
+        raise InputError(f"{name} cannot hold weights as `{quantization}`; choose one of: {', '.join(types)}{hint}")
+    if name == "marian" and (obstacles := marian_obstacles(config)):
+        advice = "Export it to ctranslate2 or safetensors, or train one with model.norm: post, model.activation: relu "
+        advice += "or gelu, model.positions: sinusoidal"
+        raise InputError(
+            f"the Marian format of Hugging Face cannot express this model: {'; '.join(obstacles)}. {advice}"
+        )
+    return name, quantization or types[0]
+
+
+def _check_space(target: Path, model: Transformer) -> None:
+    """Refuse a disk without room for the weights in float32, of which the export is a copy."""
+    needed = sum(tensor.nbytes for tensor in model.state_dict().values()) + (1 << 20)
+    with storage_errors(target):
+        disk = shutil.disk_usage(next(parent for parent in target.parents if parent.exists()))
+    if disk.total and disk.free < needed:  # a file system in memory without a limit has a total of 0
+        sizes = f"it needs about {needed / 1e6:,.1f} MB, and {disk.free / 1e6:,.1f} MB are free on that disk"
+        raise StorageError(f"cannot write the export {target}: {sizes}; free some space there, or name another disk")
+
+
+def _shared_config(config: Config, name: str, precision: str) -> str:
+    """Return config.yaml for others: paths are cut down to their last part, and `name` is the run's directory."""
+    values = config.model_dump(mode="json", context=lambda path: Path(path).name or path)
+    values["run"]["directory"], values["search"]["precision"] = name, precision
+    return f"{MARK}\n{resolved_yaml(Config.model_validate(values))}"
+
+
+# --- the model card ---
+
+
+def _model_card(index: ExportIndex, config: Config, run: RunFolder) -> str:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("translator"), undefined=jinja2.StrictUndefined, trim_blocks=True, autoescape=False
+    )  # Markdown, not HTML
+    environment.filters["cell"] = lambda text: text.replace("|", "\\|").replace("\n", " ")
+    rules, search = config.corpus.normalization, config.search
+    switches = rules.model_dump(mode="json")
+    usual = {key: field.default for key, field in type(rules).model_fields.items()}
+    sources: list[tuple[SourceConfig, str]] = [(source, source.use) for source in config.corpus.sources]
+    sources += [(source, "further test set") for source in config.evaluation.test_sources]
+    text = environment.get_template("model_card.md.j2").render(
+        index=index,
+        library={"marian": "transformers", "safetensors": "translator"}.get(index.format, index.format),
+        state=index.state,
+        model=config.model,
+        max_length=config.batching.max_length,
+        subword_files=(JOINT_FILE, JOINT_FILE) if config.subword.joint else (SOURCE_FILE, TARGET_FILE),
+        beam=search.beam_size if search.method == "beam" else 1,
+        longest=min(512, config.model.max_positions - 1),  # beyond the positions it would stop with an error
+        gnmt_penalty=search.length_normalization != "average" and search.method == "beam",
+        normalizer_module=Normalizer.__module__,
+        changed_rules=", ".join(f"{key}={value!r}" for key, value in rules if value != usual[key]),
+        rules=[
+            (rule.key, str(switches[rule.key]).lower(), type(rules).model_fields[rule.key].description)
+            for rule in RULES
+            if any(rule.source) and switches[rule.key] == rule.value
+        ],
+        switches=", ".join(f"{key}: {str(value).lower()}" for key, value in switches.items()),
+        sources=[(source.name, use, _origin(source)) for source, use in sources],
+        scores=[score for score in saved_scores(run) if score.checkpoint == index.state.name],
+    )
+    return text + "\n"
+
+
+def _origin(source: SourceConfig) -> str:
+    if source.obtain and source.obtain.strip():
+        return " ".join(source.obtain.split())
+    if known := DATASETS.get(source.name):
+        return f"not said; a public corpus of this name is {known.title} ({known.licence}, {known.home})"
+    return "origin and licence are not said"
+
+
+# --- export.json ---
+
+
+def is_export(folder: Path) -> bool:
+    """Return whether `folder` was written by an export, damaged or not."""
+    return (folder / INDEX_FILE).is_file()
+
+
+def write_index(folder: Path, index: ExportIndex) -> None:
+    """Write export.json for all that lies in `folder` now."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name not in (CARD_FILE, INDEX_FILE))
+    content = {
+        "version": _VERSION,
+        "translator": __version__,
+        **asdict(index),
+        "sha256": {path.relative_to(folder).as_posix(): _sha256(path) for path in files},
+    }
+    write_json(folder / INDEX_FILE, content | {"own_sha256": _own_sha256(content)})
+
+
+def read_index(folder: Path, *, verify: bool = True) -> ExportIndex:
+    """Read export.json and, to `verify` it, compare every file of `folder` with its checksum.
+
+    Raises RunError: a file is missing or is not what was written, or another version of translator wrote it.
+    """
+    file, advice = folder / INDEX_FILE, "copy the folder again, or export the run again"
+    with storage_errors(file, "read"):
+        text = file.read_bytes()
+    try:
+        content: dict[str, Any] = json.loads(text)
+        if content.pop("own_sha256") != _own_sha256(content):
+            raise ValueError("checksum differs")
+        if content["version"] != _VERSION:
+            raise ValueError(f"version {content['version']}, and this program reads {_VERSION}")
+        about = {name: content[name] for name in ("format", "quantization", "run", "identity")}
+        index = ExportIndex(**about, state=CheckpointState(**content["state"]))
+        listed: dict[str, str] = dict(content["sha256"]) if verify else {}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise RunError(f"damaged export: cannot read {file} ({error}); {advice}") from error
+    for name, digest in listed.items():
+        if not (folder / name).is_file():
+            raise RunError(f"damaged export: {folder / name} is missing; {advice}")
+        if _sha256(folder / name) != digest:
+            raise RunError(f"damaged export: {folder / name} is not what was written (checksum differs); {advice}")
+    return index
+
+
+def _sha256(path: Path) -> str:
+    with storage_errors(path, "read"), path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def _own_sha256(content: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,199 @@
+"""What is written for each text: plain lines, columns or JSON; at a terminal in an order that can be read; the prompt.
+
+It imports torch nowhere, so that the command line's help is quick.
+"""
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import sys
+import textwrap
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, TextIO
+
+from translator.errors import InputError, Interrupted
+from translator.run.storage import explain_os_error
+
+if TYPE_CHECKING:
+    from translator.inference.segments import Translation
+    from translator.inference.stream import Work
+    from translator.inference.translator import Translator
+
+Display = Literal["auto", "logical", "visual"]
+Order = Literal["logical", "visual"]
+
+_ESCAPES: Final = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
+_ESCAPED: Final = re.compile(r"[\\\x00-\x1f\x7f\x85\u2028\u2029]")
+_LINE_BREAKS: Final = re.compile(r"[\x7f\x85\u2028\u2029]")  # line ends of some programs, which JSON does not escape
+_DO_NOT_ORDER: Final = ("vscode", "iTerm.app", "WezTerm", "ghostty", "Hyper", "tmux", "alacritty", "kitty")
+"""Values of TERM_PROGRAM of terminals that show Persian letters one by one from left to right, or did so for long."""
+_VARIABLES_OF_THOSE: Final = ("KITTY_WINDOW_ID", "ALACRITTY_WINDOW_ID", "ALACRITTY_LOG", "WT_SESSION", "XTERM_VERSION")
+
+
+@dataclass(frozen=True)
+class OutputForm:
+    """What is asked of each text, and how it is written."""
+
+    format: Literal["text", "jsonl", "tsv"] = "text"
+    count: int = 1  # translations of each text
+    scores: bool = False
+    alignment: bool = False
+    attention: bool = False
+    prefix: str = ""  # the beginning of each translation
+
+    def check(self) -> None:
+        """Raise InputError where the format cannot hold what is asked for."""
+        if self.count < 1:
+            raise InputError(f"--n-best {self.count}: a text has at least one translation; give 1 or more")
+        for flag, asked in (("--scores", self.scores), ("--alignment", self.alignment)):
+            if asked and self.format == "text":
+                raise InputError(f"{flag} has no place in plain text; add --format tsv or --format jsonl")
+        if self.attention and self.format != "jsonl":
+            raise InputError(f"--attention, a matrix, has no place in --format {self.format}; add --format jsonl")
+
+    def render(self, line: int, source: str, translations: "Sequence[Translation]") -> list[str]:
+        """Return the lines that are written for one text (docs/translating.md, "What is written")."""
+        if self.format == "text":
+            return [translation.text for translation in translations] + [""] * (self.count - len(translations))
+        if self.format == "jsonl":
+            optional = {"text": True, "alignment": self.alignment, "attention": self.attention}
+            objects = [
+                {key: value for key, value in one.to_json().items() if optional.get(key, self.scores)}
+                for one in translations
+            ]
+            record = {"line": line, "source": source, "translations": objects}
+            return [_LINE_BREAKS.sub(_escape, json.dumps(record, ensure_ascii=False))]
+        rows = []
+        for rank, one in enumerate(translations, 1):
+            cells = [str(line), str(rank), *(_ESCAPED.sub(_escape, text) for text in (source, one.text))]
+            if self.scores:
+                cells += [f"{one.score:.6f}", f"{one.normalized_score:.6f}"]
+            if self.alignment:
+                cells.append(one.alignment.pharaoh if one.alignment is not None else "")
+            rows.append("\t".join(cells))
+        return rows
+
+
+def _escape(match: re.Match[str]) -> str:
+    return _ESCAPES.get(match[0], f"\\u{ord(match[0]):04x}")
+
+
+def write_lines(output: TextIO, lines: Sequence[str]) -> None:
+    """Write `lines` to the standard output and flush it.
+
+    Raises StorageError where it cannot be written, BrokenPipeError where its reader has gone.
+    """
+    try:
+        output.writelines(f"{line}\n" for line in lines)
+        output.flush()
+    except BaseException as error:
+        # Discard the rest: at its exit the interpreter would wait for the reader, or complain again.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, output.fileno())
+        os.close(nowhere)
+        if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+            raise explain_os_error(error, "standard output", "write") from error
+        raise
+
+
+def choose_display(asked: Display, output: TextIO, environment: Mapping[str, str]) -> Order:
+    """Return how text is written to `output`: as it is stored (`logical`), or as it is to be seen (`visual`).
+
+    What is no terminal gets `logical`, and so does an unknown terminal: text that is copied from it is then right.
+    """
+    if asked != "auto" or not output.isatty():
+        return "visual" if asked == "visual" and output.isatty() else "logical"
+    program, version = environment.get("TERM_PROGRAM", ""), environment.get("VTE_VERSION", "")
+    if version.isdigit() and program != "tmux":
+        return "logical" if int(version) >= 5800 else "visual"  # VTE (GNOME Terminal) orders Persian since 0.58
+    known = program in _DO_NOT_ORDER or any(environment.get(name) for name in _VARIABLES_OF_THOSE)
+    return "visual" if known or environment.get("TERM") == "linux" else "logical"
+
+
+def visual_lines(text: str, columns: int | None = None) -> list[str]:
+    """Return `text` as lines of a terminal, letters in their joined shapes and from left to right as they are seen.
+
+    Lines are cut to `columns`, by default those of this terminal, before they are reordered: a terminal that cuts a
+    reordered line puts its end before its beginning.
+    """
+    from bidi.algorithm import get_display  # the other one, `bidi.get_display`, mirrors no brackets
+
+    from translator.run.text import shaped
+
+    width = columns or shutil.get_terminal_size().columns
+    printable = "".join(letter for letter in text if unicodedata.category(letter) != "Cf" or letter in "\u200c\u200d")
+    lines = textwrap.wrap(printable, width, break_on_hyphens=False) or [""]
+    return [get_display(shaped(line), base_dir="R") for line in lines]
+
+
+def translate_texts(
+    work: "Work", translator: "Translator", texts: Sequence[str], output: TextIO, order: Order, first_line: int = 1
+) -> None:
+    """Write the translations of `texts` to `output`, plain text in `order`; the other formats stay as they are."""
+    lines = work.render(translator, texts, first_line)
+    if order == "visual" and work.form.format == "text":
+        lines = [part for line in lines for part in visual_lines(line)]
+    write_lines(output, lines)
+
+
+def translate_interactively(work: "Work", translator: "Translator", order: Order = "logical") -> None:
+    """Prompt for English on standard error and print Persian on standard output, until the input ends."""
+    sys.stderr.write("Type English and press Enter; Ctrl-D ends.\n")
+    number = 0
+    with _history():
+        while True:
+            try:
+                text = _ask()
+            except (EOFError, Interrupted) as error:
+                sys.stderr.write("\n")  # a message goes on a line of its own
+                if isinstance(error, EOFError):
+                    return
+                raise
+            if text.strip():
+                number += 1
+                translate_texts(work, translator, [text], sys.stdout, order, number)
+
+
+@contextlib.contextmanager
+def _history() -> Iterator[None]:
+    """Give the prompt editing and a history inside the block, where there is readline and a home."""
+    try:
+        import readline
+    except ImportError:
+        yield
+        return
+    path = Path(os.environ.get("XDG_STATE_HOME") or "~/.local/state", "translator", "history")
+    with contextlib.suppress(OSError, RuntimeError):  # a history is no reason to fail
+        path = path.expanduser()
+        readline.read_history_file(path)
+    readline.set_history_length(1000)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            if path.is_absolute():  # there is a home
+                path.parent.mkdir(parents=True, exist_ok=True)
+                readline.write_history_file(path)
+                path.chmod(0o600)  # private
+
+
+def _ask() -> str:
+    """Return a line typed at the prompt, which appears on standard error.
+
+    `input` has history and editing only where it prompts on standard output, so standard error takes its place.
+    """
+    sys.stderr.flush()
+    output = sys.stdout.fileno()
+    kept = os.dup(output)
+    os.dup2(sys.stderr.fileno(), output)
+    try:
+        # What a terminal sends may be no UTF-8, which Python hides as lone surrogates.
+        return input("en> ").encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    finally:
+        os.dup2(kept, output)
+        os.close(kept)

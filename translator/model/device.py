@@ -1,0 +1,127 @@
+"""Where tensors are computed, how precisely, with how many threads, and how fast the device is."""
+
+import contextlib
+import ctypes
+import re
+import time
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from translator.errors import ConfigError
+
+Precision = Literal["float32", "bf16"]
+MatmulPrecision = Literal["highest", "high", "medium"]
+"""How much float32 matrix products may round inside, as `torch.set_float32_matmul_precision` has it."""
+
+_MALLOPT: Final = {-3: 1 << 30, -1: 2**31 - 1}  # glibc's M_MMAP_THRESHOLD and M_TRIM_THRESHOLD (malloc.h)
+_CPU_SHAPE: Final = (1024, 1024, 1024)
+_GPU_SHAPE: Final = (8192, 4096, 4096)
+"""Rows, inner width and columns of the product that is timed: large, so that starting it costs nothing beside it."""
+
+
+def choose_device(name: str) -> torch.device:
+    """Return the device for `auto`, `cpu`, `cuda` or `cuda:N`; raise ConfigError if there is none of that name."""
+    if re.fullmatch(r"auto|cpu|cuda(:[0-9]{1,3})?", name) is None:
+        raise ConfigError(f"the device is `auto`, `cpu`, `cuda` or `cuda:N`, not `{name}`")
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = torch.device(name)
+    if device.type == "cuda":
+        if not torch.cuda.is_available():
+            raise ConfigError(f"run.device is `{name}`, but torch finds no CUDA GPU here; use run.device=cpu or auto")
+        if (device.index or 0) >= torch.cuda.device_count():
+            raise ConfigError(f"run.device is `{name}`, but there are only {torch.cuda.device_count()} GPUs (from 0)")
+    return device
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """How the forward pass is computed on a device."""
+
+    device: torch.device
+    precision: Precision
+
+    def autocast(self) -> contextlib.AbstractContextManager[object]:
+        """Return the context in which the forward pass runs; weights stay float32."""
+        if self.precision == "float32":
+            return contextlib.nullcontext()
+        return torch.autocast(self.device.type, dtype=torch.bfloat16)
+
+
+def has_bf16(device: torch.device) -> bool:
+    """Return whether `device` computes products of bfloat16 in hardware, not by way of float32."""
+    if device.type == "cuda":
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    return bf16_pays(device) or bool(torch.cpu.get_capabilities().get("avx512_bf16", False))
+
+
+def bf16_pays(device: torch.device) -> bool:
+    """Return whether products of bfloat16 are expected to be faster on `device` than those of float32.
+
+    Those of AMX and ARM are; those of AVX-512 alone were slower where they were measured (docs/decisions.md).
+    """
+    if device.type == "cuda":
+        return has_bf16(device)
+    capabilities = torch.cpu.get_capabilities()
+    return any(capabilities.get(name, False) for name in ("amx_bf16", "bf16"))
+
+
+def choose_rounding(device: torch.device, wanted: MatmulPrecision | Literal["auto"]) -> MatmulPrecision:
+    """Return how much float32 products on `device` may round inside: `wanted`, or with `auto` what is fastest."""
+    if wanted != "auto":
+        return wanted
+    return "medium" if device.type != "cpu" or bf16_pays(device) else "highest"
+
+
+def use_threads(count: int) -> None:
+    """Compute with `count` CPU threads from now on; 0 keeps torch's own choice, one per core."""
+    if count:
+        torch.set_num_threads(count)
+
+
+def keep_freed_memory() -> None:
+    """Tell the C library, where it is glibc, to keep freed memory of any size for the next step.
+
+    By default glibc returns large blocks to the system, and a training step that takes them again has every page of
+    them zeroed again.
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        for parameter, value in _MALLOPT.items():
+            ctypes.CDLL(None).mallopt(parameter, value)
+
+
+@torch.no_grad()
+def matrix_rate(device: torch.device, precision: Precision, rounding: MatmulPrecision | None = None) -> float:
+    """Return the floating point operations a second of a large matrix product, the best of several.
+
+    It takes about a third of a second on a CPU, with as many threads as torch is set to use. `precision` is that of the
+    factors; `rounding` is how much float32 products may round inside, None for torch's present setting.
+    """
+    rows, inner, columns = _GPU_SHAPE if device.type == "cuda" else _CPU_SHAPE
+    dtype = torch.bfloat16 if precision == "bf16" else torch.float32
+    # Not zeros: processors draw less power on them, and run faster than on real numbers.
+    left = torch.linspace(-1.0, 1.0, rows * inner, device=device).view(rows, inner).to(dtype)
+    weight = torch.linspace(1.0, -1.0, inner * columns, device=device).view(columns, inner).to(dtype)
+    present = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision(rounding or present)
+    try:
+        _timed(left, weight)  # the first product sets things up
+        seconds: list[float] = []
+        while len(seconds) < 3 or sum(seconds) < 0.25:
+            seconds.append(_timed(left, weight))
+    finally:
+        torch.set_float32_matmul_precision(present)
+    return 2.0 * rows * inner * columns / min(seconds)
+
+
+def _timed(left: Tensor, weight: Tensor) -> float:
+    wait = torch.cuda.synchronize if left.is_cuda else lambda device: None
+    wait(left.device)
+    began = time.perf_counter()
+    F.linear(left, weight)
+    wait(left.device)
+    return max(1e-9, time.perf_counter() - began)

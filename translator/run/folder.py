@@ -1,0 +1,299 @@
+"""The folder of one run: where each thing lies, what it was made with, and whether it fits the configuration at hand.
+
+Also the table of all runs, and the names of folders of prepared data.
+"""
+
+import contextlib
+import filecmp
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Final
+
+from translator.config import Config, load_config, parse_config, resolved_yaml
+from translator.config.resuming import NO_CHANGES, Changes, compare_settings, flatten, refusal
+from translator.errors import ConfigError, InputError, RunError, StorageError, TranslatorError
+from translator.run.storage import is_held, new_folder, storage_errors, write_json, write_text
+from translator.run.text import excerpt, text_table
+
+MARK: Final = "# The settings of this run, as resolved by translator."  # first line of config.yaml in every run
+DIGITS_IN_NAME: Final = 16  # of a fingerprint, in the name of a folder
+_PICKLES: Final = (".pt", ".pth", ".bin", ".ckpt", ".pkl", ".pickle", ".joblib")
+"""Suffixes of pickled weights, which can run any code when they are loaded."""
+_RECOGNISED: Final = (
+    ({"export.json", "source.spm"}, "an export for Hugging Face, which `transformers` loads (see its README.md)"),
+    ({"export.json"}, "a damaged export; copy it again, or export the run again"),
+    ({"config.json"}, "a model of another program, such as Hugging Face or CTranslate2"),
+)
+"""Files of a folder that is no run, and what such a folder is."""
+_MACHINE: Final = ("versions", "hardware", "processes", "threads", "choices")  # can change the bits of a result
+_PACKAGES: Final = ("translator", "torch", "numpy", "sentencepiece", "sacrebleu", "safetensors", "pydantic")
+"""Packages whose version can change a score."""
+_COLUMNS: Final = ("run", "state", "steps", "epochs", "minutes", "best", "tokens/s", "BLEU", "chrF", "last change")
+
+
+def prepared_folder(prepared_directory: Path | str, kind: str, fingerprint: str) -> Path:
+    """Return `<prepared_directory>/<kind>-<16 digits>`, the folder of prepared data with this fingerprint."""
+    return Path(prepared_directory) / f"{kind}-{fingerprint[:DIGITS_IN_NAME]}"
+
+
+def damaged(what: str, reason: str, folder: Path) -> StorageError:
+    """Return the error that says that `what` inside the prepared `folder` is not what was written there."""
+    advice = f"delete the folder {folder} and run the same command again: it is rebuilt"
+    return StorageError(f"{what} is damaged ({reason}); {advice}")
+
+
+@dataclass(unsafe_hash=True)
+class RunFolder:
+    """Names of the things inside a run folder."""
+
+    path: Path
+
+    def __post_init__(self) -> None:
+        self.config_file = self.path / "config.yaml"  # as resolved
+        self.info_file = self.path / "run.json"  # versions, commit, hardware and command of each start
+        self.subword_folder = self.path / "subword"  # the models, copied in
+        self.preparation_folder = self.path / "preparation"  # the report on the corpus, as JSON and as a page
+        self.held_out_folder = self.path / "held_out"  # the validation and test text, as it was read
+        self.checkpoints_folder = self.path / "checkpoints"  # a folder each, and the links `best` and `last`
+        self.tensorboard_folder = self.path / "tensorboard"
+        self.evaluation_folder = self.path / "evaluation"  # scores and hypotheses
+        self.log_file = self.path / "log.txt"
+
+    @property
+    def has_checkpoint(self) -> bool:
+        """Whether training has reached its first checkpoint."""
+        return any(self.checkpoints_folder.glob("step-*"))
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether a run has written its config.yaml."""
+        with contextlib.suppress(OSError):
+            return self.config_file.read_bytes().startswith(MARK.encode())
+        return False
+
+    @classmethod
+    def open(cls, path: Path | str) -> "RunFolder":
+        """Return the run folder at `path`; a `RunError` says what is there instead."""
+        folder = cls(Path(path))
+        with storage_errors(path, "read"):
+            if not folder.config_file.is_file():
+                raise RunError(_why_no_run(folder.path))
+        return folder
+
+    def config(self, overrides: Sequence[str] = ()) -> Config:
+        """Return the configuration of the run, with `key.path=value` overrides of settings that may change.
+
+        Raises `RunError` if config.yaml is damaged, `ConfigError` if an override would change what was trained.
+        """
+        try:
+            config = load_config(self.config_file)
+        except ConfigError as error:
+            advice = f"restore it from a copy, or delete {self.path} and train again"
+            raise RunError(f"the configuration saved in the run is not usable; {advice}. {error}") from error
+        if not overrides:
+            return config
+        text = self.config_file.read_text(encoding="utf-8-sig")
+        changed = parse_config(text, f"what is set for {self.path}", overrides)  # the file itself is right
+        refused = [change for change in compare_settings(config, changed) if change.effect.kind != "harmless"]
+        if refused:
+            rows = "\n".join(f"  {change}" for change in refused)
+            raise ConfigError(f"a trained run cannot take these settings (saved → given):\n{rows}")
+        return changed
+
+    def check(self, config: Config, allow_changed: bool = False) -> Changes:
+        """Return what has changed if a run with the settings `config` can start or continue here.
+
+        Before the first checkpoint of a run all settings may change, and no change is reported. `allow_changed` accepts
+        changes after which the run ends differently. A `RunError` lists what is refused, with old and new values.
+        """
+        with storage_errors(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=self.path).close()  # better now than after the preparation
+            used = any(not entry.name.startswith(".") for entry in self.path.iterdir())
+        if used and not self.is_marked:
+            raise RunError(f"{self.path} is not empty and holds no run; choose another folder (run.directory=...)")
+        if not self.has_checkpoint:
+            return NO_CHANGES
+        changes = compare_settings(self.config(), config)
+        if reason := refusal(changes, self.path, allow_changed=allow_changed):
+            raise RunError(reason)
+        return changes
+
+    def write(self, config: Config) -> None:
+        """Save the resolved configuration with absolute paths, so that it means the same from every folder."""
+        write_text(self.config_file, f"{MARK}\n{resolved_yaml(config, absolute=True)}")
+
+    def keep_subword(self, folder: Path) -> None:
+        """Copy the subword models from `folder` into the run, in place of others from before its first checkpoint."""
+        names = [file.name for file in folder.iterdir()]
+        same, _, _ = filecmp.cmpfiles(folder, self.subword_folder, names, shallow=False)
+        if len(same) < len(names):
+            with new_folder(self.subword_folder) as beside:
+                for name in names:
+                    shutil.copyfile(folder / name, beside / name)
+
+    def note_session(self, environment: dict[str, Any], changes: Changes = NO_CHANGES) -> None:
+        """Add the environment and the changed settings of a session that trains to run.json."""
+        changed = {change.key: {"old": change.old, "new": change.new} for change in changes}
+        session = environment | ({"changed": changed} if changed else {})
+        write_json(self.info_file, {"sessions": [*self.sessions(), session]})
+
+    def sessions(self) -> list[dict[str, Any]]:
+        """Return the entries of run.json; none if it is missing or not readable."""
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            return list(json.loads(self.info_file.read_text(encoding="utf-8"))["sessions"])
+        return []
+
+    def environment_changes(self, environment: dict[str, Any]) -> list[str]:
+        """Return how the `environment` of the next session differs from that of the last, a line for each change."""
+        if not (sessions := self.sessions()):
+            return []
+        old, new = (flatten({key: found.get(key) for key in _MACHINE}) for found in (sessions[-1], environment))
+        return [
+            f"since the last start of this run {key} has changed: {old.get(key)} → {new.get(key)}; results may differ"
+            for key in dict.fromkeys([*old, *new])
+            if old.get(key) != new.get(key) and not key.startswith("choices.reasons")
+        ]
+
+
+def _why_no_run(place: Path) -> str:
+    """Return a message that says what `place` is, and what to name instead; no file of it is opened."""
+    wanted = "name a run folder of translator"
+    names = [entry.name for entry in ([place] if place.is_file() else place.glob("*"))]
+    for files, what in _RECOGNISED:
+        if files.issubset(names):
+            return f"{place} is no run, but {what}; {wanted}"
+    if pickles := sorted(name for name in names if Path(name).suffix.lower() in _PICKLES):
+        return f"{place} is no run; pickles such as {pickles[0]} are never loaded since they can run any code; {wanted}"
+    if place.is_file():
+        return f"{place} is a single file; {wanted}"
+    runs = sorted(str(file.parent) for file in place.parent.glob("*/config.yaml") if file.is_file())
+    there = f"runs there: {', '.join(runs)}" if runs else "train one first: make train"
+    what = "it has no config.yaml" if place.is_dir() else "there is no such folder"
+    return f"no run at {place} ({what}); {there}"
+
+
+# --- what a result depends on besides its configuration ---
+
+
+def describe_environment() -> dict[str, Any]:
+    """Return versions, git commit and hardware as JSON values; what cannot be found out is null."""
+    import torch
+
+    versions = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            versions[package] = metadata.version(package)
+    processor = platform.processor() or None
+    with contextlib.suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        processor = next((line.partition(": ")[2] for line in lines if line.startswith("model name")), processor)
+    return {
+        "written": datetime.now(UTC).isoformat(timespec="seconds"),
+        "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
+        "versions": versions,
+        "git": _git_commit(),
+        "hardware": {
+            "system": platform.platform(),
+            "cpu": processor,
+            "cores": os.cpu_count(),
+            "cpu_capability": torch.backends.cpu.get_cpu_capability(),
+            "gpus": [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())],
+        },
+    }
+
+
+def _git_commit() -> str | None:
+    """Return the commit of the checkout with this code, and `-dirty` if it has changes; None outside a checkout."""
+
+    def ask(*arguments: str) -> str:
+        command = ["git", "-C", str(Path(__file__).parent), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        ask("ls-files", "--error-unmatch", Path(__file__).name)  # inside somebody else's repository we are not tracked
+        return ask("describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
+    return None
+
+
+# --- the table of runs, read from their small files, never from tensors ---
+
+
+def format_run_list(folder: Path | str = "runs") -> str:
+    """Return the table of all runs in `folder` and the folders below it, the newest first."""
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise InputError(f"no folder {folder}; name the one that holds the runs: translator runs FOLDER")
+    rows = sorted((_row(run, folder) for run in _runs(folder)), key=lambda row: row["last change"], reverse=True)
+    if not rows:
+        return f"no runs in {folder}; train one first: make train, or translator train --config sample"
+    cells = [[excerpt(row.get(name, "-"), 80) for name in _COLUMNS] for row in rows]
+    return text_table(_COLUMNS, cells, text_columns=2)
+
+
+def _runs(folder: Path) -> Iterator[RunFolder]:
+    for place, names, _ in os.walk(folder):
+        run = RunFolder(Path(place))
+        if run.has_checkpoint or run.is_marked:
+            names.clear()  # no run lies inside another
+            yield run
+        names[:] = [name for name in names if not name.startswith(".")]
+
+
+def _row(run: RunFolder, folder: Path) -> dict[str, str]:
+    row = {"run": run.path.name if run.path == folder else run.path.relative_to(folder).as_posix()}
+    begun = "stopped before a checkpoint" if run.sessions() else "only prepared"
+    row["state"] = "stopped" if run.has_checkpoint else begun
+    file = run.config_file
+    try:
+        config = run.config()
+        if run.has_checkpoint:
+            last = run.checkpoints_folder / "last"
+            newest = last.resolve() if last.exists() else max(run.checkpoints_folder.glob("step-*"))
+            file = newest / "state.json"
+            row |= _progress(json.loads(file.read_text(encoding="utf-8"))["state"], config)
+        file = run.evaluation_folder / "scores.json"
+        if file.exists():
+            row |= _scores(json.loads(file.read_text(encoding="utf-8")))
+    except (TranslatorError, OSError, ValueError, LookupError, TypeError, AttributeError):
+        row["state"] = f"damaged: {file.parent.name}/{file.name}"
+    if is_held(run.path):
+        row["state"] = "running"
+    changed = 0.0
+    with contextlib.suppress(OSError):  # an entry has just vanished
+        changed = max(entry.lstat().st_mtime for entry in run.path.iterdir())
+    return row | {"last change": datetime.fromtimestamp(changed).isoformat(sep=" ", timespec="seconds")}
+
+
+def _progress(state: dict[str, Any], config: Config) -> dict[str, str]:
+    progress = state["progress"]
+    step, seconds = max(int(progress.get("step", 0)), int(state["step"])), float(progress.get("seconds", 0))
+    row = {"steps": f"{step:,}", "minutes": f"{seconds / 60:.1f}"}
+    if state.get("position"):
+        row["epochs"] = f"{state['position']['epoch']:,}"
+    if seconds > 0:
+        row["tokens/s"] = f"{int(progress.get('target_tokens', 0)) / seconds:,.0f}"
+    if (best := progress.get("best_score")) is not None:
+        row["best"] = f"{config.training.best_metric} {float(best):.2f} at {progress.get('best_step')}"
+    if reason := config.training.finished(step, seconds, int(progress.get("validations_without_gain", 0))):
+        row["state"] = f"finished: {reason}"
+    return row
+
+
+def _scores(entries: list[dict[str, Any]]) -> dict[str, str]:
+    found = {
+        entry["metric"]: f"{entry['score']:.2f}"
+        for entry in reversed(entries)  # the newest stand first
+        if entry["test_set"] == entries[0]["test_set"] and entry["normalization"] == "raw"
+    }
+    return {column: found[metric] for column, metric in (("BLEU", "bleu"), ("chrF", "chrf")) if metric in found}

@@ -1,0 +1,177 @@
+"""Messages, progress and timed stages: standard error for the person, log.txt for the record."""
+
+import contextlib
+import logging
+import math
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from tqdm import tqdm
+
+from translator.run.storage import storage_errors
+from translator.run.text import printable
+
+Item = TypeVar("Item")
+
+LOGGER: Final = logging.getLogger("translator")
+RECORD: Final = logging.getLogger("translator.record")  # details for log.txt that would flood the console
+SECONDS_BETWEEN_LINES: Final = 10.0  # between two lines of progress where standard error is no terminal
+STAGES: Final[dict[str, float]] = {}  # seconds that the last `stage` of each name took in this process
+
+
+# --- messages ---
+
+
+class _Formatter(logging.Formatter):
+    """Escapes control characters, which names of files and keys may contain."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record))
+
+
+def _print_error(message: str) -> None:
+    """Write to standard error, through tqdm, so that a line never cuts a progress bar in two."""
+    with contextlib.suppress(OSError):  # a closed terminal must not stop the work
+        tqdm.write(message, file=sys.stderr)
+
+
+class _ConsoleHandler(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        prefix = "" if record.levelno < logging.WARNING else f"{record.levelname.lower()}: "
+        _print_error(prefix + self.format(record))
+
+
+class _LogFileHandler(logging.FileHandler):
+    """Appends to a file; on a full disk it warns once, and the work continues."""
+
+    _warned = False
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name that logging calls
+        error = sys.exc_info()[1]
+        if not isinstance(error, OSError):
+            super().handleError(record)  # a bug of the caller keeps its traceback
+        elif not self._warned:
+            self._warned = True
+            _print_error(f"warning: cannot write {self.baseFilename}: {error.strerror}; continuing without this log")
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):  # only what could not be written before fails here again
+            super().close()
+
+
+def log_to_console() -> None:
+    """Show messages of level INFO and above on standard error; calling it again changes nothing."""
+    LOGGER.setLevel(logging.INFO)
+    LOGGER.propagate = False
+    if not any(isinstance(handler, _ConsoleHandler) for handler in LOGGER.handlers):
+        console = _ConsoleHandler()
+        console.setFormatter(_Formatter())
+        console.addFilter(lambda record: record.name != RECORD.name)
+        LOGGER.addHandler(console)
+
+
+@contextlib.contextmanager
+def log_to_file(path: Path) -> Iterator[None]:
+    """Append messages with their time to `path` while the block runs; a failure to write gets one warning."""
+    with storage_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handler = _LogFileHandler(path, encoding="utf-8")
+    handler.setFormatter(_Formatter("%(asctime)s %(levelname)s %(message)s"))
+    level = LOGGER.level
+    LOGGER.setLevel(logging.INFO)
+    LOGGER.addHandler(handler)
+    try:
+        yield
+    finally:
+        LOGGER.removeHandler(handler)
+        LOGGER.setLevel(level)
+        handler.close()
+
+
+@contextlib.contextmanager
+def stage(name: str) -> Iterator[None]:
+    """Note the seconds that the block takes in `STAGES`."""
+    began = time.perf_counter()
+    yield
+    STAGES[name] = time.perf_counter() - began
+
+
+# --- progress ---
+
+
+class _Bar(tqdm):  # type: ignore[type-arg]  # it is generic for type checkers only
+    """A bar on a terminal; elsewhere plain lines, without control codes, that are never drawn over."""
+
+    def __init__(self, *arguments: Any, in_lines: bool, **settings: Any) -> None:
+        self.end = math.inf  # of the work, whatever its total; by a clock that does not jump, as the next
+        self._printed = time.monotonic()
+        self._in_lines = in_lines
+        super().__init__(*arguments, **settings)
+
+    @property
+    def format_dict(self) -> dict[str, Any]:
+        """The fields of the bar; `left` is the time until its total or until its end, whichever comes first."""
+        fields = dict(super().format_dict)
+        if self.disable:
+            return fields
+        left = self.end - time.monotonic()
+        if self.total and self.n > self.initial:
+            left = min(left, (self.total - self.n) / (self.n - self.initial) * fields["elapsed"])
+        fields["left"] = self.format_interval(max(0, left)) if math.isfinite(left) else "?"
+        shape = "{desc}: {n_fmt}/{total_fmt} {unit}" if self._in_lines else "{l_bar}{bar}| {n_fmt}/{total_fmt}"
+        return fields | {"bar_format": shape + " [{elapsed}<{left}, {rate_fmt}{postfix}]"}
+
+    def display(self, msg: str | None = None, pos: int | None = None) -> None:
+        """Draw the bar, or write a line if the last one is old enough."""
+        if not self._in_lines:
+            super().display(msg, pos)
+        elif time.monotonic() - self._printed >= SECONDS_BETWEEN_LINES:
+            self._print()
+
+    def clear(self, nolock: bool = False) -> None:
+        """Remove the bar from the terminal; lines stay."""
+        if not self._in_lines:
+            super().clear(nolock)
+
+    def close(self) -> None:
+        """Leave the bar or a last line, unless an error or a signal ends the work: its message comes last."""
+        self.leave = sys.exc_info()[0] is None
+        if self._in_lines and not self.disable:
+            if self.leave:
+                self._print()
+            self.disable = True
+            self._decr_instances(self)  # type: ignore[attr-defined]  # the stub leaves it out
+        super().close()
+
+    def _print(self) -> None:
+        self._printed = time.monotonic()
+        print(printable(str(self)), file=self.fp, flush=True)
+
+
+def progress_bar(
+    items: Iterable[Item] | None = None,
+    *,
+    description: str,
+    total: int | None = None,
+    initial: int = 0,
+    unit: str = "it",
+    silent: bool = False,
+) -> "tqdm[Item]":
+    """Return a tqdm bar over `items`, or one to be moved by hand when `items` is None; `initial` were done before.
+
+    A `silent` one shows nothing. Where standard error is no terminal, plain lines show the progress: one every 10
+    seconds at most, and one at the end.
+    """
+    terminal = sys.stderr.isatty()
+    settings: dict[str, Any] = {"desc": description, "total": total, "initial": initial, "unit": unit}
+    settings |= {"disable": silent, "dynamic_ncols": terminal, "mininterval": 0.2 if terminal else 1.0}
+    return _Bar(items, in_lines=not terminal, file=sys.stderr, **settings)
+
+
+def end_within(bar: "tqdm[Any]", seconds: float) -> None:
+    """Let a `progress_bar` show the time left until its work ends in `seconds`, if its total is not reached before."""
+    assert isinstance(bar, _Bar)
+    bar.end = time.monotonic() + seconds

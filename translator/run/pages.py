@@ -1,0 +1,79 @@
+"""HTML pages from templates: text is escaped, hidden characters are shown by name."""
+
+import base64
+import hashlib
+import unicodedata
+from functools import cache
+from importlib import resources
+from typing import Any, Final, NamedTuple
+
+import jinja2
+from markupsafe import Markup, escape
+
+from translator.run.text import printable
+
+_ZWNJ: Final = "\u200c"
+_LOST: Final = "\ufffd"
+_NAMES: Final = {
+    "\t": "TAB", "\n": "LF", "\r": "CR", "\u00a0": "NBSP", "\u00ad": "SHY", "\u200b": "ZWSP",
+    "\u200d": "ZWJ", "\u200e": "LRM", "\u200f": "RLM", "\u202e": "RLO", "\ufeff": "BOM",
+}  # fmt: skip
+"""Short names of hidden characters that corpora have; any other is shown by its number."""
+_HIDDEN_CATEGORIES: Final = ("Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp")
+
+
+def render_page(template: str, /, **values: Any) -> str:
+    """Return the page that `templates/<template>` makes of `values`; a value that is missing is an error."""
+    return _ENVIRONMENT.get_template(template).render(values) + "\n"
+
+
+class Script(NamedTuple):
+    """A script of a page, and the source expression of a Content-Security-Policy that allows it and no other."""
+
+    text: Markup
+    policy: str
+
+
+def page_script(name: str) -> Script:
+    """Return the script `templates/<name>`."""
+    text = resources.files("translator").joinpath("templates", name).read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+    return Script(Markup(text), f"'sha256-{digest}'")
+
+
+def visible(text: str) -> Markup:
+    """Return `text` as HTML in which a mark with a short name replaces every hidden character.
+
+    A ZWNJ becomes a thin bar and still separates the letters beside it. Direction controls have no effect.
+    """
+    return Markup("".join(map(_shown, text)))
+
+
+@cache
+def _shown(character: str) -> Markup:
+    hidden = character != " " and unicodedata.category(character) in _HIDDEN_CATEGORIES
+    if not hidden and character != _LOST:
+        return escape(character)
+    code = f"U+{ord(character):04X}"
+    title = f"{unicodedata.name(character, 'control character').lower()} ({code})"
+    if character == _ZWNJ:
+        return Markup('<span class="zwnj" title="{}">{}</span>').format(title, _ZWNJ)
+    style, shown = ("mark", _NAMES.get(character, code)) if hidden else ("mark lost", _LOST)
+    return Markup('<bdi class="{}" dir="ltr" title="{}">{}</bdi>').format(style, title, shown)
+
+
+def _percent(share: float, digits: int = 1) -> str:
+    """Return a share between 0 and 1 as a percentage; a small share is never shown as zero."""
+    least = 10**-digits
+    return f"<{least:.{digits}f}%" if 0 < 100 * share < least / 2 else f"{share:.{digits}%}"
+
+
+_ENVIRONMENT: Final = jinja2.Environment(
+    loader=jinja2.PackageLoader("translator"),
+    autoescape=True,
+    undefined=jinja2.StrictUndefined,
+    finalize=lambda value: printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_ENVIRONMENT.filters |= {"number": "{:,}".format, "percent": _percent, "visible": visible}

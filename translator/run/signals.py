@@ -1,0 +1,143 @@
+"""Stopping on SIGINT, SIGTERM and SIGHUP: at once where nothing is at stake, after saving where something is.
+
+A first signal raises `Interrupted` where the program stands, or at the next `check` inside `deferred`. A second one
+raises wherever the program stands. Python runs a handler only between two of its own instructions, so a long call into
+a library delays it; a thread that the system wakes at each signal ends the process where the handler cannot.
+That leaves nothing half-written: files appear whole or not at all (run/storage.py).
+"""
+
+import contextlib
+import os
+import select
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from types import FrameType
+from typing import Final
+
+from translator.errors import Interrupted
+
+STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# Seconds
+PATIENCE: Final = 5.0  # that the program has to end by itself after a first signal where nothing is at stake
+PATIENCE_AGAIN: Final = 1.0  # the same after a second signal, wherever the program stands
+_ONE_REQUEST: Final = 2.0  # within which different signals are one request: terminals and launchers send several
+
+
+class _Requests:
+    """Tells a second request to stop from the signals that belong to the first."""
+
+    def __init__(self) -> None:
+        self.number: int | None = None
+        self.again = False
+        self._began = 0.0
+
+    def add(self, number: int) -> bool:
+        """Count a signal that has just arrived; return whether it is a request of its own, the first or a later one."""
+        now = time.monotonic()
+        if self.number is None:
+            self.number, self._began = number, now
+            return True
+        # A terminal that is closed may send SIGHUP twice, from the kernel and from the shell.
+        pressed_again = number == self.number != signal.SIGHUP
+        if pressed_again or now - self._began >= _ONE_REQUEST:
+            self.number, self.again = number, True
+            return True
+        return False
+
+
+class StopRequest:
+    """Turns stop signals into `Interrupted`, now or at the next `check`.
+
+    Outside `deferred` a signal raises where the program stands. Inside it is remembered until `check`, so that
+    an update is never torn apart. A second signal always raises at once.
+    """
+
+    def __init__(self) -> None:
+        self._requests = _Requests()
+        self.is_deferred = False  # whether the program is inside `deferred`, and outside `immediate`
+
+    def receive(self, number: int, frame: FrameType | None = None) -> None:
+        """Handle a signal."""
+        if self._requests.add(number) and (self._requests.again or not self.is_deferred):
+            self.check()
+
+    @property
+    def requested(self) -> bool:
+        """Whether a signal has arrived."""
+        return self._requests.number is not None
+
+    def check(self) -> None:
+        """Raise `Interrupted` if a signal has arrived."""
+        if self._requests.number is not None:
+            raise Interrupted(self._requests.number)
+
+    @contextlib.contextmanager
+    def deferred(self, value: bool = True) -> Iterator[None]:
+        """Delay signals until `check`, inside the block."""
+        before, self.is_deferred = self.is_deferred, value
+        try:
+            yield
+        finally:
+            self.is_deferred = before
+
+    @contextlib.contextmanager
+    def immediate(self) -> Iterator[None]:
+        """Let signals raise at once, now too, in a block inside `deferred` that changes nothing."""
+        with self.deferred(False):
+            self.check()
+            yield
+
+
+def _watch(stop: StopRequest, pipe: int) -> None:
+    """End the process when the main thread does not, until a zero arrives through `pipe`."""
+    requests, since = _Requests(), 0.0
+    while True:
+        ready, _, _ = select.select([pipe], [], [], None if requests.number is None else 0.1)
+        now = time.monotonic()
+        for number in os.read(pipe, 512) if ready else b"":
+            if number == 0:
+                return
+            if number in STOP_SIGNALS and not requests.again and requests.add(number):
+                since = now
+        if stop.is_deferred and not requests.again:
+            since = now  # something is at stake
+        if requests.number is not None and now - since > (PATIENCE_AGAIN if requests.again else PATIENCE):
+            with contextlib.suppress(OSError, ValueError):
+                if select.select([], [2], [], 0)[1]:  # a stalled reader of standard error must not stop us
+                    line = "\n" if os.isatty(2) else ""  # at a terminal something may stand on the line already
+                    os.write(2, f"{line}translator: stopped at once by signal {requests.number}\n".encode())
+            os._exit(Interrupted(requests.number).exit_code)
+
+
+@contextlib.contextmanager
+def stop_on_signals() -> Iterator[StopRequest]:
+    """Yield a `StopRequest` that SIGINT, SIGTERM and SIGHUP reach while the block runs.
+
+    SIGHUP stays ignored under `nohup`. Python lets only the main thread set handlers; in any other thread the signals
+    keep their usual effect.
+    """
+    stop = StopRequest()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)  # the system writes to it from inside a signal
+    watcher = threading.Thread(target=_watch, args=(stop, reading), name="signals", daemon=True)
+    watcher.start()
+    previous_handle = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    numbers = [number for number in STOP_SIGNALS if number != signal.SIGHUP or not ignored]
+    previous = {number: signal.signal(number, stop.receive) for number in numbers}
+    try:
+        yield stop
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+        signal.set_wakeup_fd(previous_handle)
+        os.set_blocking(writing, True)
+        os.write(writing, b"\0")
+        watcher.join()
+        os.close(reading)
+        os.close(writing)

@@ -1,0 +1,284 @@
+"""`search` and its algorithms for whole batches: greedy search, beam search, and the loop that sampling shares.
+
+B batch, n sentences still being searched, W beam width (or paths of a sentence), R = n * W rows, S source length,
+V vocabulary, C continuations of a row, L steps, N hypotheses that are returned
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from translator.config import SearchConfig
+from translator.errors import CheckpointError, ConfigError, InputError
+from translator.search.constraints import Constraints
+from translator.search.sampling import Choose, sampler
+from translator.search.scoring import (
+    FIRST_PRODUCED,
+    Hypothesis,
+    Rows,
+    SearchModel,
+    State,
+    best_continuations,
+    largest,
+    length_penalty,
+    log_probabilities_of,
+    output_lengths,
+)
+from translator.special_tokens import EOS, PAD, SOS
+
+
+def search(
+    model: SearchModel[State], source: Tensor, config: SearchConfig, count: int = 1, prefixes: Rows | None = None
+) -> list[list[Hypothesis]]:
+    """Return the best hypotheses for each row of `source`, in the order of the rows, best first.
+
+    Args:
+        model: a `Transformer` in evaluation mode, an `Ensemble`, or any other that gives probabilities.
+        source: (B, S) int64 ids, EOS at the end, filled with PAD.
+        config: how to search.
+        count: hypotheses for each row; fewer come back only where no more exist. Sampling draws so many.
+        prefixes: for each row the ids that its hypotheses must begin with, without SOS, fewer than the positions of the
+            model; their log-probabilities count.
+
+    Raises:
+        ConfigError: the method cannot find `count` hypotheses.
+        CheckpointError: the model's probabilities are not numbers.
+    """
+    check_count(config, count)
+    if len(source) == 0:
+        return []
+    shortest, longest = output_lengths(source, config, model.max_positions, prefixes)
+    constraints = None
+    if config.min_length_ratio > 0 or config.no_repeat_ngram > 0 or (prefixes is not None and any(prefixes)):
+        constraints = Constraints(shortest, config.no_repeat_ngram, prefixes)
+    if config.method == "beam":
+        found = beam_search(model, source, longest, config, count, constraints)
+    else:
+        greedy = config.method == "greedy"
+        choose = likeliest if greedy else sampler(source, config, count, int(longest.max()))
+        found = follow_paths(model, source, longest, choose, config, count, constraints)
+    if any(not hypotheses or math.isnan(hypotheses[0].score) for hypotheses in found):
+        raise CheckpointError(
+            "the model gives probabilities that are not numbers (NaN): its training has diverged; take an earlier "
+            "checkpoint"
+        )
+    return found
+
+
+def check_count(config: SearchConfig, count: int) -> None:
+    """Raise ConfigError where the method of `config` cannot find `count` hypotheses, InputError where none could."""
+    if count < 1:
+        raise InputError(f"{count} translations of a sentence cannot be found; ask for 1 or more")
+    if config.method == "greedy" and count > 1:
+        raise ConfigError(
+            f"`search.method: greedy` finds one translation of a sentence, not {count}; use `search.method: beam`"
+        )
+    if config.method == "beam" and count > config.beam_size:
+        raise ConfigError(
+            f"a beam of {config.beam_size} cannot find {count} translations of a sentence; "
+            f"set `search.beam_size` to {count} or more"
+        )
+
+
+# --- greedy search and sampling: each row follows one path, a token at a time ---
+
+
+def likeliest(logits: Tensor, forbidden: Tensor | None, sentences: Tensor, length: int) -> Tensor:
+    """Return the likeliest token of each row, of equal ones the lowest id: greedy search; see `Choose`."""
+    if forbidden is not None:
+        return logits.masked_fill(forbidden, -torch.inf).max(dim=1).indices
+    return logits[:, FIRST_PRODUCED:].max(dim=1).indices + FIRST_PRODUCED
+
+
+@torch.inference_mode()
+def follow_paths(
+    model: SearchModel[State],
+    source: Tensor,
+    longest: Tensor,
+    choose: Choose,
+    config: SearchConfig,
+    width: int = 1,
+    constraints: Constraints | None = None,
+) -> list[list[Hypothesis]]:
+    """Follow W = `width` paths for each row of `source`; a sentence whose paths have all ended leaves the batch.
+
+    Args:
+        model: gives the probabilities.
+        source: (B, S) int64 ids, B at least 1.
+        longest: (B,) int64, tokens that each output may have, EOS included; at least 1.
+        choose: picks the next tokens.
+        config: has the length penalty.
+        width: paths of each row.
+        constraints: on what may be produced.
+
+    Returns:
+        For each row, in order, its W hypotheses, best first.
+    """
+    limits = longest.to(source.device)  # (n,)
+    live = torch.arange(len(source), device=source.device)  # (n,) numbers of the sentences
+    slots = torch.arange(width, device=source.device)  # (W,)
+    ended = torch.zeros(len(source), width, dtype=torch.bool, device=source.device)  # (n, W)
+    tokens = source.new_full((len(source) * width,), SOS)  # (R,)
+    produced = source.new_empty(len(tokens), 0)  # (R, tokens so far), kept for the constraints only
+    steps: list[tuple[Tensor, Tensor, Tensor]] = []  # live (n,), tokens (R,) and their log-probabilities (R, 1)
+    state = model.start(source, width)
+    for length in range(1, int(limits.max()) + 1):
+        logits = model.step(tokens, state).float()  # (R, V)
+        forbidden = None
+        if constraints is not None:
+            forbidden = constraints.forbidden(produced, live.repeat_interleave(width), logits.size(1))
+        tokens = choose(logits, forbidden, live, length)
+        steps.append((live, tokens, log_probabilities_of(tokens.unsqueeze(1), logits)))
+        if constraints is not None:
+            produced = torch.cat((produced, tokens.unsqueeze(1)), dim=1)
+        ended |= tokens.view(-1, width) == EOS  # such a path goes on with its sentence; what it adds is cut off below
+        going = (~ended.all(dim=1) & (limits > length)).nonzero().squeeze(1)  # (n',) places among the live
+        if len(going) == 0:
+            break
+        if len(going) < len(live):
+            live, limits, ended = live[going], limits[going], ended[going]
+            rows = (going.unsqueeze(1) * width + slots).flatten()  # (R',)
+            tokens, produced = tokens[rows], produced[rows]
+            state.select(rows)
+    paths = np.full((len(source), width, len(steps)), PAD)  # (B, W, L)
+    scores = np.zeros(paths.shape, np.float32)  # (B, W, L)
+    for number, (sentences, chosen, log_probabilities) in enumerate(steps):
+        places = sentences.cpu().numpy()
+        paths[places, :, number] = chosen.view(-1, width).cpu().numpy()
+        scores[places, :, number] = log_probabilities.view(-1, width).cpu().numpy()
+    found: list[list[Hypothesis]] = []
+    for its_paths, its_scores, limit in zip(paths.tolist(), scores.tolist(), longest.tolist(), strict=True):
+        cut = [_cut(*path, limit, config) for path in zip(its_paths, its_scores, strict=True)]
+        found.append(sorted(cut, key=lambda hypothesis: -hypothesis.normalized_score))
+    return found
+
+
+def _cut(tokens: list[int], scores: list[float], limit: int, config: SearchConfig) -> Hypothesis:
+    finished = EOS in tokens[:limit]
+    length = tokens.index(EOS) if finished else limit
+    return Hypothesis.from_tokens(tokens[:length], scores[: length + finished], finished, config)
+
+
+# --- beam search ---
+
+
+class Step(NamedTuple):
+    """What one step has added to the beams of the sentences that were still searched; the back-pointers."""
+
+    live: Tensor  # (n,) int64 numbers of the sentences
+    parents: Tensor  # (n, W) int64, which slot of the step before each slot continues
+    chosen: Tensor  # (n, W) int64 tokens
+    scores: Tensor  # (n, W) float64 sums of log-probabilities, -inf where there is no hypothesis
+
+
+@torch.inference_mode()
+def beam_search(
+    model: SearchModel[State],
+    source: Tensor,
+    longest: Tensor,
+    config: SearchConfig,
+    count: int = 1,
+    constraints: Constraints | None = None,
+) -> list[list[Hypothesis]]:
+    """Keep the W = `config.beam_size` best continuations of each sentence at every step (Sutskever et al. 2014 §3.2).
+
+    Those that end in EOS leave the beam, and the next step fills their places with continuations of the others. A
+    sentence is decided when `count` hypotheses have finished which nothing in its beam can beat, when its beam is
+    empty, or at its longest length; then it leaves the batch with its whole beam (Wu et al. 2016 §7).
+
+    The other arguments are those of `follow_paths`; `count` is at most W. For each row, in order, the best `count` that
+    this beam can find come back, best first; hypotheses that were stopped at the longest length only where too few
+    finished. Fewer than `count` only where the constraints and the longest length allow no more.
+    """
+    device, width = source.device, config.beam_size
+    limits = longest.to(device)  # (n,)
+    live = torch.arange(len(source), device=device)  # (n,) numbers of the sentences
+    tokens = source.new_full((len(source) * width,), SOS)  # (R,)
+    produced = source.new_empty(len(source), width, 0)  # (n, W, tokens so far), kept for the constraints only
+    # All rows of a sentence begin alike; only the first counts, or the beam would fill with copies of one hypothesis.
+    scores = torch.full((len(source), width), -math.inf, dtype=torch.float64, device=device)  # (n, W)
+    scores[:, 0] = 0.0
+    best_finished = scores.new_full((len(source), count), -math.inf)  # (n, count) normalized scores, best first
+    steps: list[Step] = []
+    state = model.start(source, width)
+    for length in range(1, int(limits.max()) + 1):
+        logits = model.step(tokens, state)
+        forbidden = None
+        if constraints is not None:
+            forbidden = constraints.forbidden(produced.flatten(0, 1), live.repeat_interleave(width), logits.size(1))
+        scores, parents, chosen = _extend(scores, logits, forbidden)  # (n, W) each
+        steps.append(Step(live, parents, chosen, scores))
+        ended = chosen == EOS  # (n, W)
+        newly_finished = scores.masked_fill(~ended, -math.inf) / length_penalty(float(length), config)
+        best_finished = torch.cat((best_finished, newly_finished), dim=1).topk(count, dim=1).values
+        scores = scores.masked_fill(ended | (limits == length).unsqueeze(1), -math.inf)
+        best_live = scores.max(dim=1).values  # (n,)
+        bound = best_live / length_penalty(limits.double(), config)  # (n,) nothing in the beam can exceed it
+        decided = best_finished[:, -1] >= bound
+        going = (~decided & (best_live > -math.inf)).nonzero().squeeze(1)  # (n',) places among the live
+        if len(going) == 0:
+            break
+        rows = parents + torch.arange(0, len(tokens), width, device=device).unsqueeze(1)  # (n, W) in the state
+        if constraints is not None:
+            produced = produced.gather(1, parents.unsqueeze(2).expand_as(produced))
+            produced = torch.cat((produced, chosen.unsqueeze(2)), dim=2)
+        if len(going) < len(live):
+            live, limits, best_finished, produced = live[going], limits[going], best_finished[going], produced[going]
+            scores, chosen, rows = scores[going], chosen[going], rows[going]
+        tokens = chosen.flatten()
+        state.select(rows.flatten())
+    return _hypotheses(steps, longest.tolist(), count, config)
+
+
+def _extend(scores: Tensor, logits: Tensor, forbidden: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the W best continuations of each beam: their scores, parents (0..W-1) and tokens, (n, W) each.
+
+    `scores` are those of the last `Step`; see `best_continuations` for the rest. Equally good ones come in the order of
+    their parents, then likelier first, then of their ids.
+    """
+    width = scores.size(1)
+    log_probabilities, tokens = best_continuations(logits, width, forbidden)  # (R, C): no row can give more than W
+    count = tokens.size(1)
+    totals = (scores.unsqueeze(2) + log_probabilities.reshape(-1, width, count)).flatten(1)  # (n, W * C)
+    best, places = largest(totals, width)  # (n, W) each
+    return best, places // count, tokens.reshape(-1, width * count).gather(1, places)
+
+
+def _hypotheses(steps: Sequence[Step], limits: list[int], count: int, config: SearchConfig) -> list[list[Hypothesis]]:
+    """Return the best `count` of each sentence, best first: all that finished stand before those that were stopped."""
+    shape = (len(steps), len(limits), steps[0].chosen.size(1))
+    parents, chosen = np.zeros(shape, np.int64), np.zeros(shape, np.int64)  # (L, B, W) each
+    scores = np.full(shape, -np.inf)  # (L, B, W)
+    for number, step in enumerate(steps):
+        live = step.live.cpu().numpy()
+        for table, values in ((parents, step.parents), (chosen, step.chosen), (scores, step.scores)):
+            table[number, live] = values.cpu().numpy()
+    lengths = np.arange(1, shape[0] + 1)
+    at_limit = lengths[:, None] == np.array(limits)  # (L, B)
+    leaving = ((chosen == EOS) | at_limit[:, :, None]) & (scores > -np.inf)
+    last, sentences, slots = leaving.nonzero()  # (how many left,) each
+    finished = chosen[leaving] == EOS
+    divisors = np.array([length_penalty(float(length), config) for length in lengths])  # (L,)
+    order = np.lexsort((slots, last, -scores[leaving] / divisors[last], ~finished, sentences))
+    starts = np.searchsorted(sentences[order], np.arange(len(limits)))  # (B,)
+    ranks = np.arange(len(order)) - starts[sentences[order]]
+    kept = order[ranks < count]  # (N,)
+    # Walk back from the last token of each hypothesis to its first.
+    tokens, totals = np.zeros((len(kept), shape[0]), np.int64), np.zeros((len(kept), shape[0]))  # (N, L) each
+    at_slot = slots[kept]  # (N,)
+    for back in reversed(range(shape[0])):
+        begun = (last[kept] >= back).nonzero()[0]
+        at = (back, sentences[kept][begun], at_slot[begun])
+        tokens[begun, back], totals[begun, back] = chosen[at], scores[at]
+        at_slot[begun] = parents[at]
+    token_scores = np.diff(totals, axis=1, prepend=0.0).astype(np.float32)
+    found: list[list[Hypothesis]] = [[] for _ in limits]
+    for row, place in enumerate(kept.tolist()):
+        length, ended = int(last[place]) + 1, bool(finished[place])
+        produced, its_scores = tokens[row, : length - ended].tolist(), token_scores[row, :length].tolist()
+        found[int(sentences[place])].append(Hypothesis.from_tokens(produced, its_scores, ended, config))
+    return found

@@ -1,0 +1,137 @@
+"""What a recipe leaves to the machine: precision, kernels, packing, compilation, number of processes and threads.
+
+Each choice is a rule on facts, not on timings, so one machine always chooses the same and repeats a run bit for bit.
+The choices are logged and recorded in run.json.
+"""
+
+import os
+import shutil
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+import torch
+
+from translator.config import Config, TrainingConfig
+from translator.errors import ConfigError
+from translator.model.device import (
+    MatmulPrecision,
+    Precision,
+    bf16_pays,
+    choose_device,
+    choose_rounding,
+    has_bf16,
+    keep_freed_memory,
+    use_threads,
+)
+from translator.training.distributed import Distributed
+
+WORTH_COMPILING: Final = 2_000  # updates from which on a run is compiled; compiling takes a minute or two
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What was chosen, and why, for the log and for run.json."""
+
+    precision: Precision
+    matmul_precision: MatmulPrecision
+    packed: bool
+    attention: Literal["fused", "plain"]
+    compile: bool
+    reasons: dict[str, str]  # by key of the recipe: what was chosen, and why
+
+
+def choose(device: torch.device, config: TrainingConfig) -> Choices:
+    """Return what training on `device` does: what `config` says, and where it says `auto`, what suits the device.
+
+    Raises ConfigError: bf16 is asked for on a GPU that cannot compute it.
+    """
+    precision, why = _precision(device, config)
+    rounding = choose_rounding(device, config.matmul_precision)
+    compiled, why_compiled = _compilation(device, config)
+    packed = device.type == "cpu" and not compiled
+    attention, why_attention = config.attention, "as set"
+    if attention == "auto":
+        attention, why_attention = ("plain", "faster on a CPU") if packed else ("fused", "compiled, or on a GPU")
+    products = "float32 products stay exact" if rounding == "highest" else "float32 products may round"
+    reasons = {
+        "training.precision": f"{precision} ({why})",
+        "training.matmul_precision": f"{rounding} ({products})",
+        "training.compile": f"{'yes' if compiled else 'no'} ({why_compiled})",
+        "training.attention": f"{attention} ({why_attention})",
+        "tokens": "linear layers on real tokens only" if packed else "padded batches",
+    }
+    return Choices(precision, rounding, packed, attention, compiled, reasons)
+
+
+def _precision(device: torch.device, config: TrainingConfig) -> tuple[Precision, str]:
+    name = "CPU" if device.type == "cpu" else "GPU"
+    if config.precision != "auto":
+        if config.precision == "bf16" and device.type == "cuda" and not has_bf16(device):
+            raise ConfigError("training.precision is `bf16`, but this GPU has none; use float32 or auto")
+        return config.precision, "as set"
+    if not has_bf16(device):
+        return "float32", f"this {name} has no bf16"
+    if not bf16_pays(device):
+        return "float32", f"this {name} has bf16 in AVX-512 only, which is slower"
+    return "bf16", f"this {name} has it"
+
+
+def _compilation(device: torch.device, config: TrainingConfig) -> tuple[bool, str]:
+    if config.compile != "auto":
+        return config.compile == "always", "as set"
+    if device.type == "cpu":
+        return False, "on a CPU it gains too little"
+    if not any(map(shutil.which, ("cc", "gcc", "clang"))):
+        return False, "there is no C compiler, which torch.compile needs"
+    return config.max_steps >= WORTH_COMPILING, f"{config.max_steps} updates"
+
+
+def choose_processes(config: Config) -> tuple[int, str]:
+    """Return how many processes of this machine share each update, and why (measured in docs/results.md)."""
+    if config.training.processes != "auto":
+        return config.training.processes, "as set"
+    if choose_device(config.run.device).type == "cpu":
+        return 1, "on a CPU one process of all threads is faster"
+    if config.run.device not in ("auto", "cuda"):
+        return 1, "one for the GPU that run.device names"
+    return max(1, torch.cuda.device_count()), "one for each GPU"
+
+
+def threads_for(threads: int, processes: int) -> int:
+    """Return the threads of each of `processes` that share `threads`; 0, all there are, stays 0."""
+    return max(1, threads // processes) if threads else 0
+
+
+def set_up(config: Config, device: torch.device, distributed: Distributed) -> Choices:
+    """Set what holds for the whole process, and return the choices; errors as `choose`."""
+    if device.type == "cuda":
+        set_up_cuda()
+    else:
+        keep_freed_memory()
+    # Without a number torch takes what the launcher of several processes has set, or all cores.
+    use_threads(threads_for(config.run.threads, int(os.environ.get("LOCAL_WORLD_SIZE", distributed.world_size))))
+    choices = choose(device, config.training)
+    torch.set_float32_matmul_precision(choices.matmul_precision)
+    torch.manual_seed(config.run.seed)  # the initial weights; each update seeds itself
+    processes, why = choose_processes(config)
+    world_size = distributed.world_size
+    choices.reasons["training.processes"] = f"{world_size} ({why if world_size == processes else 'as launched'})"
+    return choices
+
+
+def set_up_cuda() -> None:
+    """Set how GPUs allocate, multiply and attend; to be called before the first tensor is on one."""
+    if not {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"} & os.environ.keys():
+        # Batches have many sizes: memory segments that can grow do not break into pieces that fit nothing.
+        os.environ["PYTORCH_CUDA_ALLOC_CONF"] = "expandable_segments:True"
+    # Partial sums of long products stay float32, as on a CPU.
+    torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
+    # Torch prefers cuDNN's attention on newer GPUs, but that makes a plan for each new shape, and with a mask it has
+    # given NaN gradients at some lengths (pytorch issue 196678).
+    torch.backends.cuda.enable_cudnn_sdp(False)
+
+
+def seed_update(seed: int, step: int, rank: int) -> None:
+    """Seed torch for update number `step` of `rank`: its dropout does not depend on earlier updates."""
+    torch.manual_seed(int(np.random.SeedSequence([seed, step, rank]).generate_state(1, np.uint64)[0]))
