@@ -58,7 +58,7 @@ def bench(options: Options) -> Iterator[str]:
         RunError: a contestant failed.
     """
     names = options.chosen(LIBRARIES)
-    config, folder = options.load(*RECIPES), options.output / "search"
+    config, folder = options.load(*RECIPES), options.output / "search-files"
     missing = {name for name in names if not importlib.util.find_spec(LIBRARIES[name])}
     slow = {"translator bf16"} & set(names) if not has_bf16(torch.device("cpu")) else set()
     count = _train_and_export(config, {LIBRARIES[name] for name in set(names) - missing}, folder)

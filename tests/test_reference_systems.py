@@ -190,7 +190,7 @@ class TestR5:
                 "split": {"validation": 4, "test": 4},
                 "prepared_directory": str(tmp_path / "prepared"),
             },
-            "subword": {"model_type": "char", "vocabulary_size": 100},
+            "subword": {"model_type": "char", "vocabulary_size": 100, "case": "keep"},
             "batching": {"tokens_per_batch": 512, "max_length": 256},
         }
         return parse_config(json.dumps(recipe), "r5")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from translator.config.resuming import NO_CHANGES, batch_order, compare_settings, refusal
+from translator.config.resuming import NO_CHANGES, batch_order, compare_settings, fingerprint_of, refusal
 
 HERE = Path("runs/here")
 
@@ -82,3 +82,12 @@ def test_a_refusal_lists_all_and_says_what_to_do(tiny: Any) -> None:
         "restore the old settings, or give the new ones a run of their own (run.directory=runs/OTHER); with "
         "training.initialize_from=runs/here it starts from these weights, as far as they fit",
     ]
+
+
+def test_a_key_that_is_off_does_not_change_the_fingerprint() -> None:
+    def fingerprint(**filters: object) -> str:
+        return fingerprint_of({"sources": [filters], "filters": filters})
+
+    base = fingerprint(max_words=9)
+    assert fingerprint(max_words=9, new_rule=False) == fingerprint(new_limit=None, max_words=9) == base
+    assert len({base, *(fingerprint(max_words=9, new=value) for value in (True, 0, ""))}) == 4

@@ -111,8 +111,14 @@ def test_a_truncated_model_is_refused_at_every_length(tmp_path: Path) -> None:
     ("options", "message"),
     [
         ({"normalization_rule_name": "nfkc"}, "have the ids -1, 0, 1, 2; they must be 0, 1, 2, 3"),
-        ({"normalization_rule_name": "nmt_nfkc", "pad_id": 0, "unk_id": 1, "bos_id": 2, "eos_id": 3}, "not `nfkc`"),
-        ({"normalization_rule_name": "identity", "pad_id": 0, "unk_id": 1, "bos_id": 2, "eos_id": 3}, "not `nfkc`"),
+        (
+            {"normalization_rule_name": "nmt_nfkc", "pad_id": 0, "unk_id": 1, "bos_id": 2, "eos_id": 3},
+            "neither `nfkc` nor",
+        ),
+        (
+            {"normalization_rule_name": "identity", "pad_id": 0, "unk_id": 1, "bos_id": 2, "eos_id": 3},
+            "neither `nfkc` nor",
+        ),
     ],
 )
 def test_a_model_of_another_tool_is_refused(tmp_path: Path, options: dict[str, Any], message: str) -> None:

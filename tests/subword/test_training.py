@@ -143,18 +143,30 @@ def test_models_are_trained_once_and_found_again(tmp_path: Path, corpus: Prepare
     again, same_folder = prepare_subword(config, corpus, tmp_path)
     assert same_folder == folder and again.sha256 == pair.sha256
     assert (folder / files[0]).stat().st_mtime_ns == stamp
-    for model, texts in ((pair.source, ENGLISH), (pair.target, PERSIAN)):
+    folded = ENGLISH if joint else [text.lower() for text in ENGLISH]  # a joint model is Persian's as well
+    for model, texts in ((pair.source, folded), (pair.target, PERSIAN)):
         assert model.decode_ids(model.encode(texts)) == texts
     loaded = SubwordPair.load(folder)
     assert loaded.joint is joint and loaded.sha256 == pair.sha256
+
+
+def test_a_model_that_folds_case_reads_all_cases_alike(tmp_path: Path, corpus: PreparedCorpus) -> None:
+    pair, folder = prepare_subword(unigram(case="fold"), corpus, tmp_path)
+    text = "The children of Łódź can read: ÉCOLE, می‌روم."
+    for model in (pair.source, SubwordPair.load(folder).source):
+        assert model.encode([text.upper()]) == model.encode([text.title()]) == model.encode([text.lower()])
+        sampler = model.sampler(0.5, "seed")
+        assert sampler.sample([text], ["1"]) == sampler.sample([text.upper()], ["1"])
+    kept, other = prepare_subword(unigram(case="keep"), corpus, tmp_path)
+    assert other != folder and kept.source.encode([text.upper()]) != kept.source.encode([text])
 
 
 def test_the_folder_is_named_by_what_changes_the_models(tmp_path: Path, corpus: PreparedCorpus) -> None:
     def folder(**changes: Any) -> Path:
         return prepare_subword(unigram(**changes), corpus, tmp_path)[1]
 
-    # `byte_fallback: false` is what `null` means for so few pieces.
-    assert folder() == folder(sampling=0.1) == folder(byte_fallback=False)
+    # `byte_fallback: false` is what `null` means for so few pieces, and `case: fold` for separate models.
+    assert folder() == folder(sampling=0.1) == folder(byte_fallback=False) == folder(case="fold")
     changes: list[dict[str, Any]] = [{"seed": 2}, {"max_training_sentences": 100}, {"model_type": "bpe"}]
     assert len({folder(), *(folder(**change) for change in changes), folder(vocabulary_size=61)}) == 5
 

@@ -74,8 +74,17 @@ def _effect(key: str, new: Config) -> Effect:
 
 
 def fingerprint_of(made_from: Mapping[str, Any]) -> str:
-    """Return SHA-256 over JSON values, 64 hexadecimal digits; the order of the keys does not count."""
-    return hashlib.sha256(json.dumps(made_from, sort_keys=True).encode("utf-8")).hexdigest()
+    """Return SHA-256 over JSON values, 64 hexadecimal digits; the order of the keys does not count.
+
+    Keys that are null or false do not count either, so a new key that is off by default changes no fingerprint.
+    """
+    return hashlib.sha256(json.dumps(_switched_on(made_from), sort_keys=True).encode("utf-8")).hexdigest()
+
+
+def _switched_on(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _switched_on(child) for key, child in value.items() if child is not None and child is not False}
+    return [_switched_on(child) for child in value] if isinstance(value, list | tuple) else value
 
 
 def batch_order(config: Config) -> str:

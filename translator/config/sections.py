@@ -20,6 +20,7 @@ class SubwordConfig(Section, effect=Effect.PIECES):
             lambda c: not c.byte_fallback or c.vocabulary_size > 260,
         ),
         Rule("`sampling` is 0 with `model_type: char`", lambda c: c.sampling == 0 or c.model_type != "char"),
+        Rule("`case: fold` excludes `joint: true`", lambda c: c.case != "fold" or not c.joint),
     )
 
     model_type: Literal["unigram", "bpe", "char"] = "unigram"
@@ -28,6 +29,8 @@ class SubwordConfig(Section, effect=Effect.PIECES):
     """Pieces of each side, or of both together when joint, with special tokens; an upper limit for `char`."""
     joint: bool = False
     """One model for both languages instead of one each."""
+    case: Literal["keep", "fold"] | None = None
+    """`fold`: the model reads English in lower case; `null`: fold, except for a joint model, which Persian shares."""
     character_coverage: Annotated[float, Field(ge=0.98, le=1.0)] = 0.9999
     """Share of all characters that the vocabulary must cover."""
     byte_fallback: bool | None = None

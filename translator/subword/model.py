@@ -22,19 +22,20 @@ from translator.run.storage import new_folder, storage_errors, write_bytes, writ
 from translator.run.workers import map_in_order
 from translator.special_tokens import EOS, PAD, SOS, SPECIAL_TOKENS, UNK
 from translator.subword.sampling import SubwordSampler
-from translator.subword.training import ERRORS_ONLY, draw_lines, train_model, uses_byte_fallback
+from translator.subword.training import ERRORS_ONLY, draw_lines, folds_case, train_model, uses_byte_fallback
 
 SOURCE_FILE: Final = "source.model"
 TARGET_FILE: Final = "target.model"
 JOINT_FILE: Final = "joint.model"
 RECORD_FILE: Final = "subword.json"
 
-_FORMAT: Final = 2  # part of the fingerprint; raised when training changes
+_FORMAT: Final = 3  # part of the fingerprint; raised when training changes
 _NOT_TEXT: Final = frozenset({PAD, SOS, EOS})
 _CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # control characters and all line ends
 _RULE_PROBE: Final = "\ufefb \u0645\u06cc\u200c\u0631\u0648\u062f"
 _RULE_RESULT: Final = "▁\u0644\u0627▁\u0645\u06cc\u200c\u0631\u0648\u062f"
-"""A shaped ligature and a ZWNJ, before and after `nfkc`: `nmt_nfkc` changes the second, `identity` not the first."""
+"""A shaped ligature and a ZWNJ, before and after `nfkc` and `nfkc_cf`: `nmt_nfkc` changes the second, `identity` keeps
+the first."""
 
 
 class SubwordModel:
@@ -58,8 +59,8 @@ class SubwordModel:
             )
         if processor.normalize(_RULE_PROBE) != _RULE_RESULT:
             raise SubwordError(
-                f"{path}: its normalization rule is not `nfkc` (another one loses the half-space U+200C), or the file "
-                f"is cut short; {remedy}"
+                f"{path}: its normalization rule is neither `nfkc` nor `nfkc_cf` (another one loses the half-space "
+                f"U+200C), or the file is cut short; {remedy}"
             )
         self._processor = processor
         self.vocabulary_size: int = processor.get_piece_size()  # pieces, special tokens included
@@ -71,12 +72,16 @@ class SubwordModel:
         return cls(_read(path), path)
 
     @classmethod
-    def train(cls, sentences: Iterable[str], config: SubwordConfig, path: Path) -> "SubwordModel":
+    def train(
+        cls, sentences: Iterable[str], config: SubwordConfig, path: Path, *, fold: bool = False
+    ) -> "SubwordModel":
         """Train a model on all of `sentences`, write it to `path` in one step, and return it.
+
+        With `fold` it reads all text in lower case.
 
         Raises SubwordError: there is no text, or `subword.vocabulary_size` is too large or too small for it.
         """
-        content = train_model(sentences, config, path.stem)
+        content = train_model(sentences, config, path.stem, fold=fold)
         write_bytes(path, content)
         return cls(content, path)
 
@@ -106,7 +111,10 @@ class SubwordModel:
         return [str(self._processor.id_to_piece(int(token))) for token in ids]
 
     def normalized(self, text: str) -> str:
-        """Return `text` as the model sees it: in NFKC, runs of spaces (and of U+2581) as one, none at the ends."""
+        """Return `text` as the model sees it: in NFKC, runs of spaces (and of U+2581) as one, none at the ends.
+
+        A source model that folds case also has it in lower case.
+        """
         return str(self._processor.normalize(text)).replace("▁", " ").removeprefix(" ")
 
     @cached_property
@@ -178,12 +186,12 @@ def prepare_subword(
 
     Raises SubwordError: the text does not allow the settings, or the folder is damaged.
     """
-    settings = config.model_dump(mode="json", exclude={"sampling"})
+    settings = config.model_dump(mode="json", exclude={"sampling", "case"})
     made_from = {
         "format": _FORMAT,
         "sentencepiece": sentencepiece.__version__,
         "corpus": corpus.fingerprint,
-        "settings": {**settings, "byte_fallback": uses_byte_fallback(config)},
+        "settings": {**settings, "byte_fallback": uses_byte_fallback(config), "fold": folds_case(config)},
     }
     folder = prepared_folder(prepared_directory, "subword", fingerprint_of(made_from))
     if not folder.exists():
@@ -209,7 +217,8 @@ def _trainer(
     def train(task: tuple[str, dict[Side, int]]) -> str:
         file, limits = task
         lines = (draw_lines(corpus, "train", side, limit, config.seed) for side, limit in limits.items())
-        return SubwordModel.train(itertools.chain.from_iterable(lines), config, folder / file).sha256
+        fold = file == SOURCE_FILE and folds_case(config)
+        return SubwordModel.train(itertools.chain.from_iterable(lines), config, folder / file, fold=fold).sha256
 
     return train
 

@@ -1,7 +1,8 @@
 """Training of one SentencePiece model: the same sentences and settings give the same bytes on every machine.
 
 The default rule of SentencePiece, `nmt_nfkc`, turns the Persian half-space (ZWNJ, U+200C) into a space. `nfkc` keeps
-it, also inside pieces (`▁می‌کند` can be one piece). Arabic yeh and kaf, and repeated ZWNJ, are left to the normalizer.
+it, also inside pieces (`▁می‌کند` can be one piece), and so does `nfkc_cf`, which folds case as well. Arabic yeh and
+kaf, and repeated ZWNJ, are left to the normalizer.
 """
 
 import io
@@ -38,10 +39,16 @@ def uses_byte_fallback(config: SubwordConfig) -> bool:
     return config.byte_fallback
 
 
-def train_model(sentences: Iterable[str], config: SubwordConfig, name: str) -> bytes:
+def folds_case(config: SubwordConfig) -> bool:
+    """Return whether the source model of these settings reads text in lower case."""
+    return not config.joint if config.case is None else config.case == "fold"
+
+
+def train_model(sentences: Iterable[str], config: SubwordConfig, name: str, *, fold: bool = False) -> bytes:
     """Return the bytes of a model of all of `sentences`; `name` (`source`) stands in messages.
 
-    Digits of every script become pieces of their own. See Kudo 2018 §3 (unigram) and Sennrich et al. 2016 §3.2 (bpe).
+    Digits of every script become pieces of their own. With `fold` the model itself puts all text into lower case, so
+    that every program which loads it does the same. See Kudo 2018 §3 (unigram) and Sennrich et al. 2016 §3.2 (bpe).
 
     Raises SubwordError: there is no text, or `subword.vocabulary_size` is too large or too small for it.
     """
@@ -79,7 +86,7 @@ def train_model(sentences: Iterable[str], config: SubwordConfig, name: str) -> b
             character_coverage=config.character_coverage,
             required_chars="".join(sorted(seen)),
             byte_fallback=uses_byte_fallback(config),
-            normalization_rule_name="nfkc",
+            normalization_rule_name="nfkc_cf" if fold else "nfkc",
             split_digits=True,
             unk_surface="\u2047",  # without the spaces around it that SentencePiece would add
             max_sentence_length=_LONGEST_SENTENCE,
