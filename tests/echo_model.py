@@ -18,8 +18,10 @@ GREEDY = SearchConfig(method="greedy", batch_size=4)
 class Words:
     """A subword model in which each word is a token, learnt when it is first seen."""
 
-    def __init__(self) -> None:
+    def __init__(self, placeholders: str = "") -> None:
         self.words = [spelling for spelling, _ in SPECIAL_TOKENS]
+        self.placeholders = {one: len(self.words) + number for number, one in enumerate(placeholders)}
+        self.words += placeholders
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         self.words += dict.fromkeys(word for text in texts for word in text.split() if word not in self.words)

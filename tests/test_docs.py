@@ -16,7 +16,7 @@ from book.config_reference import config_page
 from translator.cli import parser
 from translator.cli.arguments import repeat_set
 from translator.config import TrainingConfig
-from translator.config.resuming import EFFECTS
+from translator.config.resuming import EFFECTS, flatten
 
 GENERATED = {"config-reference.md", "cli-reference.md"}
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
@@ -110,8 +110,8 @@ def test_messages_of_the_troubleshooting_are_said() -> None:
 
 def test_every_key_of_training_is_explained_with_its_default() -> None:
     page = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
-    rows = dict(re.findall(r"^\| `([a-z_0-9]+)` \| ([^ |]+) \|", page, flags=re.MULTILINE))
-    defaults = {key: field.default for key, field in TrainingConfig.model_fields.items()}
+    rows = dict(re.findall(r"^\| `([a-z_0-9.]+)` \| ([^ |]+) \|", page, flags=re.MULTILINE))
+    defaults = flatten(TrainingConfig().model_dump())
     assert rows == {key: value if isinstance(value, str) else json.dumps(value) for key, value in defaults.items()}
 
 

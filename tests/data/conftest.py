@@ -59,5 +59,10 @@ def sampler(sampling_recipe: SamplingRecipe) -> EpochSampler:
     config = sampling_recipe()
     handler = DataHandler(config).prepare()
     return EpochSampler(
-        handler.corpus, handler.subword_folder, config.subword.sampling, config.run.seed, max_length=100
+        handler.corpus,
+        handler.subword_folder,
+        config.subword.sampling,
+        config.training.augmentation,
+        config.run.seed,
+        max_length=100,
     )

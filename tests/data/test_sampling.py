@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from translator.config.sections import AugmentationConfig
 from translator.data import sampling
 from translator.data.sampling import EpochSampler, sampled_epochs
 from translator.data.token_store import PairStore
@@ -47,6 +48,27 @@ def test_seed_epoch_and_sentence_decide_and_nothing_else(
     assert expected(sampler, tmp_path, 4) == first
     other = dataclasses.replace(sampler, strength=0.4)
     assert len({sampler.fingerprint("a"), sampler.fingerprint("b"), other.fingerprint("a"), "a", "b"}) == 5
+
+
+def test_augmented_text_is_decided_likewise(
+    sampler: EpochSampler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = dataclasses.replace(sampler, strength=0.0)
+    augmented = dataclasses.replace(
+        plain, augmentation=AugmentationConfig(typos=0.5, final_punctuation=0.5, numbers=0.5)
+    )
+    names, model = sampler.corpus.names("train"), SubwordPair.load(sampler.subword_folder).source
+    texts = [text for name in names for text in sampler.corpus.lines("train", name, "en")]
+    assert [row[0] for row in expected(plain, tmp_path, 0)] == model.encode(texts)
+    first = expected(augmented, tmp_path, 0)
+    others = sum(row[0] != ids for row, ids in zip(first, model.encode(texts), strict=True))
+    assert len(texts) / 8 < others < len(texts)
+    assert expected(augmented, tmp_path, 0, processes=2) == first != expected(augmented, tmp_path, 1)
+    assert augmented.fingerprint("a") != plain.fingerprint("a")
+    sampled = expected(dataclasses.replace(augmented, strength=0.5), tmp_path, 0)
+    assert model.decode_ids([row[0] for row in sampled]) == model.decode_ids([row[0] for row in first])
+    monkeypatch.setattr(sampling, "_SENTENCES", 7)
+    assert expected(augmented, tmp_path, 0) == first
 
 
 def test_a_sample_that_is_too_long_is_replaced_by_the_plain_pieces(sampler: EpochSampler, tmp_path: Path) -> None:

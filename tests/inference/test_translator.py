@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from translator import Translator
 from translator.config import SearchConfig
 from translator.errors import ConfigError, InputError
+from translator.subword.placeholders import PLACEHOLDERS
 
 LINE_BREAKS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 
@@ -45,6 +46,29 @@ def test_empty_stays_empty_and_never_reaches_the_model() -> None:
     translator, model = echo()
     assert translator.translate_lines(["", " ", "\t\u00a0\u200b", "\u2028"]) == [""] * 4
     assert model.shapes == []
+
+
+def test_what_is_copied_passes_through_as_it_stands() -> None:
+    translator, model = echo(source=Words(PLACEHOLDERS[:2]), max_length=6)
+    texts = [
+        "Mail  Ali@Example.org now",
+        "a b c d. e f https://x.org/Q?a=B g. h 👨‍👩‍👧",
+        "HTTPS://x.org/A%20b",
+        "@a @b @c d",
+    ]
+    kept = [
+        "Mail Ali@Example.org now",
+        "a b c d. e f https://x.org/Q?a=B g. h 👨‍👩‍👧",
+        "HTTPS://x.org/A%20b",
+        "@a @b @c d",
+    ]
+    assert translator.translate_lines(texts) == kept
+    assert len(model.shapes) == 1 and PLACEHOLDERS[0] in translator.subword.source.words  # type: ignore[attr-defined]
+    assert "Ali@Example.org" not in translator.subword.source.words  # type: ignore[attr-defined]
+    alignment = translator.align("see a.org", "a.org see")
+    assert (alignment.source, alignment.target) == (("see", "a.org"), ("a.org", "see"))
+    ((best,),) = translator.translations(["see a.org"], attention=True, prefixes=["see"])
+    assert best.attention is not None and "▁a.org" in best.attention[0].source
 
 
 def test_a_long_line_is_translated_whole_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:

@@ -5,7 +5,19 @@ from typing import Annotated, Literal, get_args
 from pydantic import Field
 
 from translator.config.corpus_section import CorpusConfig, SourceConfig, TestSetConfig
-from translator.config.keys import Count, Effect, Fraction, PathText, Place, PositiveInt, Rule, Section, Seed, matching
+from translator.config.keys import (
+    Count,
+    Effect,
+    Fraction,
+    PathText,
+    Place,
+    PositiveInt,
+    Rule,
+    Section,
+    Seed,
+    Share,
+    matching,
+)
 
 MetricName = Literal["bleu", "bleu_intl", "chrf", "chrf++", "ter", "length_ratio", "spbleu", "comet"]
 
@@ -35,12 +47,19 @@ class SubwordConfig(Section, effect=Effect.PIECES):
     """Share of all characters that the vocabulary must cover."""
     byte_fallback: bool | None = None
     """Spell unknown characters as bytes (256 pieces); `null`: yes, except for `char` and vocabularies below 1,000."""
+    placeholders: Annotated[int, Field(ge=0, le=16)] = 0
+    """Pieces that stand for what is copied: web and e-mail addresses, handles, names of files, emoji; 0: none."""
     max_training_sentences: PositiveInt = 100_000
     """Sentences of each side that a model is trained on at most, drawn at random."""
     seed: Seed = 1
     """Seed of that draw."""
     sampling: Annotated[Fraction, Effect.BATCHES] = 0.0
     """Subword regularization: unigram smoothing (Kudo 2018 §3; 0.2) or BPE dropout (Provilkov et al. 2020; 0.1)."""
+
+    @property
+    def folds_case(self) -> bool:
+        """Whether the source model reads text in lower case."""
+        return not self.joint if self.case is None else self.case == "fold"
 
 
 class BatchingConfig(Section, effect=Effect.BATCHES):
@@ -101,6 +120,21 @@ class ModelConfig(Section, effect=Effect.NETWORK):
     """Shared weights: none; target embedding and output head; both embeddings and the head (joint subwords)."""
 
 
+class AugmentationConfig(Section, effect=Effect.BATCHES):
+    """Shares of the training pairs that are changed, anew in each epoch; validation text stays as it is."""
+
+    typos: Share = 0.0
+    """Pairs whose English gets a typo in a fifth of its longer words."""
+    final_punctuation: Share = 0.0
+    """Pairs that lose the punctuation at the end of both sides."""
+    case: Share = 0.0
+    """Pairs whose English is put into capitals, title case or lower case; for models that keep case."""
+    numbers: Share = 0.0
+    """Pairs whose numbers, where both sides have the same, become other numbers."""
+    copies: Share = 0.0
+    """Pairs that get a placeholder on both sides: for a word or number that both have, or at one end."""
+
+
 class TrainingConfig(Section, effect=Effect.UPDATES):
     """Optimisation, validation and checkpoints."""
 
@@ -141,6 +175,7 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
     """Share of each label's probability that is spread over the vocabulary."""
     dropout_from: Count = 0
     """First update with dropout and R-Drop, in the time of `schedule_clock`; a late one helps short trainings."""
+    augmentation: AugmentationConfig = AugmentationConfig()
     r_drop: Annotated[float, Field(ge=0, le=100)] = 0.0
     """Weight of the divergence between two passes with different dropout (Liang et al. 2021); 0: off."""
     gradient_clip: Annotated[float, Field(gt=0, le=1_000_000_000)] | None = 1.0
@@ -277,6 +312,14 @@ class Config(Section):
         Rule(
             "`model.tied_embeddings: all` needs `subword.joint: true`",
             lambda c: c.model.tied_embeddings != "all" or c.subword.joint,
+        ),
+        Rule(
+            "`subword.placeholders` and `training.augmentation.copies` are both 0 or both above 0",
+            lambda c: (c.subword.placeholders > 0) == (c.training.augmentation.copies > 0),
+        ),
+        Rule(
+            "`training.augmentation.case` needs `subword.case: keep`",
+            lambda c: not c.training.augmentation.case or not c.subword.folds_case,
         ),
         Rule(
             "`batching.max_length` must not exceed `model.max_positions`",

@@ -65,6 +65,10 @@ class PreparedCorpus:
         """Return the number of pairs of source `name` in `split`."""
         return self.report.kept(split, name)
 
+    def pairs(self, split: Split, name: str) -> Iterator[tuple[str, str]]:
+        """Yield both sides of each pair; see `lines`."""
+        yield from zip(self.lines(split, name, "en"), self.lines(split, name, "fa"), strict=True)
+
     def lines(self, split: Split, name: str, side: Side) -> Iterator[str]:
         """Yield the texts of one side of source `name` in `split`; a `StorageError` says that the file is damaged."""
         expected = self.count(split, name)

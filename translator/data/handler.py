@@ -87,9 +87,10 @@ class DataHandler:
                 self.corpus, self.subword, config.corpus.normalization, self._prepared
             )
         self.fingerprint = self.token_fingerprint
-        if strength := config.subword.sampling:
-            limit = config.batching.max_length
-            self._sampler = EpochSampler(self.corpus, self.subword_folder, strength, config.run.seed, limit)
+        strength, augmentation = config.subword.sampling, config.training.augmentation
+        if strength or any(augmentation.model_dump().values()):
+            seed, limit = config.run.seed, config.batching.max_length
+            self._sampler = EpochSampler(self.corpus, self.subword_folder, strength, augmentation, seed, limit)
             self.fingerprint = self._sampler.fingerprint(self.token_fingerprint)
         self.report = []
         self._usable = {split: self._measure(split) for split in STORED_SPLITS}

@@ -1,4 +1,4 @@
-"""Subword regularization: the training text cut into other pieces in each epoch (Kudo 2018 §3).
+"""Another training text in each epoch: augmented pairs, cut into other pieces (subword regularization, Kudo 2018 §3).
 
 The text of an epoch is sampled as a whole, since batches are planned from the lengths of all pairs. The pieces of a
 sentence are a pure function of run seed, epoch and sentence, whatever the number of processes.
@@ -18,15 +18,18 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from translator.config.resuming import fingerprint_of
+from translator.config.sections import AugmentationConfig
 from translator.corpus.prepare import PreparedCorpus, Side
+from translator.data.augmentation import Augmentation, SidePair
 from translator.data.token_store import PairStore, TokenStore
 from translator.run.folder import DIGITS_IN_NAME
 from translator.run.storage import new_folder
 from translator.run.workers import map_in_order
 from translator.subword import SubwordPair
+from translator.subword.placeholders import cut_out_of_pair
 
 _LOGGER: Final = logging.getLogger("translator")
-_VERSION: Final = 3  # raised whenever the same settings would give other pieces
+_VERSION: Final = 4  # raised whenever the same settings would give other pieces
 _SIDES: Final[tuple[Side, ...]] = ("en", "fa")
 _SENTENCES: Final = 512  # of a block of work: a stop waits for milliseconds only
 _WORTH_PROCESSES: Final = 4_000  # pairs; fewer are sampled faster than a process starts
@@ -35,10 +38,10 @@ _NICENESS: Final = 5  # lowers the priority of sampling beside training, without
 
 
 class _Block(NamedTuple):
-    """Neighbouring sentences of one side of one source."""
+    """Neighbouring pairs of one source, of which one side is wanted."""
 
     side: Side
-    texts: list[str]
+    pairs: list[SidePair]
     places: list[str]
 
 
@@ -48,13 +51,15 @@ class EpochSampler:
 
     corpus: PreparedCorpus
     subword_folder: Path
-    strength: float  # as `subword.sampling` sets it
+    strength: float  # as `subword.sampling` sets it; 0 takes the plain pieces
+    augmentation: AugmentationConfig
     seed: int
     max_length: int  # of a side in tokens, special token counted; a longer sample is replaced by the plain pieces
 
     def fingerprint(self, tokens: str) -> str:
         """Return the fingerprint (16 hex digits) of training on sampled text; `tokens` is that of the plain stores."""
         made_from = {"tokens": tokens, "sampling": self.strength, "version": _VERSION}
+        made_from["augmentation"] = self.augmentation.model_dump()
         return fingerprint_of(made_from)[:DIGITS_IN_NAME]
 
     def write(self, epoch: int, folder: Path, processes: int = 1, check: Callable[[], None] = lambda: None) -> None:
@@ -82,9 +87,9 @@ class EpochSampler:
 
     def _blocks(self) -> Iterator[_Block]:
         for name, side in itertools.product(self.corpus.names("train"), _SIDES):
-            lines = enumerate(self.corpus.lines("train", name, side))
-            while block := list(itertools.islice(lines, _SENTENCES)):
-                yield _Block(side, [text for _, text in block], [f"{side} {number} {name}" for number, _ in block])
+            pairs = enumerate(self.corpus.pairs("train", name))
+            while block := list(itertools.islice(pairs, _SENTENCES)):
+                yield _Block(side, [SidePair(*pair) for _, pair in block], [f"{number} {name}" for number, _ in block])
 
 
 def _block_sampler(settings: EpochSampler, epoch: int) -> Callable[[_Block], list[list[int]]]:
@@ -94,13 +99,20 @@ def _block_sampler(settings: EpochSampler, epoch: int) -> Callable[[_Block], lis
     subword = SubwordPair.load(settings.subword_folder)
     models = {"en": subword.source, "fa": subword.target}
     seed = f"{settings.seed} {epoch}"
-    samplers = {side: model.sampler(settings.strength, f"{seed} {side}") for side, model in models.items()}
+    strength = settings.strength
+    samplers = {side: model.sampler(strength, f"{seed} {side}") for side, model in models.items() if strength}
+    placeholders = list(subword.source.placeholders)
+    augmentation = Augmentation(settings.augmentation, placeholders)
 
     def sample(block: _Block) -> list[list[int]]:
-        rows = samplers[block.side].sample(block.texts, block.places)
+        model, number = models[block.side], _SIDES.index(block.side)
+        plain = [cut_out_of_pair(*pair, placeholders) for pair in block.pairs] if placeholders else block.pairs
+        pairs = zip(plain, block.places, strict=True)
+        texts = [augmentation.apply(SidePair(*pair), f"{seed} {place}")[number] for pair, place in pairs]
+        rows = samplers[block.side].sample(texts, block.places) if samplers else model.encode(texts)
         long = [place for place, row in enumerate(rows) if len(row) >= settings.max_length]
-        for place, plain in zip(long, models[block.side].encode([block.texts[place] for place in long]), strict=True):
-            rows[place] = plain
+        for place, row in zip(long, model.encode([plain[place][number] for place in long]), strict=True):
+            rows[place] = row
         return rows
 
     return sample

@@ -12,7 +12,7 @@ import itertools
 import json
 import logging
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -28,6 +28,7 @@ from translator.run.folder import DIGITS_IN_NAME, prepared_folder
 from translator.run.logging import progress_bar
 from translator.run.storage import new_folder, storage_errors, write_json
 from translator.subword import SubwordModel, SubwordPair
+from translator.subword.placeholders import cut_out_of_pair
 
 StoredSplit = Literal["train", "validation"]
 STORED_SPLITS: Final[tuple[StoredSplit, ...]] = ("train", "validation")
@@ -197,22 +198,22 @@ def open_tokens(
 
 def _write(corpus: PreparedCorpus, subword: SubwordPair, normalizer: Normalizer, folder: Path) -> None:
     """Encode all that is stored; training text is normalized already, validation text is not."""
-    sides: list[tuple[Side, SubwordModel, Callable[[str], str]]] = [
-        ("en", subword.source, normalizer.source),
-        ("fa", subword.target, normalizer.target),
-    ]
+    sides: list[tuple[Side, SubwordModel]] = [("en", subword.source), ("fa", subword.target)]
     parts: list[tuple[StoredSplit, str]] = [(split, name) for split in STORED_SPLITS for name in corpus.names(split)]
     with new_folder(folder) as beside:
-        for (split, name), (side, model, normalize) in itertools.product(parts, sides):
-            lines: Iterable[str] = progress_bar(
-                corpus.lines(split, name, side),
+        for (split, name), (side, model) in itertools.product(parts, sides):
+            pairs: Iterable[tuple[str, str]] = progress_bar(
+                corpus.pairs(split, name),
                 description=f"Encoding {split} {name}.{side}",
                 total=corpus.count(split, name),
                 unit=" lines",
             )
             if split == "validation":
-                lines = map(normalize, lines)
+                pairs = ((normalizer.source(source), normalizer.target(target)) for source, target in pairs)
+            if subword.source.placeholders:
+                pairs = (cut_out_of_pair(*pair, list(subword.source.placeholders)) for pair in pairs)
             prefix = beside / split / f"{name}.{side}"
+            lines = (pair[side == "fa"] for pair in pairs)
             TokenStore.write(prefix, _encoded(lines, model), model.vocabulary_size)
 
 

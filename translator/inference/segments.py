@@ -4,9 +4,9 @@ import bisect
 import heapq
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from translator.errors import InputError
 from translator.inference.alignment import Alignment, AttentionMap
@@ -19,6 +19,15 @@ _ABBREVIATION = re.compile(
     r"(?:^|[\s(\"“])(?:Mr|Mrs|Ms|Dr|Prof|Rev|Gen|Col|Capt|Lt|Sgt|Sr|Jr|St|Mt|No|vs|e\.g|i\.e|(?:[A-Za-z]\.)*[A-Z])\.$"
 )
 _LONGEST_ABBREVIATION = 12  # characters, with the character before it and the full stop
+
+
+class Segment(NamedTuple):
+    """A text, or a part of one that is too long for the model."""
+
+    line: int  # number of its text, from 0
+    ids: list[int]
+    is_first: bool  # whether it is the beginning of its text
+    copied: Mapping[str, str]  # what its placeholders stand for
 
 
 @dataclass(frozen=True)

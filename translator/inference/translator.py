@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ from translator.data import collate_source
 from translator.errors import InputError, RunError
 from translator.inference import loading
 from translator.inference.alignment import Alignment, AttentionMap, align_words
-from translator.inference.segments import Translation, checked_texts, join_segments, one_line, split_text
+from translator.inference.segments import Segment, Translation, checked_texts, join_segments, one_line, split_text
 from translator.model import Transformer
 from translator.model.device import MatmulPrecision
 from translator.model.transformer import matmul_precision, prepare
@@ -35,6 +35,7 @@ from translator.search import search as search_with
 from translator.search.scoring import alike
 from translator.special_tokens import EOS, PAD, SOS
 from translator.subword import SubwordPair
+from translator.subword.placeholders import cut_out, hide, put_back
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -160,14 +161,6 @@ class _Cancellable:
         return self._step(tokens, cache)
 
 
-class Segment(NamedTuple):
-    """A text, or a part of one that is too long for the model."""
-
-    line: int  # number of its text, from 0
-    ids: list[int]
-    is_first: bool  # whether it is the beginning of its text
-
-
 @dataclass
 class Translator:
     """Translates English text into Persian; any number of threads may use one at the same time."""
@@ -258,7 +251,7 @@ class Translator:
     ) -> list[list[Translation]]:
         """Return up to `count` translations of each text, best first; with sampling they are independent draws.
 
-        An empty text has one translation, which is empty. How those of a long text are joined: see `join_segments`.
+        A text without words has one translation: itself. How those of a long text are joined: see `join_segments`.
 
         Args:
             texts: English texts.
@@ -290,15 +283,18 @@ class Translator:
                 rows = [segments[number].ids for number in batch]
                 prefix_rows = None if forced is None else [forced[number] for number in batch]
                 hypotheses = self.searcher.find(rows, self.search, count, prefix_rows, check)
-                for number, row, of_row in zip(batch, rows, hypotheses, strict=True):
-                    found[number] = self._decoded(row, of_row, attention)
+                for number, of_row in zip(batch, hypotheses, strict=True):
+                    found[number] = self._decoded(segments[number], of_row, attention)
                 progress.update(len(batch))
         parts: list[list[list[Translation]]] = [[] for _ in texts]
         for segment, translations in zip(segments, found, strict=True):
             parts[segment.line].append(translations)
         empty = Translation("", 0.0, 0.0, 0, 0, True, Alignment() if attention else None, () if attention else None)
         ranked = self.search.method != "sampling"
-        return [join_segments(of_text, count, ranked=ranked) if of_text else [empty] for of_text in parts]
+        return [
+            join_segments(of_text, count, ranked=ranked) if of_text else [replace(empty, text=self._as_it_is(text))]
+            for text, of_text in zip(texts, parts, strict=True)
+        ]
 
     def score(self, sources: Iterable[str], targets: Iterable[str]) -> list[Translation]:
         """Return the scores of each target as the translation of its source (teacher forcing).
@@ -309,13 +305,13 @@ class Translator:
 
         Raises InputError: a text is no text, or the two sides differ in number.
         """
-        rows = self._source_ids(checked_texts(sources, "sources"))
-        labels = self._target_ids(checked_texts(targets, "targets"))
-        if len(rows) != len(labels):
-            raise InputError(f"there are {len(rows)} sources and {len(labels)} targets; give one target for each")
+        sources, targets = checked_texts(sources, "sources"), checked_texts(targets, "targets")
+        if len(sources) != len(targets):
+            raise InputError(f"there are {len(sources)} sources and {len(targets)} targets; give one target for each")
+        rows, labels, copied = self._pair_ids(sources, targets)
         found = [
-            Translation(one_line(text), -math.inf, -math.inf, len(label) + 1, 1, False)
-            for text, label in zip(self.subword.target.decode_ids(labels), labels, strict=True)
+            Translation(one_line(put_back(text, of_pair)), -math.inf, -math.inf, len(label) + 1, 1, False)
+            for text, label, of_pair in zip(self.subword.target.decode_ids(labels), labels, copied, strict=True)
         ]
         fitting = [number for number in range(len(rows)) if self._fits(rows[number], labels[number])]
         if left_out := len(labels) - len(fitting):
@@ -333,27 +329,28 @@ class Translator:
 
     def attention(self, text: str) -> AttentionMap:
         """Return where the model looks while it translates `text`; of a text that is too long, its first segment."""
-        row = next((segment.ids for segment in self.segments([text])), [])
-        return self._attention(row, self.searcher.find([row], self.search)[0][:1])[0][0]
+        segment = next(iter(self.segments([text])), Segment(0, [], True, {}))
+        return self._attention(segment, self.searcher.find([segment.ids], self.search)[0][:1])[0][0]
 
     def align(self, source: str, target: str) -> Alignment:
         """Return which words of `target`, from wherever, come from which of `source`, by the model's attention."""
-        (row,), (label,) = self._source_ids(checked_texts([source], "source")), self._target_ids([target])
+        (row,), (label,), (copied,) = self._pair_ids(checked_texts([source], "source"), [target])
         if not self._fits(row, label):
             raise InputError(
                 f"the texts have {len(row)} and {len(label)} tokens, and the model can take {self.max_length - 1} and "
                 f"{self.searcher.max_positions - 1}; align sentence by sentence"
             )
-        return self._attention(row, [Hypothesis(tuple(label), 0.0, 0.0, True)])[0][1]
+        return self._attention(Segment(0, row, True, copied), [Hypothesis(tuple(label), 0.0, 0.0, True)])[0][1]
 
     def segments(self, texts: Iterable[str], first_line: int = 1) -> list[Segment]:
-        """Return the ids of the texts as the model takes them; an empty text has no segment, a long one several."""
+        """Return the ids of the texts as the model takes them; one without words has no segment, a long one several."""
         subword, room = self.subword.source, self.max_length - 1
-        clean = self._clean_sources(checked_texts(texts, "texts"))
+        clean, copied = self._cleaned(checked_texts(texts, "texts"))
         segments: list[Segment] = []
         for line, ids in enumerate(subword.encode(clean)):
-            rows = [ids] if ids else []
-            if len(ids) > room:
+            has_words = not copied[line] or any(map(str.isalnum, clean[line]))
+            rows = [ids] if ids and has_words else []
+            if rows and len(ids) > room:
                 parts = split_text(clean[line], lambda parts: [len(part) for part in subword.encode(parts)], room)
                 # A single word that does not fit is cut between tokens.
                 rows = [row[at : at + room] for row in subword.encode(parts) for at in range(0, len(row), room)]
@@ -361,15 +358,29 @@ class Translator:
                     f"line {first_line + line} has {len(ids)} tokens, more than the {room} that the model takes at "
                     f"once: translated in {len(rows)} segments"
                 )
-            segments += [Segment(line, row, number == 0) for number, row in enumerate(rows)]
+            for number, row in enumerate(rows):
+                own = {one: thing for one, thing in copied[line].items() if subword.placeholders[one] in row}
+                segments.append(Segment(line, row, number == 0, own))
         return segments
 
-    def _clean_sources(self, texts: Sequence[str]) -> list[str]:
-        # Line breaks come last: the normalizer repairs some of them, and training text was cleaned in this order.
-        return [one_line(self.normalizer.source(text)) for text in texts]
+    def _cleaned(self, texts: Sequence[str]) -> tuple[list[str], list[dict[str, str]]]:
+        """Return the texts with placeholders for what is copied, normalized; and what these stand for in each."""
+        # What is copied is cut out first, so that the normalizer does not change it. Line breaks come last: the
+        # normalizer repairs some of them, and training text was cleaned in this order.
+        cut = [cut_out(text, list(self.subword.source.placeholders)) for text in texts]
+        return [one_line(self.normalizer.source(text)) for text, _ in cut], [copied for _, copied in cut]
 
-    def _source_ids(self, texts: Sequence[str]) -> list[list[int]]:
-        return self.subword.source.encode(self._clean_sources(texts))
+    def _as_it_is(self, text: str) -> str:
+        (clean,), (copied,) = self._cleaned([text])
+        return put_back(clean, copied).strip()
+
+    def _pair_ids(
+        self, sources: Sequence[str], targets: Sequence[str]
+    ) -> tuple[list[list[int]], list[list[int]], list[dict[str, str]]]:
+        """Return the ids of both sides, and what the placeholders of each pair stand for."""
+        clean, copied = self._cleaned(sources)
+        hidden = [hide(target, of_pair) for target, of_pair in zip(targets, copied, strict=True)]
+        return self.subword.source.encode(clean), self._target_ids(hidden), copied
 
     def _target_ids(self, texts: Sequence[str]) -> list[list[int]]:
         return self.subword.target.encode([one_line(self.normalizer.target(text)) for text in texts])
@@ -387,7 +398,8 @@ class Translator:
         """Return the forced beginning of each segment: the prefix of a text goes to its first one."""
         if not any(prefixes):
             return None
-        ids = self._target_ids(prefixes)
+        copied = {segment.line: segment.copied for segment in segments if segment.is_first}
+        ids = self._target_ids([hide(prefix, copied.get(line, {})) for line, prefix in enumerate(prefixes)])
         room = self.searcher.max_positions - 1
         for line in (segment.line for segment in segments if segment.is_first):
             if len(ids[line]) > room:
@@ -397,26 +409,34 @@ class Translator:
                 )
         return [ids[segment.line] if segment.is_first else [] for segment in segments]
 
-    def _decoded(self, row: Sequence[int], hypotheses: Sequence[Hypothesis], attention: bool) -> list[Translation]:
+    def _decoded(self, segment: Segment, hypotheses: Sequence[Hypothesis], attention: bool) -> list[Translation]:
         texts = self.subword.target.decode_ids([one.tokens for one in hypotheses])
         found = [
             Translation(
-                one_line(text), one.score, one.normalized_score, len(one.tokens) + one.finished, 1, one.finished
+                one_line(put_back(text, segment.copied)),
+                one.score,
+                one.normalized_score,
+                len(one.tokens) + one.finished,
+                1,
+                one.finished,
             )
             for text, one in zip(texts, hypotheses, strict=True)
         ]
         if not attention:
             return found
-        looks = zip(found, self._attention(row, hypotheses), strict=True)
+        looks = zip(found, self._attention(segment, hypotheses), strict=True)
         return [replace(one, alignment=alignment, attention=(seen,)) for one, (seen, alignment) in looks]
 
-    def _attention(self, row: Sequence[int], hypotheses: Sequence[Hypothesis]) -> list[tuple[AttentionMap, Alignment]]:
-        """Return the attention map and the word alignment of each hypothesis of `row`, source ids without EOS."""
-        source = self.subword.source.pieces_of([*row, EOS])
+    def _attention(self, segment: Segment, hypotheses: Sequence[Hypothesis]) -> list[tuple[AttentionMap, Alignment]]:
+        """Return the attention map and the word alignment of each hypothesis of a segment."""
+        copied = str.maketrans(dict(segment.copied))
+        source = [piece.translate(copied) for piece in self.subword.source.pieces_of([*segment.ids, EOS])]
         labels = [[*one.tokens, *[EOS] * one.finished] for one in hypotheses]
         found = []
-        weights = self.searcher.cross_attention([row] * len(labels), labels)
+        weights = self.searcher.cross_attention([segment.ids] * len(labels), labels)
         for one, label, looked in zip(hypotheses, labels, weights, strict=True):
-            seen = AttentionMap(source, self.subword.target.pieces_of(label), looked)
-            found.append((seen, align_words(self.subword, row, one.tokens, looked)))
+            seen = AttentionMap(source, [one.translate(copied) for one in self.subword.target.pieces_of(label)], looked)
+            aligned = align_words(self.subword, segment.ids, one.tokens, looked)
+            words = [tuple(word.translate(copied) for word in side) for side in (aligned.source, aligned.target)]
+            found.append((seen, Alignment(words[0], words[1], aligned.pairs)))
         return found

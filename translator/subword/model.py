@@ -21,8 +21,9 @@ from translator.run.logging import progress_bar
 from translator.run.storage import new_folder, storage_errors, write_bytes, write_json
 from translator.run.workers import map_in_order
 from translator.special_tokens import EOS, PAD, SOS, SPECIAL_TOKENS, UNK
+from translator.subword.placeholders import PLACEHOLDERS
 from translator.subword.sampling import SubwordSampler
-from translator.subword.training import ERRORS_ONLY, draw_lines, folds_case, train_model, uses_byte_fallback
+from translator.subword.training import ERRORS_ONLY, draw_lines, train_model, uses_byte_fallback
 
 SOURCE_FILE: Final = "source.model"
 TARGET_FILE: Final = "target.model"
@@ -63,6 +64,9 @@ class SubwordModel:
                 f"U+200C), or the file is cut short; {remedy}"
             )
         self._processor = processor
+        ids = {one: int(processor.piece_to_id(one)) for one in PLACEHOLDERS}
+        self.placeholders: dict[str, int] = {one: token for one, token in ids.items() if token != UNK}
+        """The pieces that stand for copied text, with their ids; see `placeholders.py`."""
         self.vocabulary_size: int = processor.get_piece_size()  # pieces, special tokens included
         self.sha256: str = hashlib.sha256(content).hexdigest()  # of the model file
 
@@ -191,7 +195,7 @@ def prepare_subword(
         "format": _FORMAT,
         "sentencepiece": sentencepiece.__version__,
         "corpus": corpus.fingerprint,
-        "settings": {**settings, "byte_fallback": uses_byte_fallback(config), "fold": folds_case(config)},
+        "settings": {**settings, "byte_fallback": uses_byte_fallback(config), "fold": config.folds_case},
     }
     folder = prepared_folder(prepared_directory, "subword", fingerprint_of(made_from))
     if not folder.exists():
@@ -217,7 +221,7 @@ def _trainer(
     def train(task: tuple[str, dict[Side, int]]) -> str:
         file, limits = task
         lines = (draw_lines(corpus, "train", side, limit, config.seed) for side, limit in limits.items())
-        fold = file == SOURCE_FILE and folds_case(config)
+        fold = file == SOURCE_FILE and config.folds_case
         return SubwordModel.train(itertools.chain.from_iterable(lines), config, folder / file, fold=fold).sha256
 
     return train

@@ -20,6 +20,7 @@ from translator.corpus.prepare import PreparedCorpus, Side
 from translator.corpus.split import Split
 from translator.errors import SubwordError
 from translator.special_tokens import EOS, PAD, SOS, SPECIAL_TOKENS, UNK
+from translator.subword.placeholders import PLACEHOLDERS
 
 ERRORS_ONLY: Final = 2  # the log level of SentencePiece without its progress messages
 
@@ -37,11 +38,6 @@ def uses_byte_fallback(config: SubwordConfig) -> bool:
     if config.byte_fallback is None:
         return config.model_type != "char" and config.vocabulary_size >= _ROOM_FOR_BYTES
     return config.byte_fallback
-
-
-def folds_case(config: SubwordConfig) -> bool:
-    """Return whether the source model of these settings reads text in lower case."""
-    return not config.joint if config.case is None else config.case == "fold"
 
 
 def train_model(sentences: Iterable[str], config: SubwordConfig, name: str, *, fold: bool = False) -> bytes:
@@ -86,6 +82,7 @@ def train_model(sentences: Iterable[str], config: SubwordConfig, name: str, *, f
             character_coverage=config.character_coverage,
             required_chars="".join(sorted(seen)),
             byte_fallback=uses_byte_fallback(config),
+            user_defined_symbols=list(PLACEHOLDERS[: config.placeholders]),
             normalization_rule_name="nfkc_cf" if fold else "nfkc",
             split_digits=True,
             unk_surface="\u2047",  # without the spaces around it that SentencePiece would add

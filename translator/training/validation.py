@@ -62,11 +62,7 @@ class Validator:
         greedy = config.search.model_copy(update={"method": "greedy"})
         self.translator = Translator(searcher, data.subword, data.normalizer, greedy, config.batching.max_length)
         self._breakdown = Breakdown.of_split(data.corpus, "validation")
-        pairs = [
-            pair
-            for name in data.corpus.names("validation")
-            for pair in zip(*(data.corpus.lines("validation", name, side) for side in ("en", "fa")), strict=True)
-        ]
+        pairs = [pair for name in data.corpus.names("validation") for pair in data.corpus.pairs("validation", name)]
         chosen = evenly_spread(len(pairs), config.training.validation_sentences)
         self._sources = [pairs[number][0] for number in chosen]
         self._references = [pairs[number][1] for number in chosen]

@@ -1,0 +1,73 @@
+"""What is copied is cut out, survives, and comes back, whatever the model does with the placeholders."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from subword.sentences import ENGLISH, PERSIAN, unigram
+
+from translator.subword import SubwordModel
+from translator.subword.placeholders import PLACEHOLDERS, cut_out, cut_out_of_pair, hide, put_back
+
+FIRST, SECOND, THIRD = list(PLACEHOLDERS[:3])
+
+
+@pytest.mark.parametrize(
+    ("text", "copied"),
+    [
+        ("Look at https://youtu.be/dQw4w9WgXcQ?t=3.", ["https://youtu.be/dQw4w9WgXcQ?t=3"]),
+        ("(see www.example.org/bar_(x)), ok?", ["www.example.org/bar_(x)"]),
+        ("it is on Example.com, I think", ["Example.com"]),
+        ("mail Ali.Reza+x@sharif.edu.ir!", ["Ali.Reza+x@sharif.edu.ir"]),
+        ("@ali_r wrote to @sara.", ["@ali_r", "@sara"]),
+        ("haha 😂😂 ❤️ so good 👨‍👩‍👧", ["😂😂 ❤️", "👨‍👩‍👧"]),
+        ("open data/report.pdf and index.html", ["data/report.pdf", "index.html"]),
+        ("It costs 3.5 dollars, e.g. in the U.S. at 5 p.m. He said so.Then he left", []),
+        ("either/or, 10:30, C++, rock'n'roll, A. B. Smith", []),
+    ],
+)
+def test_what_counts_as_copied(text: str, copied: list[str]) -> None:
+    shown, found = cut_out(text, PLACEHOLDERS)
+    assert list(found.values()) == copied
+    assert not any(one in shown for one in copied)
+    assert put_back(shown, found) == text
+
+
+@given(st.text(), st.integers(0, 3))
+def test_any_text_comes_back(text: str, count: int) -> None:
+    shown, copied = cut_out(text, PLACEHOLDERS[:count])
+    assert len(copied) <= count and not set(shown) & set(PLACEHOLDERS) - set(copied)
+    assert put_back(shown, copied) == "".join(one for one in text if one not in PLACEHOLDERS).lstrip(" ")
+
+
+def test_nothing_is_lost_or_said_twice() -> None:
+    copied = {FIRST: "a@b.org", SECOND: "😂"}
+    assert put_back(f"به {FIRST} بنویس.", copied) == "به a@b.org بنویس. 😂"
+    assert put_back(f"{SECOND} {SECOND} {THIRD} ({FIRST})", copied) == "😂 (a@b.org)"
+    assert put_back("", copied) == "a@b.org 😂"
+
+
+def test_a_pair_gets_placeholders_for_what_stands_on_both_sides() -> None:
+    source, target = "See www.a.org, x@y.org 😂", "😂 به www.a.org بروید"
+    assert cut_out_of_pair(source, target, PLACEHOLDERS) == (
+        f"See {FIRST}, x@y.org {SECOND}",
+        f"{SECOND} به {FIRST} بروید",
+    )
+    assert cut_out_of_pair(source, target, PLACEHOLDERS[:1]) == (f"See {FIRST}, x@y.org 😂", f"😂 به {FIRST} بروید")
+    assert hide(f"{THIRD}😂 😂", {FIRST: "😂"}) == f"{FIRST} 😂"
+
+
+@pytest.mark.parametrize("model_type", ["unigram", "bpe", "char"])
+def test_each_placeholder_is_one_piece_wherever_it_stands(tmp_path: Path, model_type: str) -> None:
+    config = unigram(model_type=model_type, placeholders=2, vocabulary_size=90)
+    model = SubwordModel.train([*ENGLISH, *PERSIAN] * 5, config, tmp_path / "joint.model", fold=True)
+    assert list(model.placeholders) == [FIRST, SECOND]
+    for text in (f"the {FIRST}", f"the{SECOND}.", f"{FIRST}{SECOND}"):
+        (ids,) = model.encode([text])
+        expected = [model.placeholders[one] for one in text if one in PLACEHOLDERS]
+        assert [one for one in ids if one in model.placeholders.values()] == expected
+        assert model.decode_ids([ids]) == [text]
+        if model_type != "char":
+            (sampled,) = model.sampler(0.5, "seed").sample([text], ["1"])
+            assert [one for one in sampled if one in model.placeholders.values()] == expected

@@ -1,0 +1,146 @@
+"""Augmentation: training pairs changed anew in each epoch, so that the model meets text as people type it.
+
+What happens to a pair is a pure function of run seed, epoch and pair, so a resumed run sees the same text. Validation
+text stays as it is.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Final, NamedTuple
+
+from translator.config.sections import AugmentationConfig
+
+SHARE_OF_TYPOS: Final = 0.2  # of the longer words of a text with typos
+_LONGER_WORD: Final = re.compile("[A-Za-z]{4,}")
+_KEYS: Final = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+_BESIDE: Final = {
+    key: "".join(row[max(0, place - 1) : place] + row[place + 1 : place + 2])
+    for row in _KEYS
+    for place, key in enumerate(row)
+}
+"""The keys at the left and right of each key."""
+_END: Final = re.compile(r"\s*[.!?…؟۔]+(?=[\"'»”)\]]*$)")
+_NUMBER: Final = re.compile("[0-9۰-۹]+")
+_TO_ASCII: Final = str.maketrans("۰۱۲۳۴۵۶۷۸۹", "0123456789")
+_TO_PERSIAN: Final = str.maketrans("0123456789", "۰۱۲۳۴۵۶۷۸۹")
+_COPYABLE: Final = re.compile(r"(?<![\w.@/-])(?:[A-Za-z][A-Za-z0-9]+|[0-9۰-۹]{2,})(?![\w@/-])")
+
+
+class SidePair(NamedTuple):
+    """Both sides of a training pair."""
+
+    source: str
+    target: str
+
+
+# --- texts as people type them ---
+
+
+def with_typos(text: str, share: float, random: Random) -> str:
+    """Return `text` with one mistake in a `share` of its words of four letters or more.
+
+    A mistake exchanges two neighbouring letters, drops or doubles a letter, or hits a neighbouring key.
+    """
+    return _LONGER_WORD.sub(lambda found: _mistyped(found[0], random) if random.random() < share else found[0], text)
+
+
+def _mistyped(word: str, random: Random) -> str:
+    place = random.randrange(1, len(word) - 1)
+    before, letter, after = word[:place], word[place], word[place + 1 :]
+    beside = _BESIDE[letter.lower()]
+    other = beside[random.randrange(len(beside))]
+    mistakes = (
+        after[0] + letter + after[1:],
+        after,
+        letter + letter + after,
+        (other.upper() if letter.isupper() else other) + after,
+    )
+    return before + mistakes[random.randrange(len(mistakes))]
+
+
+def without_final_punctuation(text: str) -> str:
+    """Return `text` without the full stop, question mark or exclamation mark at its end; quotation marks stay."""
+    return _END.sub("", text)
+
+
+# --- pairs ---
+
+
+class Augmentation:
+    """Changes pairs at the rates of a recipe."""
+
+    def __init__(self, rates: AugmentationConfig, placeholders: Sequence[str]) -> None:
+        """Take the rates, and the placeholders that the subword models have."""
+        self._placeholders = list(placeholders)
+        kinds: list[tuple[float, Callable[[SidePair, Random], SidePair]]] = [
+            (rates.numbers, _other_numbers),
+            (rates.copies, self._with_placeholders),
+            (rates.final_punctuation, _without_final_punctuation),
+            (rates.case, _in_another_case),
+            (rates.typos, lambda pair, random: pair._replace(source=with_typos(pair.source, SHARE_OF_TYPOS, random))),
+        ]
+        self._kinds = [(rate, change) for rate, change in kinds if rate]
+
+    def apply(self, pair: SidePair, seed: str) -> SidePair:
+        """Return `pair`, changed by each kind with its probability; one seed gives one result."""
+        random = Random(seed)
+        for rate, change in self._kinds:
+            if random.random() < rate:
+                pair = change(pair, random)
+        return pair
+
+    def _with_placeholders(self, pair: SidePair, random: Random) -> SidePair:
+        """Put placeholders for words and numbers that stand once on both sides, or else at one end of both."""
+        unused = random.sample(self._placeholders, len(self._placeholders))
+        counts = [Counter(_COPYABLE.findall(side.translate(_TO_ASCII))) for side in pair]
+        shared = [one for one, count in counts[0].items() if count == counts[1][one] == 1]
+        chosen = random.sample(shared, min(len(shared), random.randint(1, 2), len(unused)))
+        if chosen:
+            symbols: dict[str, str] = dict(zip(chosen, unused, strict=False))
+
+            def replaced(found: re.Match[str]) -> str:
+                word: str = found[0]
+                return symbols.get(word.translate(_TO_ASCII), word)
+
+            return SidePair(_COPYABLE.sub(replaced, pair.source), _COPYABLE.sub(replaced, pair.target))
+        symbol = " ".join(unused[: random.choice((1, 1, 1, 2))])
+        match random.randrange(4):
+            case 0:
+                return SidePair(*(f"{symbol} {side}" for side in pair))
+            case 1:
+                return SidePair(*(_before_the_end(side, symbol) for side in pair))
+        return SidePair(*(f"{side} {symbol}" for side in pair))
+
+
+def _before_the_end(text: str, symbol: str) -> str:
+    end = _END.search(text)
+    at = len(text) if end is None else end.start()
+    return f"{text[:at]} {symbol}{text[at:]}"
+
+
+def _other_numbers(pair: SidePair, random: Random) -> SidePair:
+    """Replace each number that stands once on both sides by another with as many digits."""
+    counts = [Counter(number.translate(_TO_ASCII) for number in _NUMBER.findall(side)) for side in pair]
+    others = {
+        number: str(random.randrange(10 ** (len(number) - 1) if len(number) > 1 else 2, 10 ** len(number)))
+        for number, count in counts[0].items()
+        if count == counts[1][number] == 1 and len(number) < 16 and number not in ("0", "1")
+    }
+
+    def replaced(found: re.Match[str]) -> str:
+        other = others.get(found[0].translate(_TO_ASCII))
+        return found[0] if other is None else other if found[0].isascii() else other.translate(_TO_PERSIAN)
+
+    return SidePair(*(_NUMBER.sub(replaced, side) for side in pair))
+
+
+def _without_final_punctuation(pair: SidePair, random: Random) -> SidePair:
+    changed = SidePair(*map(without_final_punctuation, pair))
+    return changed if all(changed) and pair.source != changed.source and pair.target != changed.target else pair
+
+
+def _in_another_case(pair: SidePair, random: Random) -> SidePair:
+    change = random.choice((str.upper, str.title, str.lower))
+    return pair._replace(source=change(pair.source))
