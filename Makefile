@@ -60,8 +60,8 @@ prepare: install  ## clean and split the corpus of CONFIG, train its subword mod
 train: install  ## train the recipe CONFIG (default: the embedded sample), then evaluate it; NPROC=4 processes
 	@'$(BIN)/translator' train --config '$(CONFIG)' $(SETS) $(PROCESSES)
 
-evaluate: install  ## score RUN, or RUN="A B", on its test sets or TEST_SET="NAME=PATH ..."; SEARCH= BEAM= CHECKPOINT="best last" ENGINE= ENSEMBLE=1
-	@'$(BIN)/translator' evaluate $(RUNS) $(SEARCH_FLAGS) $(CHECKPOINTS) $(foreach set,$(TEST_SET),--test-set '$(set)') $(if $(ENSEMBLE),--ensemble) $(SETS)
+evaluate: install  ## score RUN, or RUN="A B", on its test sets or TEST_SET="NAME=PATH ..."; SEARCH= BEAM= CHECKPOINT="best last" ENGINE= ENSEMBLE=1 ROBUSTNESS=1
+	@'$(BIN)/translator' evaluate $(RUNS) $(SEARCH_FLAGS) $(CHECKPOINTS) $(foreach set,$(TEST_SET),--test-set '$(set)') $(if $(ENSEMBLE),--ensemble) $(if $(ROBUSTNESS),--robustness) $(SETS)
 
 compare: install  ## test whether run B is better than run A; both evaluated before
 	@'$(BIN)/translator' compare $(if $(A),'$(A)') $(if $(B),'$(B)')

@@ -42,6 +42,18 @@ def test_what_a_page_names_is_there(page: Path) -> None:
     assert [link for link in links if link not in GENERATED and not (page.parent / link).exists()] == []
 
 
+def test_the_files_on_the_drawn_paths_are_there_and_counted() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    drawn = re.findall(
+        r"^## The path of .*?```text\n(.*?)```\s+These are (\d+) files", page, flags=re.DOTALL | re.MULTILINE
+    )
+    assert len(drawn) == 2
+    for drawing, count in drawn:
+        files = set(re.findall(r"[a-z_/]+\.py", drawing))
+        assert len(files) == int(count)
+        assert [file for file in files if not list((ROOT / "translator").rglob(file))] == []
+
+
 def commands(text: str, program: str) -> list[list[str]]:
     """Return the words of each command of `program` that stands indented on a line of its own, without its remark."""
     lines = re.findall(rf"^ {{4,}}(?:\.venv/bin/)?({program} .*?)(?: {{8,}}.*)?$", text, flags=re.MULTILINE)

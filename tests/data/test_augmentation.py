@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from translator.config.sections import AugmentationConfig
-from translator.data.augmentation import Augmentation, SidePair, with_typos, without_final_punctuation
+from translator.data.augmentation import Augmentation, SidePair, title_case, with_typos, without_final_punctuation
 from translator.subword.placeholders import PLACEHOLDERS
 
 PAIR = SidePair('He said: "In 1984 I sold 25 books to Sara."', "او گفت: «در ۱۹۸۴ من ۲۵ کتاب به Sara فروختم.»")
@@ -89,5 +89,5 @@ def test_copies_are_the_same_on_both_sides_and_use_all_placeholders_alike() -> N
 
 
 def test_another_case() -> None:
-    cases = {change(PAIR.source) for change in (str.upper, str.title, str.lower)}
+    cases = {change(PAIR.source) for change in (str.upper, title_case, str.lower)}
     assert set(results(case=1.0)) == {SidePair(source, PAIR.target) for source in cases}

@@ -150,6 +150,7 @@ def _tensorboard(options: argparse.Namespace, stop: StopRequest) -> None:
     option("--checkpoint NAME", _CHECKPOINTS, dest="checkpoints", action="append"),
     option("--test-set [NAME=]PATH", _TEST_SETS, dest="test_sets", action="append", default=[]),
     option("--split", "the run's own test text (default), or its validation text", choices=("test", "validation")),
+    option("--robustness", "also translate and score each test set as people type it", action="store_true"),
     *SEARCH,
     option("--no-report", "write no report.html", action="store_true"),
     option("--output FOLDER", "where to put report.html (default: the first run's evaluation folder)"),
@@ -160,6 +161,8 @@ def _tensorboard(options: argparse.Namespace, stop: StopRequest) -> None:
 )
 def _evaluate(options: argparse.Namespace, stop: StopRequest) -> None:
     overrides = search_flags(options)
+    if options.robustness:
+        overrides.append("evaluation.robustness=true")
     if options.test_sets and options.split is not None:
         raise InputError("--split selects the run's own text, and --test-set other text; leave out one")
     if options.output is not None and options.no_report:
@@ -193,13 +196,19 @@ def _evaluate(options: argparse.Namespace, stop: StopRequest) -> None:
     own = not options.test_sets and options.split != "validation"
     for run in found:  # the scores of an ensemble, or of two runs of one name, belong to no single run
         if not options.ensemble and [one.path.name for one in found].count(run.path.name) == 1:
-            scores = [score for one in evaluation.sets if one.system == run.path.name for score in one.scores]
+            scores = [score for one in evaluation.sets if one.system == run.path.name for score in one.all_scores]
             show_test_scores(run.tensorboard_folder, scores, own=own and run == found[0])
     _print_evaluation(evaluation)
 
 
 def _print_evaluation(evaluation: "Evaluation") -> None:
-    from translator.evaluation.report import format_comparison, format_diagnosis, format_samples, format_scores
+    from translator.evaluation.report import (
+        format_comparison,
+        format_diagnosis,
+        format_robustness,
+        format_samples,
+        format_scores,
+    )
     from translator.evaluation.results import distinct_labels
 
     labels = distinct_labels(evaluation.sets)
@@ -209,6 +218,8 @@ def _print_evaluation(evaluation: "Evaluation") -> None:
     for name, scores in by_system.items():
         say(*([name] if len(by_system) > 1 else []), *format_scores(scores), "")
     say(*(f"not computed: {line}" for line in evaluation.missing))
+    for label, one in zip(labels, evaluation.sets, strict=True):
+        say(*format_robustness(one, label))
     for label, diagnosis in zip(labels, evaluation.diagnoses, strict=True):
         say("", *format_diagnosis(diagnosis, label))
     for comparison in evaluation.comparisons:

@@ -271,6 +271,8 @@ class EvaluationConfig(Section, effect=Effect.HARMLESS):
     """Test sets besides the corpus's own test split; their text is kept out of the training split."""
     metrics: Annotated[tuple[MetricName, ...], Field(strict=False, min_length=1)] = get_args(MetricName)
     """Scores to compute; BLEU 13a on raw text is always first. A score without its model is left out."""
+    robustness: bool = False
+    """Translate and score each test set again as people type it: capitals, typos, no final punctuation and others."""
     bootstrap_samples: Annotated[int, Field(ge=40, le=1_000_000)] = 1000
     """Resamples of a test set for the 95% interval of each score (Koehn 2004)."""
     rare_below: PositiveInt = 5

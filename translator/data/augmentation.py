@@ -21,6 +21,7 @@ _BESIDE: Final = {
     for place, key in enumerate(row)
 }
 """The keys at the left and right of each key."""
+_WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _END: Final = re.compile(r"\s*[.!?…؟۔]+(?=[\"'»”)\]]*$)")
 _NUMBER: Final = re.compile("[0-9۰-۹]+")
 _TO_ASCII: Final = str.maketrans("۰۱۲۳۴۵۶۷۸۹", "0123456789")
@@ -63,6 +64,11 @@ def _mistyped(word: str, random: Random) -> str:
 def without_final_punctuation(text: str) -> str:
     """Return `text` without the full stop, question mark or exclamation mark at its end; quotation marks stay."""
     return _END.sub("", text)
+
+
+def title_case(text: str) -> str:
+    """Return `text` with a capital at the beginning of each word, and all other letters small."""
+    return _WORD.sub(lambda found: found[0].capitalize(), text)
 
 
 # --- pairs ---
@@ -142,5 +148,5 @@ def _without_final_punctuation(pair: SidePair, random: Random) -> SidePair:
 
 
 def _in_another_case(pair: SidePair, random: Random) -> SidePair:
-    change = random.choice((str.upper, str.title, str.lower))
+    change = random.choice((str.upper, title_case, str.lower))
     return pair._replace(source=change(pair.source))

@@ -26,6 +26,7 @@ from translator.evaluation.results import (
     read_scores,
     write_scored_set,
 )
+from translator.evaluation.robustness import measure_robustness
 from translator.evaluation.test_sets import chosen_test_sets, look_into_training
 from translator.inference.translator import Translator
 from translator.run.folder import RunFolder
@@ -126,8 +127,9 @@ def evaluate_systems(
 
     Each system searches with the section `search` of its own run, and all are scored by the settings of the first.
     Translations are written as they come: an evaluation that was interrupted continues. Each system's evaluation folder
-    gets `TEST_SET.CHECKPOINT.SEARCH.hypotheses.txt`, `.sentences.jsonl` and `.diagnosis.json`, with
-    `TEST_SET.source.txt` and `TEST_SET.reference.txt` beside; `scores.json` is updated.
+    gets `TEST_SET.CHECKPOINT.SEARCH.hypotheses.txt`, `.sentences.jsonl`, `.diagnosis.json` and, with
+    `evaluation.robustness`, `.robustness.json`; `TEST_SET.source.txt` and `TEST_SET.reference.txt` are beside them, and
+    `scores.json` is updated.
 
     Args:
         systems: at least one.
@@ -229,7 +231,7 @@ def _translate_and_score(
     )
     if "comet" in metrics:
         scores.append(comet_score(config, held_out.sources, hypotheses, held_out.references))
-    return ScoredSet(
+    scored = ScoredSet(
         test_set=name,
         system=translator.label,
         checkpoint=checkpoint,
@@ -243,6 +245,16 @@ def _translate_and_score(
         reference_scores=tuple(map(ModelScore.of, of_references, first_references)),
         rare_shares=rare_shares,
     )
+    if not config.evaluation.robustness:
+        return scored
+
+    def translate(sources: Sequence[str], way: str) -> list[str]:
+        named = f"{name}.{way}"
+        found = _translate(sources, translator, named, folder / f"{named}.{checkpoint}.{search}.partial.jsonl")
+        return [one.text or "" for one in found]
+
+    samples = config.evaluation.bootstrap_samples
+    return replace(scored, typed=tuple(measure_robustness(scored, translator, translate, samples)))
 
 
 def _write(folder: Path, results: Sequence[_Result], *, first: bool) -> None:
@@ -254,9 +266,14 @@ def _write(folder: Path, results: Sequence[_Result], *, first: bool) -> None:
         write_text(folder / f"{file}.txt", "".join(f"{line}\n" for line in lines))
     write_scored_set(folder, scored)
     write_json(folder / f"{scored.name}.diagnosis.json", diagnosis.to_json())
-    add_scores(folder, [score for one, _ in results for score in one.scores], first=first)
+    if scored.typed:
+        write_json(folder / f"{scored.name}.robustness.json", [one.to_json() for one in scored.typed])
+    add_scores(folder, [score for one, _ in results for score in one.all_scores], first=first)
     with storage_errors(folder):
-        (folder / f"{scored.name}.partial.jsonl").unlink(missing_ok=True)
+        for way in ("", *(f".{one.way}" for one in scored.typed)):
+            (folder / f"{scored.test_set}{way}.{scored.checkpoint}.{scored.search}.partial.jsonl").unlink(
+                missing_ok=True
+            )
 
 
 def _translate(sources: Sequence[str], translator: Translator, name: str, partial: Path) -> list[ModelScore]:

@@ -10,7 +10,7 @@ from markupsafe import Markup
 import translator
 from translator.evaluation.compare import METHODS, SystemComparison
 from translator.evaluation.diagnosis import MEANINGS, PART_METRICS, Diagnosis
-from translator.evaluation.metrics import LOWER_IS_BETTER, Score, sentence_chrf, show_value
+from translator.evaluation.metrics import LOWER_IS_BETTER, RAW, Score, sentence_chrf, show_value
 from translator.evaluation.results import ScoredSet, distinct_labels
 from translator.run.pages import page_script, render_page, visible
 from translator.run.text import excerpt, text_table
@@ -76,6 +76,20 @@ def finding_table(diagnoses: Sequence[Diagnosis], labels: Sequence[str]) -> Tabl
     return Table(["finding", *labels], rows, title=diagnoses[0].test_set)
 
 
+def robustness_table(sets: Sequence[ScoredSet], labels: Sequence[str]) -> Table:
+    """Return what each way of typing costs each system in chrF, below the score of the text as it stands."""
+    rows = []
+    for one, label in zip(sets, labels, strict=True):
+        plain = [score for score in one.scores if one.typed and (score.metric, score.normalization) == ("chrf", RAW)]
+        rows += [[label, "as it stands", score.shown, "", "", ""] for score in plain]
+        for typed in one.typed:
+            interval = "–".join(f"{bound:.2f}" for bound in typed.loss_interval)
+            changed = f"{typed.changed:,}"
+            rows.append([label, typed.way.replace("-", " "), typed.score.shown, f"{typed.loss:.2f}", interval, changed])
+    columns = ["system", "typed", "chrF", "loss", "95% of the loss", "sentences that read otherwise"]
+    return Table(columns, rows, 2, sets[0].test_set)
+
+
 def part_table(diagnoses: Sequence[Diagnosis], labels: Sequence[str]) -> Table:
     """Return the scores of the parts of a test set, a column for each metric and system."""
     systems = [{part[:2]: part for part in one.parts} for one in diagnoses]
@@ -122,6 +136,14 @@ def format_diagnosis(diagnosis: Diagnosis, system: str = "") -> list[str]:
     title = f"Diagnosis of {excerpt(', '.join([diagnosis.test_set, system or diagnosis.system, *details]), 300)}"
     tables = finding_table([diagnosis], ["sentences"]), part_table([diagnosis], [""])
     return [title, *tables[0].lines(), "", *tables[1].lines()]
+
+
+def format_robustness(scored: ScoredSet, label: str) -> list[str]:
+    """Return what each way of typing costs, as lines; nothing where it was not measured."""
+    if not scored.typed:
+        return []
+    title = f"{scored.test_set} as people type it"
+    return ["", title, *robustness_table([scored], [excerpt(label, _LABEL)]).lines()]
 
 
 def format_samples(samples: Sequence[TranslatedPair]) -> list[str]:
@@ -187,7 +209,7 @@ def evaluation_page(
     """
     rows = list(zip(distinct_labels(sets), sets, diagnoses, strict=True))
     tests = {name: [row for row in rows if row[1].test_set == name] for name in dict.fromkeys(s.test_set for s in sets)}
-    scores, findings, parts = [], [], []
+    scores, findings, parts, typed = [], [], [], []
     for test, systems in tests.items():
         labels, found = [row[0] for row in systems], [row[2] for row in systems]
         every = [(score.metric, label, score) for label, one, _ in systems for score in one.scores]
@@ -197,6 +219,7 @@ def evaluation_page(
         scores.append(score_table(("metric", "system"), keys)._replace(title=named))
         findings.append(finding_table(found, labels))
         parts.append(part_table(found, labels))
+        typed.append(robustness_table([row[1] for row in systems], labels))
     wins = [f"{one.system} on {of.test_set}, by sentence (chrF): {one.wins:,} better, {one.ties:,} alike, "
             f"{one.losses:,} worse" for of in comparisons for one in of.by_sentence]  # fmt: skip
     called = dict.fromkeys(f"{label}: {one.checkpoint}, {one.search}" for label, one, _ in rows)
@@ -207,6 +230,8 @@ def evaluation_page(
          "signatures agree.", scores, [*called, *(f"not computed: {one}" for one in missing)]),
         ("parts", "Parts of the test sets", "On raw text. Scores of few sentences vary widely.",
          [table for table in parts if table.rows], ()),
+        ("robustness", "As people type it", "The same sentences typed in other ways, with the same references. The "
+         "loss is against the text as it stands.", [table for table in typed if table.rows], ()),
         ("comparisons", "Comparisons", "Each system against the first. A p-value is the probability that a difference "
          "as large comes about by chance; it does not say how much the systems differ.",
          list(map(test_table, comparisons)), wins),

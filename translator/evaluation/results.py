@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -48,6 +48,23 @@ class ModelScore(BaseModel):
         return self.model_dump(exclude={"text"} if self.text is None else None)
 
 
+@dataclass(frozen=True)
+class TypedScore:
+    """The translation of a test set as people type it."""
+
+    way: str  # one of `robustness.WAYS`
+    score: Score  # chrF of all sentences
+    loss: float  # in chrF, against the text as it stands
+    loss_interval: tuple[float, float]  # 95% of bootstrap resamples of the sentences, drawn for both texts alike
+    changed: int  # sentences that read otherwise to the model
+    sources: tuple[str, ...]
+    hypotheses: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as values that JSON can hold."""
+        return {**asdict(self), "score": self.score.to_json()}
+
+
 @dataclass(frozen=True, kw_only=True)
 class ScoredSet:
     """One test set of N sentences as one system translated it."""
@@ -64,6 +81,12 @@ class ScoredSet:
     hypothesis_scores: tuple[ModelScore, ...] | None = None
     reference_scores: tuple[ModelScore, ...] | None = None  # of each first reference, by teacher forcing
     rare_shares: tuple[float, ...]  # share of rare words of each source, 0 to 1; empty where not known
+    typed: tuple[TypedScore, ...] = ()  # the same as people type it, where robustness is measured
+
+    @property
+    def all_scores(self) -> tuple[Score, ...]:
+        """The scores, and those of the text as people type it."""
+        return (*self.scores, *(one.score for one in self.typed))
 
     @property
     def name(self) -> str:

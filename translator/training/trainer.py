@@ -149,7 +149,7 @@ def _evaluate(config: Config, run: RunFolder, reason: str) -> tuple[list[Score],
         return scores, []
     LOGGER.info("training is over: %s; evaluating the best checkpoint", reason)
     evaluation = evaluate_run(run)
-    show_test_scores(run.tensorboard_folder, evaluation.scores, own=True)
+    show_test_scores(run.tensorboard_folder, [one for found in evaluation.sets for one in found.all_scores], own=True)
     return evaluation.scores, evaluation.samples
 
 

@@ -1,0 +1,84 @@
+"""What other ways of typing cost: measured by sacreBLEU's chrF, resumed, shown everywhere."""
+
+import json
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+import sacrebleu
+from hypothesis import given
+from hypothesis import strategies as st
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from untrained import untrained_run
+
+from translator.cli import main
+from translator.evaluation import evaluate_run
+from translator.evaluation.robustness import WAYS, chrf_of, counts_for_chrf
+
+TEXT = st.text(st.sampled_from("ab کت.؟"), max_size=12)
+FLAGS = ("evaluation.bootstrap_samples=40", "evaluation.metrics=[bleu, chrf]")
+
+
+@given(st.lists(st.tuples(TEXT, TEXT, TEXT), min_size=1, max_size=5))
+def test_the_chrf_of_counts_is_that_of_sacrebleu(rows: list[tuple[str, str, str]]) -> None:
+    hypotheses, *references = map(list, zip(*rows, strict=True))
+    expected = sacrebleu.corpus_chrf(hypotheses, references).score
+    counts = counts_for_chrf(hypotheses, list(zip(*references, strict=True)))
+    assert float(chrf_of(counts.sum(axis=0))) == pytest.approx(expected, abs=1e-9)
+    twice = np.stack([counts.sum(axis=0), 3 * counts.sum(axis=0)])
+    assert chrf_of(twice) == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_ways_of_typing() -> None:
+    text = "He said: \"I don't know  NATO's plans for 2024.\""
+    typed = {way: change(text, Random(2)) for way, change in WAYS.items()}
+    assert typed["capitals"] == "HE SAID: \"I DON'T KNOW  NATO'S PLANS FOR 2024.\""
+    assert typed["title-case"] == "He Said: \"I Don't Know  Nato's Plans For 2024.\""
+    assert typed["lower-case"] == text.lower()
+    assert typed["no-final-punctuation"] == text.replace(".", "")
+    assert typed["typos"] != text and abs(len(typed["typos"]) - len(text)) <= 3
+    assert typed["quotes-and-spaces"].split() == [
+        "He",
+        "said:",
+        "“I",
+        "don’t",
+        "know",
+        "NATO’s",
+        "plans",
+        "for",
+        "2024.”",
+    ]
+    assert typed["quotes-and-spaces"].count(" ") > text.count(" ")
+
+
+def test_a_run_is_measured_shown_and_resumed(
+    tiny: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = untrained_run(tiny(*FLAGS))
+    folder, named = run.evaluation_folder, "toy.step-000005.greedy"
+    run.tensorboard_folder.mkdir()
+    plain = evaluate_run(run)
+    assert not plain.sets[0].typed and not (folder / f"{named}.robustness.json").exists()
+    assert main(["evaluate", "--run", str(run.path), "--robustness"]) == 0
+    shown = capsys.readouterr().out
+    typed = {one["way"]: one for one in json.loads((folder / f"{named}.robustness.json").read_text("utf-8"))}
+    assert list(typed) == list(WAYS)
+    references = [list(side) for side in zip(*plain.sets[0].references, strict=True)]
+    chrf = next(score.score for score in plain.scores if score.metric == "chrf")
+    for way, one in typed.items():
+        assert one["score"]["score"] == pytest.approx(sacrebleu.corpus_chrf(one["hypotheses"], references).score)
+        assert one["loss"] == pytest.approx(chrf - one["score"]["score"])
+        assert one["loss_interval"][0] <= one["loss_interval"][1]
+        assert f" {way.replace('-', ' ')} " in shown and way.replace("-", " ") in (folder / "report.html").read_text()
+    for way in ("capitals", "title-case", "lower-case", "no-final-punctuation"):  # case is folded, and no stop is there
+        assert (typed[way]["changed"], typed[way]["loss"], typed[way]["loss_interval"]) == (0, 0.0, [0.0, 0.0])
+    assert typed["typos"]["changed"] > 0
+    scores = json.loads((folder / "scores.json").read_text("utf-8"))
+    assert (scores[0]["test_set"], scores[0]["metric"]) == ("toy", "bleu")
+    assert {one["test_set"] for one in scores} == {"toy", *(f"toy.{way}" for way in WAYS)}
+    events = EventAccumulator(str(run.tensorboard_folder))
+    events.Reload()
+    assert "test_by_set/toy.typos/chrf" in events.Tags()["scalars"]
+    assert not list(folder.glob("*.partial.jsonl"))

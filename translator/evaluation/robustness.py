@@ -1,0 +1,128 @@
+"""Robustness: each test set translated again as people type it, and what that costs against the text as it stands.
+
+N sentences of a test set; the references stay as they are.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from sacrebleu.metrics.helpers import extract_all_char_ngrams
+
+from translator.data.augmentation import SHARE_OF_TYPOS, title_case, with_typos, without_final_punctuation
+from translator.evaluation.metrics import RAW, Score, scorer
+from translator.evaluation.results import ScoredSet, TypedScore
+from translator.inference.translator import Translator
+from translator.subword.placeholders import cut_out
+
+_ORDER: Final = 6  # longest n-gram of chrF, in characters
+_BETA: Final = 2  # weight of recall in chrF
+_QUOTE: Final = re.compile(r'"([^"]*)"')
+
+
+def _typeset(text: str, random: Random) -> str:
+    """Return `text` with curly quotation marks and apostrophes, and with some spaces doubled."""
+    text = _QUOTE.sub("“\\1”", text).replace("'", "’")
+    return re.sub(" ", lambda space: space[0] * random.choice((1, 1, 2)), text)
+
+
+WAYS: Final[Mapping[str, Callable[[str, Random], str]]] = {
+    "capitals": lambda text, _: text.upper(),
+    "title-case": lambda text, _: title_case(text),
+    "lower-case": lambda text, _: text.lower(),
+    "no-final-punctuation": lambda text, _: without_final_punctuation(text),
+    "typos": lambda text, random: with_typos(text, SHARE_OF_TYPOS, random),
+    "quotes-and-spaces": _typeset,
+}
+"""How people type: the names, as they stand after the name of a test set, and what happens to a text."""
+
+
+def measure_robustness(
+    plain: ScoredSet, translator: Translator, translate: Callable[[Sequence[str], str], Sequence[str]], samples: int
+) -> list[TypedScore]:
+    """Return the chrF of a test set typed in each of `WAYS`; the typos are the same for every system.
+
+    Args:
+        plain: the test set as it stands, translated.
+        translator: its translator; sentences that read alike to it are not translated again.
+        translate: returns the translations of texts, with their name.
+        samples: of the bootstrap.
+    """
+    metric, sides = scorer("chrf"), list(zip(*plain.references, strict=True))
+    plain_score = float(metric.corpus_score(plain.hypotheses, sides).score)
+    plain_counts = counts_for_chrf(plain.hypotheses, plain.references)
+    plain_read = [_as_read(text, translator) for text in plain.sources]
+    found = []
+    for way, change in WAYS.items():
+        sources = [change(text, Random(f"{number} {text}")) for number, text in enumerate(plain.sources)]
+        other = [n for n, text in enumerate(sources) if _as_read(text, translator) != plain_read[n]]
+        hypotheses = list(plain.hypotheses)
+        for number, text in zip(other, translate([sources[n] for n in other], way), strict=True):
+            hypotheses[number] = text
+        value = float(metric.corpus_score(hypotheses, sides).score)
+        counts = counts_for_chrf(hypotheses, plain.references)
+        interval, loss_interval = _intervals(plain_counts, counts, samples)
+        score = Score(
+            test_set=f"{plain.test_set}.{way}",
+            metric="chrf",
+            score=value,
+            signature=f"{metric.get_signature()}|bs:{samples}|seed:12345",
+            normalization=RAW,
+            search=plain.search,
+            checkpoint=plain.checkpoint,
+            sentences=len(sources),
+            interval=interval,
+        )
+        found.append(
+            TypedScore(way, score, plain_score - value, loss_interval, len(other), tuple(sources), tuple(hypotheses))
+        )
+    return found
+
+
+def _as_read(text: str, translator: Translator) -> tuple[str, dict[str, str]]:
+    """Return what the model sees of a text: texts that are alike in this have the same translation."""
+    shown, copied = cut_out(text, list(translator.subword.source.placeholders))
+    return translator.subword.source.normalized(translator.normalizer.source(shown)), copied
+
+
+def _intervals(
+    plain: npt.NDArray[np.float64], typed: npt.NDArray[np.float64], samples: int
+) -> list[tuple[float, float]]:
+    """Return the 95% intervals of the chrF of `typed`, and of its loss against `plain`: counts (N, 6, 3) of each."""
+    sentences = len(plain)
+    drawn = np.random.default_rng(12345).multinomial(sentences, [1 / sentences] * sentences, size=samples)
+    # How often each resample has each sentence, times the counts of the sentence.
+    before, after = (chrf_of(np.tensordot(drawn.astype(np.float64), counts, axes=1)) for counts in (plain, typed))
+    bounds = [np.quantile(values, (0.025, 0.975)) for values in (after, before - after)]
+    return [(float(low), float(high)) for low, high in bounds]
+
+
+def counts_for_chrf(hypotheses: Sequence[str], references: Sequence[tuple[str, ...]]) -> npt.NDArray[np.float64]:
+    """Return, (N, 6, 3), the character n-grams of each hypothesis, of its best reference, and those they share."""
+    rows = []
+    for hypothesis, texts in zip(hypotheses, references, strict=True):
+        ours = extract_all_char_ngrams(hypothesis, _ORDER)
+        several = [
+            [
+                [mine.total() if its else 0, its.total(), (mine & its).total()]
+                for mine, its in zip(ours, extract_all_char_ngrams(text, _ORDER), strict=True)
+            ]
+            for text in texts
+        ]
+        rows.append(max(several, key=lambda counts: float(chrf_of(np.array(counts, np.float64)))))
+    return np.array(rows, np.float64)
+
+
+def chrf_of(counts: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return chrF, 0 to 100, of counts (…, 6, 3) that are summed over the sentences (Popović 2015; as sacreBLEU)."""
+    ours, theirs, shared = np.moveaxis(counts, -1, 0)  # (…, 6) each
+    known = (ours > 0) & (theirs > 0)  # n-grams longer than the text do not count
+    orders = np.maximum(known.sum(axis=-1), 1)
+    precision = (shared / np.maximum(ours, 1) * known).sum(axis=-1) / orders
+    recall = (shared / np.maximum(theirs, 1) * known).sum(axis=-1) / orders
+    divisor = np.maximum(_BETA**2 * precision + recall, 1e-16)
+    result: npt.NDArray[np.float64] = 100 * (1 + _BETA**2) * precision * recall / divisor
+    return result
