@@ -83,7 +83,7 @@ def robustness_table(sets: Sequence[ScoredSet], labels: Sequence[str]) -> Table:
         plain = [score for score in one.scores if one.typed and (score.metric, score.normalization) == ("chrf", RAW)]
         rows += [[label, "as it stands", score.shown, "", "", ""] for score in plain]
         for typed in one.typed:
-            interval = "–".join(f"{bound:.2f}" for bound in typed.loss_interval)
+            interval = " to ".join(f"{bound:.2f}" for bound in typed.loss_interval)
             changed = f"{typed.changed:,}"
             rows.append([label, typed.way.replace("-", " "), typed.score.shown, f"{typed.loss:.2f}", interval, changed])
     columns = ["system", "typed", "chrF", "loss", "95% of the loss", "sentences that read otherwise"]
