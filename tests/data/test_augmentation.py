@@ -71,6 +71,8 @@ def test_numbers_stay_equal_on_both_sides_and_keep_their_digits() -> None:
         ours, theirs = re.findall(r"\d+", source), re.findall(r"\d+", target)
         assert ours == [number.translate(TO_ASCII) for number in theirs]
         assert list(map(len, ours)) == [4, 2] and not "".join(theirs).isascii()
+    for text in ("on the 22nd at 10:30", "COVID-19 costs 3.5 or 1,200", "the 1990s"):
+        assert results(SidePair(text, text), 5, numbers=1.0) == [(text, text)] * 5
     for pair in (SidePair("2 and 2", "۲ و ۲"), SidePair("1 man", "۱ مرد"), SidePair("1999", "۱۳۷۸")):
         assert results(pair, 5, numbers=1.0) == [pair] * 5
 
@@ -85,6 +87,10 @@ def test_copies_are_the_same_on_both_sides_and_use_all_placeholders_alike() -> N
             used += ours
             plain = [re.sub(f" ?[{PLACEHOLDERS}] ?", "", side) for side in (source, target)]
             assert (plain == [*without]) is (pair is without), "a shared word makes room, anything else is added"
+    taken = SidePair(f"See {PLACEHOLDERS[0]}", f"{PLACEHOLDERS[0]} را ببین")
+    for source, _ in results(taken, 50, copies=1.0):
+        assert source.count(PLACEHOLDERS[0]) == 1
+    assert results(taken, 5, PLACEHOLDERS[:1], copies=1.0) == [taken] * 5, "none is left to use"
     assert set(used) == set(PLACEHOLDERS[:4]) and min(used.values()) > 0.6 * max(used.values())
 
 

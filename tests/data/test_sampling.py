@@ -80,6 +80,22 @@ def test_a_sample_that_is_too_long_is_replaced_by_the_plain_pieces(sampler: Epoc
     assert bound == [plain if len(ids) >= limit else ids for ids, plain in zip(free, model.encode(texts), strict=True)]
 
 
+def test_a_change_that_makes_one_side_too_long_is_taken_back_on_both(sampler: EpochSampler, tmp_path: Path) -> None:
+    names, subword = sampler.corpus.names("train"), SubwordPair.load(sampler.subword_folder)
+    pairs = [pair for name in names for pair in sampler.corpus.pairs("train", name)]
+    plain = [subword.source.encode([source])[0] for source, _ in pairs]
+    doubled = AugmentationConfig(typos=1.0)
+    limit = sorted(map(len, plain))[len(plain) // 2]
+    for strength in (0.0, 0.5):
+        changed = dataclasses.replace(sampler, strength=strength, augmentation=doubled)
+        free, bound = (
+            [subword.source.decode_ids([row[0]])[0] for row in expected(one, tmp_path / f"{strength}", 0)]
+            for one in (changed, dataclasses.replace(changed, max_length=limit))
+        )
+        taken_back = sum(one != other for one, other in zip(free, bound, strict=True))
+        assert taken_back > 10 and set(bound) <= {*free, *subword.source.decode_ids(plain)}
+
+
 @pytest.mark.parametrize("large", [False, True])
 def test_epochs_follow_each_other_and_leave_no_files(
     sampler: EpochSampler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: bool

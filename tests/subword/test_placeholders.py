@@ -21,7 +21,18 @@ FIRST, SECOND, THIRD = list(PLACEHOLDERS[:3])
         ("it is on Example.com, I think", ["Example.com"]),
         ("mail Ali.Reza+x@sharif.edu.ir!", ["Ali.Reza+x@sharif.edu.ir"]),
         ("@ali_r wrote to @sara.", ["@ali_r", "@sara"]),
-        ("haha 😂😂 ❤️ so good 👨‍👩‍👧", ["😂😂 ❤️", "👨‍👩‍👧"]),
+        ("haha 😂😂 ❤️ so good 👨‍👩‍👧 1️⃣", ["😂😂", "❤️", "👨‍👩‍👧", "1️⃣"]),
+        (
+            "example.com.au or site.com:8080/a?x=1#top or t.me/x",
+            ["example.com.au", "site.com:8080/a?x=1#top", "t.me/x"],
+        ),
+        (
+            "https://fa.wikipedia.org/wiki/تهران and https://x.org—which",
+            ["https://fa.wikipedia.org/wiki/تهران", "https://x.org"],
+        ),
+        ("@bob@mastodon.social, müller@firma.de", ["@bob@mastodon.social", "müller@firma.de"]),
+        ("./src/main.py, archive.tar.gz", ["./src/main.py", "archive.tar.gz"]),
+        ("at @10am for @50 cents on my phone.TV is off. awww.so cute. yes.Info", []),
         ("open data/report.pdf and index.html", ["data/report.pdf", "index.html"]),
         ("It costs 3.5 dollars, e.g. in the U.S. at 5 p.m. He said so.Then he left", []),
         ("either/or, 10:30, C++, rock'n'roll, A. B. Smith", []),
@@ -55,7 +66,16 @@ def test_a_pair_gets_placeholders_for_what_stands_on_both_sides() -> None:
         f"{SECOND} به {FIRST} بروید",
     )
     assert cut_out_of_pair(source, target, PLACEHOLDERS[:1]) == (f"See {FIRST}, x@y.org 😂", f"😂 به {FIRST} بروید")
-    assert hide(f"{THIRD}😂 😂", {FIRST: "😂"}) == f"{FIRST} 😂"
+    assert hide(f"{THIRD}😂 a 😂", {FIRST: "😂"}) == f"{FIRST} a 😂"
+    assert hide("@ali_r", {FIRST: "@ali"}) == "@ali_r", "a part of a word is another thing"
+    assert cut_out_of_pair("bba.org, a.org", "a.org", PLACEHOLDERS) == (f"bba.org, {FIRST}", FIRST)
+    assert cut_out_of_pair("😂 a 😂", "😂 b", PLACEHOLDERS) == (f"{FIRST} a 😂", f"{FIRST} b")
+
+
+def test_a_character_of_the_text_is_no_placeholder(tmp_path: Path) -> None:
+    texts = [f"{text} {FIRST}" for text in ENGLISH]
+    model = SubwordModel.train(texts * 5, unigram(vocabulary_size=80), tmp_path / "source.model")
+    assert model.pieces_of(model.encode([FIRST])[0])[-1].endswith(FIRST) and not model.placeholders
 
 
 @pytest.mark.parametrize("model_type", ["unigram", "bpe", "char"])

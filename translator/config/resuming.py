@@ -90,7 +90,9 @@ def _switched_on(value: Any) -> Any:
 def batch_order(config: Config) -> str:
     """Return a fingerprint of the settings that decide which batches an epoch has, for the same data."""
     values = flatten(settings(config))
-    return fingerprint_of({key: value for key, value in values.items() if _effect(key, config) is Effect.BATCHES})
+    return fingerprint_of(
+        {key: value for key, value in values.items() if value and _effect(key, config) is Effect.BATCHES}
+    )
 
 
 def flatten(value: Any, prefix: str = "") -> dict[str, Any]:

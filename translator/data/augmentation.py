@@ -23,7 +23,7 @@ _BESIDE: Final = {
 """The keys at the left and right of each key."""
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _END: Final = re.compile(r"\s*[.!?…؟۔]+(?=[\"'»”)\]]*$)")
-_NUMBER: Final = re.compile("[0-9۰-۹]+")
+_NUMBER: Final = re.compile(r"(?<![\w:/.,٫٬-])[0-9۰-۹]+(?![\w:/-]|[.,٫٬][0-9۰-۹])")  # neither 22nd, 10:30 nor 3.5
 _TO_ASCII: Final = str.maketrans("۰۱۲۳۴۵۶۷۸۹", "0123456789")
 _TO_PERSIAN: Final = str.maketrans("0123456789", "۰۱۲۳۴۵۶۷۸۹")
 _COPYABLE: Final = re.compile(r"(?<![\w.@/-])(?:[A-Za-z][A-Za-z0-9]+|[0-9۰-۹]{2,})(?![\w@/-])")
@@ -99,7 +99,10 @@ class Augmentation:
 
     def _with_placeholders(self, pair: SidePair, random: Random) -> SidePair:
         """Put placeholders for words and numbers that stand once on both sides, or else at one end of both."""
-        unused = random.sample(self._placeholders, len(self._placeholders))
+        free = [one for one in self._placeholders if one not in pair.source and one not in pair.target]
+        unused = random.sample(free, len(free))
+        if not unused:
+            return pair
         counts = [Counter(_COPYABLE.findall(side.translate(_TO_ASCII))) for side in pair]
         shared = [one for one, count in counts[0].items() if count == counts[1][one] == 1]
         chosen = random.sample(shared, min(len(shared), random.randint(1, 2), len(unused)))

@@ -108,10 +108,19 @@ def _block_sampler(settings: EpochSampler, epoch: int) -> Callable[[_Block], lis
         model, number = models[block.side], _SIDES.index(block.side)
         plain = [cut_out_of_pair(*pair, placeholders) for pair in block.pairs] if placeholders else block.pairs
         pairs = zip(plain, block.places, strict=True)
-        texts = [augmentation.apply(SidePair(*pair), f"{seed} {place}")[number] for pair, place in pairs]
-        rows = samplers[block.side].sample(texts, block.places) if samplers else model.encode(texts)
+        changed = [augmentation.apply(SidePair(*pair), f"{seed} {place}") for pair, place in pairs]
+        lengths = [
+            [len(row) for row in models[side].encode(list(texts))]
+            for side, texts in zip(_SIDES, zip(*changed, strict=True), strict=True)
+        ]
+        fitting = [max(both) < settings.max_length for both in zip(*lengths, strict=True)]
+        # Both sides decide alike, so a change that makes one of them too long is taken back on both.
+        texts = [(new if fits else old)[number] for new, old, fits in zip(changed, plain, fitting, strict=True)]
+        if not samplers:
+            return model.encode(texts)
+        rows = samplers[block.side].sample(texts, block.places)
         long = [place for place, row in enumerate(rows) if len(row) >= settings.max_length]
-        for place, row in zip(long, model.encode([plain[place][number] for place in long]), strict=True):
+        for place, row in zip(long, model.encode([texts[place] for place in long]), strict=True):
             rows[place] = row
         return rows
 

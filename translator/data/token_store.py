@@ -28,7 +28,7 @@ from translator.run.folder import DIGITS_IN_NAME, prepared_folder
 from translator.run.logging import progress_bar
 from translator.run.storage import new_folder, storage_errors, write_json
 from translator.subword import SubwordModel, SubwordPair
-from translator.subword.placeholders import cut_out_of_pair
+from translator.subword.placeholders import PLACEHOLDERS_VERSION, cut_out_of_pair
 
 StoredSplit = Literal["train", "validation"]
 STORED_SPLITS: Final[tuple[StoredSplit, ...]] = ("train", "validation")
@@ -177,6 +177,7 @@ def open_tokens(
         "subword": subword.sha256,
         "normalization": normalization.model_dump(mode="json"),
         "normalizer": NORMALIZER_VERSION,
+        "placeholders": PLACEHOLDERS_VERSION if subword.source.placeholders else None,
     }
     fingerprint = fingerprint_of(made_from)[:DIGITS_IN_NAME]
     folder = prepared_folder(prepared_directory, "tokens", fingerprint)

@@ -61,7 +61,7 @@ class Score:
     checkpoint: str = ""
     sentences: int
     interval: tuple[float, float] | None = None
-    """95% of the scores of bootstrap resamples: mean ± half the width; None where no bootstrap was asked for."""
+    """95% of the scores of bootstrap resamples; None where no bootstrap was asked for."""
 
     @property
     def setting(self) -> tuple[str, ...]:
@@ -181,13 +181,18 @@ def spbleu_lacks() -> str | None:
     return f"spBLEU needs the SentencePiece model of FLORES-200: fetch {url} into {file}"
 
 
+def bounded_samples(samples: int, sentences: int) -> int:
+    """Return `samples`, or fewer where the resamples of so many sentences would not fit into memory."""
+    return min(samples, max(_MOST_DRAWN // sentences, _FEWEST_SAMPLES))
+
+
 def _measure(
     name: MetricName, hypotheses: Sequence[str], sides: Sequence[Sequence[str]], samples: int | None
 ) -> tuple[float, tuple[float, float] | None, str]:
     metric = scorer(name)
     if samples is None:
         return _value(name, metric.corpus_score(hypotheses, sides)), None, str(metric.get_signature())
-    samples = min(samples, max(_MOST_DRAWN // len(hypotheses), _FEWEST_SAMPLES))
+    samples = bounded_samples(samples, len(hypotheses))
     if name == "length_ratio":
         rows = zip(hypotheses, *sides, strict=True)
         each: list[Any] = [metric.corpus_score([text], [[one] for one in several]) for text, *several in rows]

@@ -6,17 +6,16 @@ N sentences of a test set; the references stay as they are.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 from sacrebleu.metrics.helpers import extract_all_char_ngrams
 
 from translator.data.augmentation import SHARE_OF_TYPOS, title_case, with_typos, without_final_punctuation
-from translator.evaluation.metrics import RAW, Score, scorer
+from translator.evaluation.metrics import RAW, Score, bounded_samples, scorer
 from translator.evaluation.results import ScoredSet, TypedScore
 from translator.inference.translator import Translator
-from translator.subword.placeholders import cut_out
 
 _ORDER: Final = 6  # longest n-gram of chrF, in characters
 _BETA: Final = 2  # weight of recall in chrF
@@ -54,26 +53,32 @@ def measure_robustness(
     metric, sides = scorer("chrf"), list(zip(*plain.references, strict=True))
     plain_score = float(metric.corpus_score(plain.hypotheses, sides).score)
     plain_counts = counts_for_chrf(plain.hypotheses, plain.references)
-    plain_read = [_as_read(text, translator) for text in plain.sources]
+    plain_read = _as_read(plain.sources, translator)
+    sentences = len(plain.sources)
+    samples = bounded_samples(samples, sentences)
+    # How often each resample has each sentence.
+    drawn = np.random.default_rng(12345).multinomial(sentences, [1 / sentences] * sentences, size=samples)
     found = []
     for way, change in WAYS.items():
         sources = [change(text, Random(f"{number} {text}")) for number, text in enumerate(plain.sources)]
-        other = [n for n, text in enumerate(sources) if _as_read(text, translator) != plain_read[n]]
+        read = _as_read(sources, translator)
+        other = [number for number in range(sentences) if read[number] != plain_read[number]]
         hypotheses = list(plain.hypotheses)
         for number, text in zip(other, translate([sources[n] for n in other], way), strict=True):
             hypotheses[number] = text
         value = float(metric.corpus_score(hypotheses, sides).score)
         counts = counts_for_chrf(hypotheses, plain.references)
-        interval, loss_interval = _intervals(plain_counts, counts, samples)
+        interval, loss_interval = _intervals(plain_counts, counts, drawn.astype(np.float64))
+        first, _, rest = str(metric.get_signature()).partition("|")
         score = Score(
             test_set=f"{plain.test_set}.{way}",
             metric="chrf",
             score=value,
-            signature=f"{metric.get_signature()}|bs:{samples}|seed:12345",
+            signature=f"{first}|bs:{samples}|seed:12345|{rest}",
             normalization=RAW,
             search=plain.search,
             checkpoint=plain.checkpoint,
-            sentences=len(sources),
+            sentences=sentences,
             interval=interval,
         )
         found.append(
@@ -82,20 +87,22 @@ def measure_robustness(
     return found
 
 
-def _as_read(text: str, translator: Translator) -> tuple[str, dict[str, str]]:
-    """Return what the model sees of a text: texts that are alike in this have the same translation."""
-    shown, copied = cut_out(text, list(translator.subword.source.placeholders))
-    return translator.subword.source.normalized(translator.normalizer.source(shown)), copied
+def _as_read(texts: Sequence[str], translator: Translator) -> list[list[Any]]:
+    """Return what the model sees of each text: texts that are alike in this have the same translation."""
+    read: list[list[Any]] = [[] for _ in texts]
+    for segment in translator.segments(texts):
+        read[segment.line].append((segment.ids, segment.copied))
+    return [of_text or [text] for text, of_text in zip(texts, read, strict=True)]
 
 
 def _intervals(
-    plain: npt.NDArray[np.float64], typed: npt.NDArray[np.float64], samples: int
+    plain: npt.NDArray[np.float64], typed: npt.NDArray[np.float64], drawn: npt.NDArray[np.float64]
 ) -> list[tuple[float, float]]:
-    """Return the 95% intervals of the chrF of `typed`, and of its loss against `plain`: counts (N, 6, 3) of each."""
-    sentences = len(plain)
-    drawn = np.random.default_rng(12345).multinomial(sentences, [1 / sentences] * sentences, size=samples)
-    # How often each resample has each sentence, times the counts of the sentence.
-    before, after = (chrf_of(np.tensordot(drawn.astype(np.float64), counts, axes=1)) for counts in (plain, typed))
+    """Return the 95% intervals of the chrF of `typed`, and of its loss against `plain`.
+
+    Both are counts (N, 6, 3); `drawn` (resamples, N) is how often each resample has each sentence.
+    """
+    before, after = (chrf_of(np.tensordot(drawn, counts, axes=1)) for counts in (plain, typed))
     bounds = [np.quantile(values, (0.025, 0.975)) for values in (after, before - after)]
     return [(float(low), float(high)) for low, high in bounds]
 

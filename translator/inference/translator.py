@@ -251,7 +251,8 @@ class Translator:
     ) -> list[list[Translation]]:
         """Return up to `count` translations of each text, best first; with sampling they are independent draws.
 
-        A text without words has one translation: itself. How those of a long text are joined: see `join_segments`.
+        An empty text, and one of nothing but what is copied, is its own translation. How those of a long text are
+        joined: see `join_segments`.
 
         Args:
             texts: English texts.
@@ -310,7 +311,14 @@ class Translator:
             raise InputError(f"there are {len(sources)} sources and {len(targets)} targets; give one target for each")
         rows, labels, copied = self._pair_ids(sources, targets)
         found = [
-            Translation(one_line(put_back(text, of_pair)), -math.inf, -math.inf, len(label) + 1, 1, False)
+            Translation(
+                one_line(text.translate({ord(one): thing for one, thing in of_pair.items()})),
+                -math.inf,
+                -math.inf,
+                len(label) + 1,
+                1,
+                False,
+            )
             for text, label, of_pair in zip(self.subword.target.decode_ids(labels), labels, copied, strict=True)
         ]
         fitting = [number for number in range(len(rows)) if self._fits(rows[number], labels[number])]
@@ -343,7 +351,7 @@ class Translator:
         return self._attention(Segment(0, row, True, copied), [Hypothesis(tuple(label), 0.0, 0.0, True)])[0][1]
 
     def segments(self, texts: Iterable[str], first_line: int = 1) -> list[Segment]:
-        """Return the ids of the texts as the model takes them; one without words has no segment, a long one several."""
+        """Return the ids of the texts as the model takes them; an empty one has no segment, a long one several."""
         subword, room = self.subword.source, self.max_length - 1
         clean, copied = self._cleaned(checked_texts(texts, "texts"))
         segments: list[Segment] = []
@@ -372,7 +380,7 @@ class Translator:
 
     def _as_it_is(self, text: str) -> str:
         (clean,), (copied,) = self._cleaned([text])
-        return put_back(clean, copied).strip()
+        return one_line(put_back(clean, copied)).strip()
 
     def _pair_ids(
         self, sources: Sequence[str], targets: Sequence[str]
@@ -429,7 +437,7 @@ class Translator:
 
     def _attention(self, segment: Segment, hypotheses: Sequence[Hypothesis]) -> list[tuple[AttentionMap, Alignment]]:
         """Return the attention map and the word alignment of each hypothesis of a segment."""
-        copied = str.maketrans(dict(segment.copied))
+        copied = {token: segment.copied.get(chr(token), "") for token in map(ord, self.subword.source.placeholders)}
         source = [piece.translate(copied) for piece in self.subword.source.pieces_of([*segment.ids, EOS])]
         labels = [[*one.tokens, *[EOS] * one.finished] for one in hypotheses]
         found = []

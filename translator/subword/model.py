@@ -65,7 +65,9 @@ class SubwordModel:
             )
         self._processor = processor
         ids = {one: int(processor.piece_to_id(one)) for one in PLACEHOLDERS}
-        self.placeholders: dict[str, int] = {one: token for one, token in ids.items() if token != UNK}
+        # Only the symbols that a user defines have the score 0; the same character learnt from text is no placeholder.
+        known = {one: token for one, token in ids.items() if token != UNK and not processor.get_score(token)}
+        self.placeholders: dict[str, int] = known
         """The pieces that stand for copied text, with their ids; see `placeholders.py`."""
         self.vocabulary_size: int = processor.get_piece_size()  # pieces, special tokens included
         self.sha256: str = hashlib.sha256(content).hexdigest()  # of the model file

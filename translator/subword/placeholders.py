@@ -6,25 +6,34 @@ Placeholders are characters of Unicode's private use area, each a piece of its o
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 MOST_PLACEHOLDERS: Final = 16
 PLACEHOLDERS: Final = "".join(map(chr, range(0xE000, 0xE000 + MOST_PLACEHOLDERS)))
+PLACEHOLDERS_VERSION: Final = 1  # raised whenever other things are cut out of the same text
 
-_DOMAINS: Final = "com|org|net|edu|gov|info|io|ir|co|uk|de|fr|ai|app|dev|tv"
+_DOMAINS: Final = "com|org|net|edu|gov|info|io|ir|co|ai"
 _FILES: Final = "csv|docx?|exe|gz|html?|jpe?g|js|json|md|mp3|mp4|pdf|png|pptx?|py|tar|txt|xlsx?|xml|ya?ml|zip"
-_PICTURE: Final = "[\u2600-\u27bf\u2b50\u2b55\U0001f000-\U0001faff]"
-_EMOJI: Final = rf"{_PICTURE}(?:[\ufe0f\u20e3\U0001f3fb-\U0001f3ff]|\u200d{_PICTURE})*"
-_ADDRESS: Final = r"(?:[^\s<>\"'«»،؛؟()]|\([^\s()]*\))+(?<=[\w/#=&%+~)-])"  # marks at its end belong to the sentence
+_NO_ADDRESS: Final = "\x00-\x20\x7f-\xa0\u2000-\u206f\u3000<>\"'«»،؛؟"  # spaces, controls, quotation marks, dashes
+_ADDRESS: Final = (
+    rf"(?:[^{_NO_ADDRESS}()]|\([^{_NO_ADDRESS}()]*\))+(?<=[\w/#=&%+~)-])"  # a mark at its end is not in it
+)
+_PICTURE: Final = "[\u231a\u231b\u23e9-\u23fa\u2600-\u27bf\u2b50\u2b55\U0001f000-\U0001faff]"
+_EMOJI: Final = (
+    rf"{_PICTURE}(?:[\ufe0f\u20e3\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]|\u200d{_PICTURE})*|[0-9#*]\ufe0f?\u20e3"
+)
 _COPIED: Final = re.compile(
-    rf"(?:[a-z][a-z0-9+.-]*://|www\.){_ADDRESS}"
-    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"  # e-mail addresses
-    rf"|(?<![\w@.-])(?:[a-z0-9-]+\.)+(?:{_DOMAINS})\b(?:/(?:{_ADDRESS})?)?"  # web addresses without a scheme
-    r"|(?<![\w@])@\w{2,}"  # handles
-    rf"|(?<![\w/.-])[\w/-]*\w\.(?:{_FILES})\b"  # names of files
-    rf"|{_EMOJI}(?: ?{_EMOJI})*",
-    re.IGNORECASE | re.ASCII,
+    rf"(?<!\w)(?:(?:https?|ftp)://|www\.(?=[\w-]+\.)){_ADDRESS}"
+    r"|(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.(?-i:[a-z0-9-]+|[A-Z0-9-]+))+\b"  # e-mail addresses
+    # Web addresses without a scheme: a capital after the dot is the beginning of a sentence.
+    rf"|(?<![\w@./-])(?:[\w-]+\.)+(?-i:{_DOMAINS}|{_DOMAINS.upper()})\b(?:\.(?-i:[a-z]{{2}})\b)?(?::\d+)?(?:[/?#](?:{_ADDRESS})?)?"
+    rf"|(?<![\w@./-])(?:[\w-]+\.)+(?-i:be|gl|ly|me|to)/{_ADDRESS}"
+    r"|(?<![\w@.])@[a-z_]\w+(?:\.\w+)*(?:@[\w-]+(?:\.[\w-]+)+)?"  # handles
+    rf"|(?<![\w/.-])(?:\.{{1,2}}/)?(?:[\w-]+/)*[\w.-]*\w\.(?:{_FILES})\b"  # names of files
+    rf"|(?:{_EMOJI})+",
+    re.IGNORECASE,
 )
 _ANY: Final = re.compile(f"[{PLACEHOLDERS}]")
 _WITH_SPACES: Final = re.compile(f" *[{PLACEHOLDERS}]")
@@ -41,6 +50,8 @@ def cut_out(text: str, placeholders: Sequence[str]) -> tuple[str, dict[str, str]
     'See \\ue000, or write to \\ue001.' {'\ue000': 'www.example.org', '\ue001': 'info@example.org'}
     """
     copied: dict[str, str] = {}
+    if not placeholders:
+        return text, copied
 
     def placeholder(found: re.Match[str]) -> str:
         if len(copied) == len(placeholders):
@@ -53,17 +64,23 @@ def cut_out(text: str, placeholders: Sequence[str]) -> tuple[str, dict[str, str]
 
 def hide(text: str, copied: Mapping[str, str]) -> str:
     """Return `text`, a translation, with a placeholder for each thing of `copied` that stands in it."""
-    text = _ANY.sub("", text)
-    for placeholder, thing in copied.items():
-        text = text.replace(thing, placeholder, 1)
-    return text
+    left = dict(copied)
+
+    def placeholder(found: re.Match[str]) -> str:
+        own = next((one for one, thing in left.items() if thing == found[0]), None)
+        if own is not None:
+            del left[own]
+        return own or found[0]
+
+    return _COPIED.sub(placeholder, _ANY.sub("", text)) if left else text
 
 
 def cut_out_of_pair(source: str, target: str, placeholders: Sequence[str]) -> tuple[str, str]:
     """Return both sides of a training pair with a placeholder for each thing to copy that stands on both."""
-    things = [found[0] for found in _COPIED.finditer(source) if found[0] in target]
-    shared = dict(zip(placeholders, things, strict=False))
-    return hide(source, shared), hide(target, shared)
+    ours, theirs = ([found[0] for found in _COPIED.finditer(side)] for side in (source, target))
+    things = (Counter(ours) & Counter(theirs)).elements()
+    shared = dict(zip(placeholders, sorted(things, key=ours.index), strict=False))
+    return hide(_ANY.sub("", source), shared), hide(_ANY.sub("", target), shared)
 
 
 def put_back(text: str, copied: Mapping[str, str]) -> str:

@@ -98,15 +98,15 @@
 
   // --- Showing ------------------------------------------------------------------------------------------------------
 
-  // The words of a text as elements in their places; null where they are not spelled as in the text.
+  // The words of a text as elements in their places, whatever their case; null where they are not spelled as in the text.
   function inPlace(text, words) {
     const nodes = [];
     const spans = [];
     let end = 0;
     for (const word of words) {
-      const start = text.indexOf(word, end);
+      const start = text.toLowerCase().indexOf(word.toLowerCase(), end);
       if (start < 0) return null;
-      const span = element("span", { class: "word", tabindex: "-1" }, word);
+      const span = element("span", { class: "word", tabindex: "-1" }, text.slice(start, start + word.length));
       nodes.push(text.slice(end, start), span);
       spans.push(span);
       end = start + word.length;
