@@ -1,21 +1,16 @@
 """The contests that train for hours: what they are asked to do, resuming, choices, and tables."""
 
-import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-import torch
 import yaml
-from safetensors.torch import load_file, save_file
 
 from bench import quality as quality_part
 from bench.experiments import Plan as ExperimentPlan
 from bench.experiments import read_yaml, trials
-from bench.learners import marian_is_installed
 from bench.options import FailedError, Options
-from bench.quality import Contestant, Eole, Marian, Plan, average_weights, by_set, contest_text, count_weights
+from bench.quality import Contestant, Plan, contest_text
 from bench.scores import compare_systems, mean_score, read_lines
 from translator.errors import Interrupted, RunError
 
@@ -109,75 +104,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Plan, Path]:
     """A plan and the folder of its text."""
     plan = read_yaml(tiny_plan(tmp_path_factory.mktemp("contest")), Plan)
     return plan, contest_text(plan)
-
-
-def test_the_text_of_all_contestants(made: tuple[Plan, Path]) -> None:
-    _, text = made
-    for name in ("train", "validation", "choice", "test"):
-        assert len(read_lines(text / f"{name}.en")) == len(read_lines(text / f"{name}.fa")) > 0
-    assert [len(lines) for lines in by_set(text, "test", text / "test.fa").values()] == [15, 15]
-    choice = by_set(text, "choice", text / "choice.en")
-    assert set(choice) == {"first", "second"} and sum(map(len, choice.values())) == 8
-    assert {line for lines in choice.values() for line in lines} <= set(read_lines(text / "validation.en"))
-    seen = {line for part in ("train", "validation") for line in read_lines(text / f"{part}.fa")}
-    assert not seen & set(read_lines(text / "test.fa"))
-    with pytest.raises(RunError, match="8 lines for 30 sentences"):
-        by_set(text, "test", text / "choice.fa")
-
-
-def test_eole_is_given_the_same_text_subwords_and_minutes(
-    made: tuple[Plan, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plan, text = made
-    commands: list[Sequence[str]] = []
-
-    def run(command: Sequence[str], log: Path, threads: int | None) -> None:
-        commands.append(command)
-        if command[3] == "train":
-            job = json.loads(command[2])
-            for step in (5, 10, 15):
-                folder = Path(job["result"]).parent / "model" / f"step_{step}"
-                folder.mkdir(parents=True)
-                save_file({"w": torch.full((2, 2), float(step))}, folder / "model.00.safetensors")
-            Path(job["result"]).write_text(json.dumps({"seconds": 9.0, "steps": 50, "target_tokens": 700}))
-
-    monkeypatch.setattr(quality_part, "run_command", run)
-    monkeypatch.setenv(quality_part.PYTHON, "/their/python")
-    eole = Eole(plan, text, Path(plan.directory) / "eole")
-    numbers = {"seconds": 9.0, "steps": 50, "target_tokens": 700, "weights": 4}
-    assert eole.train() == {**numbers, "candidates": ["averaged", "step_15", "step_10"]}
-    assert commands[0][0] == "/their/python" and json.loads(commands[0][2])["seconds"] == pytest.approx(1.2)
-    recipe = yaml.safe_load((eole.folder / "training" / "eole.yaml").read_text(encoding="utf-8"))
-    assert recipe["training"]["batch_size"] == 64
-    ours, theirs = (
-        list(zip(*map(read_lines, paths), strict=True))
-        for paths in ([text / "train.en", text / "train.fa"], map(Path, recipe["data"]["train"].values()))
-    )
-    assert theirs != ours and sorted(theirs) == sorted(ours)
-    rows = [line.split("\t")[0] for line in read_lines(Path(recipe["tgt_vocab"]))]
-    assert len(rows) == len(set(rows)) > 20 and not {"<pad>", "<unk>", "<s>", "</s>"} & set(rows)
-
-
-@pytest.mark.skipif(not marian_is_installed(), reason="transformers is not installed: pip install '.[bench]'")
-def test_marian_trains_until_its_time_is_over_and_translates(made: tuple[Plan, Path]) -> None:
-    plan, text = made
-    marian = Marian(plan, text, Path(plan.directory) / "marian")
-    trained = marian.train()
-    assert trained["seconds"] >= 60 * plan.minutes and 1 <= trained["steps"] < trained["target_tokens"]
-    assert trained["weights"] > 5000 and trained["candidates"][0] == "averaged"
-    marian.translate("averaged", 1.0, "choice", marian.folder / "out.txt")
-    assert len(read_lines(marian.folder / "out.txt")) == plan.choice_sentences
-
-
-def test_the_mean_of_checkpoints_and_tied_weights(tmp_path: Path) -> None:
-    paths = [tmp_path / f"{number}.safetensors" for number in (1, 2, 6)]
-    for number, path in zip((1.0, 2.0, 6.0), paths, strict=True):
-        tensors = {"a": torch.full((2, 3), number), "b": torch.full((2, 3), number), "bias": torch.zeros(3)}
-        save_file({**tensors, "other": torch.zeros(3), "embed_positions": torch.ones(9)}, path)
-    average_weights(paths, tmp_path / "mean.safetensors")
-    assert count_weights(tmp_path / "mean.safetensors") == 6 + 3 + 3  # `b` is `a`; equal vectors are two
-    average_weights([tmp_path / "mean.safetensors"], paths[0])
-    assert load_file(paths[0])["a"].tolist() == [[3.0] * 3] * 2
 
 
 def test_scores_tell_who_is_better_and_how_sure_that_is() -> None:

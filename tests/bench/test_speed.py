@@ -3,19 +3,16 @@
 import itertools
 import math
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 from conftest import Recipe
 from small_model import small_batch
 
-import bench.__main__ as command_line
 from bench.gpu import Work, bench_size, synthetic_batches
 from bench.learners import MARIAN, NAMES, OURS, answers, build_learner, marian_is_installed, our_batches
-from bench.options import FailedError, Options, ratios
+from bench.options import ratios
 from bench.processes import run_command
 from translator.data import Batch, DataHandler
 from translator.errors import Interrupted, RunError
@@ -80,29 +77,3 @@ def test_the_report_on_a_gpu_is_tried_on_the_cpu() -> None:
         assert torch.equal(ours.source, theirs.source) and torch.equal(ours.labels, theirs.labels)
         assert ours.size * max(ours.source.size(1), ours.labels.size(1)) <= 300
     assert ratios([2.0, 30.0, 4.0], [1.0, 10.0, 1.0]) == "3.00 (2.00 to 4.00)×", "each is taken inside a round"
-
-
-def test_the_command_line_runs_the_parts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    seen: list[Options] = []
-
-    class Part:
-        @staticmethod
-        def bench(options: Options) -> Sequence[str]:
-            seen.append(options)
-            options.chosen(["base", "big"])
-            if options.kills == 7:
-                raise FailedError("different bits")
-            return ["a line"]
-
-    importlib: Any = vars(command_line)["importlib"]
-    assert all(callable(importlib.import_module(f"bench.{part}").bench) for part in command_line.PARTS)
-    monkeypatch.setattr(importlib, "import_module", lambda name: Part)
-    main = command_line.main
-    assert main(["training", "search", "--set", "a.b=1", "c.d=2", "--rounds", "2"]) == 0
-    assert capsys.readouterr().out.count("a line") == 2
-    assert seen[0].overrides == ["a.b=1", "c.d=2"] and seen[0].rounds == 2
-    assert main(["torture", "--kills", "7"]) == 1 and "different bits" in capsys.readouterr().err
-    assert main(["gpu", "--only", "Fairseq"]) == 2
-    assert "`--only Fairseq` is unknown here; there are: base, big" in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        main(["singing"])

@@ -18,7 +18,6 @@ import pytest
 import zstandard
 from corpus.corpora import LAYOUTS, PACKERS, Rows, contents, folder_of, one_file, one_line, tsv, two_files, zip_bytes
 
-from translator.cli import main
 from translator.config import CorpusConfig, SourceConfig
 from translator.corpus import PreparedCorpus, prepare_corpus
 from translator.corpus.lines import Pair
@@ -285,16 +284,3 @@ def test_source_without_an_end(tmp_path: Path) -> None:
     (tmp_path / "folder" / "a.tsv").symlink_to("/dev/full")
     message = refusal(SourceConfig(name="text", path=str(tmp_path / "folder")), tmp_path / "prepared")
     assert "folder: `a.tsv`: this is not read; move it" in message
-
-
-def test_the_command_says_it_in_one_line(tiny_recipe: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    folder = tiny_recipe.parent / "داده‌ی خراب"
-    folder.mkdir()
-    one_file(folder / "text.zip", zip_bytes({"en.txt": b"x\n", "fa.txt": b"y\n"})[:-30])
-    sources = f'corpus.sources=[{{name: text, path: "{folder}/text.zip"}}]'
-    assert main(["prepare", "--config", str(tiny_recipe), "--set", sources]) == 2
-    output, errors = capfd.readouterr()
-    message = errors.partition("translator: ")[2]
-    assert output == "" and "Traceback" not in errors
-    assert message == f"{folder}/text.zip is damaged or was cut off (File is not a zip file); get the file again\n"
-    assert contents(tiny_recipe.parent / "prepared") == {}

@@ -2,7 +2,6 @@
 
 import gc
 import threading
-import time
 from collections.abc import Callable, Generator, Iterator
 
 import pytest
@@ -59,29 +58,4 @@ def test_a_consumer_may_leave_early(leave: str) -> None:
     else:
         del ahead
         gc.collect()
-    assert closed == [True]
-
-
-def test_the_consumers_check_may_stop_it() -> None:
-    asked = []
-
-    def check() -> None:
-        asked.append(1)
-        if len(asked) == 2:
-            raise Interrupted(15)
-
-    closed: list[bool] = []
-
-    def items(check: Check) -> Generator[int, None, None]:
-        try:
-            while True:
-                check()
-                time.sleep(0.01)
-                if closed:
-                    yield 1
-        finally:
-            closed.append(True)
-
-    with pytest.raises(Interrupted):
-        next(read_ahead(items, check))
     assert closed == [True]

@@ -1,29 +1,16 @@
 """The preparation report: a page that keeps hostile text harmless, complete, a function of its input; its tables."""
 
 import dataclasses
-import json
 import re
 from html.parser import HTMLParser
-from pathlib import Path
 
-import pytest
-from data.conftest import SamplingRecipe
-from subword.sentences import ENGLISH, PERSIAN, make_corpus, unigram
-
-from translator.config import Config
 from translator.corpus.report import MEANINGS, RULES, CorpusReport, Example, SourceReport, TestSetReport
-from translator.data import DataHandler
 from translator.data.batching import MixtureRow
 from translator.data.report import (
     LengthReport,
     PreparationReport,
     SubwordTable,
-    format_subword_tables,
-    subword_tables,
-    write_preparation_report,
 )
-from translator.errors import StorageError
-from translator.subword import SubwordModel, SubwordPair
 
 BIDI_CONTROLS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 HOSTILE = (
@@ -125,51 +112,3 @@ def test_it_tells_what_happened() -> None:
         "ab" * 32,
     ):
         assert expected in told, expected
-
-
-def test_both_files_are_written_and_never_differ(tmp_path: Path) -> None:
-    values, html = write_preparation_report(report(HOSTILE), tmp_path / "new")
-    assert (values.name, html.name) == ("report.json", "report.html")
-    first = values.read_bytes(), html.read_bytes()
-    write_preparation_report(report(HOSTILE), tmp_path / "new")
-    assert (values.read_bytes(), html.read_bytes()) == first
-    told = json.loads(values.read_text(encoding="utf-8"))
-    assert CorpusReport.from_json(told["corpus"]) == report(HOSTILE).corpus
-    assert told["mixture"][0] == {"name": HOSTILE[0], "pairs": 1234, "weight": 2.0, "share": 0.5, "drawn": 1500}
-    assert told["subwords"][1]["side"] == "Persian"
-    assert (told["max_length"], told["lengths"][0]["over_long"]) == (256, 3)
-    (tmp_path / "file").write_text("here")
-    with pytest.raises(StorageError, match="cannot write"):
-        write_preparation_report(report(), tmp_path / "file")
-
-
-def test_subwords_are_counted_on_validation_text_or_training_text(sampling_recipe: SamplingRecipe) -> None:
-    config = sampling_recipe()
-    data = DataHandler(config).prepare()
-    english, persian = subword_tables(data, config)
-    lines = [line for name in ("one", "two") for line in data.corpus.lines("validation", name, "en")]
-    ids = [token for row in data.subword.source.encode(lines) for token in row]
-    assert (english.side, persian.side, english.model, english.vocabulary_size) == ("English", "Persian", "unigram", 60)
-    assert (english.words, english.pieces) == (sum(len(line.split()) for line in lines), len(ids))
-    assert english.pieces_per_word == english.pieces / english.words
-    assert (english.unknown, english.byte_pieces) == (0, 0)
-    shown = format_subword_tables([english, persian]).splitlines()
-    assert " ".join(shown[0].split()) == "subwords model vocabulary pieces words pieces/word unknown bytes"
-    assert shown[2].startswith("English   unigram") and len(shown) == 4
-
-
-@pytest.mark.parametrize("with_bytes", [False, True])
-def test_what_the_vocabulary_lacks_is_counted(tmp_path: Path, with_bytes: bool) -> None:
-    corpus = make_corpus(tmp_path, held_out=4)
-    subword = unigram(model_type="bpe", byte_fallback=with_bytes, vocabulary_size=350 if with_bytes else 60)
-    config = Config.model_validate(
-        {"run": {"directory": "run"}, "corpus": {"sources": [{"name": "a", "path": "a"}]}, "subword": subword}
-    )
-    data = DataHandler(config)
-    data.corpus = corpus
-    text = [line.replace("e", "a") for line in ENGLISH] * 20 + [*" ".join("0123456789")]
-    source = SubwordModel.train(text, subword, tmp_path / "source.model")
-    data.subword = SubwordPair(source, SubwordModel.train(PERSIAN * 20, subword, tmp_path / "target.model"))
-    table = subword_tables(data, config)[0]
-    lacking = "".join(corpus.lines("validation", "pairs", "en")).count("e")
-    assert lacking and (table.byte_pieces, table.unknown > 0) == ((lacking, False) if with_bytes else (0, True))

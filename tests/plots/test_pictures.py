@@ -14,27 +14,16 @@ from untrained import untrained_run
 from translator import Translator
 from translator.cli import main
 from translator.config import TrainingConfig
-from translator.data import DataHandler, DataPosition
 from translator.errors import InputError, StorageError
 from translator.model.decoder import DecoderCache
-from translator.plots import check_picture, distinct, shown, write_picture
+from translator.plots import check_picture, write_picture
 from translator.plots.attention import (
     BeamHistory,
-    SentenceAttention,
-    attention_figure,
-    cache_figure,
     look,
-    record_search,
 )
 from translator.plots.pictures import (
-    batches_figure,
-    masks_figure,
-    measure_batches,
-    position_vectors,
-    positions_figure,
     schedule_figure,
 )
-from translator.training.optimizer import learning_rate
 
 
 @pytest.fixture
@@ -59,21 +48,6 @@ def test_attention_is_what_the_translator_returns(run: Path) -> None:
         look(run, " ")
 
 
-def test_layers_and_heads_are_chosen_and_drawn_side_by_side() -> None:
-    weights = np.random.default_rng(1).random((3, 2, 2, 2)).astype(np.float32)
-    found = SentenceAttention("cross", ["▁ب", "</s>"], ["▁a", "</s>"], weights)
-    assert np.array_equal(found.panels("1", "2")["layer 1, head 2"], weights[0, 1])
-    assert np.allclose(found.panels("2")["layer 2, mean of 2 heads"], weights[1].mean(0))
-    panels = found.panels("all", "all")
-    assert np.array_equal(list(panels.values()), weights.reshape(6, 2, 2))
-    maps = [axes for axes in attention_figure(found, panels).axes if axes.images]
-    assert [axes.get_title() for axes in maps] == list(panels), "the heads of a layer are side by side"
-    assert {axes.images[0].get_clim() for axes in maps} == {(0.0, float(weights.max()))}
-    for layer, head in (("0", "mean"), ("4", "mean"), ("mean", "all"), ("last", "3"), ("last", "²")):
-        with pytest.raises(InputError, match="does not exist in this model; give a number from 1 to"):
-            found.panels(layer, head)
-
-
 @given(
     st.integers(2, 4).flatmap(
         lambda width: st.lists(st.lists(st.integers(0, width - 1), min_size=width, max_size=width), max_size=5)
@@ -95,64 +69,6 @@ def test_each_row_of_a_beam_attends_to_its_own_branch_only(parents: list[list[in
         assert np.array_equal(history.allowed(), own), "what the decoder's own cache allows"
 
 
-def test_the_best_hypothesis_is_a_branch_of_the_recorded_search(run: Path) -> None:
-    history, translator = record_search(run, "abc de"), Translator.load(run)
-    assert history.pieces[0] == ["<s>"] * 3
-    fed = translator.attention("abc de").target[:-1]  # the last piece ends the search and is never fed back
-    branches = [[history.pieces[at][of] for at, of in enumerate(history.branch(len(fed), row))] for row in range(3)]
-    assert ["<s>", *fed] in branches
-    assert np.array_equal(record_search(run, "abc de", step=2).parents, history.parents[:2])
-    tree, bias = cache_figure(history).axes
-    assert len(tree.texts) == history.parents.size
-    drawn = np.asarray(bias.collections[0].get_array())
-    assert np.array_equal(drawn.reshape(history.allowed().shape), history.allowed())
-    for text, options in (("abc", {"overrides": ["search.beam_size=1"]}), ("", {}), ("abc", {"step": 99})):
-        with pytest.raises(InputError, match=r"one row|is empty|--step 99 does not exist"):
-            record_search(run, text, **options)
-
-
-def test_masks_of_a_padded_batch() -> None:
-    axes = masks_figure((("a b", "ب پ ت"), ("a", "ب"))).axes
-    encoder, decoder, cross = (np.asarray(one.collections[0].get_array()).astype(bool) for one in axes[3:])
-    assert encoder.tolist() == [[True, True, False]] * 3, "the shorter sentence: a word, EOS, PAD"
-    assert decoder[:2].tolist() == [[True, False, False, False], [True, True, False, False]]
-    assert cross.shape == (4, 3)
-
-
-def test_position_vectors(tiny: Any) -> None:
-    sinusoidal = position_vectors(tiny().model, 20)
-    similarity = np.asarray(positions_figure(sinusoidal, "title").axes[1].images[0].get_array())
-    assert np.allclose(np.diag(similarity, 3), similarity[0, 3], atol=1e-5), "it depends on the distance alone"
-    rotary = tiny("model.positions=rotary").model
-    assert position_vectors(rotary, 20).shape == (20, rotary.d_model // rotary.heads)
-    with pytest.raises(InputError, match="name one with --run"):
-        position_vectors(tiny("model.positions=learned").model, 20)
-    with pytest.raises(InputError, match="give 2 to 64"):
-        position_vectors(tiny().model, 65)
-
-
-def test_the_schedule_is_drawn_with_its_peak() -> None:
-    settings = TrainingConfig(
-        max_steps=100_000, warmup_steps=777, schedule="cosine", max_minutes=5, schedule_clock="minutes"
-    )
-    figure = schedule_figure({"a": settings})
-    line = dict(np.asarray(figure.axes[0].lines[0].get_xydata()).tolist())
-    assert {1.0, 777.0, 100_000.0} <= line.keys()
-    assert line[777.0] == learning_rate(777, settings) == max(line.values())
-    assert "compressed into 5 minutes" in figure.legends[0].get_texts()[0].get_text()
-
-
-def test_batches_hold_every_pair_and_token_of_an_epoch(tiny: Any) -> None:
-    config = tiny()
-    batches = measure_batches(config)
-    assert batches[:, 0].sum() == DataHandler(config).prepare().pair_count("train")
-    first = next(DataHandler(config).prepare().train_batches(DataPosition()))[0]
-    assert batches[0].tolist() == [*first.source.shape, first.labels.shape[1], first.source_tokens, first.target_tokens]
-    assert (batches[:, 0] * batches[:, 1:3].max(1) <= config.batching.tokens_per_batch).all()
-    axes = batches_figure(batches, config.batching.tokens_per_batch, "tiny").axes[0]
-    assert len(np.asarray(axes.collections[0].get_offsets())) == len(batches)
-
-
 @pytest.mark.parametrize(("name", "beginning"), [("a.png", b"\x89PNG"), ("A.SVG", b"<?xml")])
 def test_the_same_picture_has_the_same_bytes(tmp_path: Path, name: str, beginning: bytes) -> None:
     settings = {"a": TrainingConfig(max_steps=40, warmup_steps=8)}
@@ -170,14 +86,6 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
             check_picture(tmp_path / name)
     with pytest.raises(StorageError, match="nowhere"):
         check_picture(tmp_path / "nowhere" / "a.png")
-
-
-def test_labels(tmp_path: Path) -> None:
-    assert shown("_a$b$").strip("\u202d\u202c") == "_a$b$"
-    assert not shown("_a").startswith("_")  # matplotlib leaves such labels out of its legend
-    assert shown("مدل").strip("\u202d\u202c") == "ﻝﺪﻣ"
-    a, b, other = tmp_path / "a" / "run", tmp_path / "b" / "run", tmp_path / "other"
-    assert distinct([a, b, other]) == [str(a), str(b), "other"]
 
 
 def test_every_picture_by_its_command(

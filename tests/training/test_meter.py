@@ -5,8 +5,7 @@ import logging
 import math
 import random
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from small_model import SMALL, small_batch
+from small_model import SMALL
 from step_results import broken_step, step_result
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
@@ -27,11 +26,9 @@ from translator.training.meter import (
     Breakdown,
     LossSpikes,
     Meter,
-    Report,
     SkippedUpdates,
     StepFlops,
     StepLoss,
-    block_norms,
 )
 from translator.training.step import StepResult
 
@@ -107,75 +104,6 @@ def test_a_skipped_update_is_counted_and_spoils_no_mean(clock: Clock) -> None:
     assert math.isnan(report.steps[1].loss)
     meter.add(3, broken_step())
     assert math.isnan(meter.read({}).curves["train"]["loss"]), "there is none"
-
-
-def test_three_ranks_report_as_one(clock: Clock) -> None:
-    """Rank 0 has two thirds of the first step, rank 1 the rest, and rank 2 nothing; the second step is broken on 1."""
-    numbers, lengths, losses = [0, 12, 4], [5, 10, 3], [10.0, 35.0, 6.0]
-    whole, flops = step_result(numbers, lengths, losses), StepFlops(SMALL, 27)
-    counts = {key: getattr(whole, key) for key in ("target_tokens", "source_tokens", "positions")}
-    alone = Meter(BREAKDOWN)
-    alone.add(1, whole)
-    alone.add(2, broken_step())
-    clock.now += 2.0
-    expected = alone.read({}).curves
-    said: list[list[float]] = []
-
-    def read(rank: int, total: Callable[[Sequence[float]], list[float]]) -> Report:
-        own = [slice(0, 2), slice(2, 3), slice(0, 0)][rank]
-        meter = Meter(BREAKDOWN, (flops, 1e6), total)
-        first = step_result(numbers[own], lengths[own], losses[own], batches=1 if rank < 2 else 0)
-        meter.add(1, replace(first, **counts))
-        second = broken_step() if rank == 1 else step_result([], [], [], norm=math.nan, finite=False, batches=0)
-        meter.add(2, replace(second, target_tokens=3, source_tokens=3, positions=6))
-        meter.waited, meter._began = [3.0, 0.0, 0.0][rank], clock.now - 2.0
-        return meter.read({})
-
-    def hear(values: Sequence[float]) -> list[float]:
-        said.append(list(values))
-        return list(values)
-
-    for rank in range(3):
-        read(rank, hear)
-    for rank in range(3):
-        report = read(rank, lambda _: [sum(column) for column in zip(*said, strict=True)])
-        for group in ("train", "loss_by_length", "loss_by_source", "mixture"):
-            assert report.curves[group] == pytest.approx(expected[group])
-        assert report.steps[0].loss == pytest.approx(51 / 18)
-        speed = report.curves["speed"]
-        assert speed["data_wait"] == pytest.approx(0.5), "the mean of 1.5, 0 and 0"
-        assert speed["tokens_per_second"] == expected["speed"]["tokens_per_second"]
-        share = (flops(lengths, lengths) + flops([3], [3])) / 2.0 / 3e6
-        assert speed["matrix_rate_share"] == pytest.approx(share), "of three times the machine"
-
-
-def test_a_sentence_is_in_the_bucket_of_its_length() -> None:
-    lengths = {1: "01-08", 8: "01-08", 9: "09-16", 16: "09-16", 17: "17-32", 32: "17-32", 33: "33-64", 64: "33-64"}
-    for tokens, bucket in (lengths | {65: "65-up", 5000: "65-up"}).items():
-        means = BREAKDOWN.means(BREAKDOWN.sums([2.0 * tokens], [tokens], [0]))
-        assert means.by_length == {bucket: 2.0}
-
-
-@pytest.mark.parametrize(("tied", "ends"), [("none", ["head"]), ("target", []), ("all", [])])
-def test_each_block_has_the_norm_of_its_parameters(tied: str, ends: list[str]) -> None:
-    torch.manual_seed(1)
-    model = Transformer(SMALL.model_copy(update={"tied_embeddings": tied}), 27, 27)
-    source, target_input, _ = small_batch()
-    model(source, target_input).square().mean().backward()
-    gradients, weights = block_norms(model, gradients=True), block_norms(model, gradients=False)
-    names = ["source_embedding"] + ["target_embedding"] * (tied != "all")
-    names += ["encoder.layers.0", "encoder.layers.1", "encoder.norm"]
-    names += ["decoder.layers.0", "decoder.layers.1", "decoder.norm", *ends]
-    assert list(gradients) == list(weights) == names
-    for name in names:
-        own = {"head": "own_head", "target_embedding": "own_target_embedding"}.get(name, name)
-        both = [
-            (p.detach().flatten(), p.grad.flatten())
-            for p in model.get_submodule(own).parameters()
-            if p.grad is not None
-        ]
-        for norm, tensors in zip((weights, gradients), zip(*both, strict=True), strict=True):
-            assert float(norm[name]) == pytest.approx(float(torch.cat(tensors).norm()), rel=1e-5) != 0.0
 
 
 @pytest.mark.parametrize(
