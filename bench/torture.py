@@ -194,7 +194,7 @@ def _end(run: Path) -> dict[str, Any]:
     found |= {file.name: file.read_bytes() for file in last.glob("*.safetensors")}
     state: dict[str, Any] = json.loads((last / "state.json").read_text(encoding="utf-8"))["state"]
     progress = state.pop("progress")
-    found |= state | {key: value for key, value in progress.items() if not re.search("seconds|sittings|starts", key)}
+    found |= state | {key: value for key, value in progress.items() if not re.search("seconds|starts", key)}
     return found | {"scores.json": json.loads((run / "evaluation" / "scores.json").read_text(encoding="utf-8"))}
 
 

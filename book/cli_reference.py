@@ -21,8 +21,8 @@ the same. `make help` lists the targets of the Makefile, most of which are one o
 | 2 | your mistake in config, corpus or command, with one message |
 | 129, 130, 143 | stopped by SIGHUP, SIGINT, SIGTERM, after saving |
 
-Results go to standard output; progress, warnings and messages to standard error. There are colours at terminals only,
-and none where `NO_COLOR` is set. `translator --version` prints the version.
+Results go to standard output; progress, warnings and messages to standard error.
+`translator --version` prints the version.
 """
 
 

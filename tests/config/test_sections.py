@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 import yaml
 
-from translator.config import Config, SearchConfig, SourceConfig, load_config, parse_config
+from translator.config import Config, SourceConfig, load_config, parse_config
 from translator.config.keys import Section, effects, section_in
 from translator.config.loading import _Loader, resolved_yaml, schema_text, shipped_recipes
 from translator.errors import ConfigError
@@ -134,9 +134,3 @@ def test_the_schema_has_every_help_and_the_file_is_up_to_date() -> None:
     assert all(part["additionalProperties"] is False and part["description"] for part in sections)
     written = (ROOT / "configs" / "schema.json").read_text(encoding="utf-8")
     assert written == schema_text(), "write it anew: translator schema --output configs/schema.json"
-
-
-def test_the_page_on_search_has_every_key_with_its_default() -> None:
-    table = (ROOT / "docs/search.md").read_text(encoding="utf-8").split("## All keys of `search`")[1]
-    written = re.findall(r"^\| `(\w+)` \| (\S+) \|", table, re.MULTILINE)
-    assert written == [(name, str(field.default)) for name, field in SearchConfig.model_fields.items()]

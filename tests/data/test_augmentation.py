@@ -92,8 +92,3 @@ def test_copies_are_the_same_on_both_sides_and_use_all_placeholders_alike() -> N
         assert source.count(PLACEHOLDERS[0]) == 1
     assert results(taken, 5, PLACEHOLDERS[:1], copies=1.0) == [taken] * 5, "none is left to use"
     assert set(used) == set(PLACEHOLDERS[:4]) and min(used.values()) > 0.6 * max(used.values())
-
-
-def test_another_case() -> None:
-    cases = {change(PAIR.source) for change in (str.upper, title_case, str.lower)}
-    assert set(results(case=1.0)) == {SidePair(source, PAIR.target) for source in cases}

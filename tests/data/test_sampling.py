@@ -94,6 +94,10 @@ def test_a_change_that_makes_one_side_too_long_is_taken_back_on_both(sampler: Ep
         )
         taken_back = sum(one != other for one, other in zip(free, bound, strict=True))
         assert taken_back > 10 and set(bound) <= {*free, *subword.source.decode_ids(plain)}
+        targets = subword.target.encode([target for _, target in pairs])
+        rows = zip(bound, subword.source.decode_ids(plain), targets, strict=True)
+        too_long = [one == other for one, other, target in rows if len(target) >= limit]
+        assert len(too_long) > 10 and all(too_long), "the other side decides as well"
 
 
 @pytest.mark.parametrize("large", [False, True])

@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 import sacrebleu
+from echo_model import echo
 from hypothesis import given
 from hypothesis import strategies as st
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from translated_sets import translated
 from untrained import untrained_run
 
 from translator.cli import main
 from translator.evaluation import evaluate_run
-from translator.evaluation.robustness import WAYS, chrf_of, counts_for_chrf
+from translator.evaluation.robustness import WAYS, chrf_of, counts_for_chrf, measure_robustness
 
 TEXT = st.text(st.sampled_from("ab کت.؟"), max_size=12)
 FLAGS = ("evaluation.bootstrap_samples=40", "evaluation.metrics=[bleu, chrf]")
@@ -82,3 +84,16 @@ def test_a_run_is_measured_shown_and_resumed(
     events.Reload()
     assert "test_by_set/toy.typos/chrf" in events.Tags()["scalars"]
     assert not list(folder.glob("*.partial.jsonl"))
+
+
+def test_a_way_that_costs_has_a_positive_loss_and_interval() -> None:
+    translator, _ = echo()
+    plain = translated(["در باز است."] * 8, ["در باز است."] * 8, [f"The door {n} is open." for n in range(8)])
+    found = measure_robustness(plain, translator, lambda texts, _: ["x"] * len(texts), samples=100)
+    for one in (one for one in found if one.changed == 8):
+        assert one.loss == 100.0 and one.loss_interval == (100.0, 100.0) and one.score.score == 0.0
+    assert {one.way for one in found if one.changed == 8} >= {"capitals", "lower-case", "no-final-punctuation"}
+    long, _ = echo(max_length=4)  # cut after the full stop only where a capital follows
+    plain = translated(["a"], ["a"], ["One two. Three four."])
+    lower = {one.way: one for one in measure_robustness(plain, long, lambda texts, _: list(texts), 40)}["lower-case"]
+    assert lower.changed == 1

@@ -1,7 +1,7 @@
 """The files of a checkpoint: written whole or not at all, verified when read, never unpickled; and what names mean.
 
 checkpoints/step-000123/model.safetensors       raw weights
-                        optimizer.safetensors   optimizer moments and random number generators
+                        optimizer.safetensors   optimizer moments
                         ema.safetensors         moving average of the weights, where the run keeps one
                         state.json              everything else, with the SHA-256 of the files above
 checkpoints/last -> step-000123                 the newest
@@ -50,7 +50,7 @@ class CheckpointState:
     source_vocabulary: int
     target_vocabulary: int
     subword: dict[str, str]  # SHA-256 of each subword model by file name
-    data: str = ""  # fingerprint of the prepared data, the strength of subword sampling included
+    data: str = ""  # fingerprint of the prepared data, subword sampling and augmentation included
     tokens: str = ""  # fingerprint of the prepared data without it
     batch_order: str = ""  # fingerprint of the settings that `position` is valid for
     normalizer_version: int = NORMALIZER_VERSION
@@ -72,7 +72,7 @@ class LoadedCheckpoint(NamedTuple):
 
     state: CheckpointState
     model: dict[str, Tensor]  # the raw weights, as the optimizer left them
-    training: dict[str, Tensor]  # optimizer moments and random number generators
+    training: dict[str, Tensor]  # optimizer moments
     average: dict[str, Tensor]  # moving average of the weights; empty in a run without one
 
 

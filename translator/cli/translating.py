@@ -24,7 +24,7 @@ _LIMITS: Final = {
     "seconds": "for the answer of a request",
 }
 _DISPLAY: Final = "at a terminal: logical order, or joined and reordered for terminals that cannot (default: auto)"
-_HOSTS: Final = "a name that requests may address, besides localhost; once one is given, all others are refused"
+_HOSTS: Final = "a name that requests may address, besides localhost"
 
 
 @verb(
@@ -98,7 +98,10 @@ def _check_input(options: argparse.Namespace) -> None:
     RUN,
     option("--to", "format of the export", required=True, choices=_FORMATS),
     CHECKPOINT,
-    option("--quantization TYPE", "of the weights: float32 (default), float16, bfloat16; for ctranslate2 int8, int16"),
+    option(
+        "--quantization TYPE",
+        "float32 (default); ctranslate2, marian: also float16, bfloat16; ctranslate2: int8, int16",
+    ),
     option("folder FOLDER", "where to; new, or empty"),
     examples=("translator export --run runs/sample --to ctranslate2 exports/sample",),
 )

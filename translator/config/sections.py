@@ -259,7 +259,7 @@ class SearchConfig(Section, effect=Effect.SCORED):
     batch_size: Annotated[PositiveInt, Effect.HARMLESS] = 64
     """Sentences searched together."""
     precision: Literal["float32", "bf16", "int8"] = "float32"
-    """Precision of the model while it translates; bf16 needs hardware support, int8 runs on the CPU."""
+    """Precision of the model while it translates; bf16 needs hardware support, int8 the engine ctranslate2."""
     processes: Annotated[int, Field(ge=0, le=256), Effect.HARMLESS] = 0
     """Processes that translate together; 0: one for little text or a GPU, otherwise one for each core."""
 

@@ -149,8 +149,8 @@ class DataHandler:
         The batches are a function of seed and epoch alone, so iteration resumes exactly from a saved position. A step
         is the same `accumulation` batches on any number of processes, and may run on into the next epoch. An epoch
         holds every usable pair once, unless weights or a temperature mix the sources otherwise. With
-        `subword.sampling` the next epoch is sampled while this one is read: close the iterator when it is no longer
-        needed. `check` is called while the batches wait for sampled text.
+        `subword.sampling` or augmentation the next epoch is made while this one is read: close the iterator when it is
+        no longer needed. `check` is called while the batches wait for sampled text.
         """
         assert accumulation >= 1 and 0 <= rank < world
         with contextlib.closing(self._train_rows(position, check)) as planned:
@@ -188,7 +188,7 @@ class DataHandler:
                 done = 0
 
     def _epochs(self, first: int, check: Check) -> Generator[PairStore, None, None]:
-        """Yield the training pairs of each epoch; with sampling, the next ones are sampled in a thread meanwhile."""
+        """Yield the training pairs of each epoch; sampled or augmented ones are made in a thread meanwhile."""
         sampler = self._sampler
         if sampler is None:
             yield from itertools.repeat(self._stores["train"])

@@ -105,24 +105,24 @@ def _block_sampler(settings: EpochSampler, epoch: int) -> Callable[[_Block], lis
     augmentation = Augmentation(settings.augmentation, placeholders)
 
     def sample(block: _Block) -> list[list[int]]:
-        model, number = models[block.side], _SIDES.index(block.side)
-        plain = [cut_out_of_pair(*pair, placeholders) for pair in block.pairs] if placeholders else block.pairs
-        pairs = zip(plain, block.places, strict=True)
-        changed = [augmentation.apply(SidePair(*pair), f"{seed} {place}") for pair, place in pairs]
-        lengths = [
-            [len(row) for row in models[side].encode(list(texts))]
-            for side, texts in zip(_SIDES, zip(*changed, strict=True), strict=True)
-        ]
-        fitting = [max(both) < settings.max_length for both in zip(*lengths, strict=True)]
-        # Both sides decide alike, so a change that makes one of them too long is taken back on both.
-        texts = [(new if fits else old)[number] for new, old, fits in zip(changed, plain, fitting, strict=True)]
+        pairs = list(block.pairs)
+        if placeholders:
+            pairs = [SidePair(*cut_out_of_pair(*pair, placeholders)) for pair in pairs]
+        changed = [augmentation.apply(*both) for both in zip(pairs, (f"{seed} {p}" for p in block.places), strict=True)]
+        touched = [number for number, pair in enumerate(changed) if pair != pairs[number]]
+        rows = (model.encode([changed[n][side] for n in touched]) for side, model in enumerate(models.values()))
+        for number, *both in zip(touched, *rows, strict=True):
+            if max(map(len, both)) < settings.max_length:  # else the change is taken back on both sides
+                pairs[number] = changed[number]
+        model = models[block.side]
+        texts = [pair[_SIDES.index(block.side)] for pair in pairs]
         if not samplers:
             return model.encode(texts)
-        rows = samplers[block.side].sample(texts, block.places)
-        long = [place for place, row in enumerate(rows) if len(row) >= settings.max_length]
+        sampled = samplers[block.side].sample(texts, block.places)
+        long = [place for place, row in enumerate(sampled) if len(row) >= settings.max_length]
         for place, row in zip(long, model.encode([texts[place] for place in long]), strict=True):
-            rows[place] = row
-        return rows
+            sampled[place] = row
+        return sampled
 
     return sample
 

@@ -25,6 +25,7 @@ from translator.model import Transformer
 from translator.run.folder import MARK, RunFolder
 from translator.run.storage import new_folder, storage_errors, write_json, write_text
 from translator.subword import JOINT_FILE, SOURCE_FILE, TARGET_FILE
+from translator.subword.placeholders import PLACEHOLDERS
 
 QUANTIZATIONS: Final = {
     "ctranslate2": ("float32", "float16", "bfloat16", "int16", "int8"),
@@ -159,6 +160,8 @@ def _model_card(index: ExportIndex, config: Config, run: RunFolder) -> str:
         state=index.state,
         model=config.model,
         max_length=config.batching.max_length,
+        folds_case=config.subword.folds_case,
+        placeholders=f"U+{ord(PLACEHOLDERS[count - 1]):X}" if (count := config.subword.placeholders) else "",
         subword_files=(JOINT_FILE, JOINT_FILE) if config.subword.joint else (SOURCE_FILE, TARGET_FILE),
         beam=search.beam_size if search.method == "beam" else 1,
         longest=min(512, config.model.max_positions - 1),  # beyond the positions it would stop with an error

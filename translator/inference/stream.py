@@ -253,7 +253,7 @@ def translate_file(work: Work, source: Path, output: Path) -> None:
     has another hash. An `output` that is an open descriptor of this process is written to as it goes.
 
     Raises InputError: the input is no file on disk or the output itself, one of its lines cannot be read, or another
-    process writes the same output.
+    process makes the same output from the same input with the same settings.
     """
     check_source(source)
     if not source.is_file():

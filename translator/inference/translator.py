@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -29,16 +29,12 @@ from translator.model import Transformer
 from translator.model.device import MatmulPrecision
 from translator.model.transformer import matmul_precision, prepare
 from translator.run.folder import RunFolder
-from translator.run.logging import progress_bar
 from translator.search import Ensemble, Hypothesis, Rows, check_count, length_penalty, output_lengths, score_targets
 from translator.search import search as search_with
 from translator.search.scoring import alike
 from translator.special_tokens import EOS, PAD, SOS
 from translator.subword import SubwordPair
 from translator.subword.placeholders import cut_out, hide, put_back
-
-if TYPE_CHECKING:
-    from tqdm import tqdm
 
 LOGGER = logging.getLogger("translator")
 Check = Callable[[], None]
@@ -247,7 +243,6 @@ class Translator:
         attention: bool = False,
         first_line: int = 1,
         check: Check | None = None,
-        description: str | None = None,
     ) -> list[list[Translation]]:
         """Return up to `count` translations of each text, best first; with sampling they are independent draws.
 
@@ -261,7 +256,6 @@ class Translator:
             attention: also return attention maps and word alignments.
             first_line: number of the first text, for warnings and errors.
             check: called before each batch and each decoding step of our own engine; what it raises ends the work.
-            description: show a progress bar with this name.
 
         Raises:
             ConfigError: the search settings cannot give so many, or greedy search more than one.
@@ -275,18 +269,14 @@ class Translator:
         segments = self.segments(texts, first_line)
         forced = None if prefixes is None else self._forced(checked_texts(prefixes, "prefixes"), segments, first_line)
         found: list[list[Translation]] = [[] for _ in segments]
-        silent, lines = description is None, len(segments)
-        progress: tqdm[object] = progress_bar(description=description or "", total=lines, unit=" lines", silent=silent)
-        with progress:
-            for batch in self._batches([len(segment.ids) for segment in segments], count):
-                if check is not None:
-                    check()
-                rows = [segments[number].ids for number in batch]
-                prefix_rows = None if forced is None else [forced[number] for number in batch]
-                hypotheses = self.searcher.find(rows, self.search, count, prefix_rows, check)
-                for number, of_row in zip(batch, hypotheses, strict=True):
-                    found[number] = self._decoded(segments[number], of_row, attention)
-                progress.update(len(batch))
+        for batch in self._batches([len(segment.ids) for segment in segments], count):
+            if check is not None:
+                check()
+            rows = [segments[number].ids for number in batch]
+            prefix_rows = None if forced is None else [forced[number] for number in batch]
+            hypotheses = self.searcher.find(rows, self.search, count, prefix_rows, check)
+            for number, of_row in zip(batch, hypotheses, strict=True):
+                found[number] = self._decoded(segments[number], of_row, attention)
         parts: list[list[list[Translation]]] = [[] for _ in texts]
         for segment, translations in zip(segments, found, strict=True):
             parts[segment.line].append(translations)

@@ -60,7 +60,7 @@ class Transformer(nn.Module):
         return self.target_embedding.tokens.weight if self.own_head is None else self.own_head.weight
 
     def use_attention(self, kernel: AttentionKernel) -> None:
-        """Compute attention with `kernel` (see `translator.model.attention`); a search always uses the plain one."""
+        """Compute attention with `kernel` (see `attention.py`); a decoding step always uses the plain one."""
         for module in self.modules():
             if isinstance(module, MultiHeadAttention):
                 module.kernel = kernel

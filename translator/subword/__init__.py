@@ -1,4 +1,4 @@
-"""Subword models: SentencePiece with its rule `nfkc`, trained, loaded and sampled, one for each language or joint."""
+"""Subword models: SentencePiece, trained, loaded and sampled, one for each language or joint."""
 
 from translator.subword.model import (
     JOINT_FILE,

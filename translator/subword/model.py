@@ -119,7 +119,7 @@ class SubwordModel:
     def normalized(self, text: str) -> str:
         """Return `text` as the model sees it: in NFKC, runs of spaces (and of U+2581) as one, none at the ends.
 
-        A source model that folds case also has it in lower case.
+        A source model that folds case returns it in lower case.
         """
         return str(self._processor.normalize(text)).replace("▁", " ").removeprefix(" ")
 

@@ -43,8 +43,8 @@ class Losses(NamedTuple):
 class TeacherForcing(nn.Module):
     """A model with its training loss: the model reads the reference words before each word.
 
-    `packed` computes on real tokens only (translator/model/packing.py); `compiled`, which excludes it, compiles
-    everything up to the output head with `torch.compile`. `r_drop` is α, and 0 switches R-Drop off.
+    `packed` computes on real tokens only (`Packed` of translator/model/layers.py); `compiled`, which excludes it,
+    compiles everything up to the output head with `torch.compile`. `r_drop` is α, and 0 switches R-Drop off.
     """
 
     def __init__(

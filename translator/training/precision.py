@@ -52,7 +52,7 @@ def choose(device: torch.device, config: TrainingConfig) -> Choices:
     packed = device.type == "cpu" and not compiled
     attention, why_attention = config.attention, "as set"
     if attention == "auto":
-        attention, why_attention = ("plain", "faster on a CPU") if packed else ("fused", "compiled, or on a GPU")
+        attention, why_attention = ("plain", "on a CPU") if packed else ("fused", "compiled, or on a GPU")
     products = "float32 products stay exact" if rounding == "highest" else "float32 products may round"
     reasons = {
         "training.precision": f"{precision} ({why})",
