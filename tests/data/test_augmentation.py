@@ -41,6 +41,8 @@ def test_a_rate_is_the_share_of_the_pairs(kind: str) -> None:
     found = results(count=400, **rates)
     changed = sum(pair != PAIR for pair in found)
     assert 60 <= changed <= 140 or (kind == "typos" and 40 <= changed <= 140)
+    cases = {SidePair(change(PAIR.source), PAIR.target) for change in (str.upper, title_case, str.lower)}
+    assert kind != "case" or set(found) == {PAIR, *cases}
 
 
 def test_a_typo_is_one_mistake_inside_a_longer_word() -> None:
