@@ -41,18 +41,20 @@ def test_a_gpu_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("capabilities", "has", "pays"),
+    ("capabilities", "vendor", "has", "pays"),
     [
-        ({"avx512_bf16": True, "amx_bf16": True}, True, True),
-        ({"avx512_bf16": True}, True, False),
-        ({"bf16": True}, True, True),  # ARM's
-        ({"avx2": True}, False, False),
+        ({"avx512_bf16": True, "amx_bf16": True}, "GenuineIntel", True, True),
+        ({"avx512_bf16": True}, "GenuineIntel", True, False),
+        ({"avx512_bf16": True}, "AuthenticAMD", True, True),
+        ({"bf16": True}, "", True, True),  # ARM's
+        ({"avx2": True}, "AuthenticAMD", False, False),
     ],
 )
 def test_a_cpu_tells_whether_it_has_bf16_and_whether_it_is_faster(
-    monkeypatch: pytest.MonkeyPatch, capabilities: dict[str, bool], has: bool, pays: bool
+    monkeypatch: pytest.MonkeyPatch, capabilities: dict[str, bool], vendor: str, has: bool, pays: bool
 ) -> None:
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities)
+    monkeypatch.setattr("translator.model.device._cpu_facts", lambda: f"vendor_id : {vendor}")
     assert has_bf16(CPU) is has
     assert bf16_pays(CPU) is pays
     assert choose_rounding(CPU, "auto") == ("medium" if pays else "highest")

@@ -32,10 +32,11 @@ FIRST, SECOND, THIRD = list(PLACEHOLDERS[:3])
         ),
         ("@bob@mastodon.social, müller@firma.de", ["@bob@mastodon.social", "müller@firma.de"]),
         ("./src/main.py, archive.tar.gz", ["./src/main.py", "archive.tar.gz"]),
-        ("at @10am for @50 cents on my phone.TV is off. awww.so cute. yes.Info", []),
+        ("at @10am on my phone.TV is off. awww.so cute. yes.Info", []),
         ("open data/report.pdf and index.html", ["data/report.pdf", "index.html"]),
-        ("It costs 3.5 dollars, e.g. in the U.S. at 5 p.m. He said so.Then he left", []),
-        ("either/or, 10:30, C++, rock'n'roll, A. B. Smith", []),
+        ("It costs $3.50, or 1,200 on 23/11/2026 at 10:30.", ["3.50", "1,200", "23/11/2026", "10:30"]),
+        ("the 22nd of 1990s, MP3, v2.0, UTF-8, a 5-year-old, H2O", []),
+        ("either/or, C++, rock'n'roll, A. B. Smith in the U.S. He said so.Then he left", []),
     ],
 )
 def test_what_counts_as_copied(text: str, copied: list[str]) -> None:
@@ -70,6 +71,10 @@ def test_a_pair_gets_placeholders_for_what_stands_on_both_sides() -> None:
     assert hide("@ali_r", {FIRST: "@ali"}) == "@ali_r", "a part of a word is another thing"
     assert cut_out_of_pair("bba.org, a.org", "a.org", PLACEHOLDERS) == (f"bba.org, {FIRST}", FIRST)
     assert cut_out_of_pair("😂 a 😂", "😂 b", PLACEHOLDERS) == (f"{FIRST} a 😂", f"{FIRST} b")
+    assert cut_out_of_pair("12 of 3.5 in 7 days", "٣٫٥ از ۱۲ در هفت روز", PLACEHOLDERS) == (
+        f"{FIRST} of {SECOND} in 7 days",
+        f"{SECOND} از {FIRST} در هفت روز",
+    )
 
 
 def test_a_character_of_the_text_is_no_placeholder(tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ from translator.config.keys import (
 
 MetricName = Literal["bleu", "bleu_intl", "chrf", "chrf++", "ter", "length_ratio", "spbleu", "comet"]
 
+MOST_COUNTED = 16_000  # pieces a side whose table of translation probabilities still fits into memory
+
 
 class SubwordConfig(Section, effect=Effect.PIECES):
     """SentencePiece models."""
@@ -153,6 +155,8 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
     """Batches whose gradients are summed for one update, over all processes."""
     processes: Annotated[Literal["auto"] | Annotated[int, Field(ge=1, le=64)], Effect.PROCESSES] = "auto"
     """Processes that share each update on this machine; `auto`: one for each GPU, one on a CPU."""
+    initialization: Annotated[Literal["random", "counts"], Effect.START] = "random"
+    """`counts`: start as a word-by-word translator with a bigram language model, both counted in the training text."""
     initialize_from: Annotated[Place | None, Effect.START] = None
     """Run folder or checkpoint folder whose weights a new run starts from."""
     optimizer: Annotated[Literal["adamw", "muon"], Effect.MOMENTS] = "adamw"
@@ -314,6 +318,14 @@ class Config(Section):
         Rule(
             "`model.tied_embeddings: all` needs `subword.joint: true`",
             lambda c: c.model.tied_embeddings != "all" or c.subword.joint,
+        ),
+        Rule(
+            "`training.initialization: counts` needs `model.tied_embeddings: none` and a `subword.vocabulary_size` "
+            f"of at most {MOST_COUNTED:,}",
+            lambda c: (
+                c.training.initialization == "random"
+                or (c.subword.vocabulary_size <= MOST_COUNTED and c.model.tied_embeddings == "none")
+            ),
         ),
         Rule(
             "`subword.placeholders` and `training.augmentation.copies` are both 0 or both above 0",

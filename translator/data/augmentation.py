@@ -26,7 +26,7 @@ _END: Final = re.compile(r"\s*[.!?…؟۔]+(?=[\"'»”)\]]*$)")
 _NUMBER: Final = re.compile(r"(?<![\w:/.,٫٬-])[0-9۰-۹]+(?![\w:/-]|[.,٫٬][0-9۰-۹])")  # neither 22nd, 10:30 nor 3.5
 _TO_ASCII: Final = str.maketrans("۰۱۲۳۴۵۶۷۸۹", "0123456789")
 _TO_PERSIAN: Final = str.maketrans("0123456789", "۰۱۲۳۴۵۶۷۸۹")
-_COPYABLE: Final = re.compile(r"(?<![\w.@/-])(?:[A-Za-z][A-Za-z0-9]+|[0-9۰-۹]{2,})(?![\w@/-])")
+_COPYABLE: Final = re.compile(r"(?<![\w.@/-])[A-Za-z][A-Za-z0-9]+(?![\w@/-])")
 
 
 class SidePair(NamedTuple):
@@ -98,12 +98,12 @@ class Augmentation:
         return pair
 
     def _with_placeholders(self, pair: SidePair, random: Random) -> SidePair:
-        """Put placeholders for words and numbers that stand once on both sides, or else at one end of both."""
+        """Put placeholders for Latin words that stand once on both sides, or else at one end of both."""
         free = [one for one in self._placeholders if one not in pair.source and one not in pair.target]
         unused = random.sample(free, len(free))
         if not unused:
             return pair
-        counts = [Counter(_COPYABLE.findall(side.translate(_TO_ASCII))) for side in pair]
+        counts = [Counter(_COPYABLE.findall(side)) for side in pair]
         shared = [one for one, count in counts[0].items() if count == counts[1][one] == 1]
         chosen = random.sample(shared, min(len(shared), random.randint(1, 2), len(unused)))
         if chosen:
@@ -111,7 +111,7 @@ class Augmentation:
 
             def replaced(found: re.Match[str]) -> str:
                 word: str = found[0]
-                return symbols.get(word.translate(_TO_ASCII), word)
+                return symbols.get(word, word)
 
             return SidePair(_COPYABLE.sub(replaced, pair.source), _COPYABLE.sub(replaced, pair.target))
         symbol = " ".join(unused[: random.choice((1, 1, 1, 2))])

@@ -31,7 +31,7 @@ from translator.data.batching import (
 )
 from translator.data.report import LengthReport, format_lengths, format_mixture, measure_lengths
 from translator.data.sampling import EpochSampler, sampled_epochs
-from translator.data.token_store import STORED_SPLITS, PairStore, StoredSplit, open_tokens
+from translator.data.token_store import STORED_SPLITS, Ids, PairStore, StoredSplit, open_tokens
 from translator.errors import CorpusError
 from translator.run.logging import stage
 from translator.run.workers import processes_for
@@ -135,6 +135,11 @@ class DataHandler:
         table = format_lengths(self.report, self._config.batching.max_length)
         uneven = any(row.drawn != row.pairs for row in self.mixture)
         return f"{table}\n\n{format_mixture(self.mixture)}" if uneven else table
+
+    def training_ids(self, most: int) -> list[tuple[Ids, Ids]]:
+        """Return the ids of `most` training pairs without special tokens, evenly spread; of all, if there are fewer."""
+        train, usable = self._stores["train"], self._usable["train"]
+        return [train[int(number)] for number in usable[:: max(1, -(-len(usable) // most))]]
 
     def train_steps(
         self,

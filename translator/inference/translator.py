@@ -34,7 +34,7 @@ from translator.search import search as search_with
 from translator.search.scoring import alike
 from translator.special_tokens import EOS, PAD, SOS
 from translator.subword import SubwordPair
-from translator.subword.placeholders import cut_out, hide, put_back
+from translator.subword.placeholders import cut_out, hide, is_number, put_back
 
 LOGGER = logging.getLogger("translator")
 Check = Callable[[], None]
@@ -366,7 +366,11 @@ class Translator:
         # What is copied is cut out first, so that the normalizer does not change it. Line breaks come last: the
         # normalizer repairs some of them, and training text was cleaned in this order.
         cut = [cut_out(text, list(self.subword.source.placeholders)) for text in texts]
-        return [one_line(self.normalizer.source(text)) for text, _ in cut], [copied for _, copied in cut]
+        clean = [one_line(self.normalizer.source(text)) for text, _ in cut]
+        return clean, [{one: self._as_in_target(thing) for one, thing in copied.items()} for _, copied in cut]
+
+    def _as_in_target(self, thing: str) -> str:
+        return self.normalizer.target(thing) if is_number(thing) else thing
 
     def _as_it_is(self, text: str) -> str:
         (clean,), (copied,) = self._cleaned([text])

@@ -5,6 +5,7 @@ import ctypes
 import re
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, Literal
 
 import torch
@@ -62,12 +63,20 @@ def has_bf16(device: torch.device) -> bool:
 def bf16_pays(device: torch.device) -> bool:
     """Return whether products of bfloat16 are expected to be faster on `device` than those of float32.
 
-    Those of AMX and ARM are; those of AVX-512 alone were slower where they were measured (docs/decisions.md).
+    Those of AMX, of ARM and of AMD's AVX-512 are; those of Intel's AVX-512 alone are slower (docs/decisions.md).
     """
     if device.type == "cuda":
         return has_bf16(device)
     capabilities = torch.cpu.get_capabilities()
-    return any(capabilities.get(name, False) for name in ("amx_bf16", "bf16"))
+    pays = any(capabilities.get(name, False) for name in ("amx_bf16", "bf16"))
+    return pays or (bool(capabilities.get("avx512_bf16", False)) and "AuthenticAMD" in _cpu_facts())
+
+
+def _cpu_facts() -> str:
+    """Return what Linux says of the processor, nothing elsewhere."""
+    with contextlib.suppress(OSError):
+        return Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    return ""
 
 
 def choose_rounding(device: torch.device, wanted: MatmulPrecision | Literal["auto"]) -> MatmulPrecision:

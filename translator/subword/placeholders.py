@@ -1,8 +1,8 @@
 """Placeholders: what is copied as it stands passes through the model as one piece (Luong et al. 2015 §3).
 
-A web address, an e-mail address, a handle, a file name or an emoji is cut out of the source, and a placeholder takes
-its place. The model puts the placeholder where it belongs in the translation, and the copied text goes back there.
-Placeholders are characters of Unicode's private use area, each a piece of its own in both vocabularies.
+Web addresses, e-mail addresses, handles, file names, emoji and numbers in digits are cut out of the source, and
+placeholders take their place. The model puts each placeholder where it belongs in the translation, and the copied text
+goes back there. Placeholders are characters of Unicode's private use area, and pieces of both vocabularies.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import Final
 
 MOST_PLACEHOLDERS: Final = 16
 PLACEHOLDERS: Final = "".join(map(chr, range(0xE000, 0xE000 + MOST_PLACEHOLDERS)))
-PLACEHOLDERS_VERSION: Final = 1  # raised whenever other things are cut out of the same text
+PLACEHOLDERS_VERSION: Final = 2  # raised whenever other things are cut out of the same text
 
 _DOMAINS: Final = "com|org|net|edu|gov|info|io|ir|co|ai"
 _FILES: Final = "csv|docx?|exe|gz|html?|jpe?g|js|json|md|mp3|mp4|pdf|png|pptx?|py|tar|txt|xlsx?|xml|ya?ml|zip"
@@ -24,6 +24,10 @@ _PICTURE: Final = "[\u231a\u231b\u23e9-\u23fa\u2600-\u27bf\u2b50\u2b55\U0001f000
 _EMOJI: Final = (
     rf"{_PICTURE}(?:[\ufe0f\u20e3\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]|\u200d{_PICTURE})*|[0-9#*]\ufe0f?\u20e3"
 )
+_DIGIT: Final = "[0-9٠-٩۰-۹]"
+_NUMBER: Final = (
+    rf"(?<!\w)(?<!\w[.,:/-]){_DIGIT}+(?:[.,:/٫٬-]{_DIGIT}+)*(?!\w|[.,:/-]\w)"  # neither 22nd, v2.0 nor 5-year
+)
 _COPIED: Final = re.compile(
     rf"(?<!\w)(?:(?:https?|ftp)://|www\.(?=[\w-]+\.)){_ADDRESS}"
     r"|(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.(?-i:[a-z0-9-]+|[A-Z0-9-]+))+\b"  # e-mail addresses
@@ -32,17 +36,28 @@ _COPIED: Final = re.compile(
     rf"|(?<![\w@./-])(?:[\w-]+\.)+(?-i:be|gl|ly|me|to)/{_ADDRESS}"
     r"|(?<![\w@.])@[a-z_]\w+(?:\.\w+)*(?:@[\w-]+(?:\.[\w-]+)+)?"  # handles
     rf"|(?<![\w/.-])(?:\.{{1,2}}/)?(?:[\w-]+/)*[\w.-]*\w\.(?:{_FILES})\b"  # names of files
-    rf"|(?:{_EMOJI})+",
+    rf"|(?:{_EMOJI})+"
+    rf"|{_NUMBER}",
     re.IGNORECASE,
 )
-_INNER_DOT: Final = re.compile(r"\.(?=\w)")
+_DIGIT_OR_INNER_DOT: Final = re.compile(rf"{_DIGIT}|\.(?=\w)")
+_TO_ASCII: Final = str.maketrans("٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹٫٬", "0123456789" * 2 + ".,")
 _ANY: Final = re.compile(f"[{PLACEHOLDERS}]")
 _WITH_SPACES: Final = re.compile(f" *[{PLACEHOLDERS}]")
 
 
 def _may_have(text: str) -> bool:
     """Return False where nothing can be copied and no placeholder stands: five times faster than the whole search."""
-    return "@" in text or "://" in text or max(text, default="") >= "\u20e3" or bool(_INNER_DOT.search(text))
+    return "@" in text or "://" in text or max(text, default="") >= "\u20e3" or bool(_DIGIT_OR_INNER_DOT.search(text))
+
+
+def is_number(thing: str) -> bool:
+    """Return whether a copied thing is a number, which each language writes in digits of its own."""
+    return re.fullmatch(_NUMBER, thing) is not None
+
+
+def _same_digits(thing: str) -> str:
+    return thing.translate(_TO_ASCII) if is_number(thing) else thing
 
 
 def cut_out(text: str, placeholders: Sequence[str]) -> tuple[str, dict[str, str]]:
@@ -69,11 +84,11 @@ def cut_out(text: str, placeholders: Sequence[str]) -> tuple[str, dict[str, str]
 
 
 def hide(text: str, copied: Mapping[str, str]) -> str:
-    """Return `text`, a translation, with a placeholder for each thing of `copied` that stands in it."""
-    left = dict(copied)
+    """Return `text`, a translation, with a placeholder for each thing of `copied` that stands in it, in any digits."""
+    left = {one: _same_digits(thing) for one, thing in copied.items()}
 
     def placeholder(found: re.Match[str]) -> str:
-        own = next((one for one, thing in left.items() if thing == found[0]), None)
+        own = next((one for one, thing in left.items() if thing == _same_digits(found[0])), None)
         if own is not None:
             del left[own]
         return own or found[0]
@@ -85,7 +100,7 @@ def cut_out_of_pair(source: str, target: str, placeholders: Sequence[str]) -> tu
     """Return both sides of a training pair with a placeholder for each thing to copy that stands on both."""
     if not (_may_have(source) and _may_have(target)):
         return _ANY.sub("", source), _ANY.sub("", target)
-    ours, theirs = ([found[0] for found in _COPIED.finditer(side)] for side in (source, target))
+    ours, theirs = ([_same_digits(found[0]) for found in _COPIED.finditer(side)] for side in (source, target))
     things = (Counter(ours) & Counter(theirs)).elements()
     shared = dict(zip(placeholders, sorted(things, key=ours.index), strict=False))
     return hide(_ANY.sub("", source), shared), hide(_ANY.sub("", target), shared)

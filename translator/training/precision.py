@@ -73,7 +73,7 @@ def _precision(device: torch.device, config: TrainingConfig) -> tuple[Precision,
     if not has_bf16(device):
         return "float32", f"this {name} has no bf16"
     if not bf16_pays(device):
-        return "float32", f"this {name} has bf16 in AVX-512 only, which is slower"
+        return "float32", f"this {name} has bf16 in Intel's AVX-512 only, which is slower"
     return "bf16", f"this {name} has it"
 
 

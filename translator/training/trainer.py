@@ -30,6 +30,7 @@ from translator.run.logging import log_to_file
 from translator.run.signals import StopRequest
 from translator.run.storage import hold_folder
 from translator.training.checkpointing import TrainingProgress, TrainingState
+from translator.training.count_initialization import MOST_PAIRS, initialize_from_counts
 from translator.training.distributed import Distributed
 from translator.training.fine_tuning import initial_checkpoint, initialize
 from translator.training.monitor import Observer, show_test_scores
@@ -167,6 +168,9 @@ class Trainer:
     def __post_init__(self) -> None:
         config, run, data, updater, distributed = self.config, self.run, self.data, self.updater, self.distributed
         self._settings = config.training
+        if self._settings.initialization == "counts" and distributed.main and not run.has_checkpoint:
+            LOGGER.info("initial weights: counting neighbours and translations in the training text")
+            initialize_from_counts(updater.model, data.training_ids(MOST_PAIRS))
         if self._settings.initialize_from is not None and not run.has_checkpoint:
             for line in initialize(updater.model, data.subword, config):
                 LOGGER.info(line)
