@@ -156,7 +156,7 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
     processes: Annotated[Literal["auto"] | Annotated[int, Field(ge=1, le=64)], Effect.PROCESSES] = "auto"
     """Processes that share each update on this machine; `auto`: one for each GPU, one on a CPU."""
     initialization: Annotated[Literal["random", "counts"], Effect.START] = "random"
-    """`counts`: start as a word-by-word translator with a bigram language model, both counted in the training text."""
+    """`counts`: start from which words are used alike and which translate each other, counted in the training text."""
     initialize_from: Annotated[Place | None, Effect.START] = None
     """Run folder or checkpoint folder whose weights a new run starts from."""
     optimizer: Annotated[Literal["adamw", "muon"], Effect.MOMENTS] = "adamw"
@@ -320,11 +320,11 @@ class Config(Section):
             lambda c: c.model.tied_embeddings != "all" or c.subword.joint,
         ),
         Rule(
-            "`training.initialization: counts` needs `model.tied_embeddings: none` and a `subword.vocabulary_size` "
-            f"of at most {MOST_COUNTED:,}",
+            "`training.initialization: counts` excludes `model.tied_embeddings: all`, and needs a "
+            f"`subword.vocabulary_size` of at most {MOST_COUNTED:,}",
             lambda c: (
                 c.training.initialization == "random"
-                or (c.subword.vocabulary_size <= MOST_COUNTED and c.model.tied_embeddings == "none")
+                or (c.subword.vocabulary_size <= MOST_COUNTED and c.model.tied_embeddings != "all")
             ),
         ),
         Rule(

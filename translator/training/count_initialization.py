@@ -1,9 +1,10 @@
-"""Initial weights from counts of the training text: a translator of single words with a bigram language model.
+"""Initial weights from counts of the training text: before its first update, the model translates single words.
 
-Training from random weights spends its first thousand updates on what counting finds in seconds: which words follow
-each other, and which words translate each other. Here the model starts from both:
+Training from random weights spends its first thousand updates on what counting finds in seconds: which words are used
+alike, and which translate each other. Here the model starts from both:
 
-    target embedding, head   factors of the pointwise mutual information of neighbouring pieces (Levy and Goldberg 2014)
+    target embedding, head   pieces with like neighbours are alike, by the pointwise mutual information of neighbours
+                             (Levy and Goldberg 2014)
     source embedding         the mean of the head's rows of a piece's translations, by IBM Model 1 (Brown et al. 1993)
     cross-attention          the identity, so that source vectors reach the head as they are
     all other sublayers      a tenth of their random start, so that they disturb little
@@ -12,7 +13,7 @@ S and T pieces of source and target, D model width
 """
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -21,11 +22,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from translator.model import Transformer
-from translator.special_tokens import EOS, PAD, SOS
+from translator.special_tokens import PAD
 
 Ids = NDArray[np.int32]
 Counts = NDArray[np.float32]
 MOST_PAIRS: Final = 100_000  # that are counted; more change little
+WINDOW: Final = 3  # pieces on each side that count as neighbours
 ROUNDS: Final = 5  # of expectation maximization
 QUIET: Final = 0.1  # factor of the sublayers that are not the identity
 COMMON: Final = 0.5  # share of a target piece's frequency that is no sign of a translation
@@ -40,9 +42,10 @@ def initialize_from_counts(model: Transformer, pairs: Sequence[tuple[Ids, Ids]])
     """
     source, target = model.source_embedding.tokens.weight, model.target_embedding.tokens.weight  # (S, D), (T, D)
     head, width = model.head_weight, target.size(1)
-    inputs, outputs = neighbour_vectors([pair[1] for pair in pairs], len(target), width)
-    _set_rows(target, inputs)
-    _set_rows(head, outputs)
+    vectors = neighbour_vectors([pair[1] for pair in pairs], len(target), width)
+    _set_rows(target, vectors)
+    if head is not target:
+        _set_rows(head, vectors)
     table = torch.from_numpy(translation_probabilities(pairs, len(source), len(target)))  # (S, T)
     frequency = torch.bincount(torch.from_numpy(np.concatenate([pair[1] for pair in pairs])), minlength=len(target))
     typical = (table - COMMON * frequency / frequency.sum()).clamp_(min=0.0)
@@ -57,21 +60,24 @@ def initialize_from_counts(model: Transformer, pairs: Sequence[tuple[Ids, Ids]])
                 part.get_parameter("weight").mul_(QUIET)
 
 
-def neighbour_vectors(sentences: Iterable[Ids], size: int, width: int) -> tuple[Tensor, Tensor]:
-    """Return vectors (T, D) of pieces as the one before, and as the next; their products are large for neighbours.
+def neighbour_vectors(sentences: Sequence[Ids], size: int, width: int) -> Tensor:
+    """Return vectors (T, D) of pieces; their products are large for pieces with like neighbours in `sentences`.
 
-    They factor max(0, log p(next | before) / p(next)), with p(next) raised to the power 0.75 (Levy et al. 2015 §3.1).
+    They are the left singular vectors, times the root of the singular values, of max(0, log p(n | piece) / p(n)) for
+    neighbours n on the left and on the right, with p(n) raised to the power 0.75 (Levy et al. 2015 §3.1).
     """
-    rows = [np.concatenate([[SOS], one, [EOS]]) for one in sentences]
-    places = np.concatenate([row[:-1].astype(np.int64) * size + row[1:] for row in rows])
-    counts = np.bincount(places, minlength=size * size).reshape(size, size).astype(np.float32)
-    before, after = counts.sum(1, keepdims=True) + 1.0, (counts.sum(0, keepdims=True) + 1.0) ** 0.75
-    information = torch.from_numpy(np.log(np.maximum(counts / before / (after / after.sum()), 1.0)))
+    far = range(1, WINDOW + 1)
+    places = np.concatenate([one[:-away].astype(np.int64) * size + one[away:] for away in far for one in sentences])
+    after = np.bincount(places, minlength=size * size).reshape(size, size).astype(np.float32)
+    counts = np.concatenate([after, after.T], axis=1)
+    own, other = counts.sum(1, keepdims=True) + 1.0, (counts.sum(0, keepdims=True) + 1.0) ** 0.75
+    information = torch.from_numpy(np.log(np.maximum(counts / own / (other / other.sum()), 1.0)))
     rank = min(width, size)
-    left, values, right = torch.svd_lowrank(information, rank, niter=3)
+    left, values, _ = torch.svd_lowrank(information, rank, niter=3)
     # A random rotation spreads the directions, of which the first are the strongest, over all heads.
-    rotation = torch.linalg.qr(torch.randn(rank, width).t())[0].t()  # (rank, D), rows orthonormal
-    return left * values.sqrt() @ rotation, right * values.sqrt() @ rotation
+    rotation = torch.linalg.qr(torch.randn(width, rank))[0].t()  # (rank, D), rows orthonormal
+    vectors: Tensor = left * values.sqrt() @ rotation
+    return vectors
 
 
 def translation_probabilities(pairs: Sequence[tuple[Ids, Ids]], source_size: int, target_size: int) -> Counts:
