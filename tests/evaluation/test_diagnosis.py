@@ -181,6 +181,8 @@ def test_translations_that_never_ended() -> None:
         ("numbers", "in 1979", "در ۱۹۷۸", ("در سال ۱۹۷۹",), "lost 1979, invented 1978"),
         ("numbers", "in 1979", "در ۱۹۷۹ و ۱۹۷۹", ("در سال ۱۹۷۹",), "invented 1979"),
         ("numbers", "5 books", "پنج کتاب", ("پنج کتاب", "۵ کتاب"), None),
+        ("copies", "see a.org 😂", "a.org را ببین", ("a.org را ببین 😂",), "😂"),
+        ("copies", "see a.org 😂", "a.org را ببین", ("آن را ببین",), None),
         ("numbers", "5 of seven", "۵ تا از ۷", ("پنج تا از ۷",), None),
         ("numbers", "five books", "۵۰۰ کتاب", ("پنج کتاب",), None),
         ("numbers", "in 1979", "در ۱۳۵۸", ("در ۱۳۵۸",), None),

@@ -18,6 +18,7 @@ from translator.corpus.filters import numbers_of
 from translator.evaluation.metrics import ZWNJ, corpus_score
 from translator.evaluation.results import ModelScore, ScoredSet
 from translator.run.text import excerpt
+from translator.subword.placeholders import is_number, things_to_copy
 
 PART_METRICS: Final[tuple[MetricName, ...]] = ("bleu", "chrf")
 # The largest value of each part, and its name.
@@ -242,6 +243,13 @@ def _numbers(one: _Sentence) -> Mark | None:
     return Mark(lost.total() + invented.total(), ", ".join(note))
 
 
+def _copies(one: _Sentence) -> Mark | None:
+    texts = (one.source, *one.references, one.hypothesis)
+    source, *references, ours = (Counter(t for t in things_to_copy(text) if not is_number(t)) for text in texts)
+    lost = reduce(and_, references, source) - ours
+    return Mark(lost.total(), _listed(lost)) if source else None
+
+
 def _half_spaces(one: _Sentence) -> Mark | None:
     """Compare with the reference that agrees best in half-space, space or neither inside a word."""
     compared = [compare_half_spaces(one.hypothesis, reference) for reference in one.references]
@@ -300,6 +308,7 @@ _CHECKS: Final[Mapping[str, tuple[Check, str]]] = {
     "latin_words": (_latin_words, "Latin words that no reference has."),
     "copied_source": (_copied_source, "Half of the words or more are Latin words of the source, and in no reference."),
     "numbers": (_numbers, "A number in digits was lost that the references have too, or one was invented."),
+    "copies": (_copies, "A web or e-mail address, handle, file name or emoji was lost that the references have too."),
     "half_spaces": (_half_spaces, "A word with a half-space (ZWNJ), a space or neither, where the reference differs."),
     "english_punctuation": (
         _english_punctuation,

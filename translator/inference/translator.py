@@ -24,6 +24,7 @@ from translator.data import collate_source
 from translator.errors import InputError, RunError
 from translator.inference import loading
 from translator.inference.alignment import Alignment, AttentionMap, align_words
+from translator.inference.latin_words import with_source_spelling
 from translator.inference.segments import Segment, Translation, checked_texts, join_segments, one_line, split_text
 from translator.model import Transformer
 from translator.model.device import MatmulPrecision
@@ -267,7 +268,8 @@ class Translator:
         if attention and not self.searcher.gives_attention:
             self.searcher.cross_attention([], [])  # says so before anything is searched
         segments = self.segments(texts, first_line)
-        forced = None if prefixes is None else self._forced(checked_texts(prefixes, "prefixes"), segments, first_line)
+        beginnings = [""] * len(texts) if prefixes is None else checked_texts(prefixes, "prefixes")
+        forced = self._forced(beginnings, segments, first_line)
         found: list[list[Translation]] = [[] for _ in segments]
         for batch in self._batches([len(segment.ids) for segment in segments], count):
             if check is not None:
@@ -276,7 +278,8 @@ class Translator:
             prefix_rows = None if forced is None else [forced[number] for number in batch]
             hypotheses = self.searcher.find(rows, self.search, count, prefix_rows, check)
             for number, of_row in zip(batch, hypotheses, strict=True):
-                found[number] = self._decoded(segments[number], of_row, attention)
+                known = f"{texts[segments[number].line]} {beginnings[segments[number].line]}"
+                found[number] = self._decoded(segments[number], of_row, known, attention)
         parts: list[list[list[Translation]]] = [[] for _ in texts]
         for segment, translations in zip(segments, found, strict=True):
             parts[segment.line].append(translations)
@@ -411,11 +414,14 @@ class Translator:
                 )
         return [ids[segment.line] if segment.is_first else [] for segment in segments]
 
-    def _decoded(self, segment: Segment, hypotheses: Sequence[Hypothesis], attention: bool) -> list[Translation]:
+    def _decoded(
+        self, segment: Segment, hypotheses: Sequence[Hypothesis], known: str, attention: bool
+    ) -> list[Translation]:
+        """Return the translations; `known` is the text that Latin words are spelled as in."""
         texts = self.subword.target.decode_ids([one.tokens for one in hypotheses])
         found = [
             Translation(
-                one_line(put_back(text, segment.copied)),
+                one_line(put_back(with_source_spelling(text, known), segment.copied)),
                 one.score,
                 one.normalized_score,
                 len(one.tokens) + one.finished,

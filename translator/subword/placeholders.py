@@ -60,6 +60,11 @@ def _same_digits(thing: str) -> str:
     return thing.translate(_TO_ASCII) if is_number(thing) else thing
 
 
+def things_to_copy(text: str) -> list[str]:
+    """Return what would be cut out of `text` with enough placeholders; numbers have ASCII digits."""
+    return [_same_digits(found[0]) for found in _COPIED.finditer(text)] if _may_have(text) else []
+
+
 def cut_out(text: str, placeholders: Sequence[str]) -> tuple[str, dict[str, str]]:
     """Return `text` with `placeholders`, in their order, for what is to be copied; and what each stands for.
 
@@ -98,9 +103,7 @@ def hide(text: str, copied: Mapping[str, str]) -> str:
 
 def cut_out_of_pair(source: str, target: str, placeholders: Sequence[str]) -> tuple[str, str]:
     """Return both sides of a training pair with a placeholder for each thing to copy that stands on both."""
-    if not (_may_have(source) and _may_have(target)):
-        return _ANY.sub("", source), _ANY.sub("", target)
-    ours, theirs = ([_same_digits(found[0]) for found in _COPIED.finditer(side)] for side in (source, target))
+    ours, theirs = things_to_copy(source), things_to_copy(target)
     things = (Counter(ours) & Counter(theirs)).elements()
     shared = dict(zip(placeholders, sorted(things, key=ours.index), strict=False))
     return hide(_ANY.sub("", source), shared), hide(_ANY.sub("", target), shared)

@@ -1,0 +1,65 @@
+"""Make test sets of what must be copied from the held-out text of a run.
+
+    python scripts/make_copying_test_set.py RUN FOLDER
+    translator evaluate --run RUN --test-set FOLDER/numbers.tsv --test-set FOLDER/links.tsv
+
+`numbers.tsv` has the test pairs that have the same numbers in digits on both sides. `links.tsv` has pairs without any, into which a
+web or e-mail address, a handle or an emoji was put: at the beginning, before the final punctuation, or at the end. The
+diagnosis of the evaluation (`numbers` and `copies`) counts what went wrong.
+"""
+
+import random
+import re
+import sys
+from pathlib import Path
+
+from translator.corpus.filters import numbers_of
+from translator.corpus.held_out import read_held_out_folder
+
+PAIRS_OF_LINKS = 200  # of each source of the corpus
+END = re.compile(r"[.!?…؟؛۔:\s]*$")
+NAMES = ("sara", "ali.rezaei", "k_mohammadi", "mina", "dr.h", "farhad99", "J.Smith", "tehran-info")
+DOMAINS = ("example.com", "sharif.edu.ir", "fa.wikipedia.org", "news.co.uk", "shop-24.net", "github.com")
+EMOJI = ("😂", "❤️", "🙏🏽", "🎉🎉", "👍", "😭😭😭")
+
+
+def made_up(draw: random.Random) -> str:
+    """Return an address, a handle or emoji."""
+    name, domain = draw.choice(NAMES), draw.choice(DOMAINS)
+    path = "".join(draw.choice("abcdefghXYZ0123456789") for _ in range(draw.randint(4, 11)))
+    kinds = (f"https://{domain}/{path}", f"www.{domain}", f"http://{domain}/{path}?q={name}&id=7", f"{name}@{domain}")
+    return draw.choice((*kinds, f"@{name.replace('-', '_')}", draw.choice(EMOJI)))
+
+
+def with_link(text: str, link: str, place: int) -> str:
+    """Return `text` with `link` at the beginning (0), before the final punctuation (1), or at the end (2)."""
+    if place == 0:
+        return f"{link} {text}"
+    end = END.search(text) if place == 1 else None
+    at = len(text) if end is None else end.start()
+    return f"{text[:at]} {link}{text[at:]}"
+
+
+def main(run: str, folder: str) -> None:
+    """Write the two files."""
+    draw, rows, left = random.Random(1), {"numbers": [], "links": []}, {}
+    for one in read_held_out_folder(Path(run) / "held_out", "test"):
+        for source, references, origin in zip(one.sources, one.references, one.origins, strict=True):
+            target = references[0]
+            if "\t" in source + target:
+                continue
+            if numbers_of(source) and sorted(numbers_of(source)) == sorted(numbers_of(target)):
+                rows["numbers"].append((source, target))
+            elif not numbers_of(source) and left.setdefault(origin, PAIRS_OF_LINKS):
+                left[origin] -= 1
+                link, place = made_up(draw), draw.randrange(3)
+                rows["links"].append((with_link(source, link, place), with_link(target, link, place)))
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    for name, pairs in rows.items():
+        text = "".join(f"{source}\t{target}\n" for source, target in pairs)
+        (Path(folder) / f"{name}.tsv").write_text(text, encoding="utf-8")
+        print(f"{name}.tsv: {len(pairs):,} pairs")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
