@@ -10,7 +10,6 @@ import builtins
 import errno
 import io
 import os
-import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, NoReturn, Self
@@ -19,10 +18,8 @@ from safetensors import SafetensorError
 
 from translator.checkpoint import files
 
-Kind = Literal["full", "broken", "kill", "sigkill"]
-"""The disk is full; it reports an error; the process dies, played in this process; it dies in earnest (SIGKILL)."""
-
-ERRORS = {"full": errno.ENOSPC, "broken": errno.EIO}
+Kind = Literal["full", "kill"]
+"""The disk is full; the process dies, played in this process."""
 
 
 class Killed(BaseException):
@@ -38,7 +35,7 @@ class Faults:
     Args:
         folder: operations on other files are neither counted nor hindered.
         at: number of the operation that fails, from 1; 0 fails nowhere.
-        kind: how it fails. A full or broken disk fails once, and the cleaning up that follows works.
+        kind: how it fails. A full disk fails once, and the cleaning up that follows works.
     """
 
     def __init__(self, folder: Path | str, at: int = 0, kind: Kind = "kill") -> None:
@@ -92,11 +89,8 @@ class Faults:
         return len(self.operations) == self._at
 
     def _fail(self) -> NoReturn:
-        if self._kind == "sigkill":
-            os.kill(os.getpid(), signal.SIGKILL)
-        if self._kind in ERRORS:
-            number = ERRORS[self._kind]
-            raise OSError(number, os.strerror(number))
+        if self._kind == "full":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         self._dead = True
         raise Killed
 

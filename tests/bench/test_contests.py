@@ -10,7 +10,7 @@ from bench import quality as quality_part
 from bench.experiments import Plan as ExperimentPlan
 from bench.experiments import read_yaml, trials
 from bench.options import FailedError, Options
-from bench.quality import Contestant, Plan, contest_text
+from bench.quality import Contestant
 from bench.scores import compare_systems, mean_score, read_lines
 from translator.errors import Interrupted, RunError
 
@@ -97,13 +97,6 @@ def test_the_best_checkpoint_then_the_best_penalty_and_what_failed_resumes(
     assert list(quality_part.bench(options)) == lines and len(Fake.done) == 8, "nothing is done twice"
     with pytest.raises(RunError, match="holds the contest of another plan"):
         list(quality_part.bench(Options(config=str(tiny_plan(tmp_path, minutes=0.03)))))
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Plan, Path]:
-    """A plan and the folder of its text."""
-    plan = read_yaml(tiny_plan(tmp_path_factory.mktemp("contest")), Plan)
-    return plan, contest_text(plan)
 
 
 def test_scores_tell_who_is_better_and_how_sure_that_is() -> None:

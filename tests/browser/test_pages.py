@@ -4,9 +4,6 @@ from pathlib import Path
 
 import pytest
 from browser.chromium import Visitor
-from serve.stand_ins import served
-
-from translator.inference.translator import Translator
 
 pytestmark = pytest.mark.browser
 
@@ -47,12 +44,3 @@ def test_the_report_of_a_preparation(guest: Visitor, runs: Path) -> None:
     assert guest.browser.run("document.querySelectorAll('table').length") > 2
     assert persian_runs_from_right_to_left(guest)
     assert guest.errors() == []
-
-
-def test_the_page_of_the_server(guest: Visitor, runs: Path) -> None:
-    with served(Translator.load(runs / "first", device="cpu")) as (address, _):
-        guest.browser.open(address)
-        guest.translate("The children are at school.\nMy sister drinks tea.")
-        assert len(guest.texts(".line")) == 2
-        assert persian_runs_from_right_to_left(guest)
-    assert guest.errors(warnings=True) == []

@@ -17,7 +17,6 @@ from translator.checkpoint import (
     steps_saved,
 )
 from translator.checkpoint.files import DamagedCheckpointError, restore_weights
-from translator.corpus import NORMALIZER_VERSION
 from translator.errors import CheckpointError, StorageError
 from translator.model import Transformer
 
@@ -52,14 +51,6 @@ def test_another_format_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         save(tmp_path, 1)
     with pytest.raises(CheckpointError, match=r"checkpoint format 99, this version of translator reads 1"):
         load_checkpoint(tmp_path / "step-000001")
-
-
-def test_another_normalizer_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    save(tmp_path, 1)
-    monkeypatch.setattr("translator.checkpoint.files.NORMALIZER_VERSION", 99)
-    told = f"normalizer version {NORMALIZER_VERSION}, this version of translator has 99"
-    with pytest.raises(CheckpointError, match=told):
-        load_model(tmp_path, "last", CPU)
 
 
 def test_weights_of_another_shape_are_listed(tmp_path: Path) -> None:

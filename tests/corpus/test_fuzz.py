@@ -215,20 +215,6 @@ def aligned_numbers(corpus: PreparedCorpus) -> set[int]:
     return set(numbers)
 
 
-def test_carriage_returns_and_marks_in_mid_file_change_nothing(tmp_path: Path, layout: str) -> None:
-    """Files, some of them from Windows, were put together with `cat`."""
-    mixed = [b"", b""]
-    for part in (rows()[:30], rows()[30:55], rows()[55:]):
-        for place, text in enumerate(sides(part)):
-            mixed[place] += b"\xef\xbb\xbf" + text.replace(b"\n", b"\r\n") if mixed[place] else text
-    results = []
-    for name, texts in (("clean", sides(rows())), ("mixed", mixed)):
-        (tmp_path / name).mkdir()
-        found = contents(prepared(LAYOUTS[layout](tmp_path / name, *texts), folder=tmp_path / name / "p").directory)
-        results.append({file: text for file, text in found.items() if file != "report.json"})
-    assert results[0] == results[1]
-
-
 def test_what_only_looks_like_the_end_of_a_line_shifts_no_pair(tmp_path: Path, layout: str) -> None:
     pairs = rows()
     for place, mark in enumerate(ODD):

@@ -3,7 +3,6 @@
 import io
 import itertools
 import tracemalloc
-from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, cast
 from unittest import mock
@@ -17,9 +16,7 @@ from translator.corpus.lines import (
     BLOCK,
     LONGEST_LINE,
     Pair,
-    UnequalSidesError,
     Unreadable,
-    pairs_of_sides,
     pairs_of_table,
     read_lines,
 )
@@ -109,21 +106,6 @@ def test_memory_stays_flat_without_any_newline() -> None:
         assert tracemalloc.get_traced_memory()[1] < 6 << 20
     finally:
         tracemalloc.stop()
-
-
-def numbered(name: str, count: int, wrong: set[int]) -> Iterator[str]:
-    """Yield lines 1 to `count`; those in `wrong` cannot be read."""
-    return (INVALID if number in wrong else f"{name}{number}" for number in range(1, count + 1))
-
-
-@given(st.integers(0, 9), st.integers(0, 9), st.sets(st.integers(1, 9)), st.sets(st.integers(1, 9)))
-def test_sides(english: int, persian: int, wrong_english: set[int], wrong_persian: set[int]) -> None:
-    found = pairs_of_sides(numbered("e", english, wrong_english), numbered("p", persian, wrong_persian))
-    wrong = wrong_english | wrong_persian
-    for line in range(1, min(english, persian) + 1):
-        assert next(found) == (Pair(line, "", "", INVALID) if line in wrong else Pair(line, f"e{line}", f"p{line}"))
-    with pytest.raises(StopIteration if english == persian else UnequalSidesError):
-        next(found)
 
 
 @pytest.mark.parametrize(("line", "count"), [("no tab", "1 column "), ("a\tb\tc", "3 columns "), ("", "1 column ")])

@@ -3,24 +3,21 @@
 import json
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from corpus.corpora import Rows, contents, tsv
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from translator.config import CorpusConfig, FilterConfig, NormalizationConfig, SourceConfig
 from translator.corpus import prepare
-from translator.corpus.duplicates import NearDuplicateIndex, pair_keys
+from translator.corpus.duplicates import NearDuplicateIndex
 from translator.corpus.lines import Pair
 from translator.corpus.normalizer import fold
 from translator.corpus.prepare import (
     Candidates,
-    Chunk,
     Cleaner,
     PreparedCorpus,
     Side,
@@ -36,55 +33,15 @@ from translator.errors import CorpusError, StorageError
 
 DATA = Path("../shared/data")
 CLEANER = Cleaner(NormalizationConfig(), FilterConfig())
-TEXT = st.text(st.sampled_from("ab یكک\u200c\u2028\x85\r\x0b .,،۱2"), max_size=12)
-
-
-def chunks(pairs: Iterable[Pair], filtered: bool = True) -> list[Chunk]:
-    return list(chunks_of(iter(pairs), 7, filtered))
-
-
-def test_good_pairs_are_kept_normalized_and_raw() -> None:
-    (chunk,) = chunks([Pair(3, "Yes , it is .", "بله ، كتاب ."), Pair(4, "", "خالی"), Pair(5, "No.", "نه.")])
-    cleaned = CLEANER(chunk)
-    assert (cleaned.number, cleaned.read, cleaned.dropped) == (7, 3, Counter(empty=1))
-    assert cleaned.lines.tolist() == [3, 5]
-    assert [text.decode() for text in cleaned.texts] == [
-        "Yes, it is.\nNo.\n",
-        "بله، کتاب.\nنه.\n",
-        "Yes , it is .\nNo.\n",
-        "بله ، كتاب .\nنه.\n",
-    ]
-    assert cleaned.keys.tolist() == pair_keys([("yesitis", "بلهکتاب"), ("no", "نه")]).tolist()
-    assert cleaned.folded == ["yesitis|بلهکتاب", "no|نه"]
-    assert cleaned.examples["empty"] == [Example(4, "", "خالی")]
 
 
 def test_a_test_set_loses_only_its_empty_and_unreadable_pairs() -> None:
     texts = [("English", "English"), (" ", "x"), ("", "", "invalid_utf8"), ("", "", "line_too_long")]
-    (chunk,) = chunks([Pair(line, *text) for line, text in enumerate(texts, start=1)], filtered=False)
+    pairs = (Pair(line, *text) for line, text in enumerate(texts, start=1))
+    (chunk,) = chunks_of(pairs, 7, filtered=False)
     cleaned = CLEANER(chunk)
     assert cleaned.texts[0] == b"English\n"
     assert (cleaned.read, cleaned.dropped) == (4, Counter(empty=1, invalid_utf8=1, line_too_long=1))
-
-
-def test_chunks_end_by_pairs_and_by_characters(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prepare, "_PAIRS", 3)
-    monkeypatch.setattr(prepare, "_CHARACTERS", 10)
-    pairs = [Pair(line, "a" * size, "b") for line, size in enumerate([1, 1, 1, 20, 1, 7, 4], start=1)]
-    assert [[line for line, *_ in chunk.pairs] for chunk in chunks(pairs)] == [[1, 2, 3], [4], [5, 6], [7]]
-    assert [chunk.pairs for chunk in chunks([])] == [[]], "every source has a chunk"
-
-
-@settings(deadline=None, max_examples=100)
-@given(st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=12), st.integers(1, 5))
-def test_chunking_changes_nothing(texts: Rows, size: int) -> None:
-    pairs = [Pair(line, source, target) for line, (source, target) in enumerate(texts, start=1)]
-    (whole,) = (CLEANER(chunk) for chunk in chunks(pairs))
-    parts = [CLEANER(chunk) for start in range(0, len(pairs), size) for chunk in chunks(pairs[start : start + size])]
-    assert sum((part.dropped for part in parts), Counter()) == whole.dropped
-    assert [b"".join(texts) for texts in zip(*(part.texts for part in parts), strict=True)] == list(whole.texts)
-    assert np.concatenate([part.keys for part in parts]).tolist() == whole.keys.tolist()
-    assert np.concatenate([part.bands for part in parts]).tolist() == whole.bands.tolist()
 
 
 def collect(config: CorpusConfig, folder: Path, processes: int = 1) -> tuple[list[Candidates], list[str]]:
@@ -186,7 +143,7 @@ def test_every_rule_is_counted_and_held_out_text_is_as_it_was_read(tmp_path: Pat
     report = corpus.report.sources[0]
     drops = "empty too_many_words too_many_characters length_ratio source_script target_script duplicate"
     assert {rule: count for rule, count in report.dropped.items() if count} == dict.fromkeys(drops.split(), 1)
-    assert set(report.dropped) == set(RULES)
+    assert set(report.dropped) == set(RULES) and report.examples["empty"] == (Example(4, "", "خالی"),)
     assert (report.read, sum(report.kept.values())) == (18, 11)
     assert (list(corpus.lines("test", "small", "en"))[-1], list(corpus.lines("test", "small", "fa"))[-1]) == odd
     assert "small" in format_report(corpus.report)

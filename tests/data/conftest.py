@@ -1,6 +1,6 @@
 """A small prepared corpus with unigram models, to sample pieces from."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -21,34 +21,35 @@ def write_sources(folder: Path) -> None:
         write_pairs(folder / f"{name}.tsv", [(text, text[::-1]) for text in texts])
 
 
+def two_sources(folder: Path, subword: Mapping[str, object], weight: float = 1.0, /, **batching: object) -> Config:
+    """Return a recipe over one.tsv and two.tsv in `folder`, with a little of each held out."""
+    return Config.model_validate(
+        {
+            "run": {"directory": str(folder / "run"), "seed": 3},
+            "corpus": {
+                "sources": [
+                    {"name": "one", "path": str(folder / "one.tsv")},
+                    {"name": "two", "path": str(folder / "two.tsv"), "weight": weight},
+                ],
+                "filters": {"min_target_script": None},
+                "split": {"validation": 10, "test": 5},
+                "prepared_directory": str(folder / "prepared"),
+            },
+            "subword": {"character_coverage": 1.0, **subword},
+            "batching": {"tokens_per_batch": 256, "max_length": 100, **batching},
+        }
+    )
+
+
 @pytest.fixture(scope="session")
 def sampling_recipe(tmp_path_factory: pytest.TempPathFactory) -> SamplingRecipe:
     """Return a function that makes recipes with `subword.sampling`, over a corpus that is prepared only once."""
     folder = tmp_path_factory.mktemp("sampling")
     write_sources(folder)
 
-    def make(*, sampling: float = 0.3, seed: int = 3, weight: float = 1.0, **batching: object) -> Config:
-        return Config.model_validate(
-            {
-                "run": {"directory": str(folder / "run"), "seed": seed},
-                "corpus": {
-                    "sources": [
-                        {"name": "one", "path": str(folder / "one.tsv")},
-                        {"name": "two", "path": str(folder / "two.tsv"), "weight": weight},
-                    ],
-                    "filters": {"min_target_script": None},
-                    "split": {"validation": 10, "test": 5},
-                    "prepared_directory": str(folder / "prepared"),
-                },
-                "subword": {
-                    "vocabulary_size": 60,
-                    "character_coverage": 1.0,
-                    "byte_fallback": False,
-                    "sampling": sampling,
-                },
-                "batching": {"tokens_per_batch": 256, "max_length": 100, **batching},
-            }
-        )
+    def make(*, sampling: float = 0.3, weight: float = 1.0, **batching: object) -> Config:
+        subword = {"vocabulary_size": 60, "byte_fallback": False, "sampling": sampling}
+        return two_sources(folder, subword, weight, **batching)
 
     return make
 

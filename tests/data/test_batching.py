@@ -153,10 +153,3 @@ def test_each_share_is_the_next_part_of_the_line_in_one_piece_of_each_batch(
         assert all(len(one) == 1 for one in places), "a piece is of one batch"
         assert len(set().union(*places)) == len(places), "a batch gives a process one piece"
     assert [numbers_of(share) for share in share_step(step, world)] == [numbers_of(share) for share in shares]
-
-
-def test_a_batch_is_cut_only_where_a_border_falls() -> None:
-    step = step_of(*[[(2, 2)] * 4 for _ in range(5)])
-    first, second = share_step(step, 2)
-    assert numbers_of(first) == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
-    assert numbers_of(second) == [[10, 11], [12, 13, 14, 15], [16, 17, 18, 19]]

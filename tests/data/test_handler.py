@@ -9,13 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from data.conftest import SamplingRecipe
+from data.conftest import SamplingRecipe, two_sources
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from translator.config import Config
 from translator.data import Batch, DataHandler, DataPosition
-from translator.data.token_store import Ids, PairStore
 from translator.errors import StorageError
 from translator.special_tokens import PAD
 
@@ -47,22 +46,11 @@ def write_tsv(path: Path, pairs: list[tuple[str, str]]) -> str:
 
 
 def recipe(folder: Path, **batching: object) -> Config:
-    """Return a recipe over two sources in `folder`, with a little of each held out."""
+    """Write two sources into `folder`, if they are not there, and return a recipe over them."""
     for name, first, last in (("one", 0, 240), ("two", 240, 320)):
         if not (folder / f"{name}.tsv").exists():
             write_tsv(folder / f"{name}.tsv", sentences(first, last))
-    return Config.model_validate(
-        {
-            "run": {"directory": str(folder / "run"), "seed": 3},
-            "corpus": {
-                "sources": [{"name": name, "path": str(folder / f"{name}.tsv")} for name in ("one", "two")],
-                "split": {"validation": 10, "test": 5},
-                "prepared_directory": str(folder / "prepared"),
-            },
-            "subword": {"vocabulary_size": 40, "character_coverage": 1.0},
-            "batching": {"tokens_per_batch": 256, "max_length": 100, **batching},
-        }
-    )
+    return two_sources(folder, {"vocabulary_size": 40}, **batching)
 
 
 @pytest.fixture(scope="module")
@@ -295,20 +283,6 @@ def test_a_step_goes_on_into_the_next_epoch(handler: DataHandler) -> None:
     following = [batch for batch, _ in itertools.islice(handler.train_batches(DataPosition(1, 0)), 2)]
     assert [tables(batch) for batch in step.batches[1:]] == [tables(batch) for batch in following]
     assert step.position == DataPosition(1, 2)
-
-
-def test_a_process_reads_only_its_own_rows(handler: DataHandler, monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[int] = []
-    plain = PairStore.__getitem__
-
-    def spied(store: PairStore, number: int) -> tuple[Ids, Ids]:
-        read.append(number)
-        return plain(store, number)
-
-    monkeypatch.setattr(PairStore, "__getitem__", spied)
-    step = next(handler.train_steps(DataPosition(), 3, rank=1, world=2))
-    assert read == list(itertools.chain.from_iterable(batch.indices.tolist() for batch in step.batches))
-    assert sum(batch.target_tokens for batch in step.batches) < step.target_tokens
 
 
 def test_an_epoch_draws_what_the_mixture_says(sampled: DataHandler) -> None:

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translator.errors import InputError
 from translator.inference.alignment import Alignment, AttentionMap
 from translator.inference.output import OutputForm
 from translator.inference.segments import Translation, join_segments
@@ -77,20 +76,6 @@ def test_no_text_breaks_a_row_or_an_object(source: str) -> None:
     cells = row.split("\t")
     assert len(cells) == 4
     assert unescape(cells[2]) == json.loads(line)["source"] == source
-
-
-@pytest.mark.parametrize(
-    ("form", "message"),
-    [
-        (OutputForm(count=0), "--n-best 0: a text has at least one translation"),
-        (OutputForm(scores=True), "--scores has no place in plain text; add --format tsv or --format jsonl"),
-        (OutputForm(alignment=True), "--alignment has no place in plain text"),
-        (OutputForm("tsv", attention=True), "--attention, a matrix, has no place in --format tsv; add --format jsonl"),
-    ],
-)
-def test_what_a_format_cannot_hold(form: OutputForm, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        form.check()
 
 
 def one(text: str, score: float, finished: bool = True) -> Translation:

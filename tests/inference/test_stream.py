@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterator
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +20,7 @@ from loud_translator import ENVIRONMENT, STOPPABLE, loud
 
 from translator.errors import InputError, StorageError
 from translator.inference import stream as stream_module
-from translator.inference.output import OutputForm, write_lines
+from translator.inference.output import OutputForm
 from translator.inference.stream import (
     BYTES_WORTH_PROCESSES,
     FILE,
@@ -117,13 +116,6 @@ def test_a_line_comes_out_before_the_next_one_goes_in() -> None:
     assert seen == ["", "FIRST\n", "FIRST\nUNFINMORE\n"]
 
 
-def test_lines_that_wait_go_together_few_at_first_and_never_too_many() -> None:
-    translator = loud()
-    through(b"a\n" * 3000, translator)
-    assert [len(group) for group in translator.groups] == [64, 128, 256, 512, 1024, 1016]
-    assert translator.first_lines == [1, 65, 193, 449, 961, 1985]
-
-
 def test_a_line_that_is_not_utf8_is_told_by_number_and_translated_all_the_same(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -141,14 +133,6 @@ def test_a_strict_stream_names_the_line_after_the_translations_of_those_before_i
     with pytest.raises(InputError, match=r"line 1501 of the input is not UTF-8 \(byte 3 of the line\); convert"):
         from_file(b"a\n" * 1500 + b"bc\xff\na\n", work, processes, output)
     assert output.getvalue() == "A\n" * 1500
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-def test_a_full_disk_is_said_once_and_not_again_at_the_end() -> None:
-    with Path("/dev/full").open("w", encoding="utf-8") as output:
-        with pytest.raises(StorageError, match="cannot write standard output: the disk is full; free some space"):
-            write_lines(output, ["a"])
-        output.flush()
 
 
 def test_a_reader_that_does_not_read_cannot_hold_up_a_stop() -> None:

@@ -7,7 +7,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from translator.masks import MaskGenerator
 from translator.model.attention import attend, attention_weights
 
 KERNELS: tuple[Literal["fused", "plain"], ...] = ("fused", "plain")
@@ -33,22 +32,6 @@ def test_weights_are_the_equation_of_the_paper() -> None:
         for h in range(3):
             expected = torch.softmax(query[b, h] @ key[b, h].T / math.sqrt(4), dim=-1)
             torch.testing.assert_close(attention_weights(query, key, None)[b, h], expected)
-
-
-def test_weights_sum_to_one_over_allowed_keys_and_are_zero_elsewhere() -> None:
-    query, key, _ = inputs()
-    mask = mask_with_empty_rows()
-    weights = attention_weights(query, key, mask)
-    assert (weights[~mask.expand_as(weights)] == 0).all()
-    sums = weights.sum(-1)
-    torch.testing.assert_close(sums, mask.any(-1).double().expand_as(sums))
-
-
-def test_a_bias_hides_what_a_mask_hides() -> None:
-    query, key, _ = inputs()
-    mask = MaskGenerator.causal(7)[:, :, 2:]
-    bias = torch.zeros(6, 5, 7, dtype=torch.float64).masked_fill(~mask[0], -torch.inf)
-    torch.testing.assert_close(attention_weights(query, key, bias), attention_weights(query, key, mask))
 
 
 @pytest.mark.parametrize("masked", [False, True])

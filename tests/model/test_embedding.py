@@ -4,12 +4,8 @@ import math
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
-from small_model import small_batch, small_model
 
 from translator.config import ModelConfig
-from translator.model.attention import SelfAttention
 from translator.model.embedding import Embedding, RotaryPositions, sinusoidal_positions
 
 POSITIONS = 24
@@ -43,17 +39,6 @@ def test_each_pair_of_columns_is_rotated_by_its_own_angle() -> None:
             torch.testing.assert_close(found, torch.stack(expected, dim=-1), rtol=1e-5, atol=1e-5)
 
 
-@given(first=st.integers(0, 11), second=st.integers(0, 11), shift=st.integers(0, 12))
-def test_a_product_depends_on_the_distance_alone(first: int, second: int, shift: int) -> None:
-    rotary = RotaryPositions(8, POSITIONS)
-    query, key = torch.linspace(-1, 1, 8).view(1, 8), torch.linspace(2, -1, 8).view(1, 8)
-    here = rotary(query, first) @ rotary(key, second).T
-    there = rotary(query, first + shift) @ rotary(key, second + shift).T
-    torch.testing.assert_close(here, there, rtol=1e-4, atol=1e-4)
-    if first != second:
-        assert abs(float(here - rotary(query, first) @ rotary(key, first).T)) > 1e-4
-
-
 def test_the_gradient_of_a_rotation_is_that_of_the_formula() -> None:
     rotary = RotaryPositions(4, POSITIONS).double()
     assert torch.autograd.gradcheck(rotary, torch.randn(2, 5, 4, dtype=torch.double, requires_grad=True))
@@ -68,13 +53,3 @@ def test_a_compiler_sees_one_graph_that_computes_the_same() -> None:
         (gradient,) = torch.autograd.grad((function(x) * torch.linspace(0, 1, 8)).sum(), x)
         outcomes.append((function(x), gradient))
     torch.testing.assert_close(*outcomes)
-
-
-def test_rotary_positions_add_nothing_and_save_nothing() -> None:
-    model, other = small_model(positions="rotary", dropout=0.0), small_model(dropout=0.0)
-    assert model.state_dict().keys() == other.state_dict().keys()
-    source, _, _ = small_batch()
-    embedding = model.source_embedding
-    assert torch.equal(embedding(source), embedding.tokens(source) * embedding.scale)
-    rotating = [module.rotary for module in model.modules() if isinstance(module, SelfAttention)]
-    assert None not in rotating and len(set(rotating)) == 2, "one for each stack"

@@ -5,11 +5,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_model import small_batch, small_model
-from torch import Tensor, nn
+from torch import Tensor
 
 from translator.model import Transformer
 from translator.model.attention import FIRST_CAPACITY
-from translator.model.decoder import without_hooks
 from translator.model.transformer import prepare
 from translator.special_tokens import EOS, PAD, SOS
 
@@ -79,17 +78,6 @@ def test_more_room_keeps_what_was_written_and_where_sentences_are() -> None:
         expected = whole_pass(model, source, prefixes)
         torch.testing.assert_close(logits, expected, rtol=1e-4, atol=1e-5, msg=f"at length {length}")
         prefixes = torch.cat((prefixes, torch.randint(4, 27, (len(prefixes), 1))), dim=1)
-
-
-def test_a_plain_object_computes_what_its_module_does_and_calls_no_hooks() -> None:
-    layer = small_model(norm="post", activation="swiglu").eval().decoder.layers[0]
-    x, memory = torch.randn(2, 5, 32), torch.randn(2, 6, 32)
-    plain = without_hooks(layer)
-    assert not isinstance(plain, nn.Module) and plain.self_attention.output.weight is layer.self_attention.output.weight
-    layer.self_attention.register_forward_hook(lambda *_: pytest.fail("a hook was called"))
-    y = plain(x, memory, None, None)
-    layer.self_attention._forward_hooks.clear()
-    assert torch.equal(y, layer(x, memory, None, None))
 
 
 @pytest.mark.parametrize("tied", ["none", "target"])

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tqdm import tqdm
@@ -58,24 +59,16 @@ def test_a_full_disk_is_said_once_and_stops_nothing(capsys: pytest.CaptureFixtur
     assert capsys.readouterr().err == said
 
 
-class Clock:
-    """A clock that stands still unless it is moved."""
-
-    now = 5000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    monkeypatch.setattr("translator.run.logging.time.monotonic", clock)
-    monkeypatch.setattr("tqdm.std.time", clock)
+def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """A clock that stands still unless it is moved."""
+    clock = SimpleNamespace(now=5000.0)
+    for name in ("translator.run.logging.time.monotonic", "tqdm.std.time"):
+        monkeypatch.setattr(name, lambda: clock.now)
     return clock
 
 
-def test_training_is_told_in_plain_lines(clock: Clock, capsys: Capture) -> None:
+def test_training_is_told_in_plain_lines(clock: SimpleNamespace, capsys: Capture) -> None:
     bar: tqdm[object] = progress_bar(description="training", total=6000, initial=1000, unit="step")
     with bar:
         for _ in range(250):
@@ -90,7 +83,7 @@ def test_training_is_told_in_plain_lines(clock: Clock, capsys: Capture) -> None:
     assert not {"\r", "\x1b", "\b"} & set(text)
 
 
-def test_an_error_or_a_signal_has_the_last_word(clock: Clock, capsys: Capture) -> None:
+def test_an_error_or_a_signal_has_the_last_word(clock: SimpleNamespace, capsys: Capture) -> None:
     def work() -> None:
         for number in progress_bar(range(9), description="reading", unit="lines"):
             if number == 3:

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from processes import is_running, wait_for
 
 from translator.errors import StorageError
 from translator.run.workers import map_in_order
@@ -81,18 +82,7 @@ def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
     parent.kill()
     parent.wait()
     parent.stdout.close()
-    for _ in range(300):
-        if not any(is_running(worker) for worker in workers):
-            return
-        time.sleep(0.1)
-    pytest.fail("a worker outlived its parent")
-
-
-def is_running(process: int) -> bool:
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
+    wait_for(lambda: not any(is_running(worker) for worker in workers))
 
 
 def sleeping(folder: Path) -> Callable[[int], int]:

@@ -4,12 +4,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
+from processes import is_running, wait_for
 from safetensors.torch import load_file
 from tiny_runs import final, run
 from training.member import PAIRS, gradients
@@ -33,21 +32,6 @@ def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def start(folder: Path, processes: int, verb: str) -> int:
     return launch([verb, str(folder)], processes, StopRequest(), threads=1, program=[str(MEMBER)])
-
-
-def wait_for(done: Callable[[], bool]) -> None:
-    for _ in range(1200):
-        if done():
-            return
-        time.sleep(0.1)
-    pytest.fail("it did not happen in two minutes")
-
-
-def is_running(process: int) -> bool:
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 def test_three_ranks_sum_to_one_and_stop_together(tmp_path: Path) -> None:

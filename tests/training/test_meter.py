@@ -7,6 +7,7 @@ import random
 import re
 from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -36,23 +37,15 @@ BREAKDOWN = Breakdown({"mizan": 10, "tep": 5})
 GOOD = step_result([0, 1], [4, 3], [2.0, 6.0])
 
 
-class Clock:
-    """A clock that stands still unless it is moved."""
-
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    monkeypatch.setattr("translator.training.meter.time.perf_counter", clock)
+def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """A clock that stands still unless it is moved."""
+    clock = SimpleNamespace(now=100.0)
+    monkeypatch.setattr("translator.training.meter.time.perf_counter", lambda: clock.now)
     return clock
 
 
-def test_a_report_has_the_numbers_of_all_steps_and_the_next_one_begins_anew(clock: Clock) -> None:
+def test_a_report_has_the_numbers_of_all_steps_and_the_next_one_begins_anew(clock: SimpleNamespace) -> None:
     meter = Meter(BREAKDOWN)
     meter.add(7, step_result([0, 12], [5, 10], [10.0, 35.0], norm=1.0))
     meter.add(1250, step_result([3, 4, 14], [2, 3, 20], [4.0, 6.0, 20.0], norm=4.0, batches=2))
@@ -91,7 +84,7 @@ def test_a_report_has_the_numbers_of_all_steps_and_the_next_one_begins_anew(cloc
     assert (report.curves["speed"]["tokens_per_second"], report.curves["speed"]["data_wait"]) == (5.0, 0.0)
 
 
-def test_a_skipped_update_is_counted_and_spoils_no_mean(clock: Clock) -> None:
+def test_a_skipped_update_is_counted_and_spoils_no_mean(clock: SimpleNamespace) -> None:
     meter = Meter(BREAKDOWN)
     meter.add(1, step_result([0], [5], [5.0], norm=2.0))
     meter.add(2, broken_step(12))

@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -34,17 +35,9 @@ def test_early_stopping_ends_the_run(tiny: Any) -> None:
     assert outcome.progress.step < 100
 
 
-class Clock:
+def clock() -> SimpleNamespace:
     """Time as the trainer sees it: a second between any two looks at the monotonic clock."""
-
-    def __init__(self) -> None:
-        self._now = 0.0
-
-    def monotonic(self) -> float:
-        self._now += 1.0
-        return self._now
-
-    perf_counter = staticmethod(time.perf_counter)
+    return SimpleNamespace(monotonic=itertools.count(1.0).__next__, perf_counter=time.perf_counter)
 
 
 MINUTES = [f"training.{key}" for key in ("schedule=cosine", "max_minutes=1", "max_steps=1000", "warmup_steps=0")]
@@ -53,7 +46,7 @@ MINUTES = [f"training.{key}" for key in ("schedule=cosine", "max_minutes=1", "ma
 def test_minutes_that_end_a_cosine_by_steps_are_warned_of(
     tiny: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("translator.training.trainer.time", Clock())
+    monkeypatch.setattr("translator.training.trainer.time", clock())
     with caplog.at_level("WARNING", "translator"):
         outcome = run(tiny(*MINUTES))
     assert "training.max_minutes=1" in outcome.reason and 20 < outcome.progress.step < 100
@@ -79,10 +72,10 @@ def test_a_cosine_by_minutes_ends_with_them_also_in_a_resumed_run(
     monkeypatch.setattr(Updater, "update", noted)
     more = ("training.schedule_clock=minutes", "training.dropout_from=500", "training.log_every=1")
     config = tiny(*MINUTES, *more)
-    monkeypatch.setattr("translator.training.trainer.time", Clock())
+    monkeypatch.setattr("translator.training.trainer.time", clock())
     with pytest.raises(Interrupted), stop_on_signals() as stop:
         train_run(config, stop)
-    monkeypatch.setattr("translator.training.trainer.time", Clock())
+    monkeypatch.setattr("translator.training.trainer.time", clock())
     with caplog.at_level("WARNING", "translator"):
         assert "training.max_minutes=1" in run(config).reason
     assert "learning rate still at" not in caplog.text
