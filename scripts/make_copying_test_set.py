@@ -3,9 +3,9 @@
     python scripts/make_copying_test_set.py RUN FOLDER
     translator evaluate --run RUN --test-set FOLDER/numbers.tsv --test-set FOLDER/links.tsv
 
-`numbers.tsv` has the test pairs that have the same numbers in digits on both sides. `links.tsv` has pairs without any, into which a
-web or e-mail address, a handle or an emoji was put: at the beginning, before the final punctuation, or at the end. The
-diagnosis of the evaluation (`numbers` and `copies`) counts what went wrong.
+`numbers.tsv` has the test pairs with the same numbers in digits on both sides. `links.tsv` has pairs without any, into
+which a web or e-mail address, a handle or an emoji was put: at the beginning, before the final punctuation, or at the
+end. The diagnosis of the evaluation (`numbers` and `copies`) counts what went wrong.
 """
 
 import random
@@ -42,7 +42,9 @@ def with_link(text: str, link: str, place: int) -> str:
 
 def main(run: str, folder: str) -> None:
     """Write the two files."""
-    draw, rows, left = random.Random(1), {"numbers": [], "links": []}, {}
+    draw = random.Random(1)
+    rows: dict[str, list[tuple[str, str]]] = {"numbers": [], "links": []}
+    left: dict[str, int] = {}
     for one in read_held_out_folder(Path(run) / "held_out", "test"):
         for source, references, origin in zip(one.sources, one.references, one.origins, strict=True):
             target = references[0]

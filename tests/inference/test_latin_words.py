@@ -16,6 +16,7 @@ from translator.inference.latin_words import with_source_spelling
         ("رابط API", "the interface", "رابط API"),
         ("او x و y", "xy is here", "او x و y"),
         ("سلام", "Hello", "سلام"),
+        ("gniht", "night", "gniht"),
     ],
 )
 def test_a_misspelt_copy_takes_the_spelling_of_the_source(text: str, source: str, expected: str) -> None:
@@ -28,6 +29,6 @@ def test_a_translator_spells_so_except_in_forced_prefixes() -> None:
             return [text.replace("Smith", "Smthi") for text in super().decode_ids(rows)]
 
     translator, _ = echo(source=Misspelling())
-    assert translator.translate_lines(["Mr Smith", "Smith"]) == ["Mr Smith", "Smith"]
-    ((best,),) = translator.translations(["Smith"], prefixes=["Smthi"])
-    assert best.text.startswith("Smthi")
+    assert translator.translate_lines(["آقای Smith", "و Smith"]) == ["آقای Smith", "و Smith"]
+    ((best,),) = translator.translations(["آقای Smith"], prefixes=["آقای Smthi"])
+    assert best.text.startswith("آقای Smthi")

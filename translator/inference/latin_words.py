@@ -6,18 +6,20 @@ from typing import Final
 
 LIKENESS: Final = 0.6  # of two words, from 0 to 1, from which one is taken for a misspelt copy of the other
 _LATIN: Final = "A-Za-zÀ-ÖØ-öø-ɏ"
+_PERSIAN: Final = re.compile("[ء-ی]")
 _WORD: Final = re.compile(rf"[{_LATIN}]{{2,}}")
 
 
 def with_source_spelling(text: str, source: str) -> str:
     """Return `text`, a translation of `source`, where each Latin word that the source lacks is its most similar one.
 
-    A word that is like none of the source stays. A Persian word right before a changed one is parted from it.
+    A word that is like none of the source stays, and so does a text without a Persian letter. A Persian word right
+    before a changed one is parted from it.
 
     >>> with_source_spelling("آقای Smth درBerln است", "Mr Smith is in Berlin")
     'آقای Smith در Berlin است'
     """
-    if _WORD.search(text) is None:
+    if _WORD.search(text) is None or _PERSIAN.search(text) is None:
         return text
     spellings = {word.lower(): word for word in _WORD.findall(source)}
 
