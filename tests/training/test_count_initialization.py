@@ -2,10 +2,13 @@
 
 import itertools
 from collections import defaultdict
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from tiny_runs import assert_same_bits, final, run
 
 from translator.config import ModelConfig
 from translator.model import Transformer
@@ -81,3 +84,20 @@ def test_a_model_translates_words_before_its_first_update(norm: str, tied: str) 
     logits = model(source, torch.full((WORDS, 1), SOS))[:, 0, 4:]
     raised = logits - logits.mean(dim=0)  # by the source word, beside what the beginning of a sentence raises
     assert torch.equal(raised.argmax(dim=1) + 4, 16 - words)
+
+
+def test_a_run_counts_at_its_beginning_only_and_repeats_bit_for_bit(
+    tiny: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def config(name: str, start: str, steps: int) -> Any:
+        return tiny(
+            f"run.directory={tmp_path / name}", f"training.initialization={start}", f"training.max_steps={steps}"
+        )
+
+    for name, start in (("one", "counts"), ("two", "counts"), ("three", "random")):
+        run(config(name, start, 2))
+    one, two, three = (final(config(name, "counts", 2)) for name in ("one", "two", "three"))
+    assert_same_bits(one, two)
+    assert not torch.equal(one["source_embedding.tokens.weight"], three["source_embedding.tokens.weight"])
+    run(config("one", "counts", 4))
+    assert sum("counting" in line for line in caplog.messages) == 2
