@@ -21,7 +21,7 @@ from translator.config.keys import (
 
 MetricName = Literal["bleu", "bleu_intl", "chrf", "chrf++", "ter", "length_ratio", "spbleu", "comet"]
 
-MOST_COUNTED = 16_000  # pieces a side whose table of translation probabilities still fits into memory
+MOST_COUNTED = 10_000  # pieces a side: counting takes 4 GB for so many
 
 
 class SubwordConfig(Section, effect=Effect.PIECES):

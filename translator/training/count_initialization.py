@@ -26,7 +26,7 @@ from translator.special_tokens import PAD
 
 Ids = NDArray[np.int32]
 Counts = NDArray[np.float32]
-MOST_PAIRS: Final = 100_000  # that are counted; more change little
+MOST_PAIRS: Final = 100_000  # that are counted; bounds the time
 WINDOW: Final = 3  # pieces on each side that count as neighbours
 ROUNDS: Final = 5  # of expectation maximization
 QUIET: Final = 0.1  # factor of the sublayers that are not the identity
@@ -38,7 +38,8 @@ _LINKS: Final = 16_000_000  # between source and target pieces that are counted 
 def initialize_from_counts(model: Transformer, pairs: Sequence[tuple[Ids, Ids]]) -> None:
     """Overwrite the random weights of `model` by what `pairs`, ids without special tokens, say of its pieces.
 
-    It takes some twenty seconds and 12 · S · T bytes. The same pairs, seed and threads give the same weights.
+    It takes some twenty seconds, and at its peak some 40 · T · max(S, T) bytes. The same pairs, seed and threads give
+    the same weights.
     """
     source, target = model.source_embedding.tokens.weight, model.target_embedding.tokens.weight  # (S, D), (T, D)
     head, width = model.head_weight, target.size(1)
