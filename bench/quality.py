@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -50,6 +51,7 @@ class Plan(BaseModel):
     directory: str
     minutes: Annotated[float, Field(gt=0)]  # of training, its validations included
     cores: Annotated[int, Field(ge=1)]  # that each contestant may use
+    seeds: Annotated[int, Field(ge=1)] = 1  # trainings of ours, with the seeds 1, 2 and so on
     recipe: str  # ours; text, split, subwords and seed are the same for all
     settings: tuple[str, ...] = ()
     choice_sentences: Annotated[int, Field(ge=1)]  # of the validation text; checkpoint and penalty are chosen on these
@@ -75,16 +77,16 @@ def bench(options: Options) -> Iterator[str]:
         FailedError: a contestant failed, and the others went on.
     """
     plan = read_yaml(Path(options.config or PLAN), Plan)
-    names, failed, folder = options.chosen(CONTESTANTS), [], Path(plan.directory)
+    known, failed, folder = contestants(plan), [], Path(plan.directory)
     now = json.loads(json.dumps([plan.model_dump(mode="json"), plan.config().model_dump(mode="json")]))
     folder.mkdir(parents=True, exist_ok=True)
     with hold_folder(folder):
         if kept(folder / "plan.json", lambda: now) != now:
             raise RunError(f"{folder} holds the contest of another plan or recipe; change `directory`")
         text = contest_text(plan)
-        for name in [] if options.table else names:
+        for name in [] if options.table else options.chosen(known):
             try:
-                carry_out(CONTESTANTS[name](plan, text, folder / name))
+                carry_out(known[name](plan, text, folder / name))
             except RunError as error:
                 failed.append(name)
                 print(f"bench: {name}: {error}", file=sys.stderr)
@@ -164,13 +166,22 @@ class Contestant:
         run_command(command, self.folder / log, self.plan.cores)
 
 
+@dataclass(frozen=True)
 class Ours(Contestant):
     """`translator train`, `average` and `translate`, which normalizes. A stopped training resumes."""
+
+    seed: int = 1
 
     def train(self) -> dict[str, Any]:
         plan, run = self.plan, self.folder / "training"
         limits = [f"training.max_minutes={plan.minutes}", f"training.keep_checkpoints={plan.average}"]
-        settings = [*plan.settings, *limits, f"run.threads={plan.cores}", f"run.directory={run}"]
+        settings = [
+            *plan.settings,
+            *limits,
+            f"run.threads={plan.cores}",
+            f"run.directory={run}",
+            f"run.seed={self.seed}",
+        ]
         self.run([*TRANSLATOR, "train", "--config", plan.recipe, "--set", *settings])
         count = min(len(list((run / "checkpoints").glob("step-*"))), plan.average)
         self.run([*TRANSLATOR, "average", "--run", str(run), "--count", str(count), "--of", "last"])
@@ -343,7 +354,10 @@ class Marian(Peer):
         write_text(output, "".join(f"{text}\n" for text in texts))
 
 
-CONTESTANTS: Final[dict[str, type[Contestant]]] = {"translator": Ours, "eole": Eole, "marian": Marian}
+def contestants(plan: Plan) -> dict[str, Callable[[Plan, Path, Path], Contestant]]:
+    """Return what makes each contestant from plan, text and folder, by name, in the order of the tables."""
+    further = {f"translator-seed-{seed}": partial(Ours, seed=seed) for seed in range(2, plan.seeds + 1)}
+    return {"translator": Ours, **further, "eole": Eole, "marian": Marian}
 
 
 def count_weights(path: Path) -> int:
@@ -415,7 +429,7 @@ def choose(contestant: Contestant, candidates: Sequence[str]) -> dict[str, Any]:
 def write_tables(plan: Plan, text: Path) -> list[str]:
     """Return the tables of all contestants that are finished, ours first, and write them to results.md."""
     place = Path(plan.directory)
-    folders = [place / name for name in CONTESTANTS if (place / name / "translated.json").exists()]
+    folders = [place / name for name in contestants(plan) if (place / name / "translated.json").exists()]
     if not folders:
         return ["No contestant is finished yet."]
     references, sources = (by_set(text, "test", text / f"test.{side}") for side in ("fa", "en"))

@@ -79,7 +79,7 @@ class Fake(Contestant):
 def test_the_best_checkpoint_then_the_best_penalty_and_what_failed_resumes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(quality_part, "CONTESTANTS", {"fake": Fake})
+    monkeypatch.setattr(quality_part, "contestants", lambda plan: {"fake": Fake})
     monkeypatch.setattr(Fake, "mishaps", [RunError("it fell over"), Interrupted(15)])
     monkeypatch.setattr(Fake, "done", [])
     options = Options(config=str(tiny_plan(tmp_path)))

@@ -69,29 +69,32 @@ def test_a_wide_beam_finds_what_enumeration_finds_free_and_under_constraints(
         same(hypotheses, model.all_hypotheses(name, limit, config, definition(least, size, prefix))[:count])
 
 
-@settings(deadline=None, max_examples=25)
-@given(SEEDS, st.builds(beam, st.integers(1, 4), ALPHAS, KINDS), st.data())
-def test_stopping_early_loses_nothing(seed: int, config: SearchConfig, data: st.DataObject) -> None:
-    """The same beam, carried on to the longest length, finds no better hypotheses."""
-    model, count = KnownModel(seed), data.draw(st.integers(1, config.beam_size))
-    (found,) = beam_search(model, sources(10), torch.tensor([7]), config, count)
+@settings(deadline=None, max_examples=60)
+@given(SEEDS, st.builds(beam, st.integers(1, 4), ALPHAS, KINDS), st.integers(1, 7), st.data())
+def test_a_beam_finds_what_its_definition_finds_and_then_stops(
+    seed: int, config: SearchConfig, limit: int, data: st.DataObject
+) -> None:
+    model, width = KnownModel(seed), config.beam_size
     live: list[tuple[int, ...]] = [()]
-    finished: list[float] = []
-    for _ in range(7):
+    finished: list[tuple[int, ...]] = []
+    steps = 0
+    while len(finished) < width and steps < limit:
         grown = [(*tokens, token) for tokens in live for token in PRODUCED]
         grown.sort(key=lambda tokens: -model.hypothesis(10, tokens, False, config).score)
-        kept = grown[: config.beam_size]
-        ended = [tokens[:-1] for tokens in kept if tokens[-1] == EOS]
-        finished += [model.hypothesis(10, tokens, True, config).normalized_score for tokens in ended]
-        live = [tokens for tokens in kept if tokens[-1] != EOS]
-    ours = [hypothesis.normalized_score for hypothesis in found if hypothesis.finished]
-    assert ours == pytest.approx(sorted(finished, reverse=True)[:count], abs=1e-5)
-
-
-def test_a_beam_stops_as_soon_as_it_is_decided() -> None:
-    model = ScriptedModel({(): {EOS: 0.97, 4: 0.02}})
-    beam_search(model, sources(10), torch.tensor([40]), beam(3, 0.0))
-    assert model.steps == 1
+        finished += [tokens[:-1] for tokens in grown[:width] if tokens[-1] == EOS]
+        stopped = [tokens for tokens in grown[:width] if tokens[-1] != EOS]
+        live = [tokens for tokens in grown[: 2 * width] if tokens[-1] != EOS][:width]
+        steps += 1
+    expected = [model.hypothesis(10, tokens, True, config) for tokens in finished]
+    expected.sort(key=lambda one: -one.normalized_score)
+    if steps == limit:
+        expected += sorted(
+            (model.hypothesis(10, tokens, False, config) for tokens in stopped), key=lambda one: -one.normalized_score
+        )
+    count = data.draw(st.integers(1, width))
+    (found,) = beam_search(model, sources(10), torch.tensor([limit]), config, count)
+    same(found, expected[:count])
+    assert model.steps == steps
 
 
 @pytest.mark.parametrize(("width", "sizes"), [(1, [2, 1]), (2, [6, 4, 4, 2, 2])])

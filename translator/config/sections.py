@@ -50,7 +50,7 @@ class SubwordConfig(Section, effect=Effect.PIECES):
     byte_fallback: bool | None = None
     """Spell unknown characters as bytes (256 pieces); `null`: yes, except for `char` and vocabularies below 1,000."""
     placeholders: Annotated[int, Field(ge=0, le=16)] = 0
-    """Pieces that stand for what is copied: web and e-mail addresses, handles, names of files, emoji; 0: none."""
+    """Pieces that stand for what is copied: addresses, handles, names of files, emoji, numbers in digits; 0: none."""
     max_training_sentences: PositiveInt = 100_000
     """Sentences of each side that a model is trained on at most, drawn at random."""
     seed: Seed = 1
@@ -128,13 +128,13 @@ class AugmentationConfig(Section, effect=Effect.BATCHES):
     typos: Share = 0.0
     """Pairs whose English gets a typo in a fifth of its longer words."""
     final_punctuation: Share = 0.0
-    """Pairs that lose the punctuation at the end of both sides."""
+    """Pairs whose English loses the punctuation at its end, so that the model learns to put it there."""
     case: Share = 0.0
     """Pairs whose English is put into capitals, title case or lower case; for models that keep case."""
     numbers: Share = 0.0
     """Pairs whose numbers, where both sides have the same, become other numbers."""
     copies: Share = 0.0
-    """Pairs that get a placeholder on both sides: for a word or number that both have, or at one end."""
+    """Pairs that get a placeholder on both sides: for a Latin word that both have, or at one end."""
 
 
 class TrainingConfig(Section, effect=Effect.UPDATES):
@@ -252,6 +252,8 @@ class SearchConfig(Section, effect=Effect.SCORED):
     """Shortest output, as a multiple of the source's tokens, rounded down."""
     no_repeat_ngram: Annotated[int, Field(ge=0, le=100)] = 0
     """Forbid a second occurrence of any sequence of so many tokens in a hypothesis; 0: allow."""
+    correct_spelling: bool = True
+    """Read an English word that the training text lacks as the frequent word that is one typing mistake away."""
     temperature: Annotated[float, Field(gt=0, le=100)] = 1.0
     """Divisor of the logits before sampling; below 1, probable tokens become more probable."""
     top_k: Annotated[int, Field(ge=0, le=1_000_000)] = 0

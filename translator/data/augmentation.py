@@ -146,8 +146,7 @@ def _other_numbers(pair: SidePair, random: Random) -> SidePair:
 
 
 def _without_final_punctuation(pair: SidePair, random: Random) -> SidePair:
-    changed = SidePair(*map(without_final_punctuation, pair))
-    return changed if all(changed) and pair.source != changed.source and pair.target != changed.target else pair
+    return pair._replace(source=without_final_punctuation(pair.source) or pair.source)
 
 
 def _in_another_case(pair: SidePair, random: Random) -> SidePair:

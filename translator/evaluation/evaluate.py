@@ -45,6 +45,7 @@ _COMMON: Final = {
     "max_length_ratio": "ratio-",
     "min_length_ratio": "min-ratio-",
     "no_repeat_ngram": "no-repeat-",
+    "correct_spelling": "spelling-",
     "precision": "",
 }
 _DETAILS: Final[Mapping[str, Mapping[str, str]]] = {
@@ -86,7 +87,7 @@ def search_label(config: SearchConfig, engine: str = "torch") -> str:
     for key, prefix in _DETAILS[config.method].items():
         value = getattr(config, key)
         if value != getattr(defaults, key):
-            parts.append(f"{prefix}{value:g}" if isinstance(value, float) else f"{prefix}{value}")
+            parts.append(f"{prefix}{value:g}" if isinstance(value, float) else f"{prefix}{value}".lower())
     return "-".join([*parts, engine] if engine != "torch" else parts)
 
 

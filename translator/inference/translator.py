@@ -366,10 +366,10 @@ class Translator:
 
     def _cleaned(self, texts: Sequence[str]) -> tuple[list[str], list[dict[str, str]]]:
         """Return the texts with placeholders for what is copied, normalized; and what these stand for in each."""
-        # What is copied is cut out first, so that the normalizer does not change it. Line breaks come last: the
-        # normalizer repairs some of them, and training text was cleaned in this order.
+        # What is copied is cut out before the normalizer could change it. Line breaks come after it, as in training.
         cut = [cut_out(text, list(self.subword.source.placeholders)) for text in texts]
-        clean = [one_line(self.normalizer.source(text)) for text, _ in cut]
+        spelt = self.subword.correct_spelling if self.search.correct_spelling else str
+        clean = [spelt(one_line(self.normalizer.source(text))) for text, _ in cut]
         return clean, [{one: self._as_in_target(thing) for one, thing in copied.items()} for _, copied in cut]
 
     def _as_in_target(self, thing: str) -> str:

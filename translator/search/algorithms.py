@@ -167,12 +167,12 @@ def _cut(tokens: list[int], scores: list[float], limit: int, config: SearchConfi
 
 
 class Step(NamedTuple):
-    """What one step has added to the beams of the sentences that were still searched; the back-pointers."""
+    """The 2 W best continuations that one step has found for the sentences that were still searched; back-pointers."""
 
     live: Tensor  # (n,) int64 numbers of the sentences
-    parents: Tensor  # (n, W) int64, which slot of the step before each slot continues
-    chosen: Tensor  # (n, W) int64 tokens
-    scores: Tensor  # (n, W) float64 sums of log-probabilities, -inf where there is no hypothesis
+    parents: Tensor  # (n, 2 W) int64, which continuation of the step before each continues
+    chosen: Tensor  # (n, 2 W) int64 tokens
+    scores: Tensor  # (n, 2 W) float64 sums of log-probabilities, -inf where there is no hypothesis
 
 
 @torch.inference_mode()
@@ -186,12 +186,12 @@ def beam_search(
 ) -> list[list[Hypothesis]]:
     """Keep the W = `config.beam_size` best continuations of each sentence at every step (Sutskever et al. 2014 §3.2).
 
-    Those that end in EOS leave the beam, and the next step fills their places with continuations of the others. A
-    sentence is decided when `count` hypotheses have finished which nothing in its beam can beat, when its beam is
-    empty, or at its longest length; then it leaves the batch with its whole beam (Wu et al. 2016 §7).
+    Of the 2 W best continuations, those among the first W that end in EOS are finished hypotheses; the first W that do
+    not end go on. A sentence is done when W hypotheses have finished, or at its longest length; then it leaves the
+    batch. CTranslate2 and fairseq search in this way.
 
     The other arguments are those of `follow_paths`; `count` is at most W. For each row, in order, the best `count` that
-    this beam can find come back, best first; hypotheses that were stopped at the longest length only where too few
+    this beam has found come back, best first; hypotheses that were stopped at the longest length only where too few
     finished. Fewer than `count` only where the constraints and the longest length allow no more.
     """
     device, width = source.device, config.beam_size
@@ -202,7 +202,8 @@ def beam_search(
     # All rows of a sentence begin alike; only the first counts, or the beam would fill with copies of one hypothesis.
     scores = torch.full((len(source), width), -math.inf, dtype=torch.float64, device=device)  # (n, W)
     scores[:, 0] = 0.0
-    best_finished = scores.new_full((len(source), count), -math.inf)  # (n, count) normalized scores, best first
+    places = torch.arange(width, device=device).repeat(len(source), 1)  # (n, W) of the beam in the continuations
+    finished = live.new_zeros(len(source))  # (n,) how many hypotheses have finished
     steps: list[Step] = []
     state = model.start(source, width)
     for length in range(1, int(limits.max()) + 1):
@@ -210,16 +211,14 @@ def beam_search(
         forbidden = None
         if constraints is not None:
             forbidden = constraints.forbidden(produced.flatten(0, 1), live.repeat_interleave(width), logits.size(1))
-        scores, parents, chosen = _extend(scores, logits, forbidden)  # (n, W) each
-        steps.append(Step(live, parents, chosen, scores))
-        ended = chosen == EOS  # (n, W)
-        newly_finished = scores.masked_fill(~ended, -math.inf) / length_penalty(float(length), config)
-        best_finished = torch.cat((best_finished, newly_finished), dim=1).topk(count, dim=1).values
-        scores = scores.masked_fill(ended | (limits == length).unsqueeze(1), -math.inf)
-        best_live = scores.max(dim=1).values  # (n,)
-        bound = best_live / length_penalty(limits.double(), config)  # (n,) nothing in the beam can exceed it
-        decided = best_finished[:, -1] >= bound
-        going = (~decided & (best_live > -math.inf)).nonzero().squeeze(1)  # (n',) places among the live
+        scores, parents, chosen = _extend(scores, logits, forbidden)  # (n, 2 W) each
+        steps.append(Step(live, places.gather(1, parents), chosen, scores))
+        ended = (chosen == EOS) & (scores > -math.inf)  # (n, 2 W)
+        finished = finished + ended[:, :width].sum(dim=1)
+        places = ended.int().sort(dim=1, stable=True).indices[:, :width]  # of W that go on, best first
+        scores, parents, chosen = (of_all.gather(1, places) for of_all in (scores, parents, chosen))  # (n, W) each
+        undone = (finished < width) & (limits > length) & (scores[:, 0] > -math.inf)
+        going = undone.nonzero().squeeze(1)  # (n',) places among the live
         if len(going) == 0:
             break
         rows = parents + torch.arange(0, len(tokens), width, device=device).unsqueeze(1)  # (n, W) in the state
@@ -227,32 +226,32 @@ def beam_search(
             produced = produced.gather(1, parents.unsqueeze(2).expand_as(produced))
             produced = torch.cat((produced, chosen.unsqueeze(2)), dim=2)
         if len(going) < len(live):
-            live, limits, best_finished, produced = live[going], limits[going], best_finished[going], produced[going]
-            scores, chosen, rows = scores[going], chosen[going], rows[going]
+            live, limits, finished, produced = live[going], limits[going], finished[going], produced[going]
+            scores, chosen, rows, places = scores[going], chosen[going], rows[going], places[going]
         tokens = chosen.flatten()
         state.select(rows.flatten())
     return _hypotheses(steps, longest.tolist(), count, config)
 
 
 def _extend(scores: Tensor, logits: Tensor, forbidden: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the W best continuations of each beam: their scores, parents (0..W-1) and tokens, (n, W) each.
+    """Return the 2 W best continuations of each beam: their scores, parents (0..W-1) and tokens, (n, 2 W) each.
 
-    `scores` are those of the last `Step`; see `best_continuations` for the rest. Equally good ones come in the order of
+    `scores` (n, W) are those of the beam; see `best_continuations` for the rest. Equally good ones come in the order of
     their parents, then likelier first, then of their ids.
     """
     width = scores.size(1)
-    log_probabilities, tokens = best_continuations(logits, width, forbidden)  # (R, C): no row can give more than W
+    log_probabilities, tokens = best_continuations(logits, 2 * width, forbidden)  # (R, C)
     count = tokens.size(1)
     totals = (scores.unsqueeze(2) + log_probabilities.reshape(-1, width, count)).flatten(1)  # (n, W * C)
-    best, places = largest(totals, width)  # (n, W) each
+    best, places = largest(totals, 2 * width)  # (n, 2 W) each
     return best, places // count, tokens.reshape(-1, width * count).gather(1, places)
 
 
 def _hypotheses(steps: Sequence[Step], limits: list[int], count: int, config: SearchConfig) -> list[list[Hypothesis]]:
     """Return the best `count` of each sentence, best first: all that finished stand before those that were stopped."""
     shape = (len(steps), len(limits), steps[0].chosen.size(1))
-    parents, chosen = np.zeros(shape, np.int64), np.zeros(shape, np.int64)  # (L, B, W) each
-    scores = np.full(shape, -np.inf)  # (L, B, W)
+    parents, chosen = np.zeros(shape, np.int64), np.zeros(shape, np.int64)  # (L, B, 2 W) each
+    scores = np.full(shape, -np.inf)  # (L, B, 2 W)
     for number, step in enumerate(steps):
         live = step.live.cpu().numpy()
         for table, values in ((parents, step.parents), (chosen, step.chosen), (scores, step.scores)):
@@ -260,6 +259,7 @@ def _hypotheses(steps: Sequence[Step], limits: list[int], count: int, config: Se
     lengths = np.arange(1, shape[0] + 1)
     at_limit = lengths[:, None] == np.array(limits)  # (L, B)
     leaving = ((chosen == EOS) | at_limit[:, :, None]) & (scores > -np.inf)
+    leaving[:, :, config.beam_size :] = False
     last, sentences, slots = leaving.nonzero()  # (how many left,) each
     finished = chosen[leaving] == EOS
     divisors = np.array([length_penalty(float(length), config) for length in lengths])  # (L,)

@@ -5,7 +5,7 @@ import itertools
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Final
@@ -18,20 +18,23 @@ from translator.corpus.prepare import PreparedCorpus, Side
 from translator.errors import SubwordError
 from translator.run.folder import prepared_folder
 from translator.run.logging import progress_bar
-from translator.run.storage import new_folder, storage_errors, write_bytes, write_json
+from translator.run.storage import new_folder, storage_errors, write_bytes, write_json, write_text
 from translator.run.workers import map_in_order
 from translator.special_tokens import EOS, PAD, SOS, SPECIAL_TOKENS, UNK
 from translator.subword.placeholders import PLACEHOLDERS
 from translator.subword.sampling import SubwordSampler
+from translator.subword.spelling import SpellingCorrector, count_words
 from translator.subword.training import ERRORS_ONLY, draw_lines, train_model, uses_byte_fallback
 
 SOURCE_FILE: Final = "source.model"
 TARGET_FILE: Final = "target.model"
 JOINT_FILE: Final = "joint.model"
 RECORD_FILE: Final = "subword.json"
+_WORDS_FILE: Final = "words.tsv"  # the words of the English training text, and how often it has each
 
-_FORMAT: Final = 3  # part of the fingerprint; raised when training changes
+_FORMAT: Final = 4  # part of the fingerprint; raised when training changes
 _NOT_TEXT: Final = frozenset({PAD, SOS, EOS})
+_MOST_WORDS: Final = 200_000
 _CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # control characters and all line ends
 _RULE_PROBE: Final = "\ufefb \u0645\u06cc\u200c\u0631\u0648\u062f"
 _RULE_RESULT: Final = "▁\u0644\u0627▁\u0645\u06cc\u200c\u0631\u0648\u062f"
@@ -142,6 +145,7 @@ class SubwordPair:
 
     source: SubwordModel
     target: SubwordModel
+    correct_spelling: SpellingCorrector = field(default_factory=lambda: SpellingCorrector({}))
 
     @property
     def joint(self) -> bool:
@@ -162,10 +166,10 @@ class SubwordPair:
         Raises SubwordError: a file is missing, damaged, or not the one that was trained.
         """
         if (folder / JOINT_FILE).exists():
-            joint = SubwordModel.load(folder / JOINT_FILE)
-            pair = cls(joint, joint)
+            source = target = SubwordModel.load(folder / JOINT_FILE)
         else:
-            pair = cls(SubwordModel.load(folder / SOURCE_FILE), SubwordModel.load(folder / TARGET_FILE))
+            source, target = (SubwordModel.load(folder / file) for file in (SOURCE_FILE, TARGET_FILE))
+        pair = cls(source, target, SpellingCorrector(_word_counts(folder / _WORDS_FILE)))
         record = folder / RECORD_FILE
         if record.exists():
             try:
@@ -212,6 +216,9 @@ def prepare_subword(
                 total=len(tasks),
                 unit=" models",
             )
+            english = (line for name in corpus.names("train") for line in corpus.lines("train", name, "en"))
+            words = sorted(count_words(english).items(), key=lambda word: (-word[1], word[0]))[:_MOST_WORDS]
+            write_text(beside / _WORDS_FILE, "".join(f"{word}\t{count}\n" for word, count in words))
             write_json(beside / RECORD_FILE, {**made_from, "sha256": dict(zip(tasks, hashes, strict=True))})
     return SubwordPair.load(folder), folder
 
@@ -227,6 +234,17 @@ def _trainer(
         return SubwordModel.train(itertools.chain.from_iterable(lines), config, folder / file, fold=fold).sha256
 
     return train
+
+
+def _word_counts(path: Path) -> dict[str, int]:
+    """Return the counts of a file of words; none where a run of an older version has no such file."""
+    if not path.exists():
+        return {}
+    try:
+        rows = (line.split("\t") for line in _read(path).decode().splitlines())
+        return {word: int(count) for word, count in rows}
+    except ValueError as error:
+        raise SubwordError(f"{path} is damaged; {_remedy(path)}") from error
 
 
 def _read(path: Path) -> bytes:

@@ -1,0 +1,78 @@
+"""Spelling: a word that the training text lacks is read as a frequent word of it that is one typing mistake away."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Final
+
+FREQUENT: Final = 20  # times in the training text from which a word can be the one that was meant
+SHORTEST: Final = 4  # letters: shorter words have too many neighbours
+_ENDINGS: Final = ("s", "es", "ed", "d", "ing", "ly", "er", "ers", "r", "rs", "est", "ness", "less", "able", "ish")
+_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
+_LETTERS_ONLY: Final = re.compile("[a-z]+")
+_WORD: Final = re.compile(rf"(?<![\w.@'’`/-])[A-Za-z]{{{SHORTEST},}}(?![\w@'’`(/-]|\.\w)")  # no part of a name or path
+
+
+def count_words(lines: Iterable[str]) -> Counter[str]:
+    """Return how often each English word, in lower case, stands in `lines`."""
+    counts = Counter[str]()
+    for line in lines:
+        counts.update(_LETTERS_ONLY.findall(line.lower()))
+    return counts
+
+
+class SpellingCorrector:
+    """Corrects typing mistakes: two letters exchanged, one left out, one too many, or one for another (Norvig 2007).
+
+    The first letter of a word is taken to be right. A word with a capital inside a text that is not all in capitals is
+    a name, and stays; so does a frequent word with an English ending.
+    """
+
+    def __init__(self, counts: Mapping[str, int]) -> None:
+        """Take how often the training text has each word, in lower case; of no words, nothing is ever corrected."""
+        self._counts = counts
+        self._meant = lru_cache(maxsize=100_000)(self._most_frequent_neighbour)
+
+    def __call__(self, text: str) -> str:
+        """Return `text` with its mistakes corrected.
+
+        >>> SpellingCorrector({"where": 90, "there": 99, "school": 40})("Whree is Shool? At teh shcool.")
+        'Where is Shool? At teh school.'
+        """
+        if not self._counts:
+            return text
+        capitals = text.isupper()
+
+        def corrected(found: re.Match[str]) -> str:
+            word = found[0]
+            named = not (word.islower() or capitals or (found.start() == 0 and word[1:].islower()))
+            meant = word if named else self._meant(word.lower())
+            return meant.upper() if capitals else meant.capitalize() if word[0].isupper() and not named else meant
+
+        return _WORD.sub(corrected, text)
+
+    def _most_frequent_neighbour(self, word: str) -> str:
+        """Return the most frequent word that is one mistake away, or `word` where it is known or none is frequent."""
+        if self._is_known(word):
+            return word
+        known = {one: self._counts.get(one, 0) for one in _one_mistake_away(word)}
+        best = max(known, key=lambda one: (known[one], one))
+        return best if known[best] >= FREQUENT else word
+
+    def _is_known(self, word: str) -> bool:
+        stems = (word.removesuffix(ending) for ending in _ENDINGS if word.endswith(ending))
+        frequent = (max(self._counts.get(stem, 0), self._counts.get(f"{stem}e", 0)) >= FREQUENT for stem in stems)
+        return word in self._counts or any(frequent)
+
+
+def _one_mistake_away(word: str) -> Iterator[str]:
+    """Yield the words that differ from `word` by one mistake after their first letter."""
+    for place in range(1, len(word) + 1):
+        before, letter, after = word[:place], word[place : place + 1], word[place + 1 :]
+        yield from (before + other + letter + after for other in _LETTERS)
+        if letter:
+            yield before + after
+            yield from (before + other + after for other in _LETTERS)
+        if after:
+            yield before + after[0] + letter + after[1:]
