@@ -78,10 +78,14 @@ def test_a_beam_finds_what_its_definition_finds_and_then_stops(
     live: list[tuple[int, ...]] = [()]
     finished: list[tuple[int, ...]] = []
     steps = 0
-    while len(finished) < width and steps < limit:
+    sums: list[float] = []
+    while steps < limit and (
+        len(finished) < width or model.hypothesis(10, live[0], False, config).score > max(sums, default=0.0)
+    ):
         grown = [(*tokens, token) for tokens in live for token in PRODUCED]
         grown.sort(key=lambda tokens: -model.hypothesis(10, tokens, False, config).score)
         finished += [tokens[:-1] for tokens in grown[:width] if tokens[-1] == EOS]
+        sums = [model.hypothesis(10, tokens, True, config).score for tokens in finished]
         stopped = [tokens for tokens in grown[:width] if tokens[-1] != EOS]
         live = [tokens for tokens in grown[: 2 * width] if tokens[-1] != EOS][:width]
         steps += 1

@@ -187,8 +187,8 @@ def beam_search(
     """Keep the W = `config.beam_size` best continuations of each sentence at every step (Sutskever et al. 2014 §3.2).
 
     Of the 2 W best continuations, those among the first W that end in EOS are finished hypotheses; the first W that do
-    not end go on. A sentence is done when W hypotheses have finished, or at its longest length; then it leaves the
-    batch. CTranslate2 and fairseq search in this way.
+    not end go on. A sentence is done when W hypotheses have finished, one of which is likelier than all that go on, or
+    at its longest length; then it leaves the batch. CTranslate2 and fairseq stop at W hypotheses, whatever they are.
 
     The other arguments are those of `follow_paths`; `count` is at most W. For each row, in order, the best `count` that
     this beam has found come back, best first; hypotheses that were stopped at the longest length only where too few
@@ -204,6 +204,7 @@ def beam_search(
     scores[:, 0] = 0.0
     places = torch.arange(width, device=device).repeat(len(source), 1)  # (n, W) of the beam in the continuations
     finished = live.new_zeros(len(source))  # (n,) how many hypotheses have finished
+    likeliest_finished = scores.new_full((len(source),), -math.inf)  # (n,) its sum of log-probabilities
     steps: list[Step] = []
     state = model.start(source, width)
     for length in range(1, int(limits.max()) + 1):
@@ -215,10 +216,12 @@ def beam_search(
         steps.append(Step(live, places.gather(1, parents), chosen, scores))
         ended = (chosen == EOS) & (scores > -math.inf)  # (n, 2 W)
         finished = finished + ended[:, :width].sum(dim=1)
+        new_scores = scores.masked_fill(~ended, -math.inf)[:, :width]  # (n, W)
+        likeliest_finished = torch.maximum(likeliest_finished, new_scores.amax(dim=1))
         places = ended.int().sort(dim=1, stable=True).indices[:, :width]  # of W that go on, best first
         scores, parents, chosen = (of_all.gather(1, places) for of_all in (scores, parents, chosen))  # (n, W) each
-        undone = (finished < width) & (limits > length) & (scores[:, 0] > -math.inf)
-        going = undone.nonzero().squeeze(1)  # (n',) places among the live
+        undecided = (finished < width) | (scores[:, 0] > likeliest_finished)  # (n,)
+        going = (undecided & (limits > length) & (scores[:, 0] > -math.inf)).nonzero().squeeze(1)  # (n',) of the live
         if len(going) == 0:
             break
         rows = parents + torch.arange(0, len(tokens), width, device=device).unsqueeze(1)  # (n, W) in the state
@@ -228,6 +231,7 @@ def beam_search(
         if len(going) < len(live):
             live, limits, finished, produced = live[going], limits[going], finished[going], produced[going]
             scores, chosen, rows, places = scores[going], chosen[going], rows[going], places[going]
+            likeliest_finished = likeliest_finished[going]
         tokens = chosen.flatten()
         state.select(rows.flatten())
     return _hypotheses(steps, longest.tolist(), count, config)
