@@ -15,6 +15,8 @@ from translator.model import Transformer
 from translator.special_tokens import SOS
 from translator.training.optimizer import (
     COSINE_FLOOR,
+    STEADY,
+    LossScale,
     ModelOptimizer,
     Muon,
     drops,
@@ -65,6 +67,39 @@ def test_clipping_inside_is_clipping_before(kind: str) -> None:
     for ours, expected in zip(*results, strict=True):
         # Muon computes in bf16, where the last bit of a scale may tip a rounding.
         torch.testing.assert_close(ours, expected, rtol=1e-5, atol=1e-7 if kind == "adamw" else 1e-4)
+
+
+@pytest.mark.parametrize("clip", [None, 0.5])
+@pytest.mark.parametrize("kind", ["adamw", "muon"])
+def test_a_scaled_loss_makes_the_same_update(kind: str, clip: float | None) -> None:
+    results = []
+    for scale in (None, LossScale(torch.device("cpu"))):
+        model = network()
+        optimizer = ModelOptimizer(model, settings(kind), scale)
+        for number in range(3):
+            norm = backward(model, number)
+            for gradient in optimizer.gradients:
+                gradient.mul_(optimizer.scale)
+            optimizer.update(1e-2, norm, torch.tensor(True), clip)
+        results.append([weight.detach() for weight in model.parameters()])
+    for ours, expected in zip(*results, strict=True):
+        torch.testing.assert_close(ours, expected, rtol=1e-6, atol=1e-7 if kind == "adamw" else 1e-4)
+
+
+def test_the_loss_scale_falls_after_an_overflow_grows_when_none_comes_and_is_restored() -> None:
+    scale = LossScale(torch.device("cpu"))
+    optimizer = ModelOptimizer(network(), settings("adamw"), scale)
+    first, finite = float(optimizer.scale), torch.tensor(True)
+    scale.adapt(~finite)
+    assert optimizer.scale == first / 2
+    for _ in range(STEADY - 1):
+        scale.adapt(finite)
+    assert optimizer.scale == first / 2
+    again = ModelOptimizer(network(), settings("adamw"), LossScale(torch.device("cpu")))
+    again.restore(optimizer.tensors())
+    again.update(1e-2, backward(network(), 1), finite, None)
+    assert again.scale == first, "the next finite update is the last that it waited for"
+    ModelOptimizer(network(), settings("adamw")).restore(again.tensors())  # a run that goes on in float32
 
 
 @pytest.mark.parametrize("kind", ["adamw", "muon"])

@@ -41,13 +41,24 @@ def test_float32_products_round_where_it_pays(monkeypatch: pytest.MonkeyPatch, p
 
 def test_bf16_that_a_gpu_lacks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "has_bf16", lambda device: False)
-    with pytest.raises(ConfigError, match="this GPU has none; use float32 or auto"):
+    with pytest.raises(ConfigError, match="this GPU has none; use fp16, float32 or auto"):
         choose(GPU, TrainingConfig(precision="bf16"))
     assert choose(CPU, TrainingConfig(precision="bf16")).precision == "bf16"
 
 
+@pytest.mark.parametrize(("capability", "expected"), [((6, 1), "float32"), ((7, 5), "fp16")])
+def test_a_gpu_without_bf16_takes_fp16_if_it_has_units_for_it(
+    monkeypatch: pytest.MonkeyPatch, capability: tuple[int, int], expected: str
+) -> None:
+    monkeypatch.setattr(room, "has_bf16", lambda device: False)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
+    assert choose(GPU, TrainingConfig()).precision == expected
+    assert choose(CPU, TrainingConfig()).precision == "float32"
+
+
 def test_a_cpu_packs_and_a_gpu_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "has_bf16", lambda device: False)
+    monkeypatch.setattr(room, "fp16_pays", lambda device: False)
     monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
     on_cpu, on_gpu = choose(CPU, TrainingConfig()), choose(GPU, TrainingConfig())
     monkeypatch.setattr("shutil.which", lambda name: None)

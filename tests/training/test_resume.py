@@ -65,10 +65,11 @@ def interrupted(config: Config) -> None:
         train_run(config, stop)
 
 
+FP16 = ("training.precision=fp16",)
 AVERAGE = ("training.ema_decay=0.9", "training.optimizer=muon", "training.accumulation_steps=2")
 
 
-@pytest.mark.parametrize(("step", "settings"), [(1, ()), (6, ()), (11, ()), (7, AVERAGE)])
+@pytest.mark.parametrize(("step", "settings"), [(1, ()), (6, ()), (11, ()), (7, AVERAGE), (7, FP16)])
 def test_resumed_equals_uninterrupted(
     tiny: Any, trained: Path, tmp_path: Path, step: int, settings: tuple[str, ...], at_update: At
 ) -> None:

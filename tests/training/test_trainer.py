@@ -21,6 +21,7 @@ from translator.run.folder import RunFolder
 from translator.run.signals import stop_on_signals
 from translator.special_tokens import EOS, PAD, SOS
 from translator.training.distributed import Distributed
+from translator.training.optimizer import LossScale
 from translator.training.precision import choose
 from translator.training.step import StepResult, Updater
 from translator.training.trainer import train_run
@@ -142,9 +143,22 @@ def test_accumulated_batches_give_the_gradient_of_their_union(tiny: Any) -> None
         torch.testing.assert_close(apart[key], value, rtol=1e-5, atol=1e-6, msg=key)
 
 
-def test_bf16_autocast_trains_with_float32_weights(tiny: Any) -> None:
-    assert run(tiny("training.precision=bf16")).progress.last_validation["loss"] < 5
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+def test_half_precision_trains_with_float32_weights(tiny: Any, precision: str) -> None:
+    assert run(tiny(f"training.precision={precision}")).progress.last_validation["loss"] < 5
     assert {tensor.dtype for tensor in final(tiny()).values()} == {torch.float32}
+
+
+def test_an_overflow_in_fp16_is_skipped_and_counted(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(self: LossScale, device: torch.device) -> None:
+        original(self, device)
+        self.state["factor"] *= 2.0**40
+
+    original = LossScale.__init__
+    monkeypatch.setattr(LossScale, "__init__", start)
+    outcome = run(tiny("training.precision=fp16", "training.max_skipped_updates=50", "training.max_steps=60"))
+    assert 10 < outcome.progress.skipped_updates["skipped"] < 50
+    assert outcome.progress.last_validation["loss"] < 5
 
 
 def test_running_out_of_memory_names_the_keys_to_lower(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:

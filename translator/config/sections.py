@@ -188,8 +188,8 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
     """Successive updates skipped because loss or gradient is not finite, before the run stops."""
     ema_decay: Annotated[Annotated[float, Field(gt=0, lt=1)] | None, Effect.AVERAGE] = None
     """Keep an exponential moving average of the weights, and validate and export it; for example 0.999."""
-    precision: Literal["auto", "float32", "bf16"] = "auto"
-    """`bf16` computes under autocast with float32 weights; `auto` does so where that is faster."""
+    precision: Literal["auto", "float32", "bf16", "fp16"] = "auto"
+    """`bf16` and `fp16` compute under autocast with float32 weights, `fp16` with a loss scale; `auto`: the fastest."""
     attention: Literal["auto", "fused", "plain"] = "auto"
     """Kernel of attention: torch's fused one, or plain products and a softmax; `auto` chooses by device and shape."""
     compile: Literal["auto", "never", "always"] = "auto"

@@ -14,7 +14,8 @@ from torch import Tensor
 
 from translator.errors import ConfigError
 
-Precision = Literal["float32", "bf16"]
+Precision = Literal["float32", "bf16", "fp16"]
+_TYPES: Final = {"float32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 MatmulPrecision = Literal["highest", "high", "medium"]
 """How much float32 matrix products may round inside, as `torch.set_float32_matmul_precision` has it."""
 
@@ -50,7 +51,7 @@ class Arithmetic:
         """Return the context in which the forward pass runs; weights stay float32."""
         if self.precision == "float32":
             return contextlib.nullcontext()
-        return torch.autocast(self.device.type, dtype=torch.bfloat16)
+        return torch.autocast(self.device.type, dtype=_TYPES[self.precision])
 
 
 def has_bf16(device: torch.device) -> bool:
@@ -58,6 +59,11 @@ def has_bf16(device: torch.device) -> bool:
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     return bf16_pays(device) or bool(torch.cpu.get_capabilities().get("avx512_bf16", False))
+
+
+def fp16_pays(device: torch.device) -> bool:
+    """Return whether `device` is a GPU with matrix units for float16 (compute capability 7.0: V100, T4, RTX 20)."""
+    return device.type == "cuda" and torch.cuda.get_device_capability(device) >= (7, 0)
 
 
 def bf16_pays(device: torch.device) -> bool:
@@ -111,7 +117,7 @@ def matrix_rate(device: torch.device, precision: Precision, rounding: MatmulPrec
     factors; `rounding` is how much float32 products may round inside, None for torch's present setting.
     """
     rows, inner, columns = _GPU_SHAPE if device.type == "cuda" else _CPU_SHAPE
-    dtype = torch.bfloat16 if precision == "bf16" else torch.float32
+    dtype = _TYPES[precision]
     # Not zeros: processors draw less power on them, and run faster than on real numbers.
     left = torch.linspace(-1.0, 1.0, rows * inner, device=device).view(rows, inner).to(dtype)
     weight = torch.linspace(1.0, -1.0, inner * columns, device=device).view(columns, inner).to(dtype)

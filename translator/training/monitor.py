@@ -170,6 +170,8 @@ class Observer:
         report = self.meter.read({"learning_rate": last.learning_rate, **so_far})
         self._skipped.check(report.steps)
         report.curves["train"]["skipped_updates_in_all"] = self._skipped.counts["skipped"]
+        if self.updater.choices.precision == "fp16":
+            report.curves["train"]["loss_scale"] = float(self.updater.optimizer.scale)
         spikes = self.progress.loss_spikes.find(report.steps)
         if not self._main:
             return

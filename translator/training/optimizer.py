@@ -16,6 +16,7 @@ from translator.model.layers import FusedLinear
 EPSILON: Final = 1e-9  # of Adam, as in Vaswani et al. 2017 §5.3
 MOMENTUM: Final = 0.95  # of Muon, as in Jordan et al. 2024
 COEFFICIENTS: Final = (3.4445, -4.7750, 2.0315)  # of x, x·xᵀ·x and (x·xᵀ)²·x, from the same authors
+STEADY: Final = 2000  # updates with finite gradients after which the loss scale grows
 COSINE_FLOOR: Final = 0.01  # end of the cosine, as a share of the peak
 
 
@@ -57,6 +58,26 @@ def _planned_step(step: int, config: TrainingConfig, seconds: float) -> float:
     return float(step)
 
 
+class LossScale:
+    """A factor of the loss that keeps gradients in the range of fp16 (Micikevicius et al. 2018 §3.2).
+
+    It is halved after an update whose gradient was not finite, and doubled after 2,000 updates without one.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self.state = {
+            "factor": torch.full((), 2.0**16, device=device),
+            "since_change": torch.zeros((), dtype=torch.int32, device=device),
+        }
+
+    def adapt(self, finite: Tensor) -> None:
+        """Change the factor after an update; nothing waits for a GPU."""
+        factor, since = self.state["factor"], self.state["since_change"] + 1
+        grown = torch.where(since >= STEADY, 2.0 * factor, factor)
+        self.state["factor"] = torch.where(finite, grown, 0.5 * factor)
+        self.state["since_change"] = torch.where(finite & (since < STEADY), since, 0)
+
+
 class ModelOptimizer:
     """Updates the weights of a model, and holds its moments.
 
@@ -65,7 +86,8 @@ class ModelOptimizer:
     learning rate serves both.
     """
 
-    def __init__(self, model: nn.Module, config: TrainingConfig) -> None:
+    def __init__(self, model: nn.Module, config: TrainingConfig, loss_scale: LossScale | None = None) -> None:
+        self._loss_scale = loss_scale
         blocks_of = {module.weight: module.blocks for module in model.modules() if isinstance(module, FusedLinear)}
         matrices, vectors, of_muon = [], [], defaultdict(list)
         for name, weight in model.named_parameters():
@@ -89,6 +111,11 @@ class ModelOptimizer:
         return [group for part in self._parts.values() for group in part.param_groups]
 
     @property
+    def scale(self) -> Tensor | float:
+        """What the loss is multiplied by; `update` divides the gradients by it."""
+        return 1.0 if self._loss_scale is None else self._loss_scale.state["factor"]
+
+    @property
     def gradients(self) -> list[Tensor]:
         """The gradients of all weights that have one."""
         return [weight.grad for group in self.groups for weight in group["params"] if weight.grad is not None]
@@ -102,13 +129,17 @@ class ModelOptimizer:
 
         Args:
             rate: learning rate.
-            gradient_norm: () L2 norm of the whole gradient.
+            gradient_norm: () L2 norm of the whole gradient, without the loss scale.
             finite: () bool; False leaves weights and moments unchanged.
             clip: largest norm of the gradient; a longer one is shortened to it.
         """
         for group in self.groups:
             group["lr"] = rate
         scale = None if clip is None else (gradient_norm / clip).clamp(min=1.0)
+        if self._loss_scale is not None:
+            factor = self._loss_scale.state["factor"]
+            scale = factor if scale is None else scale * factor
+            self._loss_scale.adapt(finite)
         adamw: Any = self._adamw
         adamw.grad_scale, adamw.found_inf = scale, (~finite).float()
         self._adamw.step()
@@ -123,8 +154,12 @@ class ModelOptimizer:
             part.zero_grad(set_to_none=True)
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return moments and update counts for safetensors, named `optimizer.NUMBER.KIND` or `muon.NUMBER.KIND`."""
-        return {
+        """Return moments and update counts for safetensors, named `optimizer.NUMBER.KIND` or `muon.NUMBER.KIND`.
+
+        With a loss scale also `loss_scale.0.KIND`.
+        """
+        scale = {} if self._loss_scale is None else self._loss_scale.state
+        return {f"loss_scale.0.{kind}": value for kind, value in scale.items()} | {
             f"{name}.{number}.{kind}": value
             for name, part in self._parts.items()
             for number, entry in part.state_dict()["state"].items()
@@ -136,6 +171,10 @@ class ModelOptimizer:
         states: dict[str, dict[int, dict[str, Tensor]]] = {name: defaultdict(dict) for name in self._parts}
         for key, tensor in tensors.items():
             name, number, kind = key.split(".", 2)
+            if name == "loss_scale":
+                if self._loss_scale is not None:
+                    self._loss_scale.state[kind] = tensor.to(self._loss_scale.state[kind].device)
+                continue
             states[name][int(number)][kind] = tensor
         for name, part in self._parts.items():
             part.load_state_dict({"state": states[name], "param_groups": part.state_dict()["param_groups"]})

@@ -20,6 +20,7 @@ from translator.model.device import (
     bf16_pays,
     choose_device,
     choose_rounding,
+    fp16_pays,
     has_bf16,
     keep_freed_memory,
     use_threads,
@@ -68,8 +69,10 @@ def _precision(device: torch.device, config: TrainingConfig) -> tuple[Precision,
     name = "CPU" if device.type == "cpu" else "GPU"
     if config.precision != "auto":
         if config.precision == "bf16" and device.type == "cuda" and not has_bf16(device):
-            raise ConfigError("training.precision is `bf16`, but this GPU has none; use float32 or auto")
+            raise ConfigError("training.precision is `bf16`, but this GPU has none; use fp16, float32 or auto")
         return config.precision, "as set"
+    if not has_bf16(device) and fp16_pays(device):
+        return "fp16", "this GPU has fp16, and no bf16"
     if not has_bf16(device):
         return "float32", f"this {name} has no bf16"
     if not bf16_pays(device):

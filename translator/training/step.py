@@ -18,7 +18,7 @@ from translator.model.device import Arithmetic
 from translator.training.distributed import Distributed
 from translator.training.loss import Losses, TeacherForcing
 from translator.training.meter import block_norms
-from translator.training.optimizer import ModelOptimizer, drops, learning_rate
+from translator.training.optimizer import LossScale, ModelOptimizer, drops, learning_rate
 from translator.training.precision import Choices, seed_update
 
 
@@ -53,7 +53,8 @@ class Updater:
         settings, choices = self.config.training, self.choices
         self.model = Transformer(self.config.model, *self.vocabularies).to(self.device)
         self.model.use_attention(choices.attention)
-        self.optimizer = ModelOptimizer(self.model, settings)
+        scale = LossScale(self.device) if choices.precision == "fp16" else None
+        self.optimizer = ModelOptimizer(self.model, settings, scale)
         self.arithmetic = Arithmetic(self.device, choices.precision)
         smoothing, r_drop = settings.label_smoothing, settings.r_drop
         self.loss = TeacherForcing(self.model, smoothing, r_drop, choices.packed, choices.compile)
@@ -77,9 +78,10 @@ class Updater:
         seed_update(self.config.run.seed, number, self.distributed.rank)
         try:
             losses = self.gradients(share)
-            norm = nn.utils.get_total_norm(self.optimizer.gradients)
+            norm = nn.utils.get_total_norm(self.optimizer.gradients) / self.optimizer.scale
             finite = torch.isfinite(norm)
-            norms = block_norms(self.model, gradients=True) if with_block_norms else None
+            norms = block_norms(self.model, gradients=True) if with_block_norms else {}
+            norms = {block: of_block / self.optimizer.scale for block, of_block in norms.items()}
             self.optimizer.update(rate, norm, finite, settings.gradient_clip)
         except RuntimeError as error:
             if not isinstance(error, torch.OutOfMemoryError) and "can't allocate memory" not in str(error):
@@ -94,16 +96,19 @@ class Updater:
                 "checkpoint is intact"
             ) from error
         tokens = share.target_tokens, share.source_tokens, share.positions
-        return StepResult(tuple(losses), share.batches, norm, finite, *tokens, rate, self.loss.passes, norms)
+        return StepResult(tuple(losses), share.batches, norm, finite, *tokens, rate, self.loss.passes, norms or None)
 
     def gradients(self, share: StepBatches) -> list[Tensor]:
-        """Leave the gradient of the whole update in the weights; return the losses (B,) of the pairs of each batch."""
+        """Leave the gradient of the whole update, times the loss scale, in the weights.
+
+        Returns the losses (B,) of the pairs of each batch.
+        """
         losses = []
         for batch in share.batches:
             on_device = batch.to(self.arithmetic.device, non_blocking=True)
             with self.arithmetic.autocast():
                 loss: Losses = self.loss(on_device.source, on_device.target_input, on_device.labels)
-            (loss.smoothed / share.target_tokens).backward()  # type: ignore[no-untyped-call]
+            (loss.smoothed / share.target_tokens * self.optimizer.scale).backward()  # type: ignore[no-untyped-call]
             losses.append(loss.of_sentences)
         self.distributed.sum_gradients(self.model)
         return losses
