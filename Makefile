@@ -71,7 +71,7 @@ translate: install  ## translate TEXT, or standard input line by line, with RUN
 # `value` keeps a dollar sign in the text a dollar sign.
 translate: export TRANSLATE_TEXT = $(value TEXT)
 
-export: $(VENV)/.installed-export  ## write RUN for other programs into FOLDER; TO=ctranslate2|marian|safetensors
+export: install  ## write RUN for other programs into FOLDER; TO=ctranslate2|marian|safetensors
 	@'$(BIN)/translator' export --run '$(RUN)' --to '$(TO)' $(CHECKPOINTS) $(if $(QUANTIZATION),--quantization '$(QUANTIZATION)') '$(or $(FOLDER),exports/$(notdir $(RUN))-$(TO))'
 
 # PORT is TensorBoard's unless one is named.

@@ -162,7 +162,7 @@ def _ours(folder: Path, precision: str) -> Translate:
         if beam not in loaded:
             method = "greedy" if beam == 1 else "beam"
             overrides = [f"search.method={method}", f"search.beam_size={beam}", f"search.precision={precision}"]
-            loaded[beam] = Translator.load(run, overrides=overrides)
+            loaded[beam] = Translator.load(run, engine="torch", overrides=overrides)
         return len(loaded[beam].translate_lines(lines))
 
     return translate

@@ -8,9 +8,11 @@ from torch import Tensor
 
 from translator.config import NormalizationConfig, SearchConfig
 from translator.corpus.normalizer import Normalizer
-from translator.inference.translator import TorchSearcher, Translator
+from translator.inference.searcher import TorchSearcher
+from translator.inference.translator import Translator
 from translator.model import AttentionWeights
 from translator.special_tokens import EOS, SPECIAL_TOKENS
+from translator.subword.spelling import SpellingCorrector
 
 GREEDY = SearchConfig(method="greedy", batch_size=4)
 
@@ -76,6 +78,8 @@ def echo(
 ) -> tuple[Translator, Any]:
     """Return a translator, by default of words into the same words, and its model."""
     source, model = source or Words(), model or Echo()
-    pair: Any = type("Pair", (), {"source": source, "target": target or source})
+    pair: Any = type(
+        "Pair", (), {"source": source, "target": target or source, "correct_spelling": SpellingCorrector({})}
+    )
     searcher = TorchSearcher([model], torch.device("cpu"))
     return Translator(searcher, pair, Normalizer(NormalizationConfig()), search, max_length, "echo"), model

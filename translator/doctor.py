@@ -30,7 +30,7 @@ _MEMORY: Final = 2 * _GIB  # training and evaluating the sample took 1.55 GiB at
 _DISK_FOR_SAMPLE: Final = 128 << 20
 _COMPILED: Final = ("torch", "numpy", "sentencepiece", "safetensors", "pydantic", "zstandard")
 """Packages with compiled parts, which can be installed and still fail to load."""
-_EXTRAS: Final = ("", "export", "serve")  # what packages are needed for: the empty name stands for everything
+_EXTRAS: Final = ("", "serve")  # what packages are needed for: the empty name stands for everything
 Verdict = Literal["ok", "note", "wrong"]  # `note`: training works; `wrong`: training is impossible
 
 

@@ -10,8 +10,8 @@ from export.stand_ins import POST, SMALL, sample_rows, stand_in
 
 from translator.config import SearchConfig
 from translator.errors import ConfigError, InputError
-from translator.export.ctranslate2 import Ctranslate2Searcher, write_ctranslate2
-from translator.inference.translator import TorchSearcher
+from translator.inference.ctranslate2 import Ctranslate2Searcher, write_ctranslate2
+from translator.inference.searcher import TorchSearcher
 from translator.model import Transformer
 from translator.subword import SubwordPair
 

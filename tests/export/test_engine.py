@@ -4,13 +4,13 @@ import logging
 import pickle
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from export.stand_ins import TEXTS, small_run
 
 from translator import Translator
-from translator.errors import InputError, RunError
-from translator.export.engine import load_translator
+from translator.errors import InputError, RunError, StorageError
 from translator.export.package import export_run
 from translator.run.folder import RunFolder
 
@@ -18,52 +18,54 @@ from translator.run.folder import RunFolder
 def test_a_run_is_exported_once_for_each_checkpoint(
     run: RunFolder, subword_folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    expected = Translator.load(run.path).translate_lines(TEXTS)
-    with caplog.at_level(logging.INFO, logger="translator"):
+    expected = Translator.load(run.path, engine="torch").translate_lines(TEXTS)
+    with caplog.at_level(logging.DEBUG, logger="translator"):
         for _ in range(2):
-            translator = load_translator(run.path, "ctranslate2")
+            translator = Translator.load(run.path, engine="ctranslate2")
             assert (translator.label, translator.checkpoint_name) == ("run", "step-000005")
             found = translator.translate_lines(TEXTS)
             assert sum(one == own for one, own in zip(found, expected, strict=True)) >= 5, "a beam may end otherwise"
     assert sum("exporting step-000005 for ctranslate2" in text for text in caplog.messages) == 1
-    assert translator.identity == f"{Translator.load(run.path).identity} in float32"
+    assert translator.identity == f"{Translator.load(run.path, engine='torch').identity} in float32"
     (first,) = (run.path / "export").glob("ctranslate2-*")
     small_run(tmp_path, subword_folder, step=9)
-    assert load_translator(run.path, "ctranslate2").checkpoint_name == "step-000009"
+    assert Translator.load(run.path, engine="ctranslate2").checkpoint_name == "step-000009"
     assert len(list((run.path / "export").glob("ctranslate2-*"))) == 2
     (first / "model.bin").write_bytes(b"")
-    load_translator(run.path, "ctranslate2", checkpoint="5").translate("The door is open.")
+    Translator.load(run.path, engine="ctranslate2", checkpoint="5").translate("The door is open.")
     assert any("damaged export: " in text and text.endswith("it is made again") for text in caplog.messages)
 
 
 def test_an_export_is_used_as_it_is(run: RunFolder, tmp_path: Path) -> None:
-    expected = load_translator(run.path, "ctranslate2").translate_lines(TEXTS)
+    expected = Translator.load(run.path, engine="ctranslate2").translate_lines(TEXTS)
     folder = export_run(run.path, "ctranslate2", tmp_path / "out")
-    for engine in (None, "ctranslate2"):
-        assert load_translator(folder, engine, checkpoint="5").translate_lines(TEXTS) == expected
-    assert load_translator(folder, overrides=["search.method=greedy"]).search.method == "greedy"
+    for engine in ("auto", "ctranslate2"):
+        assert Translator.load(folder, engine=engine, checkpoint="5").translate_lines(TEXTS) == expected
+    assert Translator.load(folder, overrides=["search.method=greedy"]).search.method == "greedy"
     plain = export_run(run.path, "safetensors", tmp_path / "plain")
-    assert load_translator(plain).translate_lines(TEXTS) == Translator.load(run.path).translate_lines(TEXTS)
-    assert load_translator(plain, "ctranslate2").translate_lines(TEXTS) == expected
-    assert load_translator([run.path, run.path]).label == "run+run"
+    assert Translator.load(plain).translate_lines(TEXTS) == Translator.load(run.path).translate_lines(TEXTS)
+    assert Translator.load(plain, engine="ctranslate2").translate_lines(TEXTS) == expected
+    assert Translator.load([run.path, run.path]).label == "run+run"
     mistakes: list[tuple[list[Path], dict[str, Any], str]] = [
         ([folder], {"engine": "torch"}, r"out is an export for CTranslate2, and torch cannot use it; use --engine"),
         ([run.path, folder], {}, r"out is an export for CTranslate2, and torch cannot use it"),
         ([folder], {"checkpoint": "averaged"}, r"an export of checkpoint step-000005, and holds no `averaged`"),
         ([run.path] * 2, {"engine": "ctranslate2"}, r"several runs make an ensemble with the engine torch only"),
-        ([run.path], {"engine": "onnx"}, r"there is no engine `onnx`; choose one of: torch, ctranslate2"),
+        ([run.path], {"engine": "onnx"}, r"there is no engine `onnx`; choose one of: auto, torch, ctranslate2"),
     ]
     for folders, asked, message in mistakes:
         with pytest.raises(InputError, match=message):
-            load_translator(folders, **asked)
+            Translator.load(folders, **asked)
 
 
 def test_an_int8_export_computes_in_int8(run: RunFolder, tmp_path: Path) -> None:
-    translator = load_translator(export_run(run.path, "ctranslate2", tmp_path / "out", quantization="int8"))
+    translator = Translator.load(export_run(run.path, "ctranslate2", tmp_path / "out", quantization="int8"))
     assert translator.search.precision == "int8"
-    assert translator.identity == f"{Translator.load(run.path).identity} in int8", "other weights than those of float32"
+    assert translator.identity == f"{Translator.load(run.path, engine='torch').identity} in int8", (
+        "other weights than those of float32"
+    )
     (score,) = translator.score([TEXTS[0]], ["در باز است."])
-    (exact,) = load_translator(run.path).score([TEXTS[0]], ["در باز است."])
+    (exact,) = Translator.load(run.path).score([TEXTS[0]], ["در باز است."])
     assert score.score == pytest.approx(exact.score, rel=0.05)
     assert score.score != pytest.approx(exact.score, rel=1e-6)
 
@@ -71,10 +73,10 @@ def test_an_int8_export_computes_in_int8(run: RunFolder, tmp_path: Path) -> None
 def test_what_no_engine_can_use(run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     marian = export_run(run.path, "marian", tmp_path / "marian")
     with pytest.raises(RunError, match=r"marian is no run, but an export for Hugging Face, .* name a run folder"):
-        load_translator(marian)
+        Translator.load(marian)
     monkeypatch.setitem(__import__("sys").modules, "ctranslate2", None)
     with pytest.raises(InputError, match=r"ctranslate2 cannot be imported .*pip install"):
-        load_translator(run.path, "ctranslate2")
+        Translator.load(run.path, engine="ctranslate2")
 
 
 class Trap:
@@ -94,12 +96,42 @@ def test_pickles_are_never_loaded(run: RunFolder, tmp_path: Path) -> None:
     weights = run.checkpoints_folder / "step-000005" / "model.safetensors"
     for victim in (file, weights, exported / "model.bin"):
         victim.write_bytes(pickled)
-    for engine in (None, "ctranslate2"):
+    for engine in ("auto", "ctranslate2"):
         with pytest.raises(RunError, match=r"pickles such as model\.pt are never loaded"):
-            load_translator(file, engine)
+            Translator.load(file, engine=engine)
         for victim, folder in ((weights, run.path), (exported / "model.bin", exported)):
             with pytest.raises(RunError, match=rf"damaged .*{victim.name} is (missing or )?not what was written"):
-                load_translator(folder, engine)
+                Translator.load(folder, engine=engine)
     assert not sprung.exists()
     pickle.loads(pickled)  # noqa: S301 - the trap works
     assert sprung.exists()
+
+
+def test_auto_takes_ctranslate2_where_it_can(
+    run: RunFolder, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    greedy = ["search.method=greedy"]
+    best, ours = (Translator.load(run.path, engine=name, overrides=greedy) for name in ("auto", "torch"))
+    assert (best.searcher.name, ours.searcher.name) == ("ctranslate2", "torch")
+    for one, own in zip(*(made.translations(TEXTS, attention=True) for made in (best, ours)), strict=True):
+        assert one[0].text == own[0].text and one[0].alignment == own[0].alignment
+        assert one[0].score == pytest.approx(own[0].score, abs=1e-3)
+    refused: list[tuple[list[Path], list[str], str]] = [
+        ([run.path] * 2, [], "several runs make an ensemble"),
+        ([run.path], ["search.method=sampling"], "CTranslate2 cannot repeat what it samples"),
+        ([run.path], ["search.precision=bf16"], "search.precision is bf16"),
+    ]
+    monkeypatch.setattr("translator.inference.loading.has_bf16", lambda device: True)
+    with caplog.at_level(logging.INFO, logger="translator"):
+        for folders, overrides, _ in refused:
+            assert Translator.load(folders, overrides=overrides).searcher.name == "torch"
+        full = Mock(side_effect=StorageError("cannot write export: no space left"))
+        monkeypatch.setattr("translator.inference.engine.exported_beside", full)
+        assert Translator.load(run.path).searcher.name == "torch"
+        monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+        assert Translator.load(run.path).searcher.name == "torch"
+    reasons = [*(reason for _, _, reason in refused), "cannot write export: no space left"]
+    reasons.append("ctranslate2, which is faster, is not installed")
+    assert [text for text in caplog.messages if "torch" in text] == [
+        f"torch translates: {reason}" for reason in reasons
+    ]

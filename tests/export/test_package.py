@@ -16,7 +16,8 @@ from translator import Translator
 from translator.errors import CheckpointError, InputError, RunError, StorageError
 from translator.evaluation.metrics import Score
 from translator.evaluation.results import add_scores
-from translator.export.package import FORMATS, INDEX_FILE, export_run, read_index
+from translator.export.package import FORMATS, export_run
+from translator.inference.exported import INDEX_FILE, read_index
 from translator.run.folder import RunFolder
 
 FILES = {

@@ -14,7 +14,7 @@ from translator.config import SearchConfig, TrainingConfig
 from translator.data import DataHandler
 from translator.errors import CheckpointError, ConfigError, RunError, SubwordError
 from translator.inference.loading import search_rounding
-from translator.inference.translator import TorchSearcher
+from translator.inference.searcher import TorchSearcher
 from translator.model import Transformer
 from translator.model.transformer import matmul_precision
 from translator.subword import SubwordModel
@@ -56,7 +56,7 @@ def test_an_ensemble_is_the_mean_of_its_models(tiny: Any) -> None:
     first = untrained_run(tiny())
     second = untrained_run(tiny(f"run.directory={first.path.parent}/second"), step=7)
     groups = [first.path], [second.path], [first.path, second.path], [first.path, first.path]
-    alone, other, both, twice = (Translator.load(group) for group in groups)
+    alone, other, both, twice = (Translator.load(group, engine="torch") for group in groups)
     assert (both.label, both.checkpoint_name) == ("run+second", "step-000005+step-000007")
     assert len({alone.identity, other.identity, both.identity}) == 3
     assert alone.searcher.arithmetic == both.searcher.arithmetic == "cpu, highest"
@@ -98,7 +98,7 @@ def test_a_precision_that_is_not_there(random_run: Path, monkeypatch: pytest.Mon
     with pytest.raises(ConfigError, match="`bf16`, which this processor computes only by way of float32"):
         Translator.load(random_run, search=SearchConfig(precision="bf16"))
     with pytest.raises(ConfigError, match="`int8`, which only the engine ctranslate2 computes; add --engine"):
-        Translator.load(random_run, search=SearchConfig(precision="int8"))
+        Translator.load(random_run, engine="torch", search=SearchConfig(precision="int8"))
 
 
 def test_loading_and_translating_change_no_setting_of_the_process(tiny: Any) -> None:

@@ -101,7 +101,12 @@ SEARCH: Final = (
     option("--search", "search.method (default: the run's)", choices=("greedy", "beam", "sampling")),
     option("--beam N", "search.beam_size, with beam search", type=int),
     SET,
-    option("--engine", "what computes (default: torch, or what an export is for)", choices=("torch", "ctranslate2")),
+    option(
+        "--engine",
+        "what computes; auto (default): ctranslate2 on a CPU wherever it can do what is asked, else torch",
+        choices=("auto", "torch", "ctranslate2"),
+        default="auto",
+    ),
     option("--device NAME", "cpu, cuda or cuda:N (default: the run's)", default="auto"),
     option("--precision", "search.precision (default: the run's)", choices=("float32", "bf16", "int8")),
 )
@@ -123,12 +128,12 @@ def search_flags(options: argparse.Namespace) -> list[str]:
 
 
 def load_model(
-    runs: Sequence[Path | str], engine: str | None, checkpoint: str, device: str, overrides: Sequence[str]
+    runs: Sequence[Path | str], engine: str, checkpoint: str, device: str, overrides: Sequence[str]
 ) -> "Translator":
     """Return the translator of the runs, and let torch compute with the threads that the run asks for."""
-    from translator.export.engine import load_translator
+    from translator.inference.translator import Translator
     from translator.model.device import use_threads
 
-    translator = load_translator(runs, engine, checkpoint=checkpoint, device=device, overrides=overrides)
+    translator = Translator.load(runs, engine=engine, checkpoint=checkpoint, device=device, overrides=overrides)
     use_threads(translator.threads)
     return translator

@@ -168,7 +168,7 @@ def _evaluate(options: argparse.Namespace, stop: StopRequest) -> None:
     if options.output is not None and options.no_report:
         raise InputError("--output says where to put the report, and --no-report suppresses it; leave out one")
     from translator.evaluation import System, evaluate_systems
-    from translator.export.package import is_export
+    from translator.inference.exported import is_export
     from translator.run.folder import RunFolder
     from translator.training.monitor import show_test_scores
 

@@ -79,8 +79,8 @@ class System:
 Loader = Callable[[System, Sequence[str]], Translator]  # from a system and `key.path=value` overrides to its translator
 
 
-def search_label(config: SearchConfig, engine: str = "torch") -> str:
-    """Return a short name, fit for a file name, of all search settings that a translation depends on."""
+def search_label(config: SearchConfig, engine: str = "") -> str:
+    """Return a short name, fit for a file name, of all search settings, and of an engine that was asked for by name."""
     always = {"greedy": [], "beam": [str(config.beam_size)], "sampling": [f"seed-{config.seed}"]}
     parts = [config.method, *always[config.method]]
     defaults = SearchConfig()
@@ -88,7 +88,7 @@ def search_label(config: SearchConfig, engine: str = "torch") -> str:
         value = getattr(config, key)
         if value != getattr(defaults, key):
             parts.append(f"{prefix}{value:g}" if isinstance(value, float) else f"{prefix}{value}".lower())
-    return "-".join([*parts, engine] if engine != "torch" else parts)
+    return "-".join([*parts, engine] if engine else parts)
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ def evaluate_systems(
     rare: dict[RunFolder, Mapping[str, tuple[float, ...]]] = {}
     for system in systems:
         translator = (load or _load)(system, overrides)
-        search = search_label(translator.search, translator.searcher.name)
+        search = search_label(translator.search, translator.engine)
         key = system.folder, translator.checkpoint_name, search
         if key in found:  # `best` and `last` may be one checkpoint
             continue

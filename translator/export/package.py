@@ -1,29 +1,26 @@
 """From a run to a folder that other programs load: formats, model card, checksums; whole or not at all."""
 
-import hashlib
-import json
 import shutil
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import jinja2
 import torch
 
-from translator import __version__
-from translator.checkpoint import MODEL_FILE, CheckpointState, load_model, step_folder
+from translator.checkpoint import MODEL_FILE, load_model, step_folder
 from translator.checkpoint.files import write_checkpoint
 from translator.config import Config, ModelConfig, SourceConfig, resolved_yaml
 from translator.corpus.download import DATASETS
 from translator.corpus.normalizer import RULES, Normalizer
 from translator.errors import InputError, RunError, StorageError
 from translator.evaluation.results import saved_scores
-from translator.export.ctranslate2 import write_ctranslate2
 from translator.export.marian import marian_obstacles, write_marian_tokenizer, write_marian_weights
+from translator.inference.ctranslate2 import write_ctranslate2
+from translator.inference.exported import CARD_FILE, ExportIndex, is_export, read_index, write_index
 from translator.inference.loading import identity_of, load_subword
 from translator.model import Transformer
 from translator.run.folder import MARK, RunFolder
-from translator.run.storage import new_folder, storage_errors, write_json, write_text
+from translator.run.storage import new_folder, storage_errors, write_text
 from translator.subword import JOINT_FILE, SOURCE_FILE, TARGET_FILE
 from translator.subword.placeholders import PLACEHOLDERS
 
@@ -34,20 +31,6 @@ QUANTIZATIONS: Final = {
 }
 """The formats, and the types that weights can be stored in; the first is the default."""
 FORMATS: Final = tuple(QUANTIZATIONS)
-INDEX_FILE: Final = "export.json"
-CARD_FILE: Final = "README.md"  # the one file that its owner may edit: it has no checksum
-_VERSION: Final = 1
-
-
-@dataclass(frozen=True)
-class ExportIndex:
-    """The content of an exported folder and its origin, as export.json has them."""
-
-    format: str
-    quantization: str  # type of the weights
-    run: str  # its name
-    identity: str  # hash of the weights of the run's checkpoint
-    state: CheckpointState
 
 
 def export_run(
@@ -186,59 +169,3 @@ def _origin(source: SourceConfig) -> str:
     if known := DATASETS.get(source.name):
         return f"not said; a public corpus of this name is {known.title} ({known.licence}, {known.home})"
     return "origin and licence are not said"
-
-
-# --- export.json ---
-
-
-def is_export(folder: Path) -> bool:
-    """Return whether `folder` was written by an export, damaged or not."""
-    return (folder / INDEX_FILE).is_file()
-
-
-def write_index(folder: Path, index: ExportIndex) -> None:
-    """Write export.json for all that lies in `folder` now."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name not in (CARD_FILE, INDEX_FILE))
-    content = {
-        "version": _VERSION,
-        "translator": __version__,
-        **asdict(index),
-        "sha256": {path.relative_to(folder).as_posix(): _sha256(path) for path in files},
-    }
-    write_json(folder / INDEX_FILE, content | {"own_sha256": _own_sha256(content)})
-
-
-def read_index(folder: Path, *, verify: bool = True) -> ExportIndex:
-    """Read export.json and, to `verify` it, compare every file of `folder` with its checksum.
-
-    Raises RunError: a file is missing or is not what was written, or another version of translator wrote it.
-    """
-    file, advice = folder / INDEX_FILE, "copy the folder again, or export the run again"
-    with storage_errors(file, "read"):
-        text = file.read_bytes()
-    try:
-        content: dict[str, Any] = json.loads(text)
-        if content.pop("own_sha256") != _own_sha256(content):
-            raise ValueError("checksum differs")
-        if content["version"] != _VERSION:
-            raise ValueError(f"version {content['version']}, and this program reads {_VERSION}")
-        about = {name: content[name] for name in ("format", "quantization", "run", "identity")}
-        index = ExportIndex(**about, state=CheckpointState(**content["state"]))
-        listed: dict[str, str] = dict(content["sha256"]) if verify else {}
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise RunError(f"damaged export: cannot read {file} ({error}); {advice}") from error
-    for name, digest in listed.items():
-        if not (folder / name).is_file():
-            raise RunError(f"damaged export: {folder / name} is missing; {advice}")
-        if _sha256(folder / name) != digest:
-            raise RunError(f"damaged export: {folder / name} is not what was written (checksum differs); {advice}")
-    return index
-
-
-def _sha256(path: Path) -> str:
-    with storage_errors(path, "read"), path.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
-
-
-def _own_sha256(content: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

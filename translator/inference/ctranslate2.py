@@ -5,40 +5,38 @@ import inspect
 import itertools
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
 from translator.config import ModelConfig, SearchConfig
 from translator.data import collate_source
 from translator.errors import ConfigError, InputError
-from translator.inference.translator import Searcher
+from translator.inference.searcher import Check, Searcher
 from translator.model import Transformer
 from translator.model.embedding import Embedding
 from translator.run.workers import available_cores
-from translator.search import Hypothesis, check_count, length_penalty, output_lengths
+from translator.search import Hypothesis, Rows, check_count, length_penalty, output_lengths
 from translator.special_tokens import EOS, PAD, SOS, SPECIAL_TOKENS, UNK
 from translator.subword import SubwordModel, SubwordPair
 
 _SPELLING: Final = {token: spelling for spelling, token in SPECIAL_TOKENS}
 _CPU: Final = torch.device("cpu")
-Rows = Sequence[Sequence[int]]
-Check = Callable[[], None]
 _TOKENS_AT_ONCE: Final = 2_048  # target tokens of a batch that is scored: each takes logits for the whole vocabulary
 
 
 def require(name: str) -> Any:
-    """Return the module `name` of the extra `export`; an InputError gives the command to install it."""
+    """Return the module `name` of CTranslate2; an InputError gives the command to install it."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        command = 'pip install "ctranslate2>=4.5,<5" "transformers>=5.23,<6"'
-        raise InputError(
-            f"{name.partition('.')[0]} cannot be imported ({error}); install it with: {command}"
-        ) from error
+        command, library = 'pip install "ctranslate2>=4.5,<5"', name.partition(".")[0]
+        raise InputError(f"{library} cannot be imported ({error}); install it with: {command}") from error
 
 
 # --- the model ---
@@ -138,13 +136,13 @@ def _pieces_of(model: SubwordModel) -> list[str]:
 class Ctranslate2Searcher(Searcher):
     """Searches with what `write_ctranslate2` has written; any number of threads may use one.
 
-    A beam of CTranslate2 ends when as many hypotheses have ended as it is wide; our own goes on until nothing can beat
-    the best. Each hypothesis is scored once more by teacher forcing, since CTranslate2 leaves forbidden tokens out of
-    the distribution and forced ones out of the sum. On a CPU each of the `workers` has one thread; 0 means one for each
+    Each hypothesis is scored once more by teacher forcing, since CTranslate2 leaves forbidden tokens out of the
+    distribution and forced ones out of the sum. On a CPU each of the `workers` has one thread; 0 means one for each
     core. A ConfigError says that this machine does not compute in `compute_type`.
     """
 
     name = "ctranslate2"
+    batches_at_once = 16
 
     def __init__(
         self,
@@ -176,6 +174,20 @@ class Ctranslate2Searcher(Searcher):
         self._source, self._target = _pieces_of(subword.source), _pieces_of(subword.target)
         self._ids = {piece: token for token, piece in enumerate(self._target)}
 
+    def take_attention_from(self, load: Callable[[], Searcher]) -> None:
+        """Let `load` give the engine that computes attention; it is called once, when attention is asked for."""
+        self._load, self.gives_attention = load, True
+
+    def cross_attention(self, rows: Rows, labels: Rows) -> list[npt.NDArray[np.float32]]:
+        """Return the weights of the engine that gives attention (see `Searcher.cross_attention`)."""
+        if self.gives_attention:
+            return self._with_attention.cross_attention(rows, labels)
+        return super().cross_attention(rows, labels)
+
+    @cached_property
+    def _with_attention(self) -> Searcher:
+        return self._load()
+
     def find(
         self, rows: Rows, config: SearchConfig, count: int = 1, prefixes: Rows | None = None, check: Check | None = None
     ) -> list[list[Hypothesis]]:
@@ -200,11 +212,15 @@ class Ctranslate2Searcher(Searcher):
             calls = defaultdict[tuple[int, int], list[int]](list)
             for number in pending:
                 calls[shortest[number], maxima[number]].append(number)
+            started: list[tuple[int, Any]] = []
             for (minimum, maximum), numbers in calls.items():
                 forced = None if prefixes is None else [prefixes[number] for number in numbers]
-                results = self._search([rows[number] for number in numbers], config, minimum, maximum, forced)
-                for number, hypotheses in zip(numbers, results, strict=True):
-                    found[number] = hypotheses
+                results = self._start([rows[number] for number in numbers], config, minimum, maximum, forced)
+                started += zip(numbers, results, strict=True)
+            for number, waiting in started:
+                result = waiting.result()
+                scored_pieces = zip(result.hypotheses, result.scores, strict=True)
+                found[number] = [self._hypothesis(*one, config) for one in scored_pieces]
             beyond = [n for n in pending if any(len(one.tokens) + one.finished > limits[n] for one in found[n])]
             pending, maxima = [n for n in beyond if maxima[n] > limits[n]], limits
         best = [sorted(hypotheses, key=_rank)[:count] for hypotheses in found]
@@ -225,14 +241,16 @@ class Ctranslate2Searcher(Searcher):
             known = f"the {self.max_positions} positions that this model knows"
             raise InputError(f"a sequence of {longest} tokens is longer than {known}; {advice}")
 
-    def _search(
+    def _start(
         self, rows: Rows, config: SearchConfig, shortest: int, longest: int, prefixes: Rows | None
-    ) -> list[list[Hypothesis]]:
+    ) -> Sequence[Any]:
+        """Start a search, and return what waits for the result of each row."""
         width = config.beam_size if config.method == "beam" else 1
-        results = self._model.translate_batch(
+        found: Sequence[Any] = self._model.translate_batch(
             _spelt(self._source, rows),
             None if prefixes is None else _spelt(self._target, prefixes),
-            max_batch_size=-(-len(rows) // self._workers),
+            max_batch_size=min(config.batch_size, -(-len(rows) // self._workers)),
+            asynchronous=True,
             beam_size=width,
             num_hypotheses=width,
             length_penalty=config.length_penalty,
@@ -245,15 +263,14 @@ class Ctranslate2Searcher(Searcher):
             max_decoding_length=longest,
             min_decoding_length=max(0, shortest - 1),
         )
+        return found
 
-        def hypothesis(pieces: Sequence[str], score: float) -> Hypothesis:
-            finished = not pieces or pieces[-1] == _SPELLING[EOS]  # an empty row gets no pieces
-            tokens = tuple(self._ids[piece] for piece in (pieces[:-1] if finished else pieces))
-            tokens = tokens[: self.max_positions - 1]  # scoring adds EOS, for which there must be a position
-            total = score * max(1, len(pieces)) ** config.length_penalty
-            return Hypothesis(tokens, total, total / length_penalty(len(tokens) + finished, config), finished)
-
-        return [list(map(hypothesis, result.hypotheses, result.scores)) for result in results]
+    def _hypothesis(self, pieces: Sequence[str], score: float, config: SearchConfig) -> Hypothesis:
+        finished = not pieces or pieces[-1] == _SPELLING[EOS]  # an empty row gets no pieces
+        tokens = tuple(self._ids[piece] for piece in (pieces[:-1] if finished else pieces))
+        tokens = tokens[: self.max_positions - 1]  # scoring adds EOS, for which there must be a position
+        total = score * max(1, len(pieces)) ** config.length_penalty
+        return Hypothesis(tokens, total, total / length_penalty(len(tokens) + finished, config), finished)
 
     def _scored(self, rows: Rows, found: Sequence[Hypothesis], config: SearchConfig) -> list[Hypothesis]:
         results = self._model.score_batch(

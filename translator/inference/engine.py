@@ -1,62 +1,52 @@
-"""`load_translator`: a translator from a run or an exported folder, with torch or CTranslate2 as its engine."""
+"""Which engine translates: a run or an exported folder with CTranslate2 or torch."""
 
+import importlib.util
 import logging
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 import filelock
 import torch
 
-from translator.checkpoint import find_checkpoint, read_state
-from translator.config import Config, SearchConfig
+from translator.checkpoint import CheckpointState, find_checkpoint, load_model, read_state
+from translator.config import Config, ModelConfig, SearchConfig
 from translator.corpus.normalizer import Normalizer
-from translator.errors import ConfigError, InputError, RunError
-from translator.export.ctranslate2 import Ctranslate2Searcher, require
-from translator.export.package import ExportIndex, export_run, is_export, read_index
-from translator.inference.loading import device_for, identity_of, load_subword
+from translator.errors import ConfigError, InputError, RunError, StorageError
+from translator.inference import loading
+from translator.inference.ctranslate2 import Ctranslate2Searcher, require, write_ctranslate2
+from translator.inference.exported import ExportIndex, is_export, read_index, write_index
+from translator.inference.searcher import TorchSearcher
 from translator.inference.translator import Translator
+from translator.model.transformer import prepare
 from translator.run.folder import RunFolder
-from translator.run.storage import storage_errors
+from translator.run.storage import new_folder, storage_errors
 
 LOGGER = logging.getLogger("translator")
-ENGINES: Final = ("torch", "ctranslate2")
+ENGINES: Final = ("auto", "torch", "ctranslate2")
 _COMPUTE_TYPES: Final = {"float32": "float32", "bf16": "bfloat16", "int8": "int8"}  # names of CTranslate2
 
 
 def load_translator(
-    folder: Path | str | Sequence[Path | str],
-    engine: str | None = None,
-    *,
-    checkpoint: str = "best",
-    device: str = "auto",
-    search: SearchConfig | None = None,
-    overrides: Sequence[str] = (),
+    folders: Sequence[Path],
+    engine: str,
+    checkpoint: str,
+    device: str,
+    search: SearchConfig | None,
+    overrides: Sequence[str],
 ) -> Translator:
-    """Return the translator of a run or of an exported folder; no setting of the process changes.
-
-    For CTranslate2 a run is first exported into its folder `export`, once for each checkpoint.
-
-    Args:
-        folder: of the run or the export; with torch, several make an ensemble.
-        engine: `torch` or `ctranslate2`; None means what the folder is made for, torch for a run.
-        checkpoint: `best`, `last`, `averaged` or a step number; an export has one only.
-        device: `cpu`, `cuda` or `cuda:N`; `auto` takes the run's, or the CPU if that GPU is not there.
-        search: in place of the run's own search settings.
-        overrides: `key.path=value` for settings that may change after training.
-
-    Raises:
-        RunError: the folder is neither, or is damaged; or the export is for Hugging Face.
-        ConfigError: an override, the device or the precision is wrong.
-        InputError: the engine cannot use this folder, or is not installed.
-    """
-    folders = [Path(folder)] if isinstance(folder, Path | str) else [Path(one) for one in folder]
-    if engine is not None and engine not in ENGINES:
+    """Return the translator of runs or of an export; arguments and errors are those of `Translator.load`."""
+    if not folders:
+        raise RunError("no run is given; give at least one run folder")
+    if engine not in ENGINES:
         raise InputError(f"there is no engine `{engine}`; choose one of: {', '.join(ENGINES)}")
+    named = "" if engine == "auto" else engine
     runs = [RunFolder.open(one) for one in folders]  # its errors say what a folder is that is neither
-    indexes = [read_index(run.path, verify=False) if is_export(run.path) else None for run in runs]
-    for run, index in zip(runs, indexes, strict=True):
+    for run in runs:
+        index = read_index(run.path, verify=False) if is_export(run.path) else None
         if index and index.format == "ctranslate2":
             if engine == "torch" or len(runs) > 1:
                 advice = "use --engine ctranslate2 with this folder alone, or name the run itself"
@@ -64,34 +54,102 @@ def load_translator(
             engine = "ctranslate2"
         if index and checkpoint not in ("best", "last", index.state.name, str(index.state.step)):
             raise InputError(f"{run.path} is an export of checkpoint {index.state.name}, and holds no `{checkpoint}`")
-    if engine != "ctranslate2":
-        return Translator.load(folders, checkpoint=checkpoint, device=device, search=search, overrides=overrides)
-    if len(runs) != 1:
-        raise InputError("several runs make an ensemble with the engine torch only; leave out --engine ctranslate2")
-    (run,), (index,) = runs, indexes
-    config = run.config(overrides)
-    if index and index.format == "ctranslate2":
-        exported, index = run.path, read_index(run.path)
-    else:
-        exported, index = exported_beside(run, checkpoint)
-    return _with_ctranslate2(exported, index, run, config, search or config.search, device)
+    configs = [run.config(overrides) for run in runs]
+    made = _load(runs, configs, engine, checkpoint, device, search or configs[0].search)
+    return replace(made, engine=named)
+
+
+def _load(
+    runs: Sequence[RunFolder],
+    configs: Sequence[Config],
+    engine: str,
+    checkpoint: str,
+    device: str,
+    search: SearchConfig,
+) -> Translator:
+    place = loading.device_for(configs[0], device)
+    if engine == "ctranslate2":
+        return _with_ctranslate2(runs, configs[0], checkpoint, search, place, must_have_gpu=device != "auto")
+    if engine == "auto" and place.type == "cpu":
+        try:
+            if not (reason := _reason_for_torch(runs, search)):
+                return _with_ctranslate2(runs, configs[0], checkpoint, search, place)
+        except (InputError, StorageError) as error:  # it cannot express the model, or the run cannot be written to
+            reason = str(error)
+        LOGGER.info("torch translates: %s", reason)
+    return _with_torch(runs, configs, checkpoint, search, place)
+
+
+def _reason_for_torch(runs: Sequence[RunFolder], search: SearchConfig) -> str:
+    reasons = {
+        "several runs make an ensemble": len(runs) > 1,
+        "CTranslate2 cannot repeat what it samples": search.method == "sampling",
+        "search.precision is bf16": search.precision == "bf16",
+        "ctranslate2, which is faster, is not installed": importlib.util.find_spec("ctranslate2") is None,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
+
+
+def _with_torch(
+    runs: Sequence[RunFolder], configs: Sequence[Config], checkpoint: str, search: SearchConfig, device: torch.device
+) -> Translator:
+    searcher, states = _torch_searcher(runs, configs, checkpoint, search, device)
+    subwords = [loading.load_subword(*one, checkpoint) for one in zip(runs, states, strict=True)]
+    loading.check_ensemble(runs, configs, subwords)
+    return Translator(
+        searcher,
+        subwords[0],
+        Normalizer(configs[0].corpus.normalization),
+        search,
+        min(config.batching.max_length for config in configs),
+        "+".join(run.path.resolve().name for run in runs),
+        "+".join(dict.fromkeys(state.name for state in states)),
+        loading.identity_of(runs, checkpoint),
+        configs[0].run.threads,
+    )
+
+
+def _torch_searcher(
+    runs: Sequence[RunFolder], configs: Sequence[Config], checkpoint: str, search: SearchConfig, device: torch.device
+) -> tuple[TorchSearcher, list[CheckpointState]]:
+    precision = loading.search_precision(search.precision, device)
+    found = [load_model(run.checkpoints_folder, checkpoint, device) for run in runs]
+    rounding = loading.search_rounding(device, configs[0].training)
+    return TorchSearcher([prepare(model, precision) for model, _ in found], device, rounding), [one for _, one in found]
 
 
 def _with_ctranslate2(
-    folder: Path, index: ExportIndex, run: RunFolder, config: Config, search: SearchConfig, device: str
+    runs: Sequence[RunFolder],
+    config: Config,
+    checkpoint: str,
+    search: SearchConfig,
+    device: torch.device,
+    *,
+    must_have_gpu: bool = False,
 ) -> Translator:
-    place = device_for(config, device)
-    if place.type == "cuda" and require("ctranslate2").get_cuda_device_count() == 0:
-        if device != "auto":
+    if len(runs) != 1:
+        raise InputError("several runs make an ensemble with the engine torch only; leave out --engine ctranslate2")
+    (run,), torch_model = runs, None
+    if is_export(run.path) and (index := read_index(run.path)).format == "ctranslate2":
+        folder = run.path
+    else:
+        folder, index = exported_beside(run, checkpoint)
+        exact = search.model_copy(update={"precision": "float32"})
+        torch_model = partial(_torch_searcher, [run], [config], index.state.name, exact, torch.device("cpu"))
+    if device.type == "cuda" and require("ctranslate2").get_cuda_device_count() == 0:
+        if must_have_gpu:
             raise ConfigError("ctranslate2 finds no CUDA GPU here; use --set run.device=cpu, or --engine torch")
-        place = torch.device("cpu")
+        device = torch.device("cpu")
     compute_type = _COMPUTE_TYPES[search.precision]
-    if place.type == "cuda" and index.quantization == "float16" and compute_type == "float32":
+    if device.type == "cuda" and index.quantization == "float16" and compute_type == "float32":
         compute_type = "float16"
-    subword = load_subword(run, index.state, index.state.name)
+    subword = loading.load_subword(run, index.state, index.state.name)
     positions = int(index.state.model["max_positions"])
+    searcher = Ctranslate2Searcher(folder, subword, positions, device, compute_type, search.processes)
+    if torch_model is not None:
+        searcher.take_attention_from(lambda: torch_model()[0])
     return Translator(
-        Ctranslate2Searcher(folder, subword, positions, place, compute_type, search.processes),
+        searcher,
         subword,
         Normalizer(config.corpus.normalization),
         search,
@@ -104,11 +162,12 @@ def _with_ctranslate2(
 
 
 def exported_beside(run: RunFolder, checkpoint: str) -> tuple[Path, ExportIndex]:
-    """Return the export of a checkpoint for CTranslate2 inside its run; made if there is none or a damaged one."""
+    """Return the model files of a checkpoint for CTranslate2 inside its run; made if there are none or damaged ones."""
     require("ctranslate2")
     state = read_state(find_checkpoint(run.checkpoints_folder, checkpoint))
+    identity = loading.identity_of([run], checkpoint)
     exports = run.path / "export"
-    folder = exports / f"ctranslate2-{state.name}-{identity_of([run], checkpoint)[:12]}"
+    folder = exports / f"ctranslate2-{state.name}-{identity[:12]}"
     with storage_errors(exports):
         exports.mkdir(exist_ok=True)
     with filelock.FileLock(exports / ".lock"):
@@ -118,6 +177,11 @@ def exported_beside(run: RunFolder, checkpoint: str) -> tuple[Path, ExportIndex]
             except RunError as error:
                 LOGGER.warning("%s: it is made again", error)
         shutil.rmtree(folder, ignore_errors=True)
-        LOGGER.info("exporting %s for ctranslate2 into %s, once", state.name, folder)
-        export_run(run.path, "ctranslate2", folder, checkpoint=checkpoint)
-        return folder, read_index(folder, verify=False)
+        LOGGER.debug("exporting %s for ctranslate2 into %s, once", state.name, folder)
+        model, state = load_model(run.checkpoints_folder, checkpoint, torch.device("cpu"))
+        subword = loading.load_subword(run, state, checkpoint)
+        index = ExportIndex("ctranslate2", "float32", run.path.resolve().name, identity, state)
+        with new_folder(folder) as beside:
+            write_ctranslate2(beside, model, ModelConfig(**state.model), subword)
+            write_index(beside, index)
+        return folder, index

@@ -7,6 +7,7 @@ from typing import Literal
 import torch
 
 from translator.checkpoint import STATE_FILE, CheckpointState, find_checkpoint
+from translator.checkpoint.files import check_normalizer
 from translator.config import Config, TrainingConfig
 from translator.errors import CheckpointError, ConfigError, RunError
 from translator.model.device import MatmulPrecision, choose_device, choose_rounding, has_bf16
@@ -16,6 +17,7 @@ from translator.subword import SubwordPair
 
 def load_subword(run: RunFolder, state: CheckpointState, checkpoint: str) -> SubwordPair:
     """Return the subword models of `run`; raise CheckpointError where they, or its rules, do not fit `checkpoint`."""
+    check_normalizer(state, run.path)
     subword = SubwordPair.load(run.subword_folder)
     if subword.sha256 != state.subword:
         raise CheckpointError(

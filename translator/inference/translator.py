@@ -3,159 +3,30 @@
 B batch, S source length, T target length, H heads
 """
 
-import contextlib
 import logging
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-import numpy as np
-import numpy.typing as npt
-import torch
-from torch import Tensor
-
-from translator.checkpoint import load_model
 from translator.config import SearchConfig
 from translator.corpus.normalizer import Normalizer
 from translator.data import collate_source
-from translator.errors import InputError, RunError
-from translator.inference import loading
+from translator.errors import InputError
 from translator.inference.alignment import Alignment, AttentionMap, align_words
 from translator.inference.latin_words import with_source_spelling
+from translator.inference.searcher import Check, Searcher
 from translator.inference.segments import Segment, Translation, checked_texts, join_segments, one_line, split_text
-from translator.model import Transformer
-from translator.model.device import MatmulPrecision
-from translator.model.transformer import matmul_precision, prepare
-from translator.run.folder import RunFolder
-from translator.search import Ensemble, Hypothesis, Rows, check_count, length_penalty, output_lengths, score_targets
-from translator.search import search as search_with
+from translator.search import Hypothesis, check_count, length_penalty, output_lengths
 from translator.search.scoring import alike
-from translator.special_tokens import EOS, PAD, SOS
+from translator.special_tokens import EOS
 from translator.subword import SubwordPair
 from translator.subword.placeholders import cut_out, hide, is_number, put_back
 
 LOGGER = logging.getLogger("translator")
-Check = Callable[[], None]
 SOURCE_POSITIONS_AT_ONCE: Final = 16_384
 """Source positions of a batch at most, each counted once per hypothesis, so that long lines do not fill the memory."""
-
-
-class Searcher(ABC):
-    """A search engine: source ids in, hypotheses out. Several threads may call one at the same time."""
-
-    name: str  # what computes: `torch`, `ctranslate2`
-    arithmetic: str  # device and precision of its products; another one may give other translations
-    max_positions: int  # longest sequence of either side that the model knows, EOS or SOS included
-    gives_attention = False
-    on_one_core = False  # whether several processes of one thread each translate faster than one process
-
-    @abstractmethod
-    def find(
-        self, rows: Rows, config: SearchConfig, count: int = 1, prefixes: Rows | None = None, check: Check | None = None
-    ) -> list[list[Hypothesis]]:
-        """Return up to `count` hypotheses for each row, best first.
-
-        Args:
-            rows: source ids without EOS.
-            config: how hypotheses are searched.
-            count: hypotheses wanted for each row.
-            prefixes: for each row the target ids that its hypotheses begin with.
-            check: called before each decoding step, where the engine sees its steps; what it raises ends the search.
-
-        Raises:
-            ConfigError: the settings cannot give so many hypotheses, or this engine does not have them.
-            InputError: a row or a prefix is longer than the model knows.
-        """
-
-    @abstractmethod
-    def score(self, rows: Rows, targets: Rows) -> list[Hypothesis]:
-        """Return the log-probabilities of each target as the translation of its row (teacher forcing, EOS included).
-
-        Rows have no EOS, targets neither SOS nor EOS. An InputError says that a side is longer than the model knows.
-        """
-
-    def cross_attention(self, rows: Rows, labels: Rows) -> list[npt.NDArray[np.float32]]:
-        """Return (T, S) weights for each row: from each of its T labels to its S source tokens, which sum to 1.
-
-        Rows have no EOS, which counts in S; labels have no SOS, and EOS where it was produced. An InputError says that
-        this engine gives no attention.
-        """
-        raise InputError(
-            f"the engine {self.name} gives no attention, which attention maps and alignments are made from; use "
-            "--engine torch"
-        )
-
-
-class TorchSearcher(Searcher):
-    """Searches with one model, or with the mean of several models' probabilities.
-
-    The models have the same vocabularies and are on `device`; `rounding` is that of float32 products during a call. A
-    model in evaluation mode is left untouched, so that any number of threads may use it. One in training mode is
-    switched for the length of a call and switched back; its owner uses it from one thread.
-    """
-
-    name = "torch"
-    gives_attention = True
-
-    def __init__(
-        self, models: Sequence[Transformer], device: torch.device, rounding: MatmulPrecision = "highest"
-    ) -> None:
-        self.models = list(models)
-        self.arithmetic = f"{device}, {rounding}"
-        self.max_positions = min(model.max_positions for model in models)
-        self.on_one_core = device.type == "cpu"
-        self._device = device
-        self._rounding = rounding
-        self._together: Any = models[0] if len(models) == 1 else Ensemble(self.models)
-
-    def find(
-        self, rows: Rows, config: SearchConfig, count: int = 1, prefixes: Rows | None = None, check: Check | None = None
-    ) -> list[list[Hypothesis]]:
-        """Return hypotheses for each row (see `Searcher.find`)."""
-        model, source = self._together, collate_source(rows).to(self._device)
-        with self._evaluating():
-            return search_with(_Cancellable(model, check) if check else model, source, config, count, prefixes)
-
-    def score(self, rows: Rows, targets: Rows) -> list[Hypothesis]:
-        """Return the log-probabilities of each target (see `Searcher.score`)."""
-        with self._evaluating():
-            return score_targets(self._together, collate_source(rows).to(self._device), targets)
-
-    def cross_attention(self, rows: Rows, labels: Rows) -> list[npt.NDArray[np.float32]]:
-        """Return the cross-attention of the last layer, averaged over heads and models; each row sums to 1."""
-        target_input = torch.full((len(rows), max(map(len, labels))), PAD)  # (B, T)
-        for row, label in zip(target_input, labels, strict=True):
-            row[: len(label)] = torch.tensor([SOS, *label[:-1]])
-        inputs = collate_source(rows).to(self._device), target_input.to(self._device)  # (B, S), (B, T)
-        with self._evaluating():
-            found = [model.attention(*inputs).cross[-1] for model in self.models]  # (B, H, T, S) each
-        mean = torch.stack([weights.float().mean(dim=1) for weights in found]).mean(dim=0).cpu().numpy()  # (B, T, S)
-        return [weights[: len(label), : len(row) + 1] for weights, row, label in zip(mean, rows, labels, strict=True)]
-
-    @contextlib.contextmanager
-    def _evaluating(self) -> Iterator[None]:
-        """Switch dropout and gradients off inside the block, and round products as this engine does."""
-        training = [model.eval() for model in self.models if model.training]
-        try:
-            with torch.inference_mode(), matmul_precision(self._rounding):
-                yield
-        finally:
-            for model in training:
-                model.train()
-
-
-class _Cancellable:
-    """A model that calls `check` before each step; what `check` raises ends the search."""
-
-    def __init__(self, model: Any, check: Check) -> None:
-        self.max_positions, self.start, self._step, self._check = model.max_positions, model.start, model.step, check
-
-    def step(self, tokens: Tensor, cache: Any, /) -> Any:
-        self._check()
-        return self._step(tokens, cache)
 
 
 @dataclass
@@ -171,55 +42,39 @@ class Translator:
     checkpoint_name: str = ""  # or the names of several joined by `+` where they differ
     identity: str = ""  # hash of the weights, where they come from files
     threads: int = 0  # `run.threads` of the run, for a command that owns its process; nothing here changes torch's
+    engine: str = ""  # `torch` or `ctranslate2`, where it was asked for by name
 
     @classmethod
     def load(
         cls,
-        run_folder: Path | str | Sequence[Path | str],
+        folder: Path | str | Sequence[Path | str],
         *,
+        engine: str = "auto",
         checkpoint: str = "best",
         device: str = "auto",
         search: SearchConfig | None = None,
         overrides: Sequence[str] = (),
     ) -> "Translator":
-        """Return the translator of a run; no setting of the process changes.
+        """Return the translator of a run or of an exported folder; no setting of the process changes.
 
         Args:
-            run_folder: folder of the run; several runs make an ensemble with the settings of the first.
-            checkpoint: `best`, `last`, `averaged` or a step number, the same of each run.
+            folder: of the run or the export; several runs make an ensemble with the settings of the first.
+            engine: `torch` or `ctranslate2`, for which a run is first exported into its folder `export`, once for each
+                checkpoint; `auto` takes CTranslate2 on a CPU wherever it can do what is asked, and logs where not.
+            checkpoint: `best`, `last`, `averaged` or a step number, the same of each run; an export has one only.
             device: `cpu`, `cuda` or `cuda:N`; `auto` takes the run's, or the CPU if that GPU is not there.
             search: in place of the run's own search settings.
             overrides: `key.path=value` for settings that may change after training.
 
         Raises:
-            RunError: there is no run in the folder, it is damaged, or the runs do not fit together.
+            RunError: a folder is neither, or is damaged; the export is for Hugging Face; the runs do not fit together.
             ConfigError: an override or the device is wrong, or the device does not have the precision asked for.
+            InputError: the engine cannot use this folder, or is not installed.
         """
-        folders = [run_folder] if isinstance(run_folder, Path | str) else list(run_folder)
-        if not folders:
-            raise RunError("no run is given; give at least one run folder")
-        runs = [RunFolder.open(folder) for folder in folders]
-        configs = [run.config(overrides) for run in runs]
-        first = configs[0]
-        place = loading.device_for(first, device)
-        search = search or first.search
-        precision = loading.search_precision(search.precision, place)
-        models, states = zip(*(load_model(run.checkpoints_folder, checkpoint, place) for run in runs), strict=True)
-        subwords = [loading.load_subword(*one, checkpoint) for one in zip(runs, states, strict=True)]
-        loading.check_ensemble(runs, configs, subwords)
-        return cls(
-            TorchSearcher(
-                [prepare(one, precision) for one in models], place, loading.search_rounding(place, first.training)
-            ),
-            subwords[0],
-            Normalizer(first.corpus.normalization),
-            search,
-            min(config.batching.max_length for config in configs),
-            "+".join(run.path.resolve().name for run in runs),
-            "+".join(dict.fromkeys(state.name for state in states)),
-            loading.identity_of(runs, checkpoint),
-            first.run.threads,
-        )
+        from translator.inference.engine import load_translator
+
+        folders = [folder] if isinstance(folder, Path | str) else list(folder)
+        return load_translator([Path(one) for one in folders], engine, checkpoint, device, search, overrides)
 
     def translate(self, text: str) -> str:
         """Return the translation of one text, on one line; see `translate_lines`."""
@@ -396,8 +251,9 @@ class Translator:
     def _batches(self, lengths: Sequence[int], count: int = 1) -> Iterator[list[int]]:
         """Yield the indexes of each batch: alike in length, the longest first, bounded in positions."""
         width = max(count, self.search.beam_size) if self.search.method == "beam" else count
-        most = self.search.batch_size
-        return alike(lengths, lambda longest: min(most, max(1, SOURCE_POSITIONS_AT_ONCE // ((longest + 1) * width))))
+        at_once = self.searcher.batches_at_once
+        most, positions = self.search.batch_size * at_once, SOURCE_POSITIONS_AT_ONCE * at_once
+        return alike(lengths, lambda longest: min(most, max(1, positions // ((longest + 1) * width))))
 
     def _forced(self, prefixes: Sequence[str], segments: Sequence[Segment], first_line: int) -> list[list[int]] | None:
         """Return the forced beginning of each segment: the prefix of a text goes to its first one."""

@@ -15,7 +15,8 @@ from torch import Tensor
 
 from translator.data import collate_source
 from translator.errors import InputError
-from translator.inference.translator import TorchSearcher, Translator
+from translator.inference.searcher import TorchSearcher
+from translator.inference.translator import Translator
 from translator.plots import COLOURS, FAINT, PAGE_INCHES, draw_legend, house_style, new_figure, shown
 from translator.plots.pictures import MAY, MAY_NOT, draw_allowed
 from translator.run.text import excerpt, shown_pieces
@@ -81,7 +82,7 @@ def look(
 def _first_segment(
     run: Path | str, text: str, checkpoint: str, overrides: Sequence[str]
 ) -> tuple[Translator, TorchSearcher, list[int]]:
-    loaded = Translator.load(run, checkpoint=checkpoint, device="cpu", overrides=overrides)
+    loaded = Translator.load(run, engine="torch", checkpoint=checkpoint, device="cpu", overrides=overrides)
     segments = loaded.segments([text])
     if not segments:
         raise InputError("the text is empty; give an English sentence")

@@ -1,0 +1,80 @@
+"""Exported folders: export.json, which says what a folder was made from, and the checksums of all that is in it."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from translator import __version__
+from translator.checkpoint import CheckpointState
+from translator.errors import RunError
+from translator.run.storage import storage_errors, write_json
+
+INDEX_FILE: Final = "export.json"
+CARD_FILE: Final = "README.md"  # the one file that its owner may edit: it has no checksum
+_VERSION: Final = 1
+
+
+@dataclass(frozen=True)
+class ExportIndex:
+    """The content of an exported folder and its origin, as export.json has them."""
+
+    format: str
+    quantization: str  # type of the weights
+    run: str  # its name
+    identity: str  # hash of the weights of the run's checkpoint
+    state: CheckpointState
+
+
+def is_export(folder: Path) -> bool:
+    """Return whether `folder` was written by an export, damaged or not."""
+    return (folder / INDEX_FILE).is_file()
+
+
+def write_index(folder: Path, index: ExportIndex) -> None:
+    """Write export.json for all that lies in `folder` now."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name not in (CARD_FILE, INDEX_FILE))
+    content = {
+        "version": _VERSION,
+        "translator": __version__,
+        **asdict(index),
+        "sha256": {path.relative_to(folder).as_posix(): _sha256(path) for path in files},
+    }
+    write_json(folder / INDEX_FILE, content | {"own_sha256": _own_sha256(content)})
+
+
+def read_index(folder: Path, *, verify: bool = True) -> ExportIndex:
+    """Read export.json and, to `verify` it, compare every file of `folder` with its checksum.
+
+    Raises RunError: a file is missing or is not what was written, or another version of translator wrote it.
+    """
+    file, advice = folder / INDEX_FILE, "copy the folder again, or export the run again"
+    with storage_errors(file, "read"):
+        text = file.read_bytes()
+    try:
+        content: dict[str, Any] = json.loads(text)
+        if content.pop("own_sha256") != _own_sha256(content):
+            raise ValueError("checksum differs")
+        if content["version"] != _VERSION:
+            raise ValueError(f"version {content['version']}, and this program reads {_VERSION}")
+        about = {name: content[name] for name in ("format", "quantization", "run", "identity")}
+        index = ExportIndex(**about, state=CheckpointState(**content["state"]))
+        listed: dict[str, str] = dict(content["sha256"]) if verify else {}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise RunError(f"damaged export: cannot read {file} ({error}); {advice}") from error
+    for name, digest in listed.items():
+        if not (folder / name).is_file():
+            raise RunError(f"damaged export: {folder / name} is missing; {advice}")
+        if _sha256(folder / name) != digest:
+            raise RunError(f"damaged export: {folder / name} is not what was written (checksum differs); {advice}")
+    return index
+
+
+def _sha256(path: Path) -> str:
+    with storage_errors(path, "read"), path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def _own_sha256(content: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
