@@ -80,7 +80,7 @@ def test_a_beam_finds_what_its_definition_finds_and_then_stops(
     steps = 0
     sums: list[float] = []
     while steps < limit and (
-        len(finished) < width or model.hypothesis(10, live[0], False, config).score > max(sums, default=0.0)
+        len(finished) < (2 * width if width > 1 else 1) or model.hypothesis(10, live[0], False, config).score > max(sums, default=0.0)
     ):
         grown = [(*tokens, token) for tokens in live for token in PRODUCED]
         grown.sort(key=lambda tokens: -model.hypothesis(10, tokens, False, config).score)
@@ -101,13 +101,13 @@ def test_a_beam_finds_what_its_definition_finds_and_then_stops(
     assert model.steps == steps
 
 
-@pytest.mark.parametrize(("width", "sizes"), [(1, [2, 1]), (2, [6, 4, 4, 2, 2])])
+@pytest.mark.parametrize(("width", "sizes"), [(1, [2, 1]), (2, [6, 6, 4, 2, 2])])
 def test_decided_sentences_leave_the_batch(width: int, sizes: list[int]) -> None:
     class Mixed(KnownModel):
-        """Sentence 10 ends at the second step, the others by their limits."""
+        """Sentence 10 ends from the second step on, the others by their limits."""
 
         def logits(self, name: int, prefix: tuple[int, ...]) -> torch.Tensor:
-            wanted = EOS if name == 10 and len(prefix) == 2 else 4
+            wanted = EOS if name == 10 and len(prefix) >= 2 else 4
             return super().logits(name, prefix).index_fill(0, torch.tensor(wanted), 30.0)
 
     model, source, longest = Mixed(0), sources(11, 10, 12), torch.tensor([4, 9, 6])

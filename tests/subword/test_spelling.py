@@ -14,10 +14,10 @@ from translator import Translator
 from translator.data.augmentation import with_typos
 from translator.errors import SubwordError
 from translator.subword import SubwordPair
-from translator.subword.spelling import FREQUENT, SpellingCorrector, count_words
+from translator.subword.spelling import FREQUENT, RARE, SpellingCorrector, count_words
 
 FAR_APART = ("children", "beautiful", "window", "yesterday", "mountain")
-COUNTS = dict.fromkeys(FAR_APART, FREQUENT) | {"invade": FREQUENT, "rare": FREQUENT - 1, "teh": 1}
+COUNTS = dict.fromkeys(FAR_APART, FREQUENT) | {"invade": FREQUENT, "rare": RARE - 1, "teh": 1}
 
 
 @given(st.sampled_from(FAR_APART), st.integers(0, 10**6), st.sampled_from([str.lower, str.upper, str.capitalize]))
@@ -48,6 +48,8 @@ def test_of_several_words_the_most_frequent_is_meant() -> None:
     assert SpellingCorrector(counts)("THEER is theer") == "THEER is there"
     assert SpellingCorrector(counts)("Theer, THERE") == "There, THERE"
     assert SpellingCorrector({})("theer") == "theer"
+    for others, meant in ((0, "there"), (10**7, "theer")):
+        assert SpellingCorrector({"there": FREQUENT - 1, "of": others})("theer") == meant
 
 
 @given(st.lists(st.text("abAB 'é۱.", max_size=20), max_size=5))

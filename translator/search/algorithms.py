@@ -187,8 +187,8 @@ def beam_search(
     """Keep the W = `config.beam_size` best continuations of each sentence at every step (Sutskever et al. 2014 §3.2).
 
     Of the 2 W best continuations, those among the first W that end in EOS are finished hypotheses; the first W that do
-    not end go on. A sentence is done when W hypotheses have finished, one of which is likelier than all that go on, or
-    at its longest length; then it leaves the batch. CTranslate2 and fairseq stop at W hypotheses, whatever they are.
+    not end go on. A sentence is done when 2 W hypotheses have finished (a patience of 2, Kasai et al. 2022), one of
+    which is likelier than all that go on, or at its longest length; then it leaves the batch.
 
     The other arguments are those of `follow_paths`; `count` is at most W. For each row, in order, the best `count` that
     this beam has found come back, best first; hypotheses that were stopped at the longest length only where too few
@@ -205,6 +205,7 @@ def beam_search(
     places = torch.arange(width, device=device).repeat(len(source), 1)  # (n, W) of the beam in the continuations
     finished = live.new_zeros(len(source))  # (n,) how many hypotheses have finished
     likeliest_finished = scores.new_full((len(source),), -math.inf)  # (n,) its sum of log-probabilities
+    wanted = 2 * width if width > 1 else 1  # a beam of one is greedy search
     steps: list[Step] = []
     state = model.start(source, width)
     for length in range(1, int(limits.max()) + 1):
@@ -220,7 +221,7 @@ def beam_search(
         likeliest_finished = torch.maximum(likeliest_finished, new_scores.amax(dim=1))
         places = ended.int().sort(dim=1, stable=True).indices[:, :width]  # of W that go on, best first
         scores, parents, chosen = (of_all.gather(1, places) for of_all in (scores, parents, chosen))  # (n, W) each
-        undecided = (finished < width) | (scores[:, 0] > likeliest_finished)  # (n,)
+        undecided = (finished < wanted) | (scores[:, 0] > likeliest_finished)  # (n,)
         going = (undecided & (limits > length) & (scores[:, 0] > -math.inf)).nonzero().squeeze(1)  # (n',) of the live
         if len(going) == 0:
             break

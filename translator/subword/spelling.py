@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
-FREQUENT: Final = 20  # times in the training text from which a word can be the one that was meant
+FREQUENT: Final = 20  # times in the training text from which a word can be the one that was meant,
+RARE: Final = 3  # or fewer in a small text: one in so many words, but no fewer than this
+_ONE_IN: Final = 60_000
 SHORTEST: Final = 4  # letters: shorter words have too many neighbours
 _ENDINGS: Final = ("s", "es", "ed", "d", "ing", "ly", "er", "ers", "r", "rs", "est", "ness", "less", "able", "ish")
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
@@ -32,6 +34,7 @@ class SpellingCorrector:
     def __init__(self, counts: Mapping[str, int]) -> None:
         """Take how often the training text has each word, in lower case; of no words, nothing is ever corrected."""
         self._counts = counts
+        self._frequent = min(FREQUENT, max(RARE, sum(counts.values()) // _ONE_IN))
         self._meant = lru_cache(maxsize=100_000)(self._most_frequent_neighbour)
 
     def __call__(self, text: str) -> str:
@@ -58,11 +61,11 @@ class SpellingCorrector:
             return word
         known = {one: self._counts.get(one, 0) for one in _one_mistake_away(word)}
         best = max(known, key=lambda one: (known[one], one))
-        return best if known[best] >= FREQUENT else word
+        return best if known[best] >= self._frequent else word
 
     def _is_known(self, word: str) -> bool:
         stems = (word.removesuffix(ending) for ending in _ENDINGS if word.endswith(ending))
-        frequent = (max(self._counts.get(stem, 0), self._counts.get(f"{stem}e", 0)) >= FREQUENT for stem in stems)
+        frequent = (max(self._counts.get(stem, 0), self._counts.get(f"{stem}e", 0)) >= self._frequent for stem in stems)
         return word in self._counts or any(frequent)
 
 
