@@ -80,7 +80,8 @@ def test_a_beam_finds_what_its_definition_finds_and_then_stops(
     steps = 0
     sums: list[float] = []
     while steps < limit and (
-        len(finished) < (2 * width if width > 1 else 1) or model.hypothesis(10, live[0], False, config).score > max(sums, default=0.0)
+        len(finished) < (2 * width if width > 1 else 1)
+        or model.hypothesis(10, live[0], False, config).score > max(sums, default=0.0)
     ):
         grown = [(*tokens, token) for tokens in live for token in PRODUCED]
         grown.sort(key=lambda tokens: -model.hypothesis(10, tokens, False, config).score)
