@@ -32,7 +32,7 @@ def test_each_typo_of_the_robustness_test_is_corrected(word: str, seed: int, cas
         "beautiful children",  # known
         "the chldrn",  # two mistakes
         "thildren",  # the first letter is taken to be right
-        "rrae teh",  # not frequent, and too short
+        "rrae teh te",  # not frequent, known, and too short
         "ask Chidren there",  # a name
         "windows windowless invaded",  # endings of frequent words
         "childrem.py www.chidren.org chidren@x.org it's-chidren chidren() /chidren chidren2",

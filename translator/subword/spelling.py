@@ -9,7 +9,7 @@ from typing import Final
 FREQUENT: Final = 20  # times in the training text from which a word can be the one that was meant,
 RARE: Final = 3  # or fewer in a small text: one in so many words, but no fewer than this
 _ONE_IN: Final = 60_000
-SHORTEST: Final = 4  # letters: shorter words have too many neighbours
+SHORTEST: Final = 3  # letters: shorter words have too many neighbours
 _ENDINGS: Final = ("s", "es", "ed", "d", "ing", "ly", "er", "ers", "r", "rs", "est", "ness", "less", "able", "ish")
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 _LETTERS_ONLY: Final = re.compile("[a-z]+")
