@@ -13,10 +13,12 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import torch
 import torch.nn.functional as F
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from bench.processes import Answer, peak_memory, serve
@@ -36,6 +38,7 @@ from translator.training.step import Updater
 OURS, PLAIN, MARIAN, MARIAN_MEDIUM = "translator", "nn.Transformer", "Marian", "Marian, medium"
 NAMES: Final = (OURS, PLAIN, MARIAN, MARIAN_MEDIUM)
 CPU: Final = torch.device("cpu")
+_UNTRAINED: Final = ("embed_positions", "final_logits_bias", "emb.pe.", "layer_scalar")  # parts of names of tensors
 
 
 class Learner:
@@ -265,6 +268,28 @@ def answers(name: str, config: Config) -> dict[str, Callable[..., Answer]]:
         return {"bytes": peak, "weights": weights, "loss": learner.held_out_loss(list(data.validation_batches()))}
 
     return {"train": contest.train, "facts": facts}
+
+
+def count_weights(path: Path) -> int:
+    """Return how many numbers a safetensors file has that were trained; tied matrices count once."""
+    different: list[torch.Tensor] = []
+    for name, tensor in load_file(path).items():
+        tied = tensor.dim() > 1 and any(one.shape == tensor.shape and torch.equal(one, tensor) for one in different)
+        if not tied and not any(part in name for part in _UNTRAINED):
+            different.append(tensor)
+    return sum(tensor.numel() for tensor in different)
+
+
+def average_weights(paths: Sequence[Path], output: Path) -> None:
+    """Write the mean of the tensors of several files, summed in float64; whole numbers are the last file's."""
+    files = [load_file(path) for path in paths]
+    means = {
+        name: torch.stack([file[name].double() for file in files]).mean(0).to(tensor.dtype)
+        if tensor.is_floating_point()
+        else tensor
+        for name, tensor in files[-1].items()
+    }
+    save_file(means, output, metadata={"format": "pt"})
 
 
 if __name__ == "__main__":

@@ -20,10 +20,9 @@ from typing import Annotated, Any, Final
 import torch
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
-from safetensors.torch import load_file, save_file
 
 from bench.experiments import read_yaml
-from bench.learners import CPU, marian_learner, our_batches
+from bench.learners import CPU, average_weights, count_weights, marian_learner, our_batches
 from bench.options import FailedError, Options
 from bench.processes import TRANSLATOR, run_command
 from bench.scores import METRICS, NOTE, compare_systems, markdown_table, mean_score, read_lines
@@ -41,7 +40,6 @@ SHOWN: Final = 3  # sentences of each set that are shown
 WARM_UP: Final = 3  # updates of a peer before the clock starts
 ROWS: Final = 64  # sentences that Marian translates together
 _ENDLESS: Final = 1_000_000
-_UNTRAINED: Final = ("embed_positions", "final_logits_bias", "emb.pe.", "layer_scalar")  # parts of names of tensors
 
 
 class Plan(BaseModel):
@@ -358,28 +356,6 @@ def contestants(plan: Plan) -> dict[str, Callable[[Plan, Path, Path], Contestant
     """Return what makes each contestant from plan, text and folder, by name, in the order of the tables."""
     further = {f"translator-seed-{seed}": partial(Ours, seed=seed) for seed in range(2, plan.seeds + 1)}
     return {"translator": Ours, **further, "eole": Eole, "marian": Marian}
-
-
-def count_weights(path: Path) -> int:
-    """Return how many numbers a safetensors file has that were trained; tied matrices count once."""
-    different: list[torch.Tensor] = []
-    for name, tensor in load_file(path).items():
-        tied = tensor.dim() > 1 and any(one.shape == tensor.shape and torch.equal(one, tensor) for one in different)
-        if not tied and not any(part in name for part in _UNTRAINED):
-            different.append(tensor)
-    return sum(tensor.numel() for tensor in different)
-
-
-def average_weights(paths: Sequence[Path], output: Path) -> None:
-    """Write the mean of the tensors of several files, summed in float64; whole numbers are the last file's."""
-    files = [load_file(path) for path in paths]
-    means = {
-        name: torch.stack([file[name].double() for file in files]).mean(0).to(tensor.dtype)
-        if tensor.is_floating_point()
-        else tensor
-        for name, tensor in files[-1].items()
-    }
-    save_file(means, output, metadata={"format": "pt"})
 
 
 # --- from training to the tables ---

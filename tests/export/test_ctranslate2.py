@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from export.stand_ins import POST, SMALL, sample_rows, stand_in
+from export.stand_ins import POST, SMALL, sample_rows, stand_in, taught
 
 from translator.config import SearchConfig
 from translator.errors import ConfigError, InputError
@@ -96,6 +96,17 @@ def test_beam_search_agrees_on_most(changes: dict[str, object], engines: Engines
         assert len({one.tokens for one in found}) == 3
         longest = int((len(row) + 1) * config.max_length_ratio) + 10
         assert all(len(one.tokens) + one.finished <= longest for one in found)
+
+
+def test_a_beam_waits_for_better_hypotheses_as_ours_does(
+    subword: SubwordPair, rows: list[list[int]], tmp_path: Path
+) -> None:
+    unsure = taught(POST, subword, steps=30)  # the first hypotheses of a beam are seldom its best
+    write_ctranslate2(tmp_path, unsure, POST, subword)
+    engines = Ctranslate2Searcher(tmp_path, subword, POST.max_positions), TorchSearcher([unsure], CPU)
+    config = SearchConfig(method="beam", beam_size=3, length_normalization="average", length_penalty=2.0)
+    theirs, ours = (engine.find(rows, config) for engine in engines)
+    assert sum(one[0].tokens == own[0].tokens for one, own in zip(theirs, ours, strict=True)) >= 24
 
 
 def test_forced_prefixes_and_given_targets_have_the_same_scores(engines: Engines, rows: list[list[int]]) -> None:

@@ -107,6 +107,22 @@ def test_pickles_are_never_loaded(run: RunFolder, tmp_path: Path) -> None:
     assert sprung.exists()
 
 
+def test_a_run_that_cannot_be_written_to(
+    run: RunFolder, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = Mock(side_effect=PermissionError(13, "Permission denied"))
+    monkeypatch.setattr("translator.inference.engine.filelock.FileLock", refused)
+    with caplog.at_level(logging.INFO, logger="translator"):
+        assert Translator.load(run.path).searcher.name == "torch"
+    assert "torch translates: cannot write" in caplog.text
+    with pytest.raises(StorageError, match="cannot write"):
+        Translator.load(run.path, engine="ctranslate2")
+    monkeypatch.undo()
+    Translator.load(run.path)
+    monkeypatch.setattr("translator.inference.engine.filelock.FileLock", refused)
+    assert Translator.load(run.path).searcher.name == "ctranslate2", "an export that is there needs no lock"
+
+
 def test_auto_takes_ctranslate2_where_it_can(
     run: RunFolder, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -252,7 +252,7 @@ class Ctranslate2Searcher(Searcher):
             max_batch_size=min(config.batch_size, -(-len(rows) // self._workers)),
             asynchronous=True,
             beam_size=width,
-            patience=2,  # ends a beam as our own search does
+            patience=2,  # a beam of W ends after 2 W hypotheses, nearly as ours does (docs/export.md)
             num_hypotheses=width,
             length_penalty=config.length_penalty,
             no_repeat_ngram_size=config.no_repeat_ngram,

@@ -145,7 +145,8 @@ def _with_ctranslate2(
         compute_type = "float16"
     subword = loading.load_subword(run, index.state, index.state.name)
     positions = int(index.state.model["max_positions"])
-    searcher = Ctranslate2Searcher(folder, subword, positions, device, compute_type, search.processes)
+    workers = search.processes or config.run.threads
+    searcher = Ctranslate2Searcher(folder, subword, positions, device, compute_type, workers)
     if torch_model is not None:
         searcher.take_attention_from(lambda: torch_model()[0])
     return Translator(
@@ -168,14 +169,13 @@ def exported_beside(run: RunFolder, checkpoint: str) -> tuple[Path, ExportIndex]
     identity = loading.identity_of([run], checkpoint)
     exports = run.path / "export"
     folder = exports / f"ctranslate2-{state.name}-{identity[:12]}"
+    if (index := _whole_export(folder)) is not None:  # needs no lock, and so no right to write
+        return folder, index
     with storage_errors(exports):
         exports.mkdir(exist_ok=True)
-    with filelock.FileLock(exports / ".lock"):
-        if is_export(folder):
-            try:
-                return folder, read_index(folder)
-            except RunError as error:
-                LOGGER.warning("%s: it is made again", error)
+    with storage_errors(exports), filelock.FileLock(exports / ".lock"):
+        if (index := _whole_export(folder)) is not None:  # another process made it meanwhile
+            return folder, index
         shutil.rmtree(folder, ignore_errors=True)
         LOGGER.debug("exporting %s for ctranslate2 into %s, once", state.name, folder)
         model, state = load_model(run.checkpoints_folder, checkpoint, torch.device("cpu"))
@@ -185,3 +185,11 @@ def exported_beside(run: RunFolder, checkpoint: str) -> tuple[Path, ExportIndex]
             write_ctranslate2(beside, model, ModelConfig(**state.model), subword)
             write_index(beside, index)
         return folder, index
+
+
+def _whole_export(folder: Path) -> ExportIndex | None:
+    try:
+        return read_index(folder) if is_export(folder) else None
+    except RunError as error:
+        LOGGER.warning("%s: it is made again", error)
+        return None

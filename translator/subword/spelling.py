@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
-FREQUENT: Final = 20  # times in the training text from which a word can be the one that was meant,
-RARE: Final = 3  # or fewer in a small text: one in so many words, but no fewer than this
-_ONE_IN: Final = 60_000
+FREQUENT: Final = 20  # a word that the training text has so often can be a correction
+RARE: Final = 3  # in a small text fewer are enough: its words divided by `_WORDS_FOR_ONE`, but never fewer than this
+_WORDS_FOR_ONE: Final = 60_000
 SHORTEST: Final = 3  # letters: shorter words have too many neighbours
 _ENDINGS: Final = ("s", "es", "ed", "d", "ing", "ly", "er", "ers", "r", "rs", "est", "ness", "less", "able", "ish")
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
@@ -34,7 +34,7 @@ class SpellingCorrector:
     def __init__(self, counts: Mapping[str, int]) -> None:
         """Take how often the training text has each word, in lower case; of no words, nothing is ever corrected."""
         self._counts = counts
-        self._frequent = min(FREQUENT, max(RARE, sum(counts.values()) // _ONE_IN))
+        self._frequent = min(FREQUENT, max(RARE, sum(counts.values()) // _WORDS_FOR_ONE))
         self._meant = lru_cache(maxsize=100_000)(self._most_frequent_neighbour)
 
     def __call__(self, text: str) -> str:
