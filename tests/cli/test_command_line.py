@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from toy import letters
 
 from translator.cli import main, parser
 from translator.cli.arguments import repeat_set
@@ -127,6 +128,24 @@ def test_training_ends_with_scores_samples_and_the_next_commands(
     again = capsys.readouterr().out
     for told in ("make tensorboard", "make evaluate RUN=", "max_steps=12 is reached", "To train it longer"):
         assert told in again
+
+
+def test_two_files_are_enough_to_train(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = letters(300, seed=1)
+    for name in ("my.en", "my.fa"):
+        (tmp_path / name).write_text("\n".join(words), encoding="utf-8")
+    quick = ("training.max_steps=4", "training.validate_every=2", "subword.vocabulary_size=320", "run.threads=1")
+    quick += ("model.d_model=16", "model.feed_forward=16", "corpus.filters.min_target_script=null")
+    assert main(["train", "--corpus", "my.en", "my.fa", "--set", *quick]) == 0
+    captured = capsys.readouterr()
+    assert "runs/my.yaml: a recipe for 300 pairs" in captured.out and "The run is in runs/my (" in captured.out
+    assert "what would help most: " in captured.err and "step 4: " in captured.err
+    assert main(["train", "--corpus", "my.en", "my.fa", "--set", *quick]) == 0
+    assert "runs/my is finished" in capsys.readouterr().out
+    assert "nothing to train" in complaint(capsys, "train")
 
 
 def test_prepare_prints_what_it_did_and_writes_the_page(tiny_recipe: Path, capsys: pytest.CaptureFixture[str]) -> None:

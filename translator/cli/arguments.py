@@ -107,7 +107,7 @@ SEARCH: Final = (
         choices=("auto", "torch", "ctranslate2"),
         default="auto",
     ),
-    option("--device NAME", "cpu, cuda or cuda:N (default: the run's)", default="auto"),
+    option("--device NAME", "cpu, mps, cuda or cuda:N (default: the run's)", default="auto"),
     option("--precision", "search.precision (default: the run's)", choices=("float32", "bf16", "int8")),
 )
 

@@ -20,8 +20,12 @@ if TYPE_CHECKING:
 _TEXTS: Final = ("raw", "normalized", "folded")  # in the order of `text_variants`
 _METRICS: Final = ("bleu", "bleu_intl", "chrf", "chrf++", "ter")
 _TEST_SETS: Final = (
-    "instead of the run's own: a zip, a two-column TSV, a folder of these, or files as ENGLISH:PERSIAN[:PERSIAN...], "
-    "each Persian one a reference; repeat it for another set"
+    "instead of the run's own: a zip, a two-column TSV, a TMX, a folder of these, or files as "
+    "ENGLISH:PERSIAN[:PERSIAN...], each Persian one a reference; repeat it for another set"
+)
+_CORPUS: Final = (
+    "a corpus of yours: two text files (English, Persian), a zip, a two-column TSV, a TMX or a folder of these; repeat "
+    "it for more. Without --config a recipe for it is chosen, and written to runs/NAME.yaml"
 )
 _CHECKPOINTS: Final = "best (default), last, averaged, or a step number; each is a system of its own"
 _SYSTEMS: Final = "evaluated run folders, *.sentences.jsonl of an evaluation, or text files; the first is the baseline"
@@ -54,10 +58,13 @@ def _prepare(options: argparse.Namespace, stop: StopRequest) -> None:
 @verb(
     "train",
     "prepare, train (or resume training), and evaluate",
-    *(CONFIG, SET),
+    option("--config FILE", "YAML recipe, or the name of a shipped one (translator recipe); --corpus can do without"),
+    option("--corpus PATH", _CORPUS, dest="corpora", action="append", nargs="+", type=place, default=[]),
+    SET,
     option("--allow-changed", "resume with changed settings that affect the result", action="store_true"),
     examples=(
         "translator train --config sample",
+        "translator train --corpus my.en my.fa",
         "translator train --config my.yaml --set training.max_steps=2000 run.directory=runs/short",
     ),
 )
@@ -67,7 +74,14 @@ def _train(options: argparse.Namespace, stop: StopRequest) -> None:
     from translator.training.precision import choose_processes, threads_for
     from translator.training.trainer import train_run
 
-    config = load_config(options.config, options.overrides)
+    recipe, overrides = options.config, options.overrides
+    if options.corpora:
+        recipe, overrides = _with_corpora(options)
+    elif recipe is None:
+        raise InputError(
+            "nothing to train: name a recipe (--config sample) or a corpus of yours (--corpus my.en my.fa)"
+        )
+    config = load_config(recipe, overrides)
     if not launched():
         processes, why = choose_processes(config)
         if processes > 1:
@@ -88,6 +102,23 @@ def _train(options: argparse.Namespace, stop: StopRequest) -> None:
     say(*format_scores(outcome.scores), *format_samples(outcome.samples))
     say(f"\nThe run is in {folder} ({outcome.progress.step} steps, {outcome.progress.seconds / 60:.1f} minutes).")
     say("Next:", *(f"  {command}" for command in _next_commands(folder)))
+
+
+def _with_corpora(options: argparse.Namespace) -> tuple[str, list[str]]:
+    """Return the recipe and the overrides for `--corpus`; without `--config`, the recipe is chosen and written."""
+    from translator.corpus.recipe import as_overrides, find_recipe
+    from translator.corpus.sources import corpora_in_arguments
+    from translator.model.device import choose_device
+    from translator.training.distributed import launched
+
+    sources = corpora_in_arguments(options.corpora)
+    if options.config is not None:
+        return options.config, [*as_overrides(sources), *options.overrides]
+    device = dict(override.partition("=")[::2] for override in options.overrides).get("run.device", "auto")
+    file, lines = find_recipe(Path("runs"), sources, gpu=choose_device(device).type != "cpu")
+    if not launched():
+        say(*lines)
+    return str(file), options.overrides
 
 
 def _next_commands(run: Path) -> tuple[str, ...]:

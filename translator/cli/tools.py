@@ -24,7 +24,7 @@ where the script goes:
 @verb(
     "corpus overlap",
     "count the pairs, and the texts of either side, that two corpora share",
-    option("first A", "a zip, a two-column TSV, a folder of these, or ENGLISH:PERSIAN"),
+    option("first A", "a zip, a two-column TSV, a TMX, a folder of these, or ENGLISH:PERSIAN"),
     option("second B", "likewise"),
     examples=("translator corpus overlap data/mizan.zip my-test.en:my-test.fa",),
 )

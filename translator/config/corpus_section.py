@@ -84,7 +84,7 @@ class FilterConfig(Section, effect=Effect.TEXT):
 
 
 class TestSetConfig(Section, effect=Effect.TEXT):
-    """A further test set: a zip, a two-column TSV, a folder of these, or two files."""
+    """A further test set: a zip, a two-column TSV, a TMX, a folder of these, or two files."""
 
     __test__: ClassVar[bool] = False  # no test of pytest's
     rules = (
@@ -101,7 +101,7 @@ class TestSetConfig(Section, effect=Effect.TEXT):
     name: Name
     """Short name, used for file names, test sets and reports."""
     path: Annotated[Place | None, Effect.HARMLESS] = None
-    """A zip archive, a two-column TSV (English, tab, Persian), or a folder of zips, TSVs and pairs of files."""
+    """A zip archive, a two-column TSV (English, tab, Persian), a TMX, or a folder of these and of pairs of files."""
     source_path: Annotated[Place | None, Effect.HARMLESS] = None
     """English file, with `target_path`, instead of `path`."""
     target_path: Annotated[Place | None, Effect.HARMLESS] = None
@@ -113,7 +113,7 @@ class TestSetConfig(Section, effect=Effect.TEXT):
 
 
 class SourceConfig(TestSetConfig):
-    """One parallel corpus, read in place: a zip, a two-column TSV, a folder of these, or two files."""
+    """One parallel corpus, read in place: a zip, a two-column TSV, a TMX, a folder of these, or two files."""
 
     max_pairs: PositiveInt | None = None
     """Read only the first N pairs."""

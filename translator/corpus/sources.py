@@ -21,6 +21,7 @@ from translator.corpus.lines import (
     pairs_of_table,
     read_lines,
 )
+from translator.corpus.tmx import pairs_of_tmx
 from translator.errors import CorpusError, InputError
 from translator.run.storage import storage_errors
 from translator.run.text import excerpt
@@ -31,6 +32,7 @@ _ARABIC: Final = re.compile("[\u0620-\u065f\u066e-\u06d3\u06fa-\u06ff\u0750-\u07
 _SIDE: Final = re.compile(
     r"(?P<stem>(?:.*[._-])?)(?P<language>en|fa)(?P<extension>(?:\.txt)?)", re.IGNORECASE | re.DOTALL
 )
+_PACKED: Final = re.compile(r"\.(gz|xz|zst)$", re.IGNORECASE)
 _NO_TEXT: Final = (
     *(".*", "readme*", "license*", "licence*", "copying*", "notice*", "citation*", "changelog*", "changes*"),
     *("*.md", "*.rst", "*.pdf", "*.html", "*.json", "*.yaml", "*.yml", "*.xml", "*.ids"),
@@ -54,8 +56,36 @@ def corpus_argument(text: str) -> SourceConfig:
     missing = [half for half in halves[0] if not path_exists(half)] if len(halves) == 1 else [text]
     raise InputError(
         f"`{text}` is no corpus: {' and '.join(f'`{path}`' for path in missing)} cannot be found; give a zip, a TSV "
-        "(English, tab, Persian) or a folder of these, or two files as ENGLISH:PERSIAN"
+        "(English, tab, Persian), a TMX or a folder of these, or two files as ENGLISH:PERSIAN"
     )
+
+
+def corpora_in_arguments(arguments: Sequence[Sequence[str]]) -> list[SourceConfig]:
+    """Return the corpora that `--corpus` names, each time it is given: two text files are the two sides of one corpus.
+
+    Raises InputError: as `corpus_argument`.
+    """
+    found: list[SourceConfig] = []
+    for paths in arguments:
+        texts = [path for path in paths if Path(path).is_file() and not _is_whole(path)]
+        if len(paths) == len(texts) == 2:
+            side = side_of(re.sub(_PACKED, "", Path(paths[1]).name))
+            english, persian = reversed(paths) if side and side.language == "en" else paths
+            found.append(SourceConfig(name=_name(english), source_path=english, target_path=persian))
+        else:
+            found += map(corpus_argument, paths)
+    names = [one.name for one in found]
+    return [
+        one.model_copy(update={"name": f"{one.name}-{earlier + 1}"})
+        if (earlier := names[:place].count(one.name))
+        else one
+        for place, one in enumerate(found)
+    ]
+
+
+def _is_whole(path: str) -> bool:
+    """Return whether a file's name says that it holds both sides of a corpus."""
+    return re.sub(_PACKED, "", path).lower().endswith((".zip", ".tsv", ".tmx"))
 
 
 def path_exists(path: str) -> bool:
@@ -87,6 +117,11 @@ class _Text(NamedTuple):
             for lines in read_lines(stream, self.label, drop_invalid=drop_invalid):
                 yield from lines
 
+    def units(self) -> Iterator[Pair]:
+        """Yield the pairs of a TMX document."""
+        with open_text(self.file) as stream:
+            yield from pairs_of_tmx(stream, self.label)
+
 
 def read_pairs(source: SourceConfig) -> Generator[Pair, None, None]:
     """Yield the pairs of `source` in order, raw, at most `max_pairs` of them; memory stays flat.
@@ -101,9 +136,7 @@ def read_pairs(source: SourceConfig) -> Generator[Pair, None, None]:
     for files in _corpora(source):
         whole = f"corpus source `{source.name}`: {' and '.join(map(str, files))}"
         texts = _texts(source, files, whole)
-        lines = [text.lines(drop_invalid=source.invalid_utf8 == "drop") for text in texts]
-        pairs = pairs_of_table(lines[0], files[0]) if len(lines) == 1 else pairs_of_sides(*lines)
-        pairs = itertools.islice(pairs, left)
+        pairs = itertools.islice(_pairs_of(texts, drop_invalid=source.invalid_utf8 == "drop"), left)
         try:
             first = list(itertools.islice(pairs, _LOOKED_AT))
             if not first:
@@ -116,6 +149,14 @@ def read_pairs(source: SourceConfig) -> Generator[Pair, None, None]:
             raise _unequal_sides(source.name, texts) from None
         if left is not None and (left := left - count) == 0:
             break
+
+
+def _pairs_of(texts: Sequence[_Text], *, drop_invalid: bool) -> Iterator[Pair]:
+    if len(texts) == 2:
+        return pairs_of_sides(*(text.lines(drop_invalid=drop_invalid) for text in texts))
+    if re.sub(_PACKED, "", texts[0].file.name).lower().endswith(".tmx"):
+        return texts[0].units()
+    return pairs_of_table(texts[0].lines(drop_invalid=drop_invalid), texts[0].file)
 
 
 def source_files(source: SourceConfig) -> list[Path]:
@@ -161,9 +202,8 @@ def _corpora_of_folder(folder: Path) -> list[tuple[Path, ...]]:
     corpora: list[tuple[Path, ...]] = []
     sides: dict[str, dict[str, list[str]]] = {}
     for name in names:
-        plain = re.sub(r"\.(gz|xz|zst)$", "", name, flags=re.IGNORECASE)
-        side = side_of(plain)
-        if not (folder / name).is_file() or not (side or plain.lower().endswith((".zip", ".tsv"))):
+        side = side_of(re.sub(_PACKED, "", name))
+        if not (folder / name).is_file() or not (side or _is_whole(name)):
             raise unclear(f"`{listing([name])}`: this is not read; move it, or make it a source of its own")
         if side is None:
             corpora.append((folder / name,))
@@ -178,7 +218,7 @@ def _corpora_of_folder(folder: Path) -> list[tuple[Path, ...]]:
             raise unclear(f"{problem}; rename the files, or give them as a source of their own")
         corpora.append((folder / english[0], folder / persian[0]))
     if not corpora:
-        raise unclear("there is no zip, no .tsv and no pair like X.en and X.fa in it")
+        raise unclear("there is no zip, no .tsv, no .tmx and no pair like X.en and X.fa in it")
     return sorted(corpora)
 
 

@@ -46,6 +46,7 @@ class TrainingProgress:
     best_step: int | None = None
     validations_without_gain: int = 0
     last_validation: dict[str, float] = field(default_factory=dict)
+    validation_losses: list[list[float]] = field(default_factory=list)  # update and loss of each validation
     best_metric: str = ""  # the metric of `best_score`
     skipped_updates: dict[str, int] = field(default_factory=lambda: {"skipped": 0, "in_a_row": 0})
     loss_spikes: LossSpikes = field(default_factory=LossSpikes)
@@ -61,6 +62,8 @@ class TrainingProgress:
         if better:
             self.best_score, self.best_step, self.validations_without_gain = score, self.step, 0
         self.validated_step, self.last_validation = self.step, scores
+        if math.isfinite(scores["loss"]):
+            self.validation_losses.append([self.step, scores["loss"]])
         return better
 
     def finished(self, config: TrainingConfig) -> str | None:

@@ -29,6 +29,7 @@ from translator.run.folder import RunFolder, describe_environment
 from translator.run.logging import log_to_file
 from translator.run.signals import StopRequest
 from translator.run.storage import hold_folder
+from translator.training.advice import what_would_help
 from translator.training.checkpointing import TrainingProgress, TrainingState
 from translator.training.count_initialization import MOST_PAIRS, initialize_from_counts
 from translator.training.distributed import Distributed
@@ -244,6 +245,9 @@ class Trainer:
                 self._save(anew=True)  # a checkpoint from before the validation does not know its result
             elif self.finished is not None:
                 self._save()
+                if self.distributed.main and self.progress.validation_losses:
+                    helps = what_would_help(self.progress.validation_losses, self._observer.training_loss)
+                    LOGGER.info("what would help most: %s", helps)
                 return
             else:
                 self._update(batches)

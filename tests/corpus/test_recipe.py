@@ -1,0 +1,89 @@
+"""TMX files, the corpora that `--corpus` names, and the recipe that is chosen for them."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+from corpus.corpora import ENGLISH, PAIRS, PERSIAN, TABLE, complaint, folder_of, one_file
+
+from translator.config import SourceConfig, load_config
+from translator.corpus.recipe import CorpusSize, choose, find_recipe
+from translator.corpus.sources import corpora_in_arguments, read_pairs
+from translator.errors import InputError
+
+TMX = """<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE tmx SYSTEM "tmx14.dtd">
+<tmx version="1.4"><header srclang="en" datatype="plaintext"/><body>
+<tu><note>first</note>
+ <tuv xml:lang="EN-us"><seg>Press <bpt>&lt;b&gt;</bpt>Save<ept>&lt;/b&gt;</ept> &amp; <hi>close</hi>.</seg></tuv>
+ <tuv xml:lang="fa_IR"><prop>x</prop><seg>ذخیره
+کنید.</seg></tuv></tu>
+<tu><tuv xml:lang="en"><seg>Alone.</seg></tuv><tuv xml:lang="de"><seg>Allein.</seg></tuv></tu>
+<tu><tuv lang="fa"><seg>دو.</seg></tuv><tuv lang="en"><seg>Two.</seg></tuv></tu>
+</body></tmx>"""
+
+
+def test_a_tmx_gives_the_pairs_of_both_languages_in_any_order(tmp_path: Path) -> None:
+    expected = [(1, "Press Save & close.", "ذخیره کنید."), (3, "Two.", "دو.")]
+    for name, content in (("m.tmx", TMX.encode()), ("m.tmx.gz", gzip.compress(TMX.encode()))):
+        found = list(read_pairs(one_file(tmp_path / name, content)))
+        assert [(pair.line, pair.source, pair.target) for pair in found] == expected
+    utf16 = TMX.replace("UTF-8", "UTF-16").encode("utf-16")
+    assert len(list(read_pairs(folder_of(tmp_path, {"m.tmx": utf16})))) == 2
+
+
+def test_a_tmx_that_is_damaged_or_declares_entities(tmp_path: Path) -> None:
+    assert "not valid XML" in complaint(one_file(tmp_path / "m.tmx", TMX[:600].encode()))
+    bomb = TMX.replace('SYSTEM "tmx14.dtd"', '[<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]').replace("Two", "&b;")
+    assert "declares the entity `a`" in complaint(one_file(tmp_path / "m.tmx", bomb.encode()))
+    assert "there is no line in it" in complaint(one_file(tmp_path / "m.tmx", b"<tmx/>"))
+
+
+def test_arguments_name_corpora(tmp_path: Path) -> None:
+    files = {"my.en": ENGLISH, "my.fa": PERSIAN, "my.tsv": TABLE, "b.tsv": TABLE}
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    en, fa, table, other = (str(tmp_path / name) for name in files)
+    sides, swapped = corpora_in_arguments([[en, fa]]), corpora_in_arguments([[fa, en]])
+    assert sides == [SourceConfig(name="my", source_path=en, target_path=fa)] == swapped
+    assert [one.name for one in corpora_in_arguments([[en, fa], [table, other]])] == ["my", "my-2", "b"]
+    assert [pair for one in corpora_in_arguments([[table, other]]) for pair in read_pairs(one)] == PAIRS * 2
+    with pytest.raises(InputError, match="cannot be found"):
+        corpora_in_arguments([[en, str(tmp_path / "no.fa")]])
+
+
+@pytest.mark.parametrize("gpu", [False, True])
+def test_every_size_has_a_recipe_that_grows_with_it(gpu: bool) -> None:
+    sizes = [
+        {key: value for key, value, _ in choose(CorpusSize(n, 10 * n), gpu=gpu)} for n in (500, 3000, 70_000, 10**6)
+    ]
+    for key in ("subword.vocabulary_size", "model.d_model", "training.max_steps"):
+        values = [float(one[key]) for one in sizes]
+        assert values == sorted(values) and values[0] < values[-1], key
+    if not gpu:
+        tuned = load_config("cpu-small")
+        for key, value in sizes[2].items():
+            section, name = key.split(".")
+            assert value == pytest.approx(getattr(getattr(tuned, section), name), rel=0.06), key
+
+
+@pytest.mark.parametrize("gpu", [False, True])
+def test_the_recipe_is_written_kept_and_never_that_of_another_corpus(tmp_path: Path, gpu: bool) -> None:
+    (tmp_path / "a").mkdir()
+    corpora = [[SourceConfig(name="my", path=str(folder / "my.tsv"))] for folder in (tmp_path, tmp_path / "a")]
+    for corpus in corpora:
+        Path(str(corpus[0].path)).write_bytes(TABLE * 300)
+    runs = tmp_path / "runs"
+    file, lines = find_recipe(runs, corpora[0], gpu=gpu)
+    config = load_config(file)
+    assert file == runs / "my.yaml" and config.run.directory == str(runs / "my")
+    assert list(config.corpus.sources) == corpora[0] and config.model.d_model == (256 if gpu else 128)
+    assert "900 pairs, 1.0 English words each" in lines[0] and any("model.dropout" in line for line in lines)
+    file.write_text(file.read_text(encoding="utf-8").replace("dropout: 0.3", "dropout: 0.4"), encoding="utf-8")
+    again, (line,) = find_recipe(runs, corpora[0], gpu=gpu)
+    assert again == file and load_config(again).model.dropout == 0.4 and "is used as it is" in line
+    assert find_recipe(runs, corpora[1], gpu=gpu)[0] == runs / "my-2.yaml"
+    (runs / "my-3").mkdir()
+    (tmp_path / "a" / "my.tsv").rename(tmp_path / "a" / "their.tsv")
+    third = [SourceConfig(name="my", path=str(tmp_path / "a" / "their.tsv"))]
+    assert find_recipe(runs, third, gpu=gpu)[0] == runs / "my-4.yaml"

@@ -1,0 +1,163 @@
+"""A recipe for a corpus of one's own: what its size and the device suggest, written as YAML with comments."""
+
+import itertools
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NamedTuple, TypeVar
+
+import yaml
+
+from translator.config import SourceConfig, load_config
+from translator.config.loading import shipped_recipes
+from translator.corpus.sources import read_pairs
+from translator.run.storage import storage_errors, write_text
+
+_WORDS: Final = 10  # of a sentence of usual length, by which a corpus is measured
+_TUNED: Final = 70_000, 25, 3_800, 192
+"""Sentences, minutes, updates and width that configs/cpu-small.yaml was tuned with."""
+_ON_GPU: Final = 1_000_000, 60_000
+"""Sentences and updates of configs/mizan.yaml."""
+
+
+Number = TypeVar("Number", int, float)
+
+
+class Choice(NamedTuple):
+    """A setting that was chosen."""
+
+    key: str
+    value: int | float | str
+    why: str
+
+
+@dataclass(frozen=True)
+class CorpusSize:
+    """What was counted in a raw corpus."""
+
+    pairs: int
+    words: int  # of the English side
+
+    @property
+    def sentences(self) -> int:
+        """How many sentences of usual length its words would make."""
+        return max(1, self.words // _WORDS)
+
+
+def measure(sources: Sequence[SourceConfig]) -> CorpusSize:
+    """Count the pairs of `sources` and their English words; raise CorpusError as `read_pairs`."""
+    pairs = words = 0
+    for source in sources:
+        for pair in read_pairs(source):
+            pairs, words = pairs + 1, words + pair.source.count(" ") + 1
+    return CorpusSize(pairs, words)
+
+
+def choose(size: CorpusSize, *, gpu: bool) -> list[Choice]:
+    """Return the settings that differ from those of the recipe that is the base: mizan on a GPU, cpu-small otherwise.
+
+    The figures were tuned at 70,000 pairs on two CPU cores, and tried on less and more (docs/decisions.md).
+    """
+    n = size.sentences
+    vocabulary = _below(n, {1000: 700, 4000: 1000, 20_000: 2000, 300_000: 4000}, 8000)
+    if gpu:
+        sentences, of_all = _ON_GPU
+        width, dropout = _below(n, {150_000: 256}, 512), _below(n, {150_000: 0.3}, 0.2)
+        steps = min(of_all, max(2_000, round(of_all * n / sentences, -2)))
+        own = [
+            Choice("batching.tokens_per_batch", _below(n, {20_000: 4096}, 16_384), "enough updates in an epoch"),
+            Choice("training.warmup_steps", min(4000, steps // 10), "a tenth of the updates, 4,000 at most"),
+        ]
+    else:
+        sentences, of_all, tuned_steps, tuned_width = _TUNED
+        width, share = _below(n, {20_000: 128, 150_000: 192}, 256), n / sentences
+        dropout = _below(n, {10_000: 0.3, 40_000: 0.2, 300_000: 0.15}, 0.1)
+        minutes = min(120, max(3, round(of_all * (share if share < 1 else share**0.5))))
+        steps = round(tuned_steps * minutes / of_all * tuned_width / width, -1)
+        own = [
+            Choice("batching.tokens_per_batch", _below(n, {20_000: 2048}, 4096), "enough updates in an epoch"),
+            Choice("training.max_minutes", minutes, "25 for 70,000 sentences of ten words; 3 at least, 120 at most"),
+            Choice("training.warmup_steps", steps // 12, "a twelfth of the updates"),
+            Choice("training.dropout_from", _below(n, {20_000: 0}, steps // 4), "late, unless the text is soon known"),
+            Choice("training.checkpoint_every", steps // 28, "28 in all"),
+        ]
+    return [
+        Choice("subword.vocabulary_size", vocabulary, "each piece should be seen often"),
+        Choice("model.d_model", width, "what so much text can fill"),
+        Choice("model.feed_forward", 4 * int(width), "four times the width"),
+        Choice("model.dropout", dropout, "the less text, the more"),
+        Choice("training.max_steps", steps, "the schedule ends there, or with the minutes"),
+        Choice("training.validate_every", steps // (30 if gpu else 7), "30 times" if gpu else "seven times"),
+        *own,
+    ]
+
+
+def _below(n: int, limits: Mapping[int, Number], otherwise: Number) -> Number:
+    """Return the value of the first limit above `n`."""
+    return next((value for limit, value in limits.items() if n < limit), otherwise)
+
+
+def find_recipe(folder: Path, sources: Sequence[SourceConfig], *, gpu: bool) -> tuple[Path, list[str]]:
+    """Return the recipe FOLDER/NAME.yaml for `sources`, written if it is not there, and lines that say what it is.
+
+    A recipe of the same name for other text stays, as does a run folder without a recipe; then NAME ends in a number.
+    """
+    name = _name(sources)
+    for number in itertools.count(1):
+        file = folder / (f"{name}.yaml" if number == 1 else f"{name}-{number}.yaml")
+        if file.exists():
+            if load_config(file).corpus.sources == tuple(sources):
+                return file, [f"{file} is there, and is used as it is; delete it to have the settings chosen again"]
+        elif not file.with_suffix("").exists():
+            break
+    size = measure(sources)
+    choices = choose(size, gpu=gpu)
+    base = shipped_recipes()["mizan" if gpu else "cpu-small"].read_text(encoding="utf-8")
+    with storage_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    write_text(file, _recipe_text(base, file, sources, size, choices))
+    load_config(file)
+    described = f"{size.pairs:,} pairs, {size.words / size.pairs:.1f} English words each"
+    rows = [f"  {key:<26} {value:>6}   {why}" for key, value, why in choices]
+    minutes = next((choice.value for choice in choices if choice.key == "training.max_minutes"), None)
+    time = "on a GPU: not measured" if minutes is None else f"{minutes} minutes of training, and some for the rest"
+    return file, [f"{file}: a recipe for {described}", *rows, f"  time: {time}", ""]
+
+
+def _recipe_text(
+    base: str, file: Path, sources: Sequence[SourceConfig], size: CorpusSize, choices: Sequence[Choice]
+) -> str:
+    """Return `base` with its corpus, its run folder and the chosen settings replaced, each with its comment."""
+    described = _described(sources)
+    corpus = yaml.safe_dump({"corpus": {"sources": described}}, allow_unicode=True, sort_keys=False, width=1000)
+    base = base[base.index("\nrun:") :]
+    base = re.sub(r"^corpus:\n(?:[ #].*\n)+", lambda _: corpus, base, count=1, flags=re.MULTILINE)
+    directory = Choice("run.directory", json.dumps(str(file.with_suffix("")), ensure_ascii=False), "all of the run")
+    for key, value, why in (directory, *choices):
+        before, section, rest = base.partition(f"\n{key.partition('.')[0]}:")
+        setting = f"  {key.partition('.')[2]}: "
+        line = f"{setting}{value:<15} # {why}".replace("\\", r"\\")
+        written = re.sub(rf"^{setting}.*", line, rest, count=1, flags=re.MULTILINE)
+        base = before + section + written
+    return (
+        f"# Chosen for a corpus of {size.pairs:,} pairs. Change what you like, and train with:\n"
+        f"#   translator train --config {file}\n{base}"
+    )
+
+
+def as_overrides(sources: Sequence[SourceConfig]) -> list[str]:
+    """Return the overrides that put `sources` into a recipe, with a run folder of their name."""
+    return [
+        f"corpus.sources={json.dumps(_described(sources), ensure_ascii=False)}",
+        f"run.directory=runs/{_name(sources)}",
+    ]
+
+
+def _described(sources: Sequence[SourceConfig]) -> list[dict[str, str]]:
+    return [source.model_dump(mode="json", exclude_defaults=True) for source in sources]
+
+
+def _name(sources: Sequence[SourceConfig]) -> str:
+    return "+".join(source.name for source in sources)[:80]
