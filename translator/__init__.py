@@ -7,10 +7,16 @@
     print(translator.translate("The children are at school."))
 """
 
+import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from translator.inference.translator import Translator
+
+# Read when torch is loaded. OpenMP's threads spin while they wait, by default for milliseconds, which starves other
+# programs and then training itself (docs/results.md); what torch cannot do on Apple's GPUs it then does on the CPU.
+os.environ.setdefault("GOMP_SPINCOUNT", "10000")
+os.environ.setdefault("PYTORCH_ENABLE_MPS_FALLBACK", "1")
 
 __version__ = "0.1.0"
 __all__ = ["Translator", "__version__"]

@@ -108,6 +108,8 @@ def examine_devices() -> Iterator[Finding]:
     if torch.cuda.device_count() == 0 and Path("/proc/driver/nvidia/version").exists():
         advice = f"install a torch that fits the driver (see pytorch.org); this one wants CUDA {torch.version.cuda}"
         yield Finding("note", "GPU", "a driver is present, and torch cannot use it", advice)
+    elif torch.backends.mps.is_available():
+        yield _device(torch.device("mps"), "GPU", "Apple's, by MPS")
     elif torch.cuda.device_count() == 0:
         yield Finding("ok", "GPU", "none that torch can use; training runs on the CPU")
     for number in range(torch.cuda.device_count()):

@@ -99,7 +99,7 @@ def test_a_wrong_value_is_explained_in_words_of_the_recipe(section: str, expecte
         ("run.seed.x=1", "run.seed is a single value, it has no keys inside"),
         ("model.d_model=60", "model.d_model: `heads` must divide `d_model` (heads: 8, d_model: 60)"),
         ("model.d_model=[1", "the value is line 1, column 3: not valid YAML"),
-        ("run.device=gpu", "run.device: expected `auto`, `cpu`, `cuda` or `cuda:N`, got 'gpu'"),
+        ("run.device=gpu", "run.device: expected `auto`, `cpu`, `mps`, `cuda` or `cuda:N`, got 'gpu'"),
         ("model.heads={a: 1, a: 2}", "line 1: a: this key stands twice; keep one"),
         ("run.seed=" + "[" * 3000, "the value is nested too deeply"),
         (f"model.heads={'x' * 99}", "model.heads: expected a valid integer, got '" + "x" * 56 + "..."),

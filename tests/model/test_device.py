@@ -29,12 +29,19 @@ def test_auto_takes_a_gpu_if_there_is_one(monkeypatch: pytest.MonkeyPatch) -> No
     assert choose_device("auto").type == "cuda"
     assert choose_device("cpu") == CPU
     assert choose_device("cuda:1") == torch.device("cuda:1")
+    pretend(monkeypatch, gpus=0)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    assert choose_device("auto") == choose_device("mps") == torch.device("mps")
+    monkeypatch.setattr(torch.backends.mps, "is_macos_or_newer", lambda *version: True)
+    assert has_bf16(torch.device("mps")) and not bf16_pays(torch.device("mps"))
 
 
 def test_a_gpu_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(monkeypatch, gpus=0)
     with pytest.raises(ConfigError, match=r"torch finds no CUDA GPU here; use run\.device=cpu or auto"):
         choose_device("cuda")
+    with pytest.raises(ConfigError, match=r"run\.device is `mps`, but torch finds no GPU of Apple's here"):
+        choose_device("mps")
     pretend(monkeypatch, gpus=2)
     with pytest.raises(ConfigError, match=r"run\.device is `cuda:2`, but there are only 2 GPUs"):
         choose_device("cuda:2")
@@ -70,9 +77,9 @@ def test_autocast_computes_products_in_bf16_and_only_then() -> None:
         assert (weights @ weights).dtype == torch.float32
 
 
-@pytest.mark.parametrize("name", ["tpu", "cuda:x", "cuda:-1", "CPU", "mps", "", "cpu:5", "meta"])
+@pytest.mark.parametrize("name", ["tpu", "cuda:x", "cuda:-1", "CPU", "mps:1", "", "cpu:5", "meta"])
 def test_what_is_no_device_is_said(name: str) -> None:
-    with pytest.raises(ConfigError, match="the device is `auto`, `cpu`, `cuda` or `cuda:N`, not"):
+    with pytest.raises(ConfigError, match="the device is `auto`, `cpu`, `mps`, `cuda` or `cuda:N`, not"):
         choose_device(name)
 
 

@@ -1,9 +1,13 @@
 """Search with a real model, and the search that a configuration asks for."""
 
+from typing import Any
+
 import pytest
 import torch
 from known_model import KnownModel, same, sources
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from translator.config import ModelConfig, SearchConfig
 from translator.errors import CheckpointError, TranslatorError
@@ -107,6 +111,28 @@ class Uncached:
         self.target = torch.cat((self.target, tokens.unsqueeze(1)), 1)
         logits: Tensor = self.model(self.source, self.target)
         return logits[:, -1]
+
+
+class NoDoubles(TorchDispatchMode):
+    """Refuses what Apple's GPUs cannot compute."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        found = func(*args, **(kwargs or {}))
+        assert all(one.dtype != torch.float64 for one in tree_leaves(found) if isinstance(one, Tensor)), func
+        return found
+
+
+@with_every_method
+@torch.no_grad()
+def test_where_there_is_no_float64_the_same_is_found_without_it(
+    model: Transformer, source: Tensor, config: SearchConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = search(model, source, config)
+    for module in ("algorithms", "scoring", "sampling"):
+        monkeypatch.setattr(f"translator.search.{module}.widest_float", lambda device: torch.float32)
+    with NoDoubles():
+        found = search(model, source, config)
+    assert [[one.tokens for one in of_row] for of_row in found] == [[one.tokens for one in row] for row in expected]
 
 
 @with_every_method

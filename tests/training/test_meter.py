@@ -61,7 +61,8 @@ def test_a_report_has_the_numbers_of_all_steps_and_the_next_one_begins_anew(cloc
         "learning_rate": 1e-3,
         "epoch": 1.5,
     }
-    memory = report.curves["speed"].pop("memory_mib")
+    memory, share = (report.curves["speed"].pop(name) for name in ("memory_mib", "cpu_share"))
+    assert 0 <= share <= 1
     assert 10 < memory < 1e6
     # Positions: two rows of 10, two of 3, one of 20, on both sides.
     assert report.curves["speed"] == {

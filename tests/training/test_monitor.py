@@ -41,7 +41,7 @@ def test_a_run_has_its_groups_of_curves(events: EventAccumulator) -> None:
     assert lengths >= {"loss_by_length/01-08", "validation_by_length/01-08"}
     assert tags - lengths == {
         *(f"train/{name}" for name in (*names, "learning_rate", "tokens_seen", "minutes", "epoch")),
-        *(f"speed/{name}" for name in ("tokens_per_second", "padding", "data_wait", "memory_mib")),
+        *(f"speed/{name}" for name in ("tokens_per_second", "padding", "data_wait", "cpu_share", "memory_mib")),
         *(f"{kind}_norm/{block}" for kind in ("gradient", "weight") for block in blocks),
         *(f"validation/{name}" for name in ("loss", "perplexity", "bleu", "chrf")),
         *("loss_by_source/toy", "mixture/toy", "test/bleu", "test/chrf"),

@@ -54,6 +54,8 @@ def test_a_gpu_without_bf16_takes_fp16_if_it_has_units_for_it(
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
     assert choose(GPU, TrainingConfig()).precision == expected
     assert choose(CPU, TrainingConfig()).precision == "float32"
+    apple = choose(torch.device("mps"), TrainingConfig())
+    assert (apple.precision, apple.compile, apple.packed, apple.attention) == ("float32", False, False, "fused")
 
 
 def test_a_cpu_packs_and_a_gpu_compiles(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,9 @@ from typing import Annotated, Any, ClassVar, Final, NamedTuple, Self, get_args
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, SerializationInfo, model_validator
 from pydantic_core import PydanticCustomError
 
+DEVICE: Final = r"auto|cpu|mps|cuda(:[0-9]{1,3})?"  # pattern of the names of devices
+DEVICE_NAMES: Final = "`auto`, `cpu`, `mps`, `cuda` or `cuda:N`"
+
 
 class Effect(Enum):
     """What changing a key means for a run that is resumed: its kind, and why, for the message."""

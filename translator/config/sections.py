@@ -6,6 +6,8 @@ from pydantic import Field
 
 from translator.config.corpus_section import CorpusConfig, SourceConfig, TestSetConfig
 from translator.config.keys import (
+    DEVICE,
+    DEVICE_NAMES,
     Count,
     Effect,
     Fraction,
@@ -299,10 +301,8 @@ class RunConfig(Section, effect=Effect.HARMLESS):
     """Run folder, which holds everything that a run writes; relative to the current folder."""
     seed: Annotated[Seed, Effect.BATCHES] = 1
     """Seed of initialisation, dropout and batch order."""
-    device: Annotated[
-        str, matching(r"auto|cpu|cuda(:[0-9]{1,3})?", "`auto`, `cpu`, `cuda` or `cuda:N`"), Effect.MACHINE
-    ] = "auto"
-    """`auto` (a GPU if there is one), `cpu`, `cuda` or `cuda:N`."""
+    device: Annotated[str, matching(DEVICE, DEVICE_NAMES), Effect.MACHINE] = "auto"
+    """`auto` (a GPU if there is one), `cpu`, `mps` (Apple's GPU), `cuda` or `cuda:N`."""
     threads: Annotated[int, Field(ge=0, le=1024), Effect.MACHINE] = 0
     """CPU threads for computing; 0: all cores."""
 

@@ -136,7 +136,7 @@ def _with_ctranslate2(
         folder, index = exported_beside(run, checkpoint)
         exact = search.model_copy(update={"precision": "float32"})
         torch_model = partial(_torch_searcher, [run], [config], index.state.name, exact, torch.device("cpu"))
-    if device.type == "cuda" and require("ctranslate2").get_cuda_device_count() == 0:
+    if device.type != "cpu" and require("ctranslate2").get_cuda_device_count() == 0:
         if must_have_gpu:
             raise ConfigError("ctranslate2 finds no CUDA GPU here; use --set run.device=cpu, or --engine torch")
         device = torch.device("cpu")

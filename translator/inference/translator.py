@@ -62,7 +62,7 @@ class Translator:
             engine: `torch` or `ctranslate2`, for which a run is first exported into its folder `export`, once for each
                 checkpoint; `auto` takes CTranslate2 on a CPU wherever it can do what is asked, and logs where not.
             checkpoint: `best`, `last`, `averaged` or a step number, the same of each run; an export has one only.
-            device: `cpu`, `cuda` or `cuda:N`; `auto` takes the run's, or the CPU if that GPU is not there.
+            device: `cpu`, `mps`, `cuda` or `cuda:N`; `auto` takes the run's, or the CPU if that GPU is not there.
             search: in place of the run's own search settings.
             overrides: `key.path=value` for settings that may change after training.
 

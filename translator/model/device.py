@@ -12,6 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from translator.config.keys import DEVICE, DEVICE_NAMES
 from translator.errors import ConfigError
 
 Precision = Literal["float32", "bf16", "fp16"]
@@ -26,12 +27,19 @@ _GPU_SHAPE: Final = (8192, 4096, 4096)
 
 
 def choose_device(name: str) -> torch.device:
-    """Return the device for `auto`, `cpu`, `cuda` or `cuda:N`; raise ConfigError if there is none of that name."""
-    if re.fullmatch(r"auto|cpu|cuda(:[0-9]{1,3})?", name) is None:
-        raise ConfigError(f"the device is `auto`, `cpu`, `cuda` or `cuda:N`, not `{name}`")
+    """Return the device for `auto`, `cpu`, `mps`, `cuda` or `cuda:N`; raise ConfigError if there is none of that name.
+
+    `auto` is the first there is of: a CUDA GPU, Apple's GPU (`mps`), the CPU.
+    """
+    if re.fullmatch(DEVICE, name) is None:
+        raise ConfigError(f"the device is {DEVICE_NAMES}, not `{name}`")
+    if name == "auto" and torch.cuda.is_available():
+        return torch.device("cuda")
     if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
     device = torch.device(name)
+    if device.type == "mps" and not torch.backends.mps.is_available():
+        raise ConfigError("run.device is `mps`, but torch finds no GPU of Apple's here; use run.device=cpu or auto")
     if device.type == "cuda":
         if not torch.cuda.is_available():
             raise ConfigError(f"run.device is `{name}`, but torch finds no CUDA GPU here; use run.device=cpu or auto")
@@ -58,6 +66,8 @@ def has_bf16(device: torch.device) -> bool:
     """Return whether `device` computes products of bfloat16 in hardware, not by way of float32."""
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    if device.type == "mps":
+        return bool(torch.backends.mps.is_macos_or_newer(14, 0))
     return bf16_pays(device) or bool(torch.cpu.get_capabilities().get("avx512_bf16", False))
 
 
@@ -69,10 +79,11 @@ def fp16_pays(device: torch.device) -> bool:
 def bf16_pays(device: torch.device) -> bool:
     """Return whether products of bfloat16 are expected to be faster on `device` than those of float32.
 
-    Those of AMX, of ARM and of AMD's AVX-512 are; those of Intel's AVX-512 alone are slower (docs/decisions.md).
+    Those of AMX, of ARM and of AMD's AVX-512 are; those of Intel's AVX-512 alone are slower (docs/decisions.md). On
+    Apple's GPUs nobody has measured them for us.
     """
-    if device.type == "cuda":
-        return has_bf16(device)
+    if device.type != "cpu":
+        return device.type == "cuda" and has_bf16(device)
     capabilities = torch.cpu.get_capabilities()
     pays = any(capabilities.get(name, False) for name in ("amx_bf16", "bf16"))
     return pays or (bool(capabilities.get("avx512_bf16", False)) and "AuthenticAMD" in _cpu_facts())
@@ -83,6 +94,11 @@ def _cpu_facts() -> str:
     with contextlib.suppress(OSError):
         return Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     return ""
+
+
+def widest_float(device: torch.device) -> torch.dtype:
+    """Return float64, or float32 on Apple's GPUs, which have no float64."""
+    return torch.float32 if device.type == "mps" else torch.float64
 
 
 def choose_rounding(device: torch.device, wanted: MatmulPrecision | Literal["auto"]) -> MatmulPrecision:
@@ -134,9 +150,15 @@ def matrix_rate(device: torch.device, precision: Precision, rounding: MatmulPrec
 
 
 def _timed(left: Tensor, weight: Tensor) -> float:
-    wait = torch.cuda.synchronize if left.is_cuda else lambda device: None
-    wait(left.device)
+    _wait_for(left.device)
     began = time.perf_counter()
     F.linear(left, weight)
-    wait(left.device)
+    _wait_for(left.device)
     return max(1e-9, time.perf_counter() - began)
+
+
+def _wait_for(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    elif device.type == "mps":
+        torch.mps.synchronize()

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from translator.config import SearchConfig
 from translator.errors import CheckpointError, ConfigError, InputError
+from translator.model.device import widest_float
 from translator.search.constraints import Constraints
 from translator.search.sampling import Choose, sampler
 from translator.search.scoring import (
@@ -172,7 +173,7 @@ class Step(NamedTuple):
     live: Tensor  # (n,) int64 numbers of the sentences
     parents: Tensor  # (n, 2 W) int64, which continuation of the step before each continues
     chosen: Tensor  # (n, 2 W) int64 tokens
-    scores: Tensor  # (n, 2 W) float64 sums of log-probabilities, -inf where there is no hypothesis
+    scores: Tensor  # (n, 2 W) sums of log-probabilities, -inf where there is no hypothesis
 
 
 @torch.inference_mode()
@@ -200,7 +201,7 @@ def beam_search(
     tokens = source.new_full((len(source) * width,), SOS)  # (R,)
     produced = source.new_empty(len(source), width, 0)  # (n, W, tokens so far), kept for the constraints only
     # All rows of a sentence begin alike; only the first counts, or the beam would fill with copies of one hypothesis.
-    scores = torch.full((len(source), width), -math.inf, dtype=torch.float64, device=device)  # (n, W)
+    scores = torch.full((len(source), width), -math.inf, dtype=widest_float(device), device=device)  # (n, W)
     scores[:, 0] = 0.0
     places = torch.arange(width, device=device).repeat(len(source), 1)  # (n, W) of the beam in the continuations
     finished = live.new_zeros(len(source))  # (n,) how many hypotheses have finished

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from translator.config import SearchConfig
+from translator.model.device import widest_float
 from translator.search.scoring import FIRST_PRODUCED, largest
 from translator.special_tokens import PAD
 
@@ -26,7 +27,9 @@ def sampler(source: Tensor, config: SearchConfig, draws: int, steps: int) -> Cho
     Draws are independent of each other and of the other rows: what is drawn for a sentence depends on its ids, the
     seed and the number of the draw. What constraints leave keeps its proportions.
     """
-    noise = uniform_noise(source, config.seed, draws, steps).to(source.device)  # (B, W, steps)
+    noise = uniform_noise(source, config.seed, draws, steps).to(
+        source.device, widest_float(source.device)
+    )  # (B, W, steps)
 
     def draw(logits: Tensor, forbidden: Tensor | None, sentences: Tensor, length: int) -> Tensor:
         # In the order of ids, not of probabilities: rounding can swap neighbours in the latter, and move a draw far.
@@ -39,7 +42,7 @@ def sampler(source: Tensor, config: SearchConfig, draws: int, steps: int) -> Cho
 
 
 def probabilities(logits: Tensor, forbidden: Tensor | None, config: SearchConfig) -> Tensor:
-    """Return the distribution (R, V) float64 that tokens are drawn from, for logits (R, V) float32; see `Choose`.
+    """Return the distribution (R, V) that tokens are drawn from, for logits (R, V) float32; see `Choose`.
 
     Temperature comes first, then `top_k` (Fan et al. 2018), then `top_p` (nucleus sampling, Holtzman et al. 2020 §3.1):
     the fewest of the likeliest tokens whose probabilities reach it, at least one. Of equal tokens the lowest ids stay.
@@ -55,11 +58,11 @@ def probabilities(logits: Tensor, forbidden: Tensor | None, config: SearchConfig
         logits = torch.full_like(logits, -torch.inf).scatter(1, tokens, best)
     if config.top_p < 1:
         ordered, tokens = logits.sort(dim=1, descending=True, stable=True)
-        shares = ordered.softmax(dim=1, dtype=torch.float64)
+        shares = ordered.softmax(dim=1, dtype=widest_float(logits.device))
         before = shares.cumsum(dim=1) - shares  # (R, V) probability of all that are likelier
         nucleus = ordered.masked_fill(before >= config.top_p, -torch.inf)
         logits = torch.full_like(logits, -torch.inf).scatter(1, tokens, nucleus)
-    return logits.softmax(dim=1, dtype=torch.float64)
+    return logits.softmax(dim=1, dtype=widest_float(logits.device))
 
 
 def uniform_noise(source: Tensor, seed: int, draws: int, steps: int) -> Tensor:

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from translator.config import SearchConfig
+from translator.model.device import widest_float
 from translator.special_tokens import EOS, PAD, SOS
 
 FIRST_PRODUCED: Final = SOS + 1  # the lowest id that a search produces: PAD, UNK and SOS below it stand for no text
@@ -76,7 +77,7 @@ def output_lengths(
     They are the ratios of `config` times the tokens of the source, rounded down; the longest has ten more, and room for
     ten after a forced prefix, within the positions of the model. The shortest is at most the longest.
     """
-    tokens = (source != PAD).sum(dim=1).double()
+    tokens = (source != PAD).sum(dim=1).to(widest_float(source.device))
     longest = (tokens * config.max_length_ratio).long() + EXTRA_LENGTH
     if prefixes is not None:
         longest = torch.maximum(longest, longest.new_tensor([len(prefix) for prefix in prefixes]) + EXTRA_LENGTH)

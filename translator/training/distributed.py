@@ -177,9 +177,10 @@ class Distributed:
         joined = cls(*(int(os.environ[name]) for name in _VARIABLES))
         if joined.world_size == 1:
             return joined
-        if device.type == "cuda" and joined.local_rank >= torch.cuda.device_count():
+        gpus = {"cuda": torch.cuda.device_count(), "mps": 1}.get(device.type)
+        if gpus is not None and joined.local_rank >= gpus:
             raise ConfigError(
-                f"there are more processes on this machine than its {torch.cuda.device_count()} GPUs; "
+                f"there are more processes on this machine than its GPUs, of which there are {gpus}; "
                 "start at most one for each (training.processes, or --nproc-per-node of torchrun)"
             )
         with lost_process_errors():

@@ -195,7 +195,7 @@ class Meter:
 
     def restart(self) -> None:
         """Leave the time since the last report out of the next one's rates: a save or a validation took it."""
-        self._began = time.perf_counter()
+        self._began, self._worked = time.perf_counter(), time.thread_time()
 
     def add(self, step: int, result: "StepResult") -> None:
         """Add one update, without waiting for the device."""
@@ -241,6 +241,8 @@ class Meter:
             "data_wait": waited / ranks / seconds,
             **_memory_in_use(results[-1].gradient_norm.device),
         }
+        if results[-1].gradient_norm.device.type == "cpu":
+            speed["cpu_share"] = min(1.0, (time.thread_time() - self._worked + self.waited) / seconds)
         if rate:
             speed["matrix_rate_share"] = flops / seconds / rate
         self._steps, self.waited = [], 0.0
@@ -251,10 +253,10 @@ class Meter:
     def _fetch(self) -> list[NDArray[np.float64]]:
         """Return (N + 2,) of each update: its losses, norm, and whether it was finite, in one transfer."""
         tensors = [
-            torch.cat([*result.sentence_losses, result.gradient_norm.view(1), result.finite.view(1)]).double()
+            torch.cat([*result.sentence_losses, result.gradient_norm.view(1), result.finite.view(1)])
             for _, result in self._steps
         ]
-        values: NDArray[np.float64] = torch.cat(tensors).cpu().numpy()
+        values: NDArray[np.float64] = torch.cat(tensors).cpu().double().numpy()
         return np.split(values, np.cumsum([len(tensor) for tensor in tensors])[:-1])
 
 
@@ -269,6 +271,8 @@ def _memory_in_use(device: torch.device) -> dict[str, float]:
     if device.type == "cuda":
         numbers["gpu_memory_mib"] = torch.cuda.max_memory_allocated(device) / _MIB
         numbers["gpu_memory_reserved_mib"] = torch.cuda.max_memory_reserved(device) / _MIB
+    if device.type == "mps":
+        numbers["gpu_memory_mib"] = torch.mps.driver_allocated_memory() / _MIB
     return numbers
 
 

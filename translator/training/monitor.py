@@ -3,6 +3,7 @@
 import contextlib
 import json
 import logging
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ from translator.run.folder import RunFolder
 from translator.run.logging import RECORD, end_within, progress_bar
 from translator.run.storage import storage_errors
 from translator.run.text import FONT, shown_pieces
+from translator.training.advice import how_it_goes
 from translator.training.checkpointing import TrainingProgress
 from translator.training.distributed import Distributed
 from translator.training.meter import Breakdown, Meter, SkippedUpdates, StepFlops, block_norms
@@ -50,6 +52,8 @@ _CHARTS: Final = {
 TEST_SUFFIX: Final = ".test"  # suffix of an event file that an evaluation wrote
 _TEST_METRICS: Final = ("bleu", "chrf")  # test scores that stand beside the settings of a run
 _WORTH_MEASURING: Final = 200  # updates from which on the machine's matrix rate is measured
+
+_BUSY: Final = 0.7  # share of the time with the processor below which other programs are reported
 
 _CELL_INCHES: Final = 0.3
 _LARGEST_INCHES: Final = 24.0  # longest side of the grid of an attention map
@@ -83,6 +87,8 @@ class Observer:
         limit, counts = self.config.training.max_skipped_updates, self.progress.skipped_updates
         self._skipped = SkippedUpdates(self.run.path, limit, breakdown, self.distributed, counts)
         self._last: StepResult | None = None
+        self._warned = False
+        self.training_loss = math.nan  # of the last report
         self._bar: tqdm[object]
         self._writer: Any = None
 
@@ -169,6 +175,7 @@ class Observer:
         so_far = {"tokens_seen": progress.target_tokens, "minutes": progress.seconds / 60, "epoch": position.epoch}
         report = self.meter.read({"learning_rate": last.learning_rate, **so_far})
         self._skipped.check(report.steps)
+        self.training_loss = report.curves["train"]["loss"]
         report.curves["train"]["skipped_updates_in_all"] = self._skipped.counts["skipped"]
         if self.updater.choices.precision == "fp16":
             report.curves["train"]["loss_scale"] = float(self.updater.optimizer.scale)
@@ -181,6 +188,7 @@ class Observer:
                 values = torch.stack(list(of_blocks.values())).tolist()
                 report.curves[group] = dict(zip(of_blocks, values, strict=True))
         RECORD.info(report.line)
+        self._watch_neighbours(report.curves["speed"])
         with storage_errors(self._folder):
             self._show(report.curves, step)
             for at, (height, line) in spikes.items():
@@ -189,6 +197,16 @@ class Observer:
                 self._writer.add_text("train/loss_spike", plain(line), at)
         loss, speed = report.curves["train"]["loss"], report.curves["speed"]["tokens_per_second"]
         self._bar.set_postfix_str(f"loss {loss:.3f}  {speed:,.0f} tokens/s")
+
+    def _watch_neighbours(self, speed: Mapping[str, float]) -> None:
+        """Warn, once, when other programs take the processor: this thread computes all the time where nobody does."""
+        share = speed.get("cpu_share", 1.0)
+        if share < _BUSY and not self._warned:
+            self._warned = True
+            LOGGER.warning(
+                f"training got the processor for {share:.0%} of the time only: other programs compute on this machine. "
+                "Stop them, or leave them cores (run.threads is the number of threads that training uses)"
+            )
 
     def validated(self, validation: Validation, better: bool, translator: Translator, source: str | None) -> None:
         """Report a validation at the present step; `source` is the sentence whose attention is drawn."""
@@ -210,6 +228,8 @@ class Observer:
             f"{name} {value:{'.2f' if value < 1e6 else '.3g'}}" for name, value in curves["validation"].items()
         )
         LOGGER.info("step %d: validation %s%s", step, shown, "  (best so far)" if better else "")
+        if self.progress.validation_losses:
+            LOGGER.info("step %d: %s", step, how_it_goes(self.progress.validation_losses))
 
 
 def show_test_scores(folder: Path, scores: Sequence[Score], *, own: bool) -> None:

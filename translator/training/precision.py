@@ -66,7 +66,7 @@ def choose(device: torch.device, config: TrainingConfig) -> Choices:
 
 
 def _precision(device: torch.device, config: TrainingConfig) -> tuple[Precision, str]:
-    name = "CPU" if device.type == "cpu" else "GPU"
+    name = {"cpu": "CPU", "mps": "GPU of Apple's"}.get(device.type, "GPU")
     if config.precision != "auto":
         if config.precision == "bf16" and device.type == "cuda" and not has_bf16(device):
             raise ConfigError("training.precision is `bf16`, but this GPU has none; use fp16, float32 or auto")
@@ -75,6 +75,8 @@ def _precision(device: torch.device, config: TrainingConfig) -> tuple[Precision,
         return "fp16", "this GPU has fp16, and no bf16"
     if not has_bf16(device):
         return "float32", f"this {name} has no bf16"
+    if device.type == "mps":
+        return "float32", "on Apple's GPUs bf16 is not measured"
     if not bf16_pays(device):
         return "float32", f"this {name} has bf16 in Intel's AVX-512 only, which is slower"
     return "bf16", f"this {name} has it"
@@ -83,8 +85,8 @@ def _precision(device: torch.device, config: TrainingConfig) -> tuple[Precision,
 def _compilation(device: torch.device, config: TrainingConfig) -> tuple[bool, str]:
     if config.compile != "auto":
         return config.compile == "always", "as set"
-    if device.type == "cpu":
-        return False, "on a CPU it gains too little"
+    if device.type != "cuda":
+        return False, "on a CPU it gains too little" if device.type == "cpu" else "not tried on Apple's GPUs"
     if not any(map(shutil.which, ("cc", "gcc", "clang"))):
         return False, "there is no C compiler, which torch.compile needs"
     return config.max_steps >= WORTH_COMPILING, f"{config.max_steps} updates"
@@ -94,10 +96,11 @@ def choose_processes(config: Config) -> tuple[int, str]:
     """Return how many processes of this machine share each update, and why (measured in docs/results.md)."""
     if config.training.processes != "auto":
         return config.training.processes, "as set"
-    if choose_device(config.run.device).type == "cpu":
+    kind = choose_device(config.run.device).type
+    if kind == "cpu":
         return 1, "on a CPU one process of all threads is faster"
-    if config.run.device not in ("auto", "cuda"):
-        return 1, "one for the GPU that run.device names"
+    if kind == "mps" or config.run.device not in ("auto", "cuda"):
+        return 1, "one for this GPU"
     return max(1, torch.cuda.device_count()), "one for each GPU"
 
 

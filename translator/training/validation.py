@@ -107,7 +107,7 @@ class Validator:
                 on_device, numbers = batch.to(self.arithmetic.device), batch.indices.numpy()
                 with self.arithmetic.autocast():
                     found: Losses = self._loss(on_device.source, on_device.target_input, on_device.labels)
-                losses[numbers] = found.of_sentences.double().cpu().numpy()
+                losses[numbers] = found.of_sentences.cpu().double().numpy()
                 tokens[numbers] = (batch.labels != PAD).sum(dim=1).numpy()
         summed = np.array(self.distributed.sum([*losses.tolist(), *tokens.tolist()])).reshape(2, count)
         seen = np.flatnonzero(summed[1])
