@@ -4,7 +4,7 @@
 
 PYTHON ?= python3
 VENV   ?= .venv
-CONFIG ?= configs/sample.yaml
+CONFIG ?= $(if $(CORPUS),,configs/sample.yaml)
 RUN    ?= runs/sample
 PORT   ?= 6006
 TO     ?= ctranslate2
@@ -57,8 +57,8 @@ download: install  ## fetch DATASET=mizan|tatoeba|flores200 into data/; no other
 prepare: install  ## clean and split the corpus of CONFIG, train its subword models, store its tokens
 	@'$(BIN)/translator' prepare --config '$(CONFIG)' $(SETS)
 
-train: install  ## train the recipe CONFIG (default: the embedded sample), then evaluate it; NPROC=4 processes
-	@'$(BIN)/translator' train --config '$(CONFIG)' $(SETS) $(PROCESSES)
+train: install  ## train the recipe CONFIG (default: the embedded sample) or CORPUS="my.en my.fa", then evaluate it; NPROC=4 processes
+	@'$(BIN)/translator' train $(if $(CONFIG),--config '$(CONFIG)') $(if $(CORPUS),--corpus $(CORPUS)) $(SETS) $(PROCESSES)
 
 evaluate: install  ## score RUN, or RUN="A B", on its test sets or TEST_SET="NAME=PATH ..."; SEARCH= BEAM= CHECKPOINT="best last" ENGINE= ENSEMBLE=1 ROBUSTNESS=1
 	@'$(BIN)/translator' evaluate $(RUNS) $(SEARCH_FLAGS) $(CHECKPOINTS) $(foreach set,$(TEST_SET),--test-set '$(set)') $(if $(ENSEMBLE),--ensemble) $(if $(ROBUSTNESS),--robustness) $(SETS)

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from translator.config import SearchConfig
+from translator.config import NormalizationConfig, SearchConfig
+from translator.corpus.normalizer import Normalizer
 
 STOPPABLE = """
 import sys, time
@@ -48,6 +49,7 @@ class Loud:
     """Writes each text in capital letters, keeps what it was asked for, and may do something while it works."""
 
     identity = "loud"
+    normalizer = Normalizer(NormalizationConfig())
 
     def __init__(self, meanwhile: Callable[[], None] = lambda: None, **search: Any) -> None:
         self.groups: list[list[str]] = []

@@ -245,7 +245,7 @@ def test_what_is_wrong_in_a_folder_is_not_left_out_silently(
 @pytest.mark.parametrize("names", [[], NO_TEXT])
 def test_a_folder_with_nothing_to_read(tmp_path: Path, names: list[str]) -> None:
     message = complaint(folder_of(tmp_path, dict.fromkeys(names, b"")))
-    assert "there is no zip, no .tsv and no pair like X.en and X.fa in it" in message
+    assert "there is no zip, no .tsv, no .tmx and no pair like X.en and X.fa in it" in message
     assert message.endswith("It holds: nothing that could be a corpus")
 
 

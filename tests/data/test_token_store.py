@@ -60,5 +60,5 @@ def test_sides_of_different_length_are_recognised(tmp_path: Path) -> None:
     folder = tmp_path / "tokens-1" / "train"
     write(folder / "a.en", [[1], [2]])
     write(folder / "a.fa", [[1]])
-    with pytest.raises(DamagedStoreError, match=r"2 English and 1 Persian sentences"):
+    with pytest.raises(DamagedStoreError, match=r"2 sentences on one side and 1 on the other"):
         PairStore.open(folder, ["a"])

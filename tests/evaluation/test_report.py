@@ -15,7 +15,7 @@ from translated_sets import scored
 from translator.evaluation import report as module
 from translator.evaluation.compare import compare_systems
 from translator.evaluation.diagnosis import diagnose
-from translator.evaluation.report import Table, evaluation_page, mark_differences, persian, plain
+from translator.evaluation.report import Table, evaluation_page, isolated, mark_differences, plain
 from translator.evaluation.results import ScoredSet
 
 TRICKS = (
@@ -121,7 +121,7 @@ NASTY = ["<script>alert(1)</script>", "a | b", "**bold**", "[x](javascript:y)", 
 
 @pytest.mark.parametrize("text", NASTY)
 def test_markup_is_shown_as_text(text: str) -> None:
-    page = markdown_to_safe_html(Table(("a", "b"), [(plain(text), persian(text))]).markdown())
+    page = markdown_to_safe_html(Table(("a", "b"), [(plain(text), isolated(text))]).markdown())
     assert page.count("<td>") == 2
     cell = page.partition("<td>")[2].partition("</td>")[0]
     assert "<" not in cell
@@ -129,6 +129,7 @@ def test_markup_is_shown_as_text(text: str) -> None:
 
 
 def test_persian_is_set_from_right_to_left_whatever_it_contains() -> None:
-    assert persian("می‌روم.") == "\u2067می‌روم.\u2069"
-    assert persian("الف\u2069\u202e ب\nپ") == "\u2067الف ب پ\u2069"
-    assert "\u2067سلام.\u2069" in markdown_to_safe_html(persian("سلام."))
+    assert isolated("می‌روم.") == isolated("می‌روم.", like="بله") == "\u2067می‌روم.\u2069"
+    assert isolated("OK", like="بله") == "\u2067OK\u2069" and isolated("OK") == "OK"
+    assert isolated("الف\u2069\u202e ب\nپ") == "\u2067الف ب پ\u2069"
+    assert "\u2067سلام.\u2069" in markdown_to_safe_html(isolated("سلام."))

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from translator.config import ModelConfig, SearchConfig
+from translator.config.corpus_section import ENGLISH, PERSIAN
 from translator.data import collate_source
 from translator.errors import InputError
 from translator.export.marian import generation_config, write_marian_tokenizer, write_marian_weights
@@ -104,7 +105,7 @@ TEXTS = [
 def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[SubwordPair, Any]:
     subword_folder: Path = request.getfixturevalue(request.param)
     folder = tmp_path_factory.mktemp("tokenizer")
-    write_marian_tokenizer(folder, subword_folder, max_length=64)
+    write_marian_tokenizer(folder, subword_folder, max_length=64, languages=(ENGLISH, PERSIAN))
     return SubwordPair.load(subword_folder), transformers.MarianTokenizer.from_pretrained(folder)
 
 

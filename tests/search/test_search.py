@@ -113,12 +113,13 @@ class Uncached:
         return logits[:, -1]
 
 
-class NoDoubles(TorchDispatchMode):
+class NoDoubles(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Refuses what Apple's GPUs cannot compute."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         found = func(*args, **(kwargs or {}))
-        assert all(one.dtype != torch.float64 for one in tree_leaves(found) if isinstance(one, Tensor)), func
+        if func is not torch.ops.aten.lift_fresh.default:  # of noise, which is drawn on the CPU
+            assert all(one.dtype != torch.float64 for one in tree_leaves(found) if isinstance(one, Tensor)), func
         return found
 
 
@@ -130,7 +131,7 @@ def test_where_there_is_no_float64_the_same_is_found_without_it(
     expected = search(model, source, config)
     for module in ("algorithms", "scoring", "sampling"):
         monkeypatch.setattr(f"translator.search.{module}.widest_float", lambda device: torch.float32)
-    with NoDoubles():
+    with NoDoubles():  # type: ignore[no-untyped-call]
         found = search(model, source, config)
     assert [[one.tokens for one in of_row] for of_row in found] == [[one.tokens for one in row] for row in expected]
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from translator.config import SearchConfig
+from translator.config import NormalizationConfig, SearchConfig
+from translator.corpus.normalizer import Normalizer
 from translator.errors import InputError, Interrupted
 from translator.inference.segments import Translation
 from translator.run.signals import StopRequest
@@ -23,6 +24,7 @@ class Held:
 
     label = "held"
     checkpoint_name = "step-000005"
+    normalizer = Normalizer(NormalizationConfig())
 
     def __init__(self, **search: Any) -> None:
         self.gate = threading.Event()

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _TEXT: Final = "The children are at school."
-_SENTENCE: Final = option("text TEXT", f"English sentence (default: {_TEXT})", nargs="?", default=_TEXT)
+_SENTENCE: Final = option("text TEXT", f"sentence (default: {_TEXT})", nargs="?", default=_TEXT)
 _MODEL: Final = (RUN, CHECKPOINT, SET, _SENTENCE)
 _METRIC: Final = "loss, perplexity, bleu, chrf, or a TensorBoard tag; a panel each (default: loss, bleu and chrf)"
 
@@ -41,7 +41,7 @@ def picture(
     "attention",
     "where a model looks while it translates a sentence",
     *_MODEL,
-    option("--kind", "cross: from Persian to English", choices=("cross", "encoder", "decoder"), default="cross"),
+    option("--kind", "cross: from target to source", choices=("cross", "encoder", "decoder"), default="cross"),
     option("--layer N", "last (default), all, or a number from 1", default="last"),
     option("--head N", "mean (default), all, or a number from 1", default="mean"),
     examples=(f'translator plot attention --run runs/sample "{_TEXT}" --output attention.png',),

@@ -101,7 +101,8 @@ def _train(options: argparse.Namespace, stop: StopRequest) -> None:
         say("To train it longer, raise that setting; for a new run, set run.directory or use another recipe.")
     say(*format_scores(outcome.scores), *format_samples(outcome.samples))
     say(f"\nThe run is in {folder} ({outcome.progress.step} steps, {outcome.progress.seconds / 60:.1f} minutes).")
-    say("Next:", *(f"  {command}" for command in _next_commands(folder)))
+    example = config.corpus.languages[0].example
+    say("Next:", *(f"  {command}" for command in _next_commands(folder, example)))
 
 
 def _with_corpora(options: argparse.Namespace) -> tuple[str, list[str]]:
@@ -121,9 +122,9 @@ def _with_corpora(options: argparse.Namespace) -> tuple[str, list[str]]:
     return str(file), options.overrides
 
 
-def _next_commands(run: Path) -> tuple[str, ...]:
+def _next_commands(run: Path, example: str) -> tuple[str, ...]:
     """Return what to do with a trained run; where make trained it, `translator` may not be on PATH."""
-    folder, sentence = shlex.quote(str(run)), '"The children are at school."'
+    folder, sentence = shlex.quote(str(run)), f'"{example}"'
     if "MAKELEVEL" in os.environ:
         evaluate = f"make evaluate RUN={folder} SEARCH=beam BEAM=5"
         return "make tensorboard", evaluate, f"make translate RUN={folder} TEXT={sentence}"

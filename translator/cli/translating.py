@@ -39,10 +39,10 @@ _HOSTS: Final = "a name that requests may address, besides localhost"
     option("--scores", "add log-probabilities (tsv, jsonl)", action="store_true"),
     option("--alignment", "add the word alignment (tsv, jsonl)", action="store_true"),
     option("--attention", "add the attention weights (jsonl)", action="store_true"),
-    option("--prefix TEXT", "Persian that each translation begins with", default=""),
+    option("--prefix TEXT", "text that each translation begins with", default=""),
     option("--display", _DISPLAY, choices=("auto", "logical", "visual"), default="auto"),
     option("--strict", "stop at a line that is not UTF-8, instead of replacing its bytes", action="store_true"),
-    option("text", "English text, one sentence each; without it, standard input", nargs="*"),
+    option("text", "text to translate, one sentence each; without it, standard input", nargs="*"),
     examples=(
         'translator translate --run runs/sample "The children are at school."',
         "translator translate --run runs/sample --input book.en --output book.fa",
@@ -64,7 +64,8 @@ def _translate(options: argparse.Namespace, stop: StopRequest) -> None:
         translate_file(work, Path(options.input), Path(options.output))
         return
     translator = work.load()
-    display = choose_display(options.display, sys.stdout, os.environ)
+    into_persian = translator.normalizer.languages[1].writing == "rtl"
+    display = choose_display(options.display, sys.stdout, os.environ) if into_persian else "logical"
     if options.text:
         translate_texts(work, translator, options.text, sys.stdout, display)
     elif options.input is not None:

@@ -1,11 +1,25 @@
 """The `corpus` section of a recipe: sources, normalization, filters, splits; and test sets."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Final, Literal, NamedTuple
 
 from pydantic import Field
 
 from translator.config.keys import Count, Effect, Name, PathText, Place, PositiveInt, Rule, Section, Share
 
+
+class Language(NamedTuple):
+    """One of the two languages."""
+
+    code: Literal["en", "fa"]
+    name: str
+    writing: Literal["ltr", "rtl"]
+    example: str
+
+
+ENGLISH: Final = Language("en", "English", "ltr", "The children are at school.")
+PERSIAN: Final = Language("fa", "Persian", "rtl", "بچه‌ها در مدرسه هستند.")
+Languages = tuple[Language, Language]
+"""The source language and the target language."""
 Ratio = Annotated[float, Field(gt=1.0, le=1_000_000)]
 
 
@@ -162,6 +176,8 @@ class CorpusConfig(Section, effect=Effect.TEXT):
 
     sources: Annotated[tuple[SourceConfig, ...], Field(min_length=1, strict=False)]
     """The parallel corpora."""
+    direction: Literal["en-fa", "fa-en"] = "en-fa"
+    """What is translated into what; corpora and test sets are read as English and Persian either way."""
     normalization: NormalizationConfig = NormalizationConfig()
     filters: FilterConfig = FilterConfig()
     split: SplitConfig = SplitConfig()
@@ -169,3 +185,8 @@ class CorpusConfig(Section, effect=Effect.TEXT):
     """Folder for prepared data, which are kept under a fingerprint of everything that made them."""
     workers: Annotated[int, Field(ge=0, le=256), Effect.HARMLESS] = 0
     """Processes that prepare the corpus; 0: one per core for a large corpus. Does not affect the result."""
+
+    @property
+    def languages(self) -> Languages:
+        """The source language and the target language."""
+        return (ENGLISH, PERSIAN) if self.direction == "en-fa" else (PERSIAN, ENGLISH)

@@ -313,6 +313,11 @@ def _names_taken(config: "Config") -> list[str]:
     return [f"evaluation.test_sets.{number}.name" for number in taken]
 
 
+def _changes_english(config: "Config") -> bool:
+    kinds = config.training.augmentation
+    return bool(kinds.typos or kinds.final_punctuation or kinds.case) or config.evaluation.robustness
+
+
 class Config(Section):
     """A whole recipe."""
 
@@ -336,6 +341,11 @@ class Config(Section):
         Rule(
             "`training.augmentation.case` needs `subword.case: keep`",
             lambda c: not c.training.augmentation.case or not c.subword.folds_case,
+        ),
+        Rule(
+            "`corpus.direction: fa-en` excludes what changes the English source: `training.augmentation.typos`, "
+            "`training.augmentation.final_punctuation`, `training.augmentation.case` and `evaluation.robustness`",
+            lambda c: c.corpus.direction == "en-fa" or not _changes_english(c),
         ),
         Rule(
             "`batching.max_length` must not exceed `model.max_positions`",

@@ -13,6 +13,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from translator.config import Config, SourceConfig
+from translator.config.corpus_section import PERSIAN
 from translator.corpus.filters import is_empty
 from translator.corpus.normalizer import Normalizer
 from translator.corpus.prepare import PreparedCorpus
@@ -63,20 +64,26 @@ def read_held_out(corpora: Sequence[SourceConfig], normalizer: Normalizer) -> He
 
     Args:
         corpora: one for each reference, all with the same English side.
-        normalizer: by which a side without text is told.
+        normalizer: by which a side without text is told, and which language is the source.
 
-    Raises CorpusError: a file cannot be read, its sides are of unequal length, or no sentence has text on every side.
+    Raises:
+        CorpusError: a file cannot be read, its sides are of unequal length, or no sentence has text on every side.
+        InputError: there are several Persian sides, and Persian is the source.
     """
     name = corpora[0].name
     sources: list[str] = []
     references: list[tuple[str, ...]] = []
+    from_persian = normalizer.languages[0] == PERSIAN
+    if from_persian and len(corpora) > 1:
+        raise InputError(f"test set `{name}` has several Persian sides, and a model from Persian reads one; name one")
     with contextlib.ExitStack() as stack:
         readers = [stack.enter_context(contextlib.closing(read_pairs(corpus))) for corpus in corpora]
         for pairs in zip(*readers, strict=True):
-            source = normalizer.source(pairs[0].source)
-            if all(pair.defect is None and not is_empty(source, normalizer.target(pair.target)) for pair in pairs):
-                sources.append(pairs[0].source)
-                references.append(tuple(pair.target for pair in pairs))
+            texts = [(pair.target, pair.source) if from_persian else (pair.source, pair.target) for pair in pairs]
+            clean = [(normalizer.source(source), normalizer.target(target)) for source, target in texts]
+            if not any(pair.defect or is_empty(*both) for pair, both in zip(pairs, clean, strict=True)):
+                sources.append(texts[0][0])
+                references.append(tuple(target for _, target in texts))
     if not sources:
         raise CorpusError(f"test set `{name}`: not one line has text on every side; check that these are the files")
     return HeldOutSet(name, tuple(sources), tuple(references), (name,) * len(sources))
@@ -86,8 +93,9 @@ def held_out_of_corpus(corpus: PreparedCorpus, split: Split) -> list[HeldOutSet]
     """Return what each source of a prepared corpus has in `split`, under the name of the source."""
     found = []
     for name in corpus.names(split):
-        sources = tuple(corpus.lines(split, name, "en"))
-        references = tuple((text,) for text in corpus.lines(split, name, "fa"))
+        source, target = corpus.sides
+        sources = tuple(corpus.lines(split, name, source))
+        references = tuple((text,) for text in corpus.lines(split, name, target))
         found.append(HeldOutSet(name, sources, references, (name,) * len(sources)))
     return found
 
@@ -104,7 +112,7 @@ def held_out_of_run(config: Config, corpus: PreparedCorpus, split: HeldOutSplit)
     """
     parts = held_out_of_corpus(corpus, split)
     if split == "test":
-        normalizer = Normalizer(config.corpus.normalization)
+        normalizer = Normalizer(config.corpus.normalization, config.corpus.languages)
         return [*parts, *(read_held_out([source], normalizer) for source in config.evaluation.test_sources)]
     rows = [row for part in parts for row in zip(part.sources, part.references, part.origins, strict=True)]
     chosen = [rows[number] for number in evenly_spread(len(rows), config.training.validation_sentences)]

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Final, Literal, NamedTuple
 
 from translator.config import NormalizationConfig
+from translator.config.corpus_section import ENGLISH, PERSIAN, Languages
 from translator.corpus import characters
 from translator.corpus.characters import VOWEL_MARKS, ZWNJ, Change, CharacterTable, is_suspect, persian_digits
 
@@ -336,9 +337,11 @@ class Normalizer:
     'کتاب خوبی است.'
     """
 
-    def __init__(self, config: NormalizationConfig) -> None:
-        """Make `source`, which normalizes an English text, and `target`, which normalizes a Persian one."""
-        self.source, self.target = _chain(config, "source"), _chain(config, "target")
+    def __init__(self, config: NormalizationConfig, languages: Languages = (ENGLISH, PERSIAN)) -> None:
+        """Make `source` and `target`, which normalize a text of the source language and of the target language."""
+        english, persian = _chain(config, "source"), _chain(config, "target")
+        self.languages = languages
+        self.source, self.target = (english, persian) if languages[0] == ENGLISH else (persian, english)
 
 
 def _chain(config: NormalizationConfig, side: Side) -> Change:

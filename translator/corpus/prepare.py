@@ -23,6 +23,7 @@ import ftfy
 import numpy as np
 
 from translator.config import CorpusConfig, FilterConfig, NormalizationConfig, SourceConfig
+from translator.config.corpus_section import ENGLISH, PERSIAN, Languages
 from translator.config.keys import present_path
 from translator.config.resuming import fingerprint_of
 from translator.corpus.duplicates import Hashes, Keys, Mask, NearDuplicateIndex, Numbers, pair_keys, signatures
@@ -39,7 +40,7 @@ from translator.run.storage import new_folder, storage_errors, write_json
 from translator.run.workers import map_in_order, processes_for, refuse_in_starting_process
 
 PREPARE_VERSION: Final = 2  # raised whenever the same settings would give other text
-Side = Literal["en", "fa"]
+Side = Literal["en", "fa"]  # of a pair of texts, whatever is translated into what
 _REPORT: Final = "report.json"
 _PAIRS: Final = 4096  # of a chunk, which may also end earlier, at so many characters
 _CHARACTERS: Final = 1 << 20
@@ -55,6 +56,12 @@ class PreparedCorpus:
     directory: Path
     fingerprint: str  # `corpus_fingerprint`
     report: CorpusReport
+    languages: Languages = (ENGLISH, PERSIAN)
+
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        """The source side and the target side."""
+        return self.languages[0].code, self.languages[1].code
 
     def names(self, split: Split) -> list[str]:
         """Return the names of the sources with pairs in `split`, in the order of the configuration."""
@@ -66,8 +73,8 @@ class PreparedCorpus:
         return self.report.kept(split, name)
 
     def pairs(self, split: Split, name: str) -> Iterator[tuple[str, str]]:
-        """Yield both sides of each pair; see `lines`."""
-        yield from zip(self.lines(split, name, "en"), self.lines(split, name, "fa"), strict=True)
+        """Yield source and target of each pair; see `lines`."""
+        yield from zip(*(self.lines(split, name, side) for side in self.sides), strict=True)
 
     def lines(self, split: Split, name: str, side: Side) -> Iterator[str]:
         """Yield the texts of one side of source `name` in `split`; a `StorageError` says that the file is damaged."""

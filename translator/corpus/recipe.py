@@ -61,11 +61,11 @@ def choose(size: CorpusSize, *, gpu: bool) -> list[Choice]:
     The figures were tuned at 70,000 pairs on two CPU cores, and tried on less and more (docs/decisions.md).
     """
     n = size.sentences
-    vocabulary = _below(n, {1000: 700, 4000: 1000, 20_000: 2000, 300_000: 4000}, 8000)
+    vocabulary = _below(n, {300: 400, 1000: 700, 4000: 1000, 20_000: 2000, 300_000: 4000}, 8000)
     if gpu:
         sentences, of_all = _ON_GPU
         width, dropout = _below(n, {150_000: 256}, 512), _below(n, {150_000: 0.3}, 0.2)
-        steps = min(of_all, max(2_000, round(of_all * n / sentences, -2)))
+        steps = min(of_all, max(2_000, 100 * round(of_all * n / sentences / 100)))
         own = [
             Choice("batching.tokens_per_batch", _below(n, {20_000: 4096}, 16_384), "enough updates in an epoch"),
             Choice("training.warmup_steps", min(4000, steps // 10), "a tenth of the updates, 4,000 at most"),
@@ -75,7 +75,7 @@ def choose(size: CorpusSize, *, gpu: bool) -> list[Choice]:
         width, share = _below(n, {20_000: 128, 150_000: 192}, 256), n / sentences
         dropout = _below(n, {10_000: 0.3, 40_000: 0.2, 300_000: 0.15}, 0.1)
         minutes = min(120, max(3, round(of_all * (share if share < 1 else share**0.5))))
-        steps = round(tuned_steps * minutes / of_all * tuned_width / width, -1)
+        steps = 10 * round(tuned_steps * minutes / of_all * tuned_width / width / 10)
         own = [
             Choice("batching.tokens_per_batch", _below(n, {20_000: 2048}, 4096), "enough updates in an epoch"),
             Choice("training.max_minutes", minutes, "25 for 70,000 sentences of ten words; 3 at least, 120 at most"),

@@ -7,6 +7,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -61,7 +62,7 @@ class DataHandler:
 
     def __init__(self, config: Config) -> None:
         self._config = config
-        self.normalizer = Normalizer(config.corpus.normalization)
+        self.normalizer = Normalizer(config.corpus.normalization, config.corpus.languages)
         """Applied to the training text; other text needs it before it is encoded."""
         self._prepared = Path(config.corpus.prepared_directory)
         self._sampler: EpochSampler | None = None
@@ -75,7 +76,8 @@ class DataHandler:
         Raises TranslatorError: corpus, subword settings or disk do not allow it, or no training pair is short enough.
         """
         config = self._config
-        self.corpus = prepare_corpus(config.corpus, config.evaluation.test_sources)
+        corpus = prepare_corpus(config.corpus, config.evaluation.test_sources)
+        self.corpus = replace(corpus, languages=config.corpus.languages)
         text = (self.corpus.directory / "train").glob("*.*")
         self._processes = processes_for(config.corpus.workers, sum(file.stat().st_size for file in text))
         with stage("subword"):

@@ -11,7 +11,7 @@ import numpy as np
 
 import translator
 from translator.config import Config
-from translator.corpus.prepare import Side
+from translator.config.corpus_section import Language
 from translator.corpus.report import MEANINGS, CorpusReport, SourceReport
 from translator.corpus.split import SPLITS, Split
 from translator.data.batching import MixtureRow
@@ -84,16 +84,17 @@ class SubwordTable:
 
 
 def subword_tables(data: "DataHandler", config: Config) -> list[SubwordTable]:
-    """Return a table for each side, English first, over at most 10,000 lines drawn by `subword.seed`."""
+    """Return a table for each side, the source first, over at most 10,000 lines drawn by `subword.seed`."""
     kind = f"{config.subword.model_type}, joint" if data.subword.joint else config.subword.model_type
     split: Split = "validation" if data.corpus.names("validation") else "train"
-    sides: tuple[tuple[str, Side, SubwordModel, Callable[[str], str]], ...] = (
-        ("English", "en", data.subword.source, data.normalizer.source),
-        ("Persian", "fa", data.subword.target, data.normalizer.target),
+    source, target = config.corpus.languages
+    sides: tuple[tuple[Language, SubwordModel, Callable[[str], str]], ...] = (
+        (source, data.subword.source, data.normalizer.source),
+        (target, data.subword.target, data.normalizer.target),
     )
     tables = []
-    for name, side, model, normalize in sides:
-        lines = list(map(normalize, draw_lines(data.corpus, split, side, _LINES, config.subword.seed)))
+    for (code, name, *_), model, normalize in sides:
+        lines = list(map(normalize, draw_lines(data.corpus, split, code, _LINES, config.subword.seed)))
         pieces = Counter(itertools.chain.from_iterable(model.encode(lines)))
         count, words = pieces.total(), sum(len(line.split()) for line in lines)
         in_bytes = sum(pieces[token] for token in model.byte_ids)

@@ -30,7 +30,6 @@ from translator.subword.placeholders import cut_out_of_pair
 
 _LOGGER: Final = logging.getLogger("translator")
 _VERSION: Final = 4  # raised whenever the same settings would give other pieces
-_SIDES: Final[tuple[Side, ...]] = ("en", "fa")
 _SENTENCES: Final = 512  # of a block of work: a stop waits for milliseconds only
 _WORTH_PROCESSES: Final = 4_000  # pairs; fewer are sampled faster than a process starts
 _PROCESSES_AHEAD: Final = 2  # that sample the next epoch beside training
@@ -71,7 +70,8 @@ class EpochSampler:
         Raises StorageError: the disk is full, the folder may not be written, or the prepared text is damaged.
         """
         subword = SubwordPair.load(self.subword_folder)
-        sizes = {"en": subword.source.vocabulary_size, "fa": subword.target.vocabulary_size}
+        source, target = self.corpus.sides
+        sizes = {source: subword.source.vocabulary_size, target: subword.target.vocabulary_size}
         sampled = map_in_order(partial(_block_sampler, self, epoch), self._blocks(), processes)
 
         def rows(blocks: int) -> Iterator[Sequence[int]]:
@@ -80,13 +80,13 @@ class EpochSampler:
                 yield from block
 
         with contextlib.closing(sampled):
-            for name, side in itertools.product(self.corpus.names("train"), _SIDES):
+            for name, side in itertools.product(self.corpus.names("train"), self.corpus.sides):
                 blocks = -(-self.corpus.count("train", name) // _SENTENCES)
                 TokenStore.write(folder / f"{name}.{side}", rows(blocks), sizes[side])
             assert next(sampled, None) is None  # reads the last text to its end, where its length is checked
 
     def _blocks(self) -> Iterator[_Block]:
-        for name, side in itertools.product(self.corpus.names("train"), _SIDES):
+        for name, side in itertools.product(self.corpus.names("train"), self.corpus.sides):
             pairs = enumerate(self.corpus.pairs("train", name))
             while block := list(itertools.islice(pairs, _SENTENCES)):
                 yield _Block(side, [SidePair(*pair) for _, pair in block], [f"{number} {name}" for number, _ in block])
@@ -97,7 +97,7 @@ def _block_sampler(settings: EpochSampler, epoch: int) -> Callable[[_Block], lis
     if multiprocessing.parent_process() is not None:
         os.nice(_NICENESS)
     subword = SubwordPair.load(settings.subword_folder)
-    models = {"en": subword.source, "fa": subword.target}
+    models = dict(zip(settings.corpus.sides, (subword.source, subword.target), strict=True))
     seed = f"{settings.seed} {epoch}"
     strength = settings.strength
     samplers = {side: model.sampler(strength, f"{seed} {side}") for side, model in models.items() if strength}
@@ -115,7 +115,7 @@ def _block_sampler(settings: EpochSampler, epoch: int) -> Callable[[_Block], lis
             if max(map(len, both)) < settings.max_length:  # else the change is taken back on both sides
                 pairs[number] = changed[number]
         model = models[block.side]
-        texts = [pair[_SIDES.index(block.side)] for pair in pairs]
+        texts = [pair[settings.corpus.sides.index(block.side)] for pair in pairs]
         if not samplers:
             return model.encode(texts)
         sampled = samplers[block.side].sample(texts, block.places)
@@ -144,7 +144,7 @@ def sampled_epochs(
         with new_folder(parent / f"sampled-{uuid.uuid4().hex}") as beside:
             at_once = processes if epoch == first else _PROCESSES_AHEAD
             sampler.write(epoch, beside, at_once if large else 1, check)
-            pairs = PairStore.open(beside, names)
+            pairs = PairStore.open(beside, names, sampler.corpus.sides)
         for mapped in parent.glob("sampled-*"):
             shutil.rmtree(mapped, ignore_errors=True)
         yield pairs

@@ -134,13 +134,15 @@ class PairStore:
         self.target_lengths: NDArray[np.int32] = np.concatenate([store.lengths for store in targets] or none) + 1
 
     @classmethod
-    def open(cls, folder: Path, names: Sequence[str]) -> "PairStore":
-        """Open `<folder>/<name>.en` and `.fa` of each source; raise DamagedStoreError if they do not fit together."""
-        sources = [TokenStore.open(folder / f"{name}.en") for name in names]
-        targets = [TokenStore.open(folder / f"{name}.fa") for name in names]
+    def open(cls, folder: Path, names: Sequence[str], sides: tuple[Side, Side] = ("en", "fa")) -> "PairStore":
+        """Open `<folder>/<name>.en` and `.fa` of each source; raise DamagedStoreError if they do not fit together.
+
+        `sides` are the source side and the target side.
+        """
+        sources, targets = ([TokenStore.open(folder / f"{name}.{side}") for name in names] for side in sides)
         for name, source, target in zip(names, sources, targets, strict=True):
             if len(source) != len(target):
-                reason = f"{len(source):,} English and {len(target):,} Persian sentences"
+                reason = f"{len(source):,} sentences on one side and {len(target):,} on the other"
                 raise DamagedStoreError(f"the token store {folder / name} is damaged ({reason})")
         return cls(names, sources, targets)
 
@@ -179,18 +181,20 @@ def open_tokens(
         "normalizer": NORMALIZER_VERSION,
         "placeholders": PLACEHOLDERS_VERSION if subword.source.placeholders else None,
     }
+    if corpus.sides[0] == "fa":
+        made_from["direction"] = "fa-en"
     fingerprint = fingerprint_of(made_from)[:DIGITS_IN_NAME]
     folder = prepared_folder(prepared_directory, "tokens", fingerprint)
 
     def stores() -> dict[StoredSplit, PairStore]:
-        return {split: PairStore.open(folder / split, corpus.names(split)) for split in STORED_SPLITS}
+        return {split: PairStore.open(folder / split, corpus.names(split), corpus.sides) for split in STORED_SPLITS}
 
     if folder.exists():
         try:
             return stores(), folder, fingerprint
         except DamagedStoreError as damage:
             _LOGGER.warning(f"{damage}; all of {folder} is made anew from the prepared text")
-    _write(corpus, subword, Normalizer(normalization), folder)
+    _write(corpus, subword, Normalizer(normalization, corpus.languages), folder)
     try:
         return stores(), folder, fingerprint
     except DamagedStoreError as damage:
@@ -199,10 +203,10 @@ def open_tokens(
 
 def _write(corpus: PreparedCorpus, subword: SubwordPair, normalizer: Normalizer, folder: Path) -> None:
     """Encode all that is stored; training text is normalized already, validation text is not."""
-    sides: list[tuple[Side, SubwordModel]] = [("en", subword.source), ("fa", subword.target)]
+    sides = list(enumerate(zip(corpus.sides, (subword.source, subword.target), strict=True)))
     parts: list[tuple[StoredSplit, str]] = [(split, name) for split in STORED_SPLITS for name in corpus.names(split)]
     with new_folder(folder) as beside:
-        for (split, name), (side, model) in itertools.product(parts, sides):
+        for (split, name), (place, (side, model)) in itertools.product(parts, sides):
             pairs: Iterable[tuple[str, str]] = progress_bar(
                 corpus.pairs(split, name),
                 description=f"Encoding {split} {name}.{side}",
@@ -214,7 +218,7 @@ def _write(corpus: PreparedCorpus, subword: SubwordPair, normalizer: Normalizer,
             if subword.source.placeholders:
                 pairs = (cut_out_of_pair(*pair, list(subword.source.placeholders)) for pair in pairs)
             prefix = beside / split / f"{name}.{side}"
-            lines = (pair[side == "fa"] for pair in pairs)
+            lines = (pair[place] for pair in pairs)
             TokenStore.write(prefix, _encoded(lines, model), model.vocabulary_size)
 
 

@@ -17,7 +17,7 @@ from translator.config import MetricName
 from translator.corpus.filters import numbers_of
 from translator.evaluation.metrics import ZWNJ, corpus_score
 from translator.evaluation.results import ModelScore, ScoredSet
-from translator.run.text import excerpt
+from translator.run.text import excerpt, is_persian
 from translator.subword.placeholders import is_number, things_to_copy
 
 PART_METRICS: Final[tuple[MetricName, ...]] = ("bleu", "chrf")
@@ -219,11 +219,19 @@ def _extra_latin(one: _Sentence) -> Counter[str]:
     return reduce(sub, (Counter(map(str.lower, _LATIN_WORD.findall(text))) for text in texts))
 
 
+def _is_into_persian(one: _Sentence) -> bool:
+    return any(map(is_persian, one.references))
+
+
 def _latin_words(one: _Sentence) -> Mark | None:
+    if not _is_into_persian(one):
+        return None
     return Mark((extra := _extra_latin(one)).total(), _listed(extra))
 
 
 def _copied_source(one: _Sentence) -> Mark | None:
+    if not _is_into_persian(one):
+        return None
     copied = _extra_latin(one) & Counter(map(str.lower, _LATIN_WORD.findall(one.source)))
     share = copied.total() / max(len(_words(one.hypothesis)), 1)
     return Mark(share, _listed(copied)) if share >= 0.5 else Mark()
@@ -276,6 +284,8 @@ def compare_half_spaces(hypothesis: str, reference: str) -> tuple[list[str], int
 
 
 def _english_punctuation(one: _Sentence) -> Mark | None:
+    if not _is_into_persian(one):
+        return None
     texts = (_INSIDE.sub(" ", text) for text in (one.hypothesis, *one.references))
     extra = reduce(sub, (Counter(_ENGLISH_MARK.findall(text)) for text in texts))
     return Mark(extra.total(), _listed(extra))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from translator.config import Config, MetricName, SearchConfig
 from translator.corpus.held_out import HeldOutSet
+from translator.errors import InputError
 from translator.evaluation.compare import SystemComparison, compare_systems
 from translator.evaluation.diagnosis import Diagnosis, diagnose
 from translator.evaluation.metrics import Score, comet_lacks, comet_score, compute_scores, spbleu_lacks
@@ -148,6 +149,10 @@ def evaluate_systems(
     """
     run = systems[0].runs[0]
     config = run.config(overrides)
+    for one in (one for system in systems for one in system.runs):
+        if (other := one.config().corpus.direction) != config.corpus.direction:
+            message = f"{run.path} translates {config.corpus.direction}, and {one.path} {other}"
+            raise InputError(f"{message}; evaluate them one after the other")
     for system in systems:
         read_scores(system.folder)  # a damaged file is reported before an hour of translating
     held_out = chosen_test_sets(run, config, test_sets, split)
@@ -227,6 +232,7 @@ def _translate_and_score(
         held_out.references,
         metrics=[metric for metric in metrics if metric != "comet"],
         normalization=config.corpus.normalization,
+        languages=config.corpus.languages,
         bootstrap_samples=config.evaluation.bootstrap_samples,
         test_set=name,
     )

@@ -23,6 +23,7 @@ from sacrebleu.significance import PairedTest, Result
 from sacrebleu.tokenizers.tokenizer_spm import SPM_MODELS
 
 from translator.config import Config, MetricName, NormalizationConfig
+from translator.config.corpus_section import ENGLISH, PERSIAN, Languages
 from translator.corpus.normalizer import NORMALIZER_VERSION, Normalizer
 from translator.errors import InputError
 from translator.run.folder import RunFolder
@@ -96,12 +97,12 @@ class TextVariant(NamedTuple):
 RAW_TEXT: Final = TextVariant(RAW, str)
 
 
-def text_variants(config: NormalizationConfig) -> list[TextVariant]:
+def text_variants(config: NormalizationConfig, languages: Languages = (ENGLISH, PERSIAN)) -> list[TextVariant]:
     """Return raw text, both sides normalized, and both sides normalized with a space for each ZWNJ (folded).
 
     The labels name rules that differ from the defaults: scores under other rules are other scores.
     """
-    normalizer = Normalizer(config)
+    normalizer = Normalizer(config, languages)
     defaults = NormalizationConfig().model_dump()
     changed = [f"{key}={value}" for key, value in config.model_dump().items() if value != defaults[key]]
     name = f"normalizer-{NORMALIZER_VERSION}"
@@ -120,6 +121,7 @@ def compute_scores(
     *,
     metrics: Sequence[MetricName],
     normalization: NormalizationConfig | None = None,
+    languages: Languages = (ENGLISH, PERSIAN),
     bootstrap_samples: int | None = None,
     test_set: str = "",
 ) -> list[Score]:
@@ -131,6 +133,7 @@ def compute_scores(
             or a tuple of equally many for each.
         metrics: sacreBLEU's metrics (not COMET).
         normalization: of the normalized and the folded text; None scores raw text only.
+        languages: the source language and the target language.
         bootstrap_samples: number of resamples; None computes no intervals.
 
     Raises InputError: there are no sentences, or not as many hypotheses as references.
@@ -142,7 +145,7 @@ def compute_scores(
         )
     several = [(texts,) if isinstance(texts, str) else texts for texts in references]
     scores = []
-    for variant in [RAW_TEXT] if normalization is None else text_variants(normalization):
+    for variant in [RAW_TEXT] if normalization is None else text_variants(normalization, languages):
         spelt = [variant.spell(text) for text in hypotheses]
         sides = [[variant.spell(text) for text in side] for side in zip(*several, strict=True)]
         for name in dict.fromkeys(["bleu", *metrics]) if variant.label == RAW else metrics:

@@ -13,7 +13,7 @@ from translator.evaluation.diagnosis import MEANINGS, PART_METRICS, Diagnosis
 from translator.evaluation.metrics import LOWER_IS_BETTER, RAW, Score, sentence_chrf, show_value
 from translator.evaluation.results import ScoredSet, distinct_labels
 from translator.run.pages import page_script, render_page, visible
-from translator.run.text import excerpt, text_table
+from translator.run.text import excerpt, is_persian, text_table
 
 MOST_SENTENCES: Final = 5000  # of each test set in the page: with more, a browser becomes slow
 _SPECIAL: Final = re.compile(r"[\\`*_{}\[\]<>#|&~$!]")
@@ -149,7 +149,7 @@ def format_robustness(scored: ScoredSet, label: str) -> list[str]:
 def format_samples(samples: Sequence[TranslatedPair]) -> list[str]:
     """Return the first three of `samples`, each on three lines."""
     return [
-        f"\n  English    {excerpt(one.source, 500)}\n  reference  {excerpt(one.reference, 500)}"
+        f"\n  source     {excerpt(one.source, 500)}\n  reference  {excerpt(one.reference, 500)}"
         f"\n  translated {excerpt(one.hypothesis, 500)}"
         for one in samples[:3]
     ]
@@ -185,12 +185,12 @@ def plain(text: str) -> str:
     return _SPECIAL.sub(lambda match: f"&#{ord(match[0])};", " ".join(_BIDI_CONTROLS.sub("", text).split()))
 
 
-def persian(text: str) -> str:
-    """Return `text` as `plain` does, set from right to left.
+def isolated(text: str, like: str | None = None) -> str:
+    """Return `text` as `plain` does, set from right to left where it, or the text that it is `like`, is Persian.
 
     It uses Unicode's isolates, since TensorBoard removes the `dir` attribute of HTML.
     """
-    return f"\u2067{plain(text)}\u2069"
+    return f"\u2067{plain(text)}\u2069" if is_persian(like or text) else plain(text)
 
 
 # --- the page ---
@@ -255,6 +255,9 @@ def evaluation_page(
     )
 
 
+_WRITTEN: Final = (Markup('lang="en" dir="ltr"'), Markup('lang="fa" dir="rtl"'))
+
+
 def _sentences(test_number: int, systems: Sequence[tuple[str, ScoredSet, Diagnosis]]) -> Iterator[dict[str, Any]]:
     first = systems[0][1]
     chrf = [sentence_chrf(one.hypotheses, one.references) for _, one, _ in systems]
@@ -274,6 +277,7 @@ def _sentences(test_number: int, systems: Sequence[tuple[str, ScoredSet, Diagnos
             "test_set": first.test_set,
             "number": place + 1,
             "source": source,
+            "written": [_WRITTEN[is_persian(text)] for text in (source, first.references[place][0])],
             "references": [
                 visible(text) if systems[1:] else mark_differences(text, ours, "del") for text in references
             ],

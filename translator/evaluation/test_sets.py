@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from translator.config import Config
+from translator.config.corpus_section import ENGLISH
 from translator.corpus.filters import arabic_share
 from translator.corpus.held_out import HeldOutSet, held_out_argument, read_held_out, read_held_out_folder
 from translator.corpus.normalizer import Normalizer, fold
@@ -32,7 +33,7 @@ _WORD: Final = re.compile(r"\w+(?:['’]\w+)*")
 
 def chosen_test_sets(run: RunFolder, config: Config, named: Sequence[str], split: str) -> list[HeldOutSet]:
     """Return the test sets of an evaluation: those `named` by a user, or a `split` of the held-out text."""
-    normalizer = Normalizer(config.corpus.normalization)
+    normalizer = Normalizer(config.corpus.normalization, config.corpus.languages)
     if named:
         found = [read_held_out(held_out_argument(argument), normalizer) for argument in named]
     else:
@@ -50,15 +51,18 @@ def check_languages(held_out: HeldOutSet, normalizer: Normalizer, *, refuse: boo
 
     Raises CorpusError: a side is in another script, and `refuse` is set: a user has just named the files.
     """
-    sides = [("the English side", held_out.sources, _LATIN, "Latin")]
+    source, target = normalizer.languages
+    sides = [(f"the {source.name} side", held_out.sources, source)]
     for number, texts in enumerate(zip(*held_out.references, strict=True), start=1):
         of_several = f" {number}" if len(held_out.references[0]) > 1 else ""
-        sides.append((f"reference{of_several}", texts, _ARABIC_SCRIPT, "Persian"))
-    for side, texts, script, letters in sides:
+        sides.append((f"reference{of_several}", texts, target))
+    for side, texts, language in sides:
+        script, letters = (_LATIN, "Latin") if language == ENGLISH else (_ARABIC_SCRIPT, "Persian")
+        normalize = normalizer.source if language == source else normalizer.target
         text = "".join(texts[:_LOOKED_AT])
         share = len(script.findall(text)) / (sum(map(str.isalpha, text)) or math.inf)
         other = share < _FEW and any(map(str.isalpha, text))
-        words = " ".join(map(normalizer.target, texts[:_LOOKED_AT])).split()
+        words = " ".join(map(normalize, texts[:_LOOKED_AT])).split()
         if other:
             what = f"is of another language: {share:.0%} of its letters are {letters}"
         elif script is _ARABIC_SCRIPT and arabic_share(words) > 0.5:
@@ -89,17 +93,18 @@ def look_into_training(
         message = "the prepared corpus of %s is not on this disk: leaks into training and rare words are not checked"
         LOGGER.info(message, run.path)
         return {}
-    normalizer = Normalizer(config.corpus.normalization)
-    in_sources = {one.name: [_english_words(normalizer.source(text)) for text in one.sources] for one in sets}
+    normalizer = Normalizer(config.corpus.normalization, config.corpus.languages)
+    in_sources = {one.name: [_words(normalizer.source(text)) for text in one.sources] for one in sets}
     wanted = {word for sources in in_sources.values() for words in sources for word in words}
     sides = {fold(text) for one in sets for side in (one.sources, *one.references) for text in side} if leaks else set()
-    words, known = _search_training(PreparedCorpus(folder, fingerprint, counts), wanted, sides - {""})
+    corpus = PreparedCorpus(folder, fingerprint, counts, config.corpus.languages)
+    words, known = _search_training(corpus, wanted, sides - {""})
     for one in sets:
         rows = zip(one.sources, one.references, strict=True)
         if leaked := sum(any(fold(text) in known for text in (source, *texts)) for source, texts in rows):
             LOGGER.warning(
                 f"{run.path} was trained on {leaked} of the {len(one.sources)} sentences of test set `{one.name}` "
-                "(their English side or a reference): the score says more of its memory than of its skill"
+                "(their source or a reference): the score says more of its memory than of its skill"
             )
     return {
         name: tuple(sum(words[word] < rare_below for word in source) / max(len(source), 1) for source in sources)
@@ -115,15 +120,16 @@ def _search_training(corpus: PreparedCorpus, wanted: set[str], sides: set[str]) 
     progress: tqdm[object] = progress_bar(description="reading the training text", total=total, unit=" pairs")
     with progress:
         for name in corpus.names("train"):
-            for line in corpus.lines("train", name, "en"):
-                words.update(word for word in _english_words(line) if word in wanted)
+            source, target = corpus.sides
+            for line in corpus.lines("train", name, source):
+                words.update(word for word in _words(line) if word in wanted)
                 if sides and (key := fold(line)) in sides:
                     known.add(key)
                 progress.update()
             if sides:
-                known.update(key for line in corpus.lines("train", name, "fa") if (key := fold(line)) in sides)
+                known.update(key for line in corpus.lines("train", name, target) if (key := fold(line)) in sides)
     return words, known
 
 
-def _english_words(text: str) -> list[str]:
+def _words(text: str) -> list[str]:
     return _WORD.findall(text.casefold())

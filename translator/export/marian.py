@@ -13,6 +13,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from translator.config import ModelConfig, SearchConfig
+from translator.config.corpus_section import Languages
 from translator.model import Transformer
 from translator.run.storage import write_bytes, write_json
 from translator.special_tokens import EOS, PAD, SOS, SPECIAL_TOKENS, UNK
@@ -149,7 +150,7 @@ def _layer_tensors(layer: Any) -> dict[str, Tensor]:
     return tensors
 
 
-def write_marian_tokenizer(folder: Path, subword_folder: Path, max_length: int) -> None:
+def write_marian_tokenizer(folder: Path, subword_folder: Path, max_length: int, languages: Languages) -> None:
     """Write source.spm, target.spm, the vocabularies and tokenizer_config.json into `folder`.
 
     `max_length` is the longest source in tokens, EOS included: where `truncation=True` cuts.
@@ -165,8 +166,8 @@ def write_marian_tokenizer(folder: Path, subword_folder: Path, max_length: int) 
     names = {PAD: "pad_token", UNK: "unk_token", SOS: "bos_token", EOS: "eos_token"}
     settings = {
         "tokenizer_class": "MarianTokenizer",
-        "source_lang": "en",
-        "target_lang": "fa",
+        "source_lang": languages[0].code,
+        "target_lang": languages[1].code,
         "separate_vocabs": not subword.joint,
         **{names[token]: spelling for spelling, token in SPECIAL_TOKENS},
         "model_max_length": max_length,

@@ -10,6 +10,7 @@ import torch
 from translator.checkpoint import MODEL_FILE, load_model, step_folder
 from translator.checkpoint.files import write_checkpoint
 from translator.config import Config, ModelConfig, SourceConfig, resolved_yaml
+from translator.config.corpus_section import ENGLISH
 from translator.corpus.download import DATASETS
 from translator.corpus.normalizer import RULES, Normalizer
 from translator.errors import InputError, RunError, StorageError
@@ -77,7 +78,7 @@ def export_run(
             write_ctranslate2(beside, model, architecture, subword, weights)
         elif chosen == "marian":
             write_marian_weights(beside, model, architecture, config.search, weights)
-            write_marian_tokenizer(beside, run.subword_folder, config.batching.max_length)
+            write_marian_tokenizer(beside, run.subword_folder, config.batching.max_length, config.corpus.languages)
         else:  # a run folder of one checkpoint
             write_checkpoint(step_folder(beside / "checkpoints", state.step), state, {MODEL_FILE: model.state_dict()})
         if chosen != "marian":
@@ -132,7 +133,8 @@ def _model_card(index: ExportIndex, config: Config, run: RunFolder) -> str:
         loader=jinja2.PackageLoader("translator"), undefined=jinja2.StrictUndefined, trim_blocks=True, autoescape=False
     )  # Markdown, not HTML
     environment.filters["cell"] = lambda text: text.replace("|", "\\|").replace("\n", " ")
-    rules, search = config.corpus.normalization, config.search
+    rules, search, languages = config.corpus.normalization, config.search, config.corpus.languages
+    side = "source" if languages[0] == ENGLISH else "target"  # of a rule, and of a normalizer without languages
     switches = rules.model_dump(mode="json")
     usual = {key: field.default for key, field in type(rules).model_fields.items()}
     sources: list[tuple[SourceConfig, str]] = [(source, source.use) for source in config.corpus.sources]
@@ -143,7 +145,9 @@ def _model_card(index: ExportIndex, config: Config, run: RunFolder) -> str:
         state=index.state,
         model=config.model,
         max_length=config.batching.max_length,
-        folds_case=config.subword.folds_case,
+        languages=languages,
+        side=side,
+        folds_case=config.subword.folds_case and side == "source",
         placeholders=f"U+{ord(PLACEHOLDERS[count - 1]):X}" if (count := config.subword.placeholders) else "",
         subword_files=(JOINT_FILE, JOINT_FILE) if config.subword.joint else (SOURCE_FILE, TARGET_FILE),
         beam=search.beam_size if search.method == "beam" else 1,
@@ -154,7 +158,7 @@ def _model_card(index: ExportIndex, config: Config, run: RunFolder) -> str:
         rules=[
             (rule.key, str(switches[rule.key]).lower(), type(rules).model_fields[rule.key].description)
             for rule in RULES
-            if any(rule.source) and switches[rule.key] == rule.value
+            if any(getattr(rule, side)) and switches[rule.key] == rule.value
         ],
         switches=", ".join(f"{key}: {str(value).lower()}" for key, value in switches.items()),
         sources=[(source.name, use, _origin(source)) for source, use in sources],

@@ -99,7 +99,7 @@ def _with_torch(
     return Translator(
         searcher,
         subwords[0],
-        Normalizer(configs[0].corpus.normalization),
+        Normalizer(configs[0].corpus.normalization, configs[0].corpus.languages),
         search,
         min(config.batching.max_length for config in configs),
         "+".join(run.path.resolve().name for run in runs),
@@ -152,7 +152,7 @@ def _with_ctranslate2(
     return Translator(
         searcher,
         subword,
-        Normalizer(config.corpus.normalization),
+        Normalizer(config.corpus.normalization, config.corpus.languages),
         search,
         config.batching.max_length,
         index.run,

@@ -39,6 +39,7 @@ def check_ensemble(runs: Sequence[RunFolder], configs: Sequence[Config], subword
     def made_of(config: Config, subword: SubwordPair) -> dict[str, dict[str, object]]:
         rules = config.corpus.normalization.model_dump(mode="json")
         keys = {f"corpus.normalization.{key}": value for key, value in rules.items()}
+        keys["corpus.direction"] = config.corpus.direction
         return {"subword models": {**subword.sha256}, "normalization": keys}
 
     first = made_of(configs[0], subwords[0])

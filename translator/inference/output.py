@@ -142,8 +142,8 @@ def translate_texts(
 
 
 def translate_interactively(work: "Work", translator: "Translator", order: Order = "logical") -> None:
-    """Prompt for English on standard error and print Persian on standard output, until the input ends."""
-    sys.stderr.write("Type English and press Enter; Ctrl-D ends.\n")
+    """Prompt for text on standard error and print its translation on standard output, until the input ends."""
+    sys.stderr.write(f"Type {translator.normalizer.languages[0].name} and press Enter; Ctrl-D ends.\n")
     number = 0
     with _history():
         while True:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from translator.config import SearchConfig
+from translator.config.corpus_section import PERSIAN
 from translator.corpus.normalizer import Normalizer
 from translator.data import collate_source
 from translator.errors import InputError
@@ -22,7 +23,7 @@ from translator.search import Hypothesis, check_count, length_penalty, output_le
 from translator.search.scoring import alike
 from translator.special_tokens import EOS
 from translator.subword import SubwordPair
-from translator.subword.placeholders import cut_out, hide, is_number, put_back
+from translator.subword.placeholders import cut_out, hide, is_number, put_back, with_ascii_digits
 
 LOGGER = logging.getLogger("translator")
 SOURCE_POSITIONS_AT_ONCE: Final = 16_384
@@ -31,7 +32,7 @@ SOURCE_POSITIONS_AT_ONCE: Final = 16_384
 
 @dataclass
 class Translator:
-    """Translates English text into Persian; any number of threads may use one at the same time."""
+    """Translates text, in the direction of its run; any number of threads may use one at the same time."""
 
     searcher: Searcher  # the search engine, with the model inside
     subword: SubwordPair
@@ -106,9 +107,9 @@ class Translator:
         joined: see `join_segments`.
 
         Args:
-            texts: English texts.
+            texts: in the source language.
             count: how many of each; with beam search at most `search.beam_size`, with greedy search 1.
-            prefixes: for each text the Persian beginning of its translations, whole words; an empty one forces nothing.
+            prefixes: for each text the beginning of its translations, whole words; an empty one forces nothing.
             attention: also return attention maps and word alignments.
             first_line: number of the first text, for warnings and errors.
             check: called before each batch and each decoding step of our own engine; what it raises ends the work.
@@ -228,7 +229,13 @@ class Translator:
         return clean, [{one: self._as_in_target(thing) for one, thing in copied.items()} for _, copied in cut]
 
     def _as_in_target(self, thing: str) -> str:
-        return self.normalizer.target(thing) if is_number(thing) else thing
+        if not is_number(thing):
+            return thing
+        return self.normalizer.target(thing) if self._into_persian else with_ascii_digits(thing)
+
+    @property
+    def _into_persian(self) -> bool:
+        return self.normalizer.languages[1] == PERSIAN
 
     def _as_it_is(self, text: str) -> str:
         (clean,), (copied,) = self._cleaned([text])
@@ -275,9 +282,11 @@ class Translator:
     ) -> list[Translation]:
         """Return the translations; `known` is the text that Latin words are spelled as in."""
         texts = self.subword.target.decode_ids([one.tokens for one in hypotheses])
+        if self._into_persian:
+            texts = [with_source_spelling(text, known) for text in texts]
         found = [
             Translation(
-                one_line(put_back(with_source_spelling(text, known), segment.copied)),
+                one_line(put_back(text, segment.copied)),
                 one.score,
                 one.normalized_score,
                 len(one.tokens) + one.finished,

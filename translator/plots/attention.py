@@ -85,7 +85,7 @@ def _first_segment(
     loaded = Translator.load(run, engine="torch", checkpoint=checkpoint, device="cpu", overrides=overrides)
     segments = loaded.segments([text])
     if not segments:
-        raise InputError("the text is empty; give an English sentence")
+        raise InputError("the text is empty; give a sentence")
     assert isinstance(loaded.searcher, TorchSearcher)
     return loaded, loaded.searcher, list(segments[0].ids)
 
@@ -114,8 +114,8 @@ def attention_figure(attention: SentenceAttention, panels: dict[str, Maps]) -> "
         axes.set_yticks(range(len(looking)), looking, fontsize=size)
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
-    figure.supxlabel(f"{'Persian' if attention.kind == 'decoder' else 'English'} piece that is looked at", fontsize=9)
-    figure.supylabel(f"{'English' if attention.kind == 'encoder' else 'Persian'} piece that looks", fontsize=9)
+    figure.supxlabel(f"{'target' if attention.kind == 'decoder' else 'source'} piece that is looked at", fontsize=9)
+    figure.supylabel(f"{'source' if attention.kind == 'encoder' else 'target'} piece that looks", fontsize=9)
     figure.colorbar(image, ax=grid, shrink=1.0 if rows == 1 else 0.6, aspect=25, label="share of attention")
     return figure
 

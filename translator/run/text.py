@@ -1,5 +1,6 @@
 """Text for terminals, logs and pictures: escaped controls, tables, excerpts, Arabic script in its shapes."""
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from functools import cache
@@ -19,8 +20,15 @@ _LAM_ALEF: Final = {
 WORD_START: Final = "▁"  # sentencePiece's mark of a piece that begins a word
 FONT: Final = "DejaVu Sans"  # comes with matplotlib, and has the shaped forms of the Arabic script
 _JOINER: Final = "\u200d"
+_ARABIC_LETTER: Final = re.compile("[\u0620-\u064a\u066e-\u06d3\u06fa-\u06ff\u0750-\u077f\ufb50-\ufdff\ufe70-\ufefc]")
 _INVISIBLE: Final = (_JOINER, "\u200c")
 _REPLACEMENT: Final = "\ufffd"
+
+
+def is_persian(text: str) -> bool:
+    """Return whether most letters of `text` are of the Arabic script."""
+    arabic = len(_ARABIC_LETTER.findall(text))
+    return arabic > 0 and 2 * arabic >= sum(map(str.isalpha, text))
 
 
 def printable(text: str) -> str:

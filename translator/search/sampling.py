@@ -27,9 +27,9 @@ def sampler(source: Tensor, config: SearchConfig, draws: int, steps: int) -> Cho
     Draws are independent of each other and of the other rows: what is drawn for a sentence depends on its ids, the
     seed and the number of the draw. What constraints leave keeps its proportions.
     """
-    noise = uniform_noise(source, config.seed, draws, steps).to(
-        source.device, widest_float(source.device)
-    )  # (B, W, steps)
+    number = widest_float(source.device)
+    noise = uniform_noise(source, config.seed, draws, steps).to(number).clamp(max=1 - torch.finfo(number).eps / 2)
+    noise = noise.to(source.device)  # (B, W, steps)
 
     def draw(logits: Tensor, forbidden: Tensor | None, sentences: Tensor, length: int) -> Tensor:
         # In the order of ids, not of probabilities: rounding can swap neighbours in the latter, and move a draw far.

@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from translator import __version__
+from translator.config.corpus_section import Languages
 from translator.errors import InputError, TranslatorError
 from translator.inference.alignment import word_weights
 from translator.inference.segments import Translation, checked_texts
@@ -51,12 +52,12 @@ _PROBLEMS: Final = {
 
 
 class TranslateRequest(BaseModel):
-    """English text, and what is wanted of its translations."""
+    """Text, and what is wanted of its translations."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    text: Annotated[str | None, Field(description="English; each line is translated by itself")] = None
-    lines: Annotated[list[str] | None, Field(description="English lines, in place of `text`")] = None
+    text: Annotated[str | None, Field(description="each line is translated by itself")] = None
+    lines: Annotated[list[str] | None, Field(description="lines, in place of `text`")] = None
     count: Annotated[int, Field(ge=1, description="translations of each line, best first")] = 1
     attention: Annotated[bool, Field(description="also attention maps, and which words belong together")] = False
 
@@ -81,6 +82,7 @@ def make_app(translator: Translator, limits: Limits, hosts: Iterable[str] = ()) 
     batcher = Batcher(translator, limits.waiting)
     model = {
         "name": translator.label,
+        "languages": [language.code for language in translator.normalizer.languages],
         "checkpoint": translator.checkpoint_name,
         "engine": translator.searcher.name,
         "search": translator.search.model_dump(mode="json"),
@@ -96,10 +98,11 @@ def make_app(translator: Translator, limits: Limits, hosts: Iterable[str] = ()) 
 
     # FastAPI's own pages of documentation load their scripts from elsewhere.
     pages: dict[str, Any] = {"docs_url": None, "redoc_url": None, "openapi_url": "/api/openapi.json"}
-    summary = "Translates English into Persian"
+    source, target = translator.normalizer.languages
+    summary = f"Translates {source.name} into {target.name}"
     app = FastAPI(title="translator", version=__version__, summary=summary, lifespan=lifespan, **pages)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts) or ["*"], www_redirect=False)
-    _add_page(app, model)
+    _add_page(app, model, translator.normalizer.languages)
     _say_problems(app)
 
     @app.get("/api/health", summary="Whether the server translates, and how many requests wait")
@@ -112,7 +115,7 @@ def make_app(translator: Translator, limits: Limits, hosts: Iterable[str] = ()) 
 
     problems: dict[int | str, Any] = {code: {"description": words} for code, words in _PROBLEMS.items()}
 
-    @app.post("/api/translate", summary="Translate English lines", response_description=_ANSWER, responses=problems)
+    @app.post("/api/translate", summary="Translate lines", response_description=_ANSWER, responses=problems)
     async def translate(asked: TranslateRequest, request: Request) -> Response:
         lines = asked.texts()
         _check_limits(model, lines, asked)
@@ -141,9 +144,9 @@ def make_app(translator: Translator, limits: Limits, hosts: Iterable[str] = ()) 
     return app
 
 
-def _add_page(app: FastAPI, model: dict[str, Any]) -> None:
+def _add_page(app: FastAPI, model: dict[str, Any], languages: Languages) -> None:
     files = {
-        "/": (render_page("serve.html.j2", model=model), "text/html"),
+        "/": (render_page("serve.html.j2", model=model, source=languages[0], target=languages[1]), "text/html"),
         "/style.css": (render_page("serve.css.j2"), "text/css"),
         "/script.js": (str(page_script("serve.js").text), "text/javascript"),
         "/icon.svg": (render_page("serve_icon.svg.j2"), "image/svg+xml"),

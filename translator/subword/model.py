@@ -197,26 +197,32 @@ def prepare_subword(
     Raises SubwordError: the text does not allow the settings, or the folder is damaged.
     """
     settings = config.model_dump(mode="json", exclude={"sampling", "case"})
+    source, target = corpus.sides
+    fold = config.folds_case and source == "en"
     made_from = {
         "format": _FORMAT,
         "sentencepiece": sentencepiece.__version__,
         "corpus": corpus.fingerprint,
-        "settings": {**settings, "byte_fallback": uses_byte_fallback(config), "fold": config.folds_case},
+        "settings": {**settings, "byte_fallback": uses_byte_fallback(config), "fold": fold},
     }
+    if source == "fa":
+        made_from["direction"] = "fa-en"
     folder = prepared_folder(prepared_directory, "subword", fingerprint_of(made_from))
     if not folder.exists():
         limit = config.max_training_sentences
-        tasks: dict[str, dict[Side, int]] = {SOURCE_FILE: {"en": limit}, TARGET_FILE: {"fa": limit}}
+        tasks: dict[str, dict[Side, int]] = {SOURCE_FILE: {source: limit}, TARGET_FILE: {target: limit}}
         if config.joint:
             tasks = {JOINT_FILE: {"en": limit - limit // 2, "fa": limit // 2}}
         with new_folder(folder) as beside:
             hashes = progress_bar(
-                map_in_order(partial(_trainer, config, corpus, beside), tasks.items(), min(workers, len(tasks))),
+                map_in_order(partial(_trainer, config, corpus, beside, fold), tasks.items(), min(workers, len(tasks))),
                 description="Training subword models",
                 total=len(tasks),
                 unit=" models",
             )
-            english = (line for name in corpus.names("train") for line in corpus.lines("train", name, "en"))
+            # The spelling of Persian is not corrected.
+            names = corpus.names("train") if source == "en" else []
+            english = (line for name in names for line in corpus.lines("train", name, "en"))
             words = sorted(count_words(english).items(), key=lambda word: (-word[1], word[0]))[:_MOST_WORDS]
             write_text(beside / _WORDS_FILE, "".join(f"{word}\t{count}\n" for word, count in words))
             write_json(beside / RECORD_FILE, {**made_from, "sha256": dict(zip(tasks, hashes, strict=True))})
@@ -224,14 +230,14 @@ def prepare_subword(
 
 
 def _trainer(
-    config: SubwordConfig, corpus: PreparedCorpus, folder: Path
+    config: SubwordConfig, corpus: PreparedCorpus, folder: Path, fold: bool
 ) -> Callable[[tuple[str, dict[Side, int]]], str]:
 
     def train(task: tuple[str, dict[Side, int]]) -> str:
         file, limits = task
         lines = (draw_lines(corpus, "train", side, limit, config.seed) for side, limit in limits.items())
-        fold = file == SOURCE_FILE and config.folds_case
-        return SubwordModel.train(itertools.chain.from_iterable(lines), config, folder / file, fold=fold).sha256
+        text = itertools.chain.from_iterable(lines)
+        return SubwordModel.train(text, config, folder / file, fold=fold and file == SOURCE_FILE).sha256
 
     return train
 

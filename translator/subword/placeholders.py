@@ -56,8 +56,13 @@ def is_number(thing: str) -> bool:
     return re.fullmatch(_NUMBER, thing) is not None
 
 
+def with_ascii_digits(number: str) -> str:
+    """Return a number with ASCII digits and separators."""
+    return number.translate(_TO_ASCII)
+
+
 def _same_digits(thing: str) -> str:
-    return thing.translate(_TO_ASCII) if is_number(thing) else thing
+    return with_ascii_digits(thing) if is_number(thing) else thing
 
 
 def things_to_copy(text: str) -> list[str]:

@@ -4,7 +4,8 @@
 (() => {
   const byId = (identity) => document.getElementById(identity);
   const form = byId("form");
-  const english = byId("english");
+  const typed = byId("text");
+  const [SOURCE, TARGET] = ["source", "target"].map((side) => form.dataset[side].split(" "));
   const results = byId("results");
   const limit = { characters: Number(form.dataset.characters), lines: Number(form.dataset.lines) };
   const grouped = new Intl.NumberFormat("en");
@@ -26,7 +27,7 @@
   const charactersOf = (text) => linesOf(text).reduce((sum, line) => sum + [...line].length, 0);
 
   function showSize() {
-    const characters = charactersOf(english.value);
+    const characters = charactersOf(typed.value);
     byId("size").textContent = `${grouped.format(characters)} of ${grouped.format(limit.characters)} characters`;
     byId("size").classList.toggle("over", characters > limit.characters);
   }
@@ -63,11 +64,11 @@
     asking?.abort();
     complain("");
     byId("status").textContent = "";
-    if (!english.value.trim()) {
+    if (!typed.value.trim()) {
       results.replaceChildren();
       return;
     }
-    const words = tooMuch(english.value);
+    const words = tooMuch(typed.value);
     if (words) {
       complain(words);
       return;
@@ -77,7 +78,7 @@
     byId("status").textContent = "Translating …";
     results.setAttribute("aria-busy", "true");
     try {
-      const lines = await ask(english.value, mine.signal);
+      const lines = await ask(typed.value, mine.signal);
       const seconds = ((performance.now() - began) / 1000).toFixed(1);
       results.replaceChildren(...lines.filter((line) => line.source.trim()).map(lineOf));
       byId("status").textContent = `Translated in ${seconds} s.`;
@@ -128,7 +129,7 @@
   }
 
   function translationOf(translation, place) {
-    const { shown, spans } = paragraph(translation.text, translation.alignment?.target, "fa", "rtl");
+    const { shown, spans } = paragraph(translation.text, translation.alignment?.target, ...TARGET);
     if (!translation.text) shown.append(element("span", { class: "muted", lang: "en", dir: "ltr" }, "no text"));
     const score = translation.normalized_score;
     const title = `log-probability ${translation.score ?? "−∞"} of ${translation.tokens} tokens, over the length penalty`;
@@ -145,10 +146,10 @@
   }
 
   function lineOf(line) {
-    const source = paragraph(line.source, line.translations[0].alignment?.source, "en", "ltr");
+    const source = paragraph(line.source, line.translations[0].alignment?.source, ...SOURCE);
     const found = line.translations.map(translationOf);
     const caption = element("p", { class: "caption", "aria-live": "polite" });
-    const list = element("ol", { class: "translations", "aria-label": "Persian, best first" });
+    const list = element("ol", { class: "translations", "aria-label": "translations, best first", dir: TARGET[1] });
     list.append(...found.map((one) => one.item));
     const whole = element("article", { class: "line" }, element("div", { class: "pair" }, source.shown, list), caption);
     if (source.spans.length) watch(whole, caption, source.spans, found);
@@ -180,28 +181,28 @@
       caption.replaceChildren();
     }
 
-    function ofPersian(span, one, place) {
+    function ofTarget(span, one, place) {
       const seen = (one.weights[place] ?? []).filter(([, share]) => share >= LEAST_SHARE);
       const shares = seen.map(([source, share]) => {
         mark(sources[source], share);
-        return { shown: isolated(sources[source].textContent, "en", "ltr"), share };
+        return { shown: isolated(sources[source].textContent, ...SOURCE), share };
       });
       const elsewhere = 1 - shares.reduce((sum, { share }) => sum + share, 0);
       if (elsewhere >= 2 * LEAST_SHARE) shares.push({ shown: "the end and elsewhere", share: elsewhere });
-      describe(caption, isolated(span.textContent, "fa", "rtl"), "looked at", shares);
+      describe(caption, isolated(span.textContent, ...TARGET), "looked at", shares);
     }
 
-    function ofEnglish(span, place) {
+    function ofSource(span, place) {
       const shares = [];
       found.forEach((one, rank) => {
         one.weights.forEach((weights, target) => {
           const share = weights.find(([source]) => source === place)?.[1];
           if (!(share >= LEAST_SHARE) || !one.spans[target]) return;
           mark(one.spans[target], share);
-          if (rank === 0) shares.push({ shown: isolated(one.spans[target].textContent, "fa", "rtl"), share });
+          if (rank === 0) shares.push({ shown: isolated(one.spans[target].textContent, ...TARGET), share });
         });
       });
-      describe(caption, isolated(span.textContent, "en", "ltr"), "was looked at by", shares);
+      describe(caption, isolated(span.textContent, ...SOURCE), "was looked at by", shares);
     }
 
     function show(span) {
@@ -209,8 +210,8 @@
       if (!span) return;
       const place = sources.indexOf(span);
       const one = found.find(({ spans }) => spans.includes(span));
-      if (place >= 0) ofEnglish(span, place);
-      else if (one) ofPersian(span, one, one.spans.indexOf(span));
+      if (place >= 0) ofSource(span, place);
+      else if (one) ofTarget(span, one, one.spans.indexOf(span));
       span.classList.add("here");
       marked.add(span);
     }
@@ -244,8 +245,8 @@
     event.preventDefault();
     translate();
   });
-  english.addEventListener("input", showSize);
-  english.addEventListener("keydown", (event) => {
+  typed.addEventListener("input", showSize);
+  typed.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
     event.preventDefault();
     form.requestSubmit();

@@ -18,7 +18,7 @@ from translator.config.resuming import flatten
 from translator.data import DataHandler, DataPosition
 from translator.evaluation import Score
 from translator.evaluation.metrics import RAW
-from translator.evaluation.report import Table, persian, plain
+from translator.evaluation.report import Table, isolated, plain
 from translator.inference.translator import Translator
 from translator.model.device import matrix_rate
 from translator.run.folder import RunFolder
@@ -213,7 +213,10 @@ class Observer:
         if not self._main:
             return
         step = self.progress.step
-        rows = [(plain(pair.source), persian(pair.reference), persian(pair.hypothesis)) for pair in validation.samples]
+        rows = [
+            (isolated(pair.source), isolated(pair.reference), isolated(pair.hypothesis, like=pair.reference))
+            for pair in validation.samples
+        ]
         curves = {"validation": validation.scores, "validation_by_length": validation.loss_by_length}
         curves |= {f"validation_by_source/{name}": scores for name, scores in validation.by_source.items()}
         image = None if source is None else attention_figure(*translator.attention(source))
