@@ -14,7 +14,7 @@ import pytest
 from processes import is_running, wait_for
 
 from translator.errors import StorageError
-from translator.run.workers import map_in_order
+from translator.run.workers import Neighbours, _seconds, map_in_order
 
 
 def squaring() -> Callable[[int], int]:
@@ -66,7 +66,7 @@ def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
     script = tmp_path / "parent.py"
     script.write_text(
         "import os, time\n"
-        "from translator.run.workers import map_in_order\n"
+        "from translator.run.workers import Neighbours, _seconds, map_in_order\n"
         "def slow():\n"
         "    def work(number):\n"
         "        print(os.getpid(), flush=True)\n"
@@ -101,3 +101,14 @@ def test_who_leaves_early_does_not_wait(tmp_path: Path) -> None:
     results.close()
     assert list(tmp_path.iterdir()) == [], "no item was worked on to its end"
     assert multiprocessing.active_children() == []
+
+
+def test_busy_neighbours_are_seen() -> None:
+    neighbours = Neighbours()
+    busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        time.sleep(1.0)
+        assert neighbours.cores_taken() > 0.3 or not _seconds()[1]  # where the system does not say
+    finally:
+        busy.kill()
+        busy.wait()

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from PIL import Image
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.plugin_util import markdown_to_safe_html
@@ -145,3 +146,20 @@ def test_a_full_disk_is_said_in_words(tiny: Any, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("torch.utils.tensorboard.SummaryWriter.add_scalar", full)
     with pytest.raises(StorageError, match=r"cannot write .*tensorboard: the disk is full"):
         run(tiny())
+
+
+@pytest.mark.parametrize("clock", ["minutes", "steps"])
+def test_cores_are_left_to_other_programs_where_no_bits_are_promised(
+    clock: str, tiny: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("translator.training.monitor.available_cores", lambda: 3)
+    monkeypatch.setattr("translator.training.monitor._BUSY", 2.0)
+    monkeypatch.setattr("translator.run.workers.Neighbours.cores_taken", lambda self: 1.2)
+    threads: list[int] = []
+    monkeypatch.setattr(torch, "set_num_threads", threads.append)
+    settings = ("training.schedule=cosine", f"training.schedule_clock={clock}", "training.max_minutes=9")
+    outcome = run(tiny("run.threads=0", "training.max_steps=4", *settings))
+    log = outcome.run.log_file.read_text(encoding="utf-8")
+    assert log.count("of the time only: other programs compute on this machine") == 1
+    left = "other programs use 1.2 cores: training goes on with 2 threads" in log
+    assert left == (2 in threads) == (clock == "minutes")

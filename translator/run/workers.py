@@ -1,14 +1,17 @@
 """Work spread over processes, with results in the order of the work: the result does not depend on their number."""
 
+import contextlib
 import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from translator.errors import StorageError
@@ -24,6 +27,29 @@ _GUARDED: Final = "a script of your own must start its work under `if __name__ =
 def available_cores() -> int:
     """Return the number of cores that this process may use, by its affinity."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Neighbours:
+    """Other programs on the cores of this process; processes that gave way by `nice` do not count."""
+
+    def __init__(self) -> None:
+        self._before = _seconds()
+
+    def cores_taken(self) -> float:
+        """Return how many cores they used on average since the last call; 0 where the system does not say."""
+        (began, others_before), self._before = self._before, _seconds()
+        now, others = self._before
+        return max(0.0, others - others_before) / max(0.01, now - began)
+
+
+def _seconds() -> tuple[float, float]:
+    """Return the time, and the seconds that others have computed on the cores of this process, up to a constant."""
+    own, ticks = os.times(), 0
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        cores = {f"cpu{number}" for number in os.sched_getaffinity(0)}
+        rows = (line.split() for line in Path("/proc/stat").read_text(encoding="ascii").splitlines())
+        ticks = sum(int(row[1]) + int(row[3]) for row in rows if row[0] in cores)  # in the user's and in system mode
+    return time.monotonic(), ticks / os.sysconf("SC_CLK_TCK") - own.user - own.system if ticks else 0.0
 
 
 def processes_for(setting: int, bytes_of_work: int) -> int:

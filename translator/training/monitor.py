@@ -25,6 +25,7 @@ from translator.run.folder import RunFolder
 from translator.run.logging import RECORD, end_within, progress_bar
 from translator.run.storage import storage_errors
 from translator.run.text import FONT, shown_pieces
+from translator.run.workers import Neighbours, available_cores
 from translator.training.advice import how_it_goes
 from translator.training.checkpointing import TrainingProgress
 from translator.training.distributed import Distributed
@@ -87,7 +88,7 @@ class Observer:
         limit, counts = self.config.training.max_skipped_updates, self.progress.skipped_updates
         self._skipped = SkippedUpdates(self.run.path, limit, breakdown, self.distributed, counts)
         self._last: StepResult | None = None
-        self._warned = False
+        self._warned, self._neighbours = False, Neighbours()
         self.training_loss = math.nan  # of the last report
         self._bar: tqdm[object]
         self._writer: Any = None
@@ -188,7 +189,7 @@ class Observer:
                 values = torch.stack(list(of_blocks.values())).tolist()
                 report.curves[group] = dict(zip(of_blocks, values, strict=True))
         RECORD.info(report.line)
-        self._watch_neighbours(report.curves["speed"])
+        self._give_way(report.curves["speed"])
         with storage_errors(self._folder):
             self._show(report.curves, step)
             for at, (height, line) in spikes.items():
@@ -198,15 +199,26 @@ class Observer:
         loss, speed = report.curves["train"]["loss"], report.curves["speed"]["tokens_per_second"]
         self._bar.set_postfix_str(f"loss {loss:.3f}  {speed:,.0f} tokens/s")
 
-    def _watch_neighbours(self, speed: Mapping[str, float]) -> None:
-        """Warn, once, when other programs take the processor: this thread computes all the time where nobody does."""
-        share = speed.get("cpu_share", 1.0)
+    def _give_way(self, speed: Mapping[str, float]) -> None:
+        """Warn, once, when other programs take the processor, and leave them their cores where that may be done.
+
+        Threads that wait for one which has no core cost most of the speed. Another number of threads adds up in another
+        order, so it is changed only in a run that is not repeated bit for bit anyway: one whose schedule goes by time.
+        """
+        taken, share = self._neighbours.cores_taken(), speed.get("cpu_share", 1.0)
         if share < _BUSY and not self._warned:
             self._warned = True
             LOGGER.warning(
                 f"training got the processor for {share:.0%} of the time only: other programs compute on this machine. "
                 "Stop them, or leave them cores (run.threads is the number of threads that training uses)"
             )
+        settings = self.config
+        if settings.run.threads or settings.training.schedule_clock == "steps" or self.distributed.world_size > 1:
+            return
+        threads = max(1, available_cores() - round(taken))
+        if self.updater.arithmetic.device.type == "cpu" and threads != torch.get_num_threads():
+            LOGGER.info("other programs use %.1f cores: training goes on with %d threads", taken, threads)
+            torch.set_num_threads(threads)
 
     def validated(self, validation: Validation, better: bool, translator: Translator, source: str | None) -> None:
         """Report a validation at the present step; `source` is the sentence whose attention is drawn."""
