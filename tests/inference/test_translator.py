@@ -263,3 +263,10 @@ def test_a_pair_that_is_too_long_has_no_score(random_run: Path, caplog: pytest.L
     found = Translator.load(random_run).score(["abc", "a" * 100, "abc"], ["abc", "abc", "a" * 100])
     assert [translation.score > -1e9 for translation in found] == [True, False, False]
     assert caplog.messages == ["2 of 3 pairs are too long for the model to score"]
+
+
+def test_a_translation_is_written_as_it_is_typeset() -> None:
+    as_found, _ = echo(search=GREEDY.model_copy(update={"orthography": False}))
+    for text, typeset in (("او می رود", "او می\u200cرود"), ("کتاب ها", "کتاب\u200cها"), ("کرده\u200cبود", "کرده بود")):
+        assert echo()[0].translate(text) == typeset
+        assert as_found.translate(text) == text

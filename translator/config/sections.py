@@ -254,6 +254,8 @@ class SearchConfig(Section, effect=Effect.SCORED):
     """Shortest output, as a multiple of the source's tokens, rounded down."""
     no_repeat_ngram: Annotated[int, Field(ge=0, le=100)] = 0
     """Forbid a second occurrence of any sequence of so many tokens in a hypothesis; 0: allow."""
+    orthography: bool = True
+    """Write a Persian translation as it is typeset: affixes joined by ZWNJ (می روم, کتاب ها), auxiliary verbs apart."""
     correct_spelling: bool = True
     """Read an English word that the training text lacks as the frequent word that is one typing mistake away."""
     temperature: Annotated[float, Field(gt=0, le=100)] = 1.0

@@ -258,7 +258,7 @@ _WET_THINGS: Final = (
 _VERB_PREFIXES: Final = re.compile(
     rf"(?:^|{ZWNJ}|بر|در|باز|فرا|فرو|وا|ور|سر)(?:ن?می|همی){ZWNJ}$|^(?:بر|در|باز|فرو?|وا|ور){ZWNJ}$"
 )
-_unify_orthography: Final = _rewriting(
+unify_orthography: Final = _rewriting(
     (  # an auxiliary verb is written apart: رفته|بود → رفته␣بود; می|کرد stays
         ZWNJ,
         rf"(?<!\w){_LETTER}{{2,}}(?:{ZWNJ}{_LETTER}+){{0,6}}?{ZWNJ}"
@@ -322,7 +322,7 @@ RULES: Final = (
     Rule("contractions", Work(text=(_join_contractions,)), NOTHING),
     Rule("quotes", _ENGLISH_QUOTES, Work(characters.persian_apostrophe, (_persian_quotes,))),
     Rule("dashes", _DASHES, _DASHES),
-    Rule("orthography", NOTHING, Work(text=(_unify_orthography,))),
+    Rule("orthography", NOTHING, Work(text=(unify_orthography,))),
 )
 """All rules in order; `digits` has one for each of its settings."""
 

@@ -47,6 +47,7 @@ _COMMON: Final = {
     "min_length_ratio": "min-ratio-",
     "no_repeat_ngram": "no-repeat-",
     "correct_spelling": "spelling-",
+    "orthography": "orthography-",
     "precision": "",
 }
 _DETAILS: Final[Mapping[str, Mapping[str, str]]] = {

@@ -12,7 +12,7 @@ from typing import Final
 
 from translator.config import SearchConfig
 from translator.config.corpus_section import PERSIAN
-from translator.corpus.normalizer import Normalizer
+from translator.corpus.normalizer import Normalizer, unify_orthography
 from translator.data import collate_source
 from translator.errors import InputError
 from translator.inference.alignment import Alignment, AttentionMap, align_words
@@ -284,6 +284,7 @@ class Translator:
         texts = self.subword.target.decode_ids([one.tokens for one in hypotheses])
         if self._into_persian:
             texts = [with_source_spelling(text, known) for text in texts]
+            texts = list(map(unify_orthography, texts)) if self.search.orthography else texts
         found = [
             Translation(
                 one_line(put_back(text, segment.copied)),
