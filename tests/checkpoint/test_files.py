@@ -9,13 +9,7 @@ from checkpoint.small_checkpoints import HARMS, SMALL, damage, save, small_model
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from translator.checkpoint import (
-    find_checkpoint,
-    load_checkpoint,
-    load_model,
-    mark_best,
-    steps_saved,
-)
+from translator.checkpoint import find_checkpoint, load_checkpoint, load_model, mark_best, steps_saved
 from translator.checkpoint.files import DamagedCheckpointError, restore_weights
 from translator.errors import CheckpointError, StorageError
 from translator.model import Transformer

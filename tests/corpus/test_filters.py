@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from translator.config import FilterConfig, NormalizationConfig, SourceConfig
-from translator.corpus import filters
 from translator.corpus.filters import PAIR_RULES, PairFilter, Sides
 from translator.corpus.normalizer import Normalizer
 from translator.corpus.sources import read_pairs
@@ -185,31 +184,6 @@ def test_rule(rule: str, limit: float) -> None:
             assert breaks(rule, source, target, limit) is dropped, (source, target)
             if rule == "repetition":
                 assert breaks(rule, target, source, limit) is dropped, (target, source)
-
-
-@given(st.text(alphabet="ab <>/@.&;{}()[]=|\\w#!-:", max_size=60))
-def test_the_fast_path_of_markup_misses_nothing(text: str) -> None:
-    def language(text: str) -> float:
-        return (1 - filters.markup_share(text)) * len("".join(text.split()))
-
-    assert language(text) == pytest.approx(language(f"{text} &amp;")), "the entity switches the fast path off"
-
-
-@given(st.text(alphabet="aZéшбآب۱1 «»_-\u200c\u064eª", max_size=30))
-def test_script_share_is_that_of_letters(text: str) -> None:
-    letters = [character for character in text if character.isalpha()]
-    latin = sum(character in "aZéª" for character in letters)
-    persian = sum(character in "آب" for character in letters)
-    assert filters.latin_share(text) == pytest.approx(latin / len(letters) if letters else 1.0)
-    assert filters.arabic_script_share(text) == pytest.approx(persian / len(letters) if letters else 1.0)
-
-
-@given(st.lists(st.sampled_from("abc"), max_size=60), st.floats(0.0, 1.0))
-def test_the_fast_path_of_repetition_misses_nothing(words: list[str], limit: float) -> None:
-    share = filters.repeated_share(words)
-    assert 0.0 <= share <= 1.0
-    if len(words) >= 10:
-        assert breaks("repetition", " ".join(words), "در باز است", limit) is (share > limit / 2)
 
 
 DROPPED = {

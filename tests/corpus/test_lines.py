@@ -8,8 +8,6 @@ from typing import IO, cast
 from unittest import mock
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from translator.corpus import lines as lines_module
 from translator.corpus.lines import (
@@ -55,21 +53,6 @@ def test_only_newlines_end_a_line(content: bytes, lines: list[str], block: int) 
     assert lines_of(content, block) == lines_of(content, block, drop_invalid=True) == lines
     if lines:  # one by one, as after a line that is not UTF-8
         assert lines_of(b"\xff\n" + content, block, drop_invalid=True) == [INVALID, *lines]
-
-
-@settings(deadline=None)
-@given(st.lists(st.binary(max_size=9).map(lambda line: line.replace(b"\n", b"")), max_size=9), st.integers(1, 30))
-def test_any_bytes_are_as_many_lines(lines: list[bytes], block: int) -> None:
-    content = b"".join(line + b"\n" for line in lines)
-    found = lines_of(content, block, drop_invalid=True)
-    assert len(found) == len(lines)
-    for line, text in zip(lines, found, strict=True):
-        try:
-            assert text == line.removesuffix(b"\r").decode().lstrip("\ufeff")
-        except UnicodeDecodeError:
-            assert text is INVALID
-    if INVALID in found:
-        assert complaint(content, block).startswith(f"text, line {found.index(INVALID) + 1}: not UTF-8 (byte 0x")
 
 
 @pytest.mark.parametrize("block", [1, 5, BLOCK])

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from translator.config import NormalizationConfig, SourceConfig
 from translator.corpus import characters
-from translator.corpus.characters import Change, CharacterTable, is_suspect, repair_decoding
+from translator.corpus.characters import Change, is_suspect, repair_decoding
 from translator.corpus.normalizer import NORMALIZER_VERSION, RULES, Normalizer, Side, fold
 from translator.corpus.sources import read_pairs
 
@@ -416,16 +416,6 @@ def test_zero_width_removes_what_has_no_width_but_zwnj_and_line_ends() -> None:
     assert changed(characters.persian_zero_width) == removed | {"\u00ad": "\u200c"}
 
 
-@settings(deadline=None)
-@given(
-    st.dictionaries(st.sampled_from("abcيیکۀ۱1☃é\u200c"), st.text("abcيیکۀ۱1☃ё", max_size=2)),
-    st.text(st.one_of(st.sampled_from("abczيیکۀ۱1☃\u200cé؟ \n"), st.characters(exclude_categories=["Cs"]))),
-)
-def test_the_fast_table_replaces_each_character(images: dict[str, str], text: str) -> None:
-    table = CharacterTable(lambda character: images.get(character, character))
-    assert table(text) == "".join(images.get(character, character) for character in text)
-
-
 PERSIAN = ["سلام", "می\u200cخواهم کتاب\u200cها را بخوانم؟", "از «ایران» ۱۲ پچژگ", "گفت: «آری»"]
 
 
@@ -435,12 +425,6 @@ def test_utf_8_that_was_read_as_something_else(text: str, wrong: str) -> None:
     damaged = text.encode("utf-8").decode(wrong)
     assert is_suspect(damaged)
     assert repair_decoding(damaged) == text
-
-
-@pytest.mark.parametrize("wrong", ["latin-1", "sloppy-windows-1252", "windows-1256"])
-def test_a_damaged_part_of_a_text(wrong: str) -> None:
-    for text in PERSIAN[:2]:
-        assert repair_decoding(f"او گفت {text.encode('utf-8').decode(wrong)}") == f"او گفت {text}"
 
 
 @pytest.mark.parametrize(

@@ -2,26 +2,20 @@
 
 import json
 import shutil
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from corpus.corpora import Rows, contents, tsv
 
-from translator.config import CorpusConfig, FilterConfig, NormalizationConfig, SourceConfig
+from translator.config import CorpusConfig, SourceConfig
 from translator.corpus import prepare
-from translator.corpus.duplicates import NearDuplicateIndex
-from translator.corpus.lines import Pair
 from translator.corpus.normalizer import fold
 from translator.corpus.prepare import (
     Candidates,
-    Cleaner,
     PreparedCorpus,
     Side,
-    chunks_of,
     collect_candidates,
     corpus_fingerprint,
     prepare_corpus,
@@ -32,52 +26,6 @@ from translator.corpus.split import SPLITS
 from translator.errors import CorpusError, StorageError
 
 DATA = Path("../shared/data")
-CLEANER = Cleaner(NormalizationConfig(), FilterConfig())
-
-
-def test_a_test_set_loses_only_its_empty_and_unreadable_pairs() -> None:
-    texts = [("English", "English"), (" ", "x"), ("", "", "invalid_utf8"), ("", "", "line_too_long")]
-    pairs = (Pair(line, *text) for line, text in enumerate(texts, start=1))
-    (chunk,) = chunks_of(pairs, 7, filtered=False)
-    cleaned = CLEANER(chunk)
-    assert cleaned.texts[0] == b"English\n"
-    assert (cleaned.read, cleaned.dropped) == (4, Counter(empty=1, invalid_utf8=1, line_too_long=1))
-
-
-def collect(config: CorpusConfig, folder: Path, processes: int = 1) -> tuple[list[Candidates], list[str]]:
-    """Return the candidates, and the texts of the index."""
-    folder.mkdir()
-    with NearDuplicateIndex(folder) as index:
-        found = collect_candidates(config, config.sources[-1:], folder, index, processes)
-        return found, [index.text(number) for number in range(len(index))]
-
-
-def test_neither_processes_nor_the_size_of_chunks_change_the_candidates(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pairs = [(f"This is sentence {n} , my friend .", f"این جملهٔ {n} است ، دوست من .") for n in range(9000)]
-    odd = [("", "x"), *pairs[:3], *[(f"English {number}", "English") for number in range(50)]]
-    config = CorpusConfig(sources=(tsv(tmp_path / "book.tsv", pairs), tsv(tmp_path / "odd.tsv", odd)))
-    one, texts = collect(config, tmp_path / "one")
-    two, other_texts = collect(config, tmp_path / "two", processes=2)
-    monkeypatch.setattr(prepare, "_PAIRS", 1000)
-    three, _ = collect(config, tmp_path / "three")
-    assert texts == other_texts
-    assert texts[:9003] == ["|".join(map(fold, pair)) for pair in (*pairs, *pairs[:3])]
-    assert contents(tmp_path / "one") == contents(tmp_path / "two") == contents(tmp_path / "three")
-    for ours, *others in zip(one, two, three, strict=True):
-        for theirs in others:
-            assert (ours.read, ours.dropped, ours.examples) == (theirs.read, theirs.dropped, theirs.examples)
-            assert np.array_equal(ours.keys, theirs.keys) and np.array_equal(ours.lines, theirs.lines)
-    book, odd_source, test_set = one
-    assert (book.read, len(book.lines)) == (9000, 9000)
-    assert book.files[0].read_text("utf-8").startswith("This is sentence 0, my friend.\n")
-    assert book.files[2].read_text("utf-8").startswith("This is sentence 0 , my friend .\n")
-    assert (odd_source.read, odd_source.lines.tolist(), odd_source.dropped["empty"]) == (54, [2, 3, 4], 1)
-    assert len(odd_source.examples["target_script"]) == EXAMPLES
-    assert (test_set.read, len(test_set.lines)) == (54, 53), "a test set is not filtered"
-    without = config.model_copy(update={"filters": FilterConfig(near_duplicates=None)})
-    assert collect(without, tmp_path / "four")[1] == []
 
 
 def rows(count: int, word: str = "line") -> Rows:
@@ -149,6 +97,26 @@ def test_every_rule_is_counted_and_held_out_text_is_as_it_was_read(tmp_path: Pat
     assert "small" in format_report(corpus.report)
 
 
+def test_neither_processes_nor_the_size_of_chunks_change_the_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs = [(f"This is sentence {n} , my friend .", f"این جملهٔ {n} است ، دوست من .") for n in range(9000)]
+    odd = [("", "x"), *pairs[:3], *[(f"English {number}", "English") for number in range(50)], ("mine", "مال من")]
+    sources = tsv(tmp_path / "book.tsv", pairs), tsv(tmp_path / "odd.tsv", odd, use="train")
+    test_sets = [tsv(tmp_path / "further.tsv", odd[4:-1])]
+    made = []
+    for chunk, workers in ((prepare._PAIRS, 1), (prepare._PAIRS, 2), (1000, 1)):
+        monkeypatch.setattr(prepare, "_PAIRS", chunk)
+        config = config_of(tmp_path / f"{chunk} {workers}", *sources, workers=workers)
+        made.append(prepare_corpus(config, test_sets))
+        assert prepare_corpus(config, test_sets) == made[-1]
+    one, *others = (contents(corpus.directory) for corpus in made)
+    assert others == [one, one]
+    report = made[0].report.sources[1]
+    assert (report.dropped["empty"], len(report.examples["target_script"])) == (1, EXAMPLES)
+    assert made[0].report.test_sets[0].pairs == 50, "a test set is not filtered"
+
+
 def test_one_name_for_three_splits(tmp_path: Path) -> None:
     parts = {"train": rows(6, "one"), "validation": rows(2, "two"), "test": [*rows(3, "three"), *rows(1, "three")]}
     sources = [tsv(tmp_path / f"{use}.tsv", pairs, name="sample", use=use) for use, pairs in parts.items()]
@@ -158,19 +126,30 @@ def test_one_name_for_three_splits(tmp_path: Path) -> None:
     assert [(one.use, one.read) for one in corpus.report.sources] == [("train", 6), ("validation", 2), ("test", 4)]
 
 
-def test_default_split_sizes_and_the_warning_of_large_ones(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    source = small(tmp_path, rows(150))
-    corpus = prepare_corpus(config_of(tmp_path, source, split={}))
-    assert [corpus.count(split, "small") for split in SPLITS] == [144, 3, 3]
-    assert not caplog.records
+@pytest.mark.parametrize(
+    ("split", "told"),
+    [
+        ({}, None),
+        ({"validation": 30, "test": 30}, None),
+        (
+            {"validation": "auto", "test": 50},
+            "of 150 pairs, 50 for test are held out, which leaves 97 for training; set corpus.split.test to `auto` "
+            "(2% of a source, at most 1,000) or to a smaller number",
+        ),
+        ({"validation": 31, "test": 50}, "of 150 pairs, 31 for validation and 50 for test are held out, which leaves"),
+    ],
+)
+def test_a_split_of_more_than_a_fifth_warns(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, split: dict[str, object], told: str | None
+) -> None:
+    named = tsv(tmp_path / "named.tsv", rows(200, "named"), use="test")  # does not count
+    config = config_of(tmp_path, small(tmp_path, rows(150)), named, split=split)
     for _ in range(2):  # also where the prepared text is reused
         caplog.clear()
-        prepare_corpus(config_of(tmp_path, source, split={"validation": "auto", "test": 50}))
-        (record,) = caplog.records
-        assert record.getMessage() == (
-            "of 150 pairs, 50 for test are held out, which leaves 97 for training; set corpus.split.test to `auto` "
-            "(2% of a source, at most 1,000) or to a smaller number"
-        )
+        corpus = prepare_corpus(config)
+        assert [record.getMessage()[: len(told or "")] for record in caplog.records] == ([told] if told else [])
+    if not split:
+        assert [corpus.count(name, "small") for name in SPLITS] == [144, 3, 3]
 
 
 def test_second_call_reuses_the_first(whole: tuple[CorpusConfig, PreparedCorpus]) -> None:

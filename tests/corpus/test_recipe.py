@@ -36,7 +36,9 @@ def test_a_tmx_that_is_damaged_or_declares_entities(tmp_path: Path) -> None:
     assert "not valid XML" in complaint(one_file(tmp_path / "m.tmx", TMX[:300].encode()))
     bomb = TMX.replace('SYSTEM "tmx14.dtd"', '[<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]').replace("Two", "&b;")
     assert "declares the entity `a`" in complaint(one_file(tmp_path / "m.tmx", bomb.encode()))
-    assert "there is no line in it" in complaint(one_file(tmp_path / "m.tmx", b"<tmx/>"))
+    odd = TMX.replace("UTF-8", "nosuch")
+    assert "not valid XML" in complaint(one_file(tmp_path / "m.tmx", odd.encode()))
+    assert "its languages: EN-us, de, de_IR, en" in complaint(one_file(tmp_path / "m.tmx", TMX.replace("fa", "de").encode()))
 
 
 def test_arguments_name_corpora(tmp_path: Path) -> None:
@@ -48,8 +50,14 @@ def test_arguments_name_corpora(tmp_path: Path) -> None:
     assert sides == [SourceConfig(name="my", source_path=en, target_path=fa)] == swapped
     assert [one.name for one in corpora_in_arguments([[en, fa], [table, other]])] == ["my", "my-2", "b"]
     assert [pair for one in corpora_in_arguments([[table, other]]) for pair in read_pairs(one)] == PAIRS * 2
-    with pytest.raises(InputError, match="cannot be found"):
-        corpora_in_arguments([[en, str(tmp_path / "no.fa")]])
+    (tmp_path / "my-2.tsv").write_bytes(TABLE)
+    named = corpora_in_arguments([[table, table, str(tmp_path / "my-2.tsv")]])
+    assert [one.name for one in named] == ["my", "my-2", "my-2-2"]
+    for paths, message in (([en, str(tmp_path / "no.fa")], "cannot be found"), ([en], "one side of a corpus")):
+        with pytest.raises(InputError, match=message):
+            corpora_in_arguments([paths])
+    with pytest.raises(InputError, match="two text files make one corpus"):
+        corpora_in_arguments([[en, fa, str(tmp_path / "my.en")]])
 
 
 @pytest.mark.parametrize("gpu", [False, True])
@@ -83,7 +91,9 @@ def test_the_recipe_is_written_kept_and_never_that_of_another_corpus(tmp_path: P
     again, (line,) = find_recipe(runs, corpora[0], gpu=gpu)
     assert again == file and load_config(again).model.dropout == 0.4 and "is used as it is" in line
     assert find_recipe(runs, corpora[1], gpu=gpu)[0] == runs / "my-2.yaml"
-    (runs / "my-3").mkdir()
+    reverse, _ = find_recipe(runs, corpora[0], gpu=gpu, direction="fa-en")
+    assert reverse == runs / "my-3.yaml" and load_config(reverse).corpus.direction == "fa-en"
+    (runs / "my-4").mkdir()
     (tmp_path / "a" / "my.tsv").rename(tmp_path / "a" / "their.tsv")
     third = [SourceConfig(name="my", path=str(tmp_path / "a" / "their.tsv"))]
-    assert find_recipe(runs, third, gpu=gpu)[0] == runs / "my-4.yaml"
+    assert find_recipe(runs, third, gpu=gpu)[0] == runs / "my-5.yaml"

@@ -124,10 +124,10 @@ A, A_TRAIN, B_TRAIN = source("a"), source("a", "train"), source("b", "train")
 
 
 def test_duplicates_are_dropped_before_splitting_and_a_block_is_taken_from_the_end() -> None:
-    pairs: list[Pairs] = [[(1, 1), (1, 1), (2, 2), (3, 3), (3, 3)], [(1, 1), (4, 4), (4, 5)]]
+    pairs: list[Pairs] = [[(1, 1), (1, 1), (2, 2), (3, 3), (3, 3)], [(1, 1), (4, 4), (4, 5), (5, 4)]]
     fates = selected(pairs, config([A, B_TRAIN]))
     assert names(fates[0]) == ["train", "duplicate", "validation", "test", "duplicate"]
-    assert names(fates[1]) == ["duplicate", "train", "train"]
+    assert names(fates[1]) == ["duplicate", "train", "train", "train"]
 
 
 LONG = "the quick brown fox jumps over the lazy dog while nobody at all is looking at them"

@@ -7,11 +7,7 @@ from html_page import BIDI_CONTROLS, Page, harmless
 
 from translator.corpus.report import MEANINGS, RULES, CorpusReport, Example, SourceReport, TestSetReport
 from translator.data.batching import MixtureRow
-from translator.data.report import (
-    LengthReport,
-    PreparationReport,
-    SubwordTable,
-)
+from translator.data.report import LengthReport, PreparationReport, SubwordTable
 
 HOSTILE = (
     "<script>alert(1)</script>",

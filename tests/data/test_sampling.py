@@ -50,9 +50,7 @@ def test_seed_epoch_and_sentence_decide_and_nothing_else(
     assert len({sampler.fingerprint("a"), sampler.fingerprint("b"), other.fingerprint("a"), "a", "b"}) == 5
 
 
-def test_augmented_text_is_decided_likewise(
-    sampler: EpochSampler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_augmented_text_is_decided_likewise(sampler: EpochSampler, tmp_path: Path) -> None:
     plain = dataclasses.replace(sampler, strength=0.0)
     augmented = dataclasses.replace(
         plain, augmentation=AugmentationConfig(typos=0.5, final_punctuation=0.5, numbers=0.5)
@@ -67,8 +65,6 @@ def test_augmented_text_is_decided_likewise(
     assert augmented.fingerprint("a") != plain.fingerprint("a")
     sampled = expected(dataclasses.replace(augmented, strength=0.5), tmp_path, 0)
     assert model.decode_ids([row[0] for row in sampled]) == model.decode_ids([row[0] for row in first])
-    monkeypatch.setattr(sampling, "_SENTENCES", 7)
-    assert expected(augmented, tmp_path, 0) == first
 
 
 def test_a_sample_that_is_too_long_is_replaced_by_the_plain_pieces(sampler: EpochSampler, tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
     script = tmp_path / "parent.py"
     script.write_text(
         "import os, time\n"
-        "from translator.run.workers import Neighbours, _seconds, map_in_order\n"
+        "from translator.run.workers import map_in_order\n"
         "def slow():\n"
         "    def work(number):\n"
         "        print(os.getpid(), flush=True)\n"

@@ -50,16 +50,6 @@ def test_a_seed_repeats_and_others_differ(model: SubwordModel, file: Path, monke
     assert [forgetful.sample(TEXTS, PLACES) for _ in range(2)] == [first] * 2
 
 
-def test_another_seed_draws_other_candidates_of_each_word(model: SubwordModel) -> None:
-    def candidates(seed: str) -> frozenset[tuple[int, ...]]:
-        return frozenset(tuple(row) for row in draw(model, seed, texts=["becomecolderchildren"] * 200))
-
-    per_seed = [candidates(str(seed)) for seed in range(20)]
-    assert all(len(found) <= 16 for found in per_seed)
-    assert len(set(per_seed)) > 10, "every seed has the same candidates"
-    assert candidates("3") == per_seed[3]
-
-
 def test_another_process_draws_the_same(model: SubwordModel, file: Path) -> None:
     program = (
         "import sys; from pathlib import Path; from translator.subword import SubwordModel; "

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from subword.sentences import ENGLISH, PERSIAN, make_corpus, pieces, unigram, vocabulary
@@ -84,36 +84,6 @@ def test_mistakes_in_the_settings_or_the_text_are_told() -> None:
         train_model(broken(), unigram(), "source")
 
 
-class TwoSources:
-    """A corpus of numbered lines: 600 in `a`, 400 in `b`."""
-
-    counts = {"a": 600, "b": 400}  # noqa: RUF012
-
-    def names(self, split: str) -> list[str]:
-        return list(self.counts)
-
-    def count(self, split: str, name: str) -> int:
-        return self.counts[name]
-
-    def lines(self, split: str, name: str, side: str) -> Iterator[str]:
-        return (f"{name}{number} {side}" for number in range(self.counts[name]))
-
-
-TWO = cast(PreparedCorpus, TwoSources())
-
-
-def test_lines_are_drawn_in_order_from_all_sources_the_same_on_each_machine() -> None:
-    lines = list(draw_lines(TWO, "train", "fa", 100, 1))
-    assert len(set(lines)) == 100
-    assert lines == sorted(lines, key=lambda line: (line[0], int(line.split()[0][1:])))
-    assert 40 <= sum(line.startswith("a") for line in lines) <= 80
-    assert lines != list(draw_lines(TWO, "train", "fa", 100, 2))
-    assert list(draw_lines(TWO, "train", "en", 6, 1)) == ["a61 en", "a93 en", "a323 en", "a458 en", "b22 en", "b228 en"]
-    everything = [line for name in "ab" for line in TWO.lines("train", name, "en")]
-    assert list(draw_lines(TWO, "train", "en", 1000, 1)) == everything
-    assert list(draw_lines(TWO, "train", "en", 0, 1)) == []
-
-
 def test_damage_behind_the_last_line_drawn_is_found(tmp_path: Path) -> None:
     corpus = make_corpus(tmp_path)
     path = corpus.directory / "train" / "pairs.en"
@@ -129,6 +99,13 @@ def test_damage_behind_the_last_line_drawn_is_found(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> PreparedCorpus:
     return make_corpus(tmp_path_factory.mktemp("corpus"))
+
+
+def test_lines_are_drawn_in_order_the_same_on_each_machine(corpus: PreparedCorpus) -> None:
+    everything = list(corpus.lines("train", "pairs", "en"))
+    drawn = {seed: [everything.index(line) for line in draw_lines(corpus, "train", "en", 6, seed)] for seed in (1, 2)}
+    assert drawn == {1: [9, 36, 39, 61, 75, 93], 2: [49, 64, 84, 86, 97, 141]}
+    assert list(draw_lines(corpus, "train", "en", 1000, 1)) == everything
 
 
 @pytest.mark.parametrize("joint", [False, True])
@@ -175,9 +152,12 @@ def test_the_folder_is_named_by_what_changes_the_models(tmp_path: Path, corpus: 
 def test_training_text_is_bounded_and_drawn_by_seed(tmp_path: Path, joint: bool) -> None:
     # Each line has a character of its own, so the vocabulary tells which lines were drawn.
     pairs = [(f"{chr(0x0100 + 2 * number)} a", f"{chr(0x0E01)}{chr(0x1200 + number)} b") for number in range(60)]
-    source = SourceConfig(name="a", path=str(write_pairs(tmp_path / "a.tsv", pairs)), use="train")
+    sources = tuple(
+        SourceConfig(name=name, path=str(write_pairs(tmp_path / f"{name}.tsv", own)), use="train")
+        for name, own in (("a", pairs[:40]), ("b", pairs[40:]))
+    )
     filters = FilterConfig(min_source_script=None, min_target_script=None)
-    corpus = prepare_corpus(CorpusConfig(sources=(source,), prepared_directory=str(tmp_path / "p"), filters=filters))
+    corpus = prepare_corpus(CorpusConfig(sources=sources, prepared_directory=str(tmp_path / "p"), filters=filters))
 
     def drawn(seed: int) -> tuple[set[str], set[str]]:
         config = unigram(model_type="char", max_training_sentences=10, seed=seed, joint=joint, vocabulary_size=200)
@@ -187,6 +167,7 @@ def test_training_text_is_bounded_and_drawn_by_seed(tmp_path: Path, joint: bool)
 
     english, persian = drawn(1)
     assert len(english) == len(persian) == (5 if joint else 10)
+    assert min(persian) < chr(0x1200 + 40) <= max(persian), "lines of both sources"
     assert drawn(2) != (english, persian)
 
 

@@ -4,14 +4,10 @@ import unicodedata
 import warnings
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
 from matplotlib import pyplot
 
 from translator.run.text import shown_pieces
 from translator.training.monitor import attention_figure
-
-LETTERS = "▁لاآأهإيیکب\u064b\u0651\u0640\u200c\u200d x1("  # what joins and what does not, marks, and what is invisible
 
 
 def visual(*pieces: str, right_to_left: bool = True) -> list[str]:
@@ -37,11 +33,6 @@ def test_letters_are_joined_as_in_their_word_and_run_from_right_to_left() -> Non
     first, second = visual("▁می\u200c", "روم")
     assert names(first) == ["MEEM INITIAL FORM", "FARSI YEH FINAL FORM"], "a zero-width non-joiner is not drawn"
     assert names(second)[0] == "REH ISOLATED FORM"
-
-
-@given(st.lists(st.text(LETTERS, min_size=1, max_size=5), min_size=1, max_size=5))
-def test_any_piece_has_a_label(pieces: list[str]) -> None:
-    assert len(shown_pieces(pieces, right_to_left=True)) == len(pieces)
 
 
 def test_digits_latin_and_brackets_in_both_directions() -> None:

@@ -19,7 +19,6 @@ from translator.training.optimizer import (
     LossScale,
     ModelOptimizer,
     Muon,
-    drops,
     learning_rate,
     moving_average,
     near_orthonormal,
@@ -275,15 +274,6 @@ def test_on_a_slow_machine_the_cosine_ends_with_the_minutes() -> None:
 def test_a_machine_that_keeps_up_has_the_rates_of_steps(step: int, lead: float) -> None:
     seconds = 0.6 * step * lead
     assert learning_rate(step, BY_MINUTES, seconds) == learning_rate(step, scheduled("cosine"))
-
-
-@given(st.integers(1, 1000), st.integers(0, 1200), st.floats(0.0, 2000.0))
-def test_dropout_begins_at_its_place_in_the_plan(step: int, begins: int, seconds: float) -> None:
-    by_time, by_steps = (
-        config.model_copy(update={"dropout_from": begins}) for config in (BY_MINUTES, scheduled("cosine"))
-    )
-    assert drops(step, by_steps, seconds) == (step >= begins)
-    assert drops(step, by_time, seconds) == (step >= begins or 1000 * seconds / 600.0 >= begins)
 
 
 @pytest.mark.parametrize("schedule", ["inverse_sqrt", "cosine", "constant"])

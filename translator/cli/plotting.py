@@ -13,9 +13,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _TEXT: Final = "The children are at school."
-_SENTENCE: Final = option("text TEXT", f"sentence (default: {_TEXT})", nargs="?", default=_TEXT)
+_SENTENCE: Final = option("text TEXT", "sentence (default: a short one)", nargs="?")
 _MODEL: Final = (RUN, CHECKPOINT, SET, _SENTENCE)
 _METRIC: Final = "loss, perplexity, bleu, chrf, or a TensorBoard tag; a panel each (default: loss, bleu and chrf)"
+
+
+def _text(options: argparse.Namespace) -> str:
+    """Return the sentence that is given, or a short one in the source language of the run."""
+    from translator.run.folder import RunFolder
+
+    if options.text is not None:
+        return str(options.text)
+    return RunFolder.open(options.run).config().corpus.languages[0].example
 
 
 def picture(
@@ -50,7 +59,7 @@ def _attention(options: argparse.Namespace) -> "Figure":
     from translator.plots.attention import attention_figure, look
 
     found = look(
-        options.run, options.text, kind=options.kind, checkpoint=options.checkpoint, overrides=options.overrides
+        options.run, _text(options), kind=options.kind, checkpoint=options.checkpoint, overrides=options.overrides
     )
     return attention_figure(found, found.panels(options.layer, options.head))
 
@@ -67,7 +76,9 @@ def _cache(options: argparse.Namespace) -> "Figure":
 
     overrides = options.overrides + ([] if options.beam is None else [f"search.beam_size={options.beam}"])
     return cache_figure(
-        record_search(options.run, options.text, checkpoint=options.checkpoint, step=options.step, overrides=overrides)
+        record_search(
+            options.run, _text(options), checkpoint=options.checkpoint, step=options.step, overrides=overrides
+        )
     )
 
 

@@ -115,8 +115,9 @@ def _with_corpora(options: argparse.Namespace) -> tuple[str, list[str]]:
     sources = corpora_in_arguments(options.corpora)
     if options.config is not None:
         return options.config, [*as_overrides(sources), *options.overrides]
-    device = dict(override.partition("=")[::2] for override in options.overrides).get("run.device", "auto")
-    file, lines = find_recipe(Path("runs"), sources, gpu=choose_device(device).type != "cpu")
+    given = dict(override.partition("=")[::2] for override in options.overrides)
+    gpu = choose_device(given.get("run.device", "auto")).type != "cpu"
+    file, lines = find_recipe(Path("runs"), sources, gpu=gpu, direction=given.get("corpus.direction", "en-fa"))
     if not launched():
         say(*lines)
     return str(file), options.overrides
@@ -265,7 +266,7 @@ def _print_evaluation(evaluation: "Evaluation") -> None:
     "compare",
     "test whether one system is better than another, and in which sentences",
     option("systems SYSTEM", _SYSTEMS, nargs="+", type=place),
-    option("--source FILE", "English text of text files"),
+    option("--source FILE", "source text of text files"),
     option("--reference FILE", "their references", action="extend", nargs="+", default=[]),
     option("--test-set NAME", "only these (default: all)", action="extend", nargs="+", default=[]),
     option("--checkpoint NAME", "of the runs (default: the one evaluated last)"),
@@ -285,10 +286,12 @@ def _compare(options: argparse.Namespace, stop: StopRequest) -> None:
     if options.samples == options.trials == 0:
         raise InputError("--samples 0 and --trials 0 leave no significance test; give 0 for one of them at most")
     from translator.config import NormalizationConfig
+    from translator.config.corpus_section import ENGLISH, PERSIAN
     from translator.evaluation.compare import compare_systems, read_systems
     from translator.evaluation.metrics import text_variants
     from translator.evaluation.report import format_comparison
     from translator.run.storage import resolve_output, write_output
+    from translator.run.text import is_persian
 
     if options.json is not None:
         resolve_output(options.json)
@@ -300,9 +303,11 @@ def _compare(options: argparse.Namespace, stop: StopRequest) -> None:
         checkpoint=options.checkpoint,
         search=options.search_label,
     )
-    variants = dict(zip(_TEXTS, text_variants(NormalizationConfig()), strict=True))
     found: list[dict[str, Any]] = []
     for sets in systems:
+        into_persian = any(is_persian(text) for texts in sets[0].references for text in texts)
+        languages = (ENGLISH, PERSIAN) if into_persian else (PERSIAN, ENGLISH)
+        variants = dict(zip(_TEXTS, text_variants(NormalizationConfig(), languages), strict=True))
         comparison = compare_systems(
             sets,
             metrics=options.metrics,

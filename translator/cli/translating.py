@@ -64,8 +64,9 @@ def _translate(options: argparse.Namespace, stop: StopRequest) -> None:
         translate_file(work, Path(options.input), Path(options.output))
         return
     translator = work.load()
-    into_persian = translator.normalizer.languages[1].writing == "rtl"
-    display = choose_display(options.display, sys.stdout, os.environ) if into_persian else "logical"
+    display = choose_display(options.display, sys.stdout, os.environ)
+    if options.display == "auto" and translator.normalizer.languages[1].writing == "ltr":
+        display = "logical"
     if options.text:
         translate_texts(work, translator, options.text, sys.stdout, display)
     elif options.input is not None:
@@ -108,6 +109,7 @@ def _check_input(options: argparse.Namespace) -> None:
 )
 def _export(options: argparse.Namespace, stop: StopRequest) -> None:
     from translator.export.package import export_run
+    from translator.run.folder import RunFolder
 
     path = export_run(
         options.run, options.to, options.folder, checkpoint=options.checkpoint, quantization=options.quantization
@@ -115,7 +117,8 @@ def _export(options: argparse.Namespace, stop: StopRequest) -> None:
     size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
     say(f"{path} is ready ({size / 1e6:.1f} MB); README.md says what it is and how to use it.")
     if options.to != "marian":
-        say(f'Next:\n  translator translate --run {options.folder} "The children are at school."')
+        example = RunFolder.open(options.run).config().corpus.languages[0].example
+        say(f'Next:\n  translator translate --run {options.folder} "{example}"')
 
 
 @verb(

@@ -10,7 +10,8 @@ from typing import Final, NamedTuple, TypeVar
 
 import yaml
 
-from translator.config import SourceConfig, load_config
+from translator.config import SourceConfig, load_config, parse_config
+from translator.config.keys import absolute_path
 from translator.config.loading import shipped_recipes
 from translator.corpus.sources import read_pairs
 from translator.run.storage import storage_errors, write_text
@@ -99,17 +100,22 @@ def _below(n: int, limits: Mapping[int, Number], otherwise: Number) -> Number:
     return next((value for limit, value in limits.items() if n < limit), otherwise)
 
 
-def find_recipe(folder: Path, sources: Sequence[SourceConfig], *, gpu: bool) -> tuple[Path, list[str]]:
+def find_recipe(
+    folder: Path, sources: Sequence[SourceConfig], *, gpu: bool, direction: str = "en-fa"
+) -> tuple[Path, list[str]]:
     """Return the recipe FOLDER/NAME.yaml for `sources`, written if it is not there, and lines that say what it is.
 
-    A recipe of the same name for other text stays, as does a run folder without a recipe; then NAME ends in a number.
+    A recipe of the same name for other files or the other direction stays, as does a run folder without a recipe; then
+    NAME ends in a number.
     """
     name = _name(sources)
     for number in itertools.count(1):
         file = folder / (f"{name}.yaml" if number == 1 else f"{name}-{number}.yaml")
         if file.exists():
-            if load_config(file).corpus.sources == tuple(sources):
-                return file, [f"{file} is there, and is used as it is; delete it to have the settings chosen again"]
+            there = load_config(file).corpus
+            if (_files(there.sources), there.direction) == (_files(sources), direction):
+                advice = "delete it and its run folder to have the settings chosen again"
+                return file, [f"{file} is there, and is used as it is; {advice}"]
         elif not file.with_suffix("").exists():
             break
     size = measure(sources)
@@ -117,8 +123,9 @@ def find_recipe(folder: Path, sources: Sequence[SourceConfig], *, gpu: bool) -> 
     base = shipped_recipes()["mizan" if gpu else "cpu-small"].read_text(encoding="utf-8")
     with storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    write_text(file, _recipe_text(base, file, sources, size, choices))
-    load_config(file)
+    text = _recipe_text(base, file, sources, direction, size, choices)
+    parse_config(text, str(file))
+    write_text(file, text)
     described = f"{size.pairs:,} pairs, {size.words / size.pairs:.1f} English words each"
     rows = [f"  {key:<26} {value:>6}   {why}" for key, value, why in choices]
     minutes = next((choice.value for choice in choices if choice.key == "training.max_minutes"), None)
@@ -127,20 +134,27 @@ def find_recipe(folder: Path, sources: Sequence[SourceConfig], *, gpu: bool) -> 
 
 
 def _recipe_text(
-    base: str, file: Path, sources: Sequence[SourceConfig], size: CorpusSize, choices: Sequence[Choice]
+    base: str,
+    file: Path,
+    sources: Sequence[SourceConfig],
+    direction: str,
+    size: CorpusSize,
+    choices: Sequence[Choice],
 ) -> str:
     """Return `base` with its corpus, its run folder and the chosen settings replaced, each with its comment."""
-    described = _described(sources)
-    corpus = yaml.safe_dump({"corpus": {"sources": described}}, allow_unicode=True, sort_keys=False, width=1000)
+    section = {"corpus": {"direction": direction, "sources": _described(sources)}}
+    corpus = yaml.safe_dump(section, allow_unicode=True, sort_keys=False, width=1000)
     base = base[base.index("\nrun:") :]
+    if direction == "fa-en":  # these change the English source
+        base = re.sub(r"^    (typos|final_punctuation): .*\n", "", base, flags=re.MULTILINE)
     base = re.sub(r"^corpus:\n(?:[ #].*\n)+", lambda _: corpus, base, count=1, flags=re.MULTILINE)
     directory = Choice("run.directory", json.dumps(str(file.with_suffix("")), ensure_ascii=False), "all of the run")
     for key, value, why in (directory, *choices):
-        before, section, rest = base.partition(f"\n{key.partition('.')[0]}:")
+        before, head, rest = base.partition(f"\n{key.partition('.')[0]}:")
         setting = f"  {key.partition('.')[2]}: "
         line = f"{setting}{value:<15} # {why}".replace("\\", r"\\")
         written = re.sub(rf"^{setting}.*", line, rest, count=1, flags=re.MULTILINE)
-        base = before + section + written
+        base = before + head + written
     return (
         f"# Chosen for a corpus of {size.pairs:,} pairs. Change what you like, and train with:\n"
         f"#   translator train --config {file}\n{base}"
@@ -153,6 +167,11 @@ def as_overrides(sources: Sequence[SourceConfig]) -> list[str]:
         f"corpus.sources={json.dumps(_described(sources), ensure_ascii=False)}",
         f"run.directory=runs/{_name(sources)}",
     ]
+
+
+def _files(sources: Sequence[SourceConfig]) -> list[tuple[str, ...]]:
+    paths = ((one.path, one.source_path, one.target_path) for one in sources)
+    return [tuple(absolute_path(path) for path in of_one if path is not None) for of_one in paths]
 
 
 def _described(sources: Sequence[SourceConfig]) -> list[dict[str, str]]:

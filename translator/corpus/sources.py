@@ -67,20 +67,23 @@ def corpora_in_arguments(arguments: Sequence[Sequence[str]]) -> list[SourceConfi
     """
     found: list[SourceConfig] = []
     for paths in arguments:
-        texts = [path for path in paths if Path(path).is_file() and not _is_whole(path)]
+        texts = [path for path in paths if path_exists(path) and present_path(path).is_file() and not _is_whole(path)]
+        sides = [path for path in texts if side_of(re.sub(_PACKED, "", Path(path).name))]
+        if len(texts) == len(paths) and (len(texts) > 2 or (len(texts) == 1 and sides)):
+            count = "one text file is one side of a corpus" if len(texts) == 1 else "two text files make one corpus"
+            raise InputError(f"--corpus {' '.join(texts)}: {count}; give --corpus ENGLISH PERSIAN for each corpus")
         if len(paths) == len(texts) == 2:
             side = side_of(re.sub(_PACKED, "", Path(paths[1]).name))
             english, persian = reversed(paths) if side and side.language == "en" else paths
             found.append(SourceConfig(name=_name(english), source_path=english, target_path=persian))
         else:
             found += map(corpus_argument, paths)
-    names = [one.name for one in found]
-    return [
-        one.model_copy(update={"name": f"{one.name}-{earlier + 1}"})
-        if (earlier := names[:place].count(one.name))
-        else one
-        for place, one in enumerate(found)
-    ]
+    named: dict[str, SourceConfig] = {}
+    for one in found:
+        names = [one.name, *(f"{one.name}-{number}" for number in range(2, 2 * len(found) + 1))]
+        name = next(name for name in names if name not in named)
+        named[name] = one.model_copy(update={"name": name})
+    return list(named.values())
 
 
 def _is_whole(path: str) -> bool:

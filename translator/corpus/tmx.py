@@ -17,7 +17,7 @@ def pairs_of_tmx(stream: IO[bytes], label: str) -> Iterator[Pair]:
     Memory stays flat. The line of a pair is the number of its unit. A document type that declares entities is refused,
     since they can grow without limit or name other files.
 
-    Raises CorpusError: the document is not well-formed XML, or declares entities; the pairs before have been yielded.
+    Raises CorpusError: the document is not well-formed XML, declares entities or has no pair.
     """
     reader = _Reader(label)
     parser = expat.ParserCreate()
@@ -30,9 +30,13 @@ def pairs_of_tmx(stream: IO[bytes], label: str) -> Iterator[Pair]:
             yield from reader.take()
         parser.Parse(b"", True)
         yield from reader.take()
-    except expat.ExpatError as error:
+    except (expat.ExpatError, LookupError, ValueError) as error:  # or its encoding is unknown
         yield from reader.take()
-        raise CorpusError(f"{label}: not valid XML ({error}); export the translation memory again") from error
+        advice = "export the translation memory again, in UTF-8"
+        raise CorpusError(f"{label}: not valid XML ({error}); {advice}") from error
+    if not reader.has_pairs:
+        seen = ", ".join(sorted(reader.languages)[:10]) or "none"
+        raise CorpusError(f"{label}: no unit has a segment in English and one in Persian; its languages: {seen}")
 
 
 class _Reader:
@@ -40,6 +44,8 @@ class _Reader:
 
     def __init__(self, label: str) -> None:
         self._label = label
+        self.has_pairs = False
+        self.languages: set[str] = set()  # as the document names them
         self._found: list[Pair] = []
         self._unit = 0
         self._segments: dict[str, str] = {}  # of the present unit, by language
@@ -58,6 +64,7 @@ class _Reader:
             self._unit, self._segments = self._unit + 1, {}
         elif name == "tuv":
             code = attributes.get("xml:lang") or attributes.get("lang") or ""
+            self.languages.add(code[:20])
             self._language = _LANGUAGES.get(code.lower().replace("_", "-").partition("-")[0])
         elif name == "seg":
             self._parts, self._length = [], 0
@@ -77,6 +84,7 @@ class _Reader:
         elif name in _CODES:
             self._inside_code -= 1
         elif name == "tu" and len(self._segments) == 2:
+            self.has_pairs = True
             english, persian = self._segments["en"], self._segments["fa"]
             if max(map(len, (english, persian))) > LONGEST_LINE:
                 self._found.append(Pair(self._unit, "", "", str(Unreadable.LINE_TOO_LONG)))

@@ -54,7 +54,7 @@ def measure_lengths(split: str, store: PairStore, limit: int) -> Iterator[Length
 
 def format_lengths(reports: Sequence[LengthReport], limit: int) -> str:
     """Return the reports as a table for a person."""
-    header = ("split", "source", "pairs", f"over {limit} tokens", "longest", "English tokens", "Persian tokens")
+    header = ("split", "source", "pairs", f"over {limit} tokens", "longest", "source tokens", "target tokens")
     rows = [[row.split, row.name, *(f"{count:,}" for count in astuple(row)[2:])] for row in reports]
     return text_table(header, rows, text_columns=2)
 

@@ -216,8 +216,8 @@ def read_systems(
 
     Args:
         places: run folders, files of translated sentences (`*.sentences.jsonl`), or text files, one translation a line.
-        source: English text of the text files; by default they are of the test set of the other systems.
-        references: Persian texts of the text files.
+        source: source text of the text files; by default they are of the test set of the other systems.
+        references: reference texts of the text files.
         test_sets: only these.
         checkpoint, search: which evaluation of the run folders, see `newest_sets`.
 

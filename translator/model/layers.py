@@ -67,7 +67,7 @@ def _packed_product(weight: Tensor, bias: Tensor | None) -> Callable[[Tensor], T
     a version without them falls back to that.
     """
     pack, product = (getattr(torch.ops.mkldnn, name, None) for name in PACKED_OPERATORS)
-    if pack is None or product is None or weight.is_cuda or not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
+    if pack is None or product is None or weight.device.type != "cpu" or not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
         return None
     packed, product = pack(weight, None), product.default  # a call without a choice of overloads
 

@@ -1,5 +1,6 @@
 """How a training goes, in plain words, from the losses of its validations; and what would help most."""
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
@@ -27,9 +28,11 @@ def what_would_help(losses: Losses, training_loss: float) -> str:
     """Return a line on what would make the next model better, given also the last loss on the training text."""
     (_, loss), (best_step, best) = losses[-1], min(losses, key=lambda one: one[1])
     gap = f"the loss is {training_loss:.2f} on the training text and {loss:.2f} on unseen text"
+    if len(losses) == 1 or math.isnan(training_loss):
+        return "more validations (training.validate_every), which show how the loss on unseen text goes"
     if loss > best * (1 + _GAIN) or loss - training_loss > _FAR:
         since = f"the model fits unseen text best at step {best_step:,.0f}" if loss > best * (1 + _GAIN) else gap
         return f"more text ({since}); with this text, more model.dropout, or a smaller model"
-    if len(losses) > 1 and loss < losses[-2][1] * (1 - _GAIN):
+    if loss < min(one[1] for one in losses[:-1]) * (1 - _GAIN):
         return f"more time (training.max_steps, and max_minutes if it is set): the model was still learning, and {gap}"
     return f"a larger model (model.d_model, layers): this one no longer learns, and {gap}"

@@ -88,7 +88,7 @@ class Observer:
         limit, counts = self.config.training.max_skipped_updates, self.progress.skipped_updates
         self._skipped = SkippedUpdates(self.run.path, limit, breakdown, self.distributed, counts)
         self._last: StepResult | None = None
-        self._warned, self._neighbours = False, Neighbours()
+        self._warned, self._neighbours, self._threads = False, Neighbours(), torch.get_num_threads()
         self.training_loss = math.nan  # of the last report
         self._bar: tqdm[object]
         self._writer: Any = None
@@ -110,6 +110,7 @@ class Observer:
             try:
                 yield
             finally:
+                torch.set_num_threads(self._threads)
                 with storage_errors(self._folder):
                     self._show_settings()
                     self._writer.close()
@@ -215,7 +216,7 @@ class Observer:
         settings = self.config
         if settings.run.threads or settings.training.schedule_clock == "steps" or self.distributed.world_size > 1:
             return
-        threads = max(1, available_cores() - round(taken))
+        threads = max(1, min(self._threads, available_cores() - round(taken)))
         if self.updater.arithmetic.device.type == "cpu" and threads != torch.get_num_threads():
             LOGGER.info("other programs use %.1f cores: training goes on with %d threads", taken, threads)
             torch.set_num_threads(threads)
