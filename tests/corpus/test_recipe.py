@@ -38,7 +38,9 @@ def test_a_tmx_that_is_damaged_or_declares_entities(tmp_path: Path) -> None:
     assert "declares the entity `a`" in complaint(one_file(tmp_path / "m.tmx", bomb.encode()))
     odd = TMX.replace("UTF-8", "nosuch")
     assert "not valid XML" in complaint(one_file(tmp_path / "m.tmx", odd.encode()))
-    assert "its languages: EN-us, de, de_IR, en" in complaint(one_file(tmp_path / "m.tmx", TMX.replace("fa", "de").encode()))
+    assert "its languages: EN-us, de, de_IR, en" in complaint(
+        one_file(tmp_path / "m.tmx", TMX.replace("fa", "de").encode())
+    )
 
 
 def test_arguments_name_corpora(tmp_path: Path) -> None:
