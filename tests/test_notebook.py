@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 NOTEBOOK = Path(__file__).parents[1] / "notebooks" / "mizan_on_a_free_gpu.ipynb"
-QUICK = "training.max_steps=6 training.validate_every=6 model.d_model=16 model.feed_forward=16 run.threads=1"
+QUICK = "training.max_steps=6 training.validate_every=6 model.d_model=16 model.feed_forward=16 run.threads=1 "
+QUICK += "search.method=greedy search.max_length_ratio=0.1 evaluation.metrics=[chrf] evaluation.bootstrap_samples=40"
 
 
 def test_every_cell_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
