@@ -118,9 +118,7 @@ class Visitor:
 
     def translate(self, text: str) -> None:
         """Write a text, ask for its translation by the keyboard, and wait for it, or for a complaint."""
-        self.browser.run(
-            "document.getElementById('english').select(), document.getElementById('status').textContent = ''"
-        )
+        self.browser.run("document.getElementById('text').select(), document.getElementById('status').textContent = ''")
         self.browser.call("Input.insertText", text=text)
         self.press("Enter", control=True)
         self.wait_until(

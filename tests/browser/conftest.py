@@ -35,7 +35,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lines = (ROOT / "data" / "sample" / "train.tsv").read_text(encoding="utf-8").splitlines(keepends=True)
     pairs, others = folder.parent / "pairs.tsv", folder.parent / "others.tsv"
     pairs.write_text("".join(lines[:300]), encoding="utf-8")
-    others.write_text("".join(lines[300:500]), encoding="utf-8")
+    others.write_text("".join([*lines[300:500], lines[300]]), encoding="utf-8")  # a duplicate, which is dropped
     for name, seed, rate in (("first", 1, 0.005), ("tuned/second", 2, 0.002)):
         places = {"run": folder / name, "prepared": folder.parent / "prepared", "pairs": pairs, "others": others}
         run(parse_config(RECIPE.format(**places, seed=seed, rate=rate), "browser.yaml"))
