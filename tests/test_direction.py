@@ -32,7 +32,8 @@ training:
   augmentation: {{copies: 0.2}}}}
 search: {{method: greedy}}
 """
-TO_PERSIAN = str.maketrans("abcdefgh0123456789", "ابپتجچحخ۰۱۲۳۴۵۶۷۸۹")
+TO_PERSIAN = str.maketrans("abcdefgh0123456789", "ابپتجچحخ۰۱۲۳۴۵۶۷۸۹") | {ord("h"): "خخخ"}
+"""A letter that becomes three gives the two sides different ids."""
 
 
 @pytest.fixture(scope="module")
