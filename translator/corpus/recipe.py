@@ -76,9 +76,10 @@ def choose(size: CorpusSize, *, gpu: bool) -> list[Choice]:
         width, share = _below(n, {20_000: 128, 150_000: 192}, 256), n / sentences
         dropout = _below(n, {10_000: 0.3, 40_000: 0.2, 300_000: 0.15}, 0.1)
         minutes = min(120, max(3, round(of_all * (share if share < 1 else share**0.5))))
-        steps = 10 * round(tuned_steps * minutes / of_all * tuned_width / width / 10)
+        tokens = _below(n, {20_000: 2048}, 4096)
+        steps = 10 * round(tuned_steps * minutes / of_all * tuned_width / width * 4096 / tokens / 10)
         own = [
-            Choice("batching.tokens_per_batch", _below(n, {20_000: 2048}, 4096), "enough updates in an epoch"),
+            Choice("batching.tokens_per_batch", tokens, "enough updates in an epoch"),
             Choice("training.max_minutes", minutes, "25 for 70,000 sentences of ten words; 3 at least, 120 at most"),
             Choice("training.warmup_steps", steps // 12, "a twelfth of the updates"),
             Choice("training.dropout_from", _below(n, {20_000: 0}, steps // 4), "late, unless the text is soon known"),
@@ -90,7 +91,7 @@ def choose(size: CorpusSize, *, gpu: bool) -> list[Choice]:
         Choice("model.feed_forward", 4 * int(width), "four times the width"),
         Choice("model.dropout", dropout, "the less text, the more"),
         Choice("training.max_steps", steps, "the schedule ends there, or with the minutes"),
-        Choice("training.validate_every", steps // (30 if gpu else 7), "30 times" if gpu else "seven times"),
+        Choice("training.validate_every", -(-steps // (30 if gpu else 7)), "30 times" if gpu else "seven times"),
         *own,
     ]
 
@@ -129,7 +130,9 @@ def find_recipe(
     described = f"{size.pairs:,} pairs, {size.words / size.pairs:.1f} English words each"
     rows = [f"  {key:<26} {value:>6}   {why}" for key, value, why in choices]
     minutes = next((choice.value for choice in choices if choice.key == "training.max_minutes"), None)
-    time = "on a GPU: not measured" if minutes is None else f"{minutes} minutes of training, and some for the rest"
+    time = (
+        "on a GPU: not measured" if minutes is None else f"at most {minutes} minutes of training, and some for the rest"
+    )
     return file, [f"{file}: a recipe for {described}", *rows, f"  time: {time}", ""]
 
 
