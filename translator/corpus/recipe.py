@@ -59,7 +59,7 @@ def measure(sources: Sequence[SourceConfig]) -> CorpusSize:
 def choose(size: CorpusSize, *, gpu: bool) -> list[Choice]:
     """Return the settings that differ from those of the recipe that is the base: mizan on a GPU, cpu-small otherwise.
 
-    The figures were tuned at 70,000 pairs on two CPU cores, and tried on less and more (docs/decisions.md).
+    The figures for a CPU were tuned with 70,000 pairs on two cores; those for other sizes are scaled from them.
     """
     n = size.sentences
     vocabulary = _below(n, {300: 400, 1000: 700, 4000: 1000, 20_000: 2000, 300_000: 4000}, 8000)

@@ -1,5 +1,6 @@
 """Which engine translates: a run or an exported folder with CTranslate2 or torch."""
 
+import contextlib
 import importlib.util
 import logging
 import shutil
@@ -169,13 +170,17 @@ def exported_beside(run: RunFolder, checkpoint: str) -> tuple[Path, ExportIndex]
     identity = loading.identity_of([run], checkpoint)
     exports = run.path / "export"
     folder = exports / f"ctranslate2-{state.name}-{identity[:12]}"
-    if (index := _whole_export(folder)) is not None:  # needs no lock, and so no right to write
-        return folder, index
+    with contextlib.suppress(RunError):
+        if is_export(folder):  # needs no lock, and so no right to write
+            return folder, read_index(folder)
     with storage_errors(exports):
         exports.mkdir(exist_ok=True)
     with storage_errors(exports), filelock.FileLock(exports / ".lock"):
-        if (index := _whole_export(folder)) is not None:  # another process made it meanwhile
-            return folder, index
+        if is_export(folder):  # damaged, or another process has made it meanwhile
+            try:
+                return folder, read_index(folder)
+            except RunError as error:
+                LOGGER.warning("%s: it is made again", error)
         shutil.rmtree(folder, ignore_errors=True)
         LOGGER.debug("exporting %s for ctranslate2 into %s, once", state.name, folder)
         model, state = load_model(run.checkpoints_folder, checkpoint, torch.device("cpu"))
@@ -185,11 +190,3 @@ def exported_beside(run: RunFolder, checkpoint: str) -> tuple[Path, ExportIndex]
             write_ctranslate2(beside, model, ModelConfig(**state.model), subword)
             write_index(beside, index)
         return folder, index
-
-
-def _whole_export(folder: Path) -> ExportIndex | None:
-    try:
-        return read_index(folder) if is_export(folder) else None
-    except RunError as error:
-        LOGGER.warning("%s: it is made again", error)
-        return None

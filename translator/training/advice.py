@@ -7,7 +7,7 @@ from typing import Final
 Losses = Sequence[Sequence[float]]
 """The update and the loss of each validation, in order."""
 _GAIN: Final = 0.01  # share of the loss that counts as a change
-_FAR: Final = 0.7  # nats between the losses on unseen text and on training text that say: this text is learnt by heart
+_FAR: Final = 0.7  # nats by which the loss on unseen text exceeds the training loss of a model that overfits
 
 
 def how_it_goes(losses: Losses) -> str:
