@@ -215,7 +215,9 @@ def test_what_is_here_takes_precedence_over_what_is_shipped(elsewhere: Path) -> 
     assert load_config("sample").run.directory == "mine"
     for path in ("configs/sample.yaml", "data", "data/mizan.zip", "data/sample/none.tsv", "/data/sample"):
         assert present_path(path) == Path(path), "nothing else is taken from what is shipped"
-    with pytest.raises(ConfigError, match=r"no configuration file at sampel; recipes by name: .*sample, reference/r1"):
+    with pytest.raises(
+        ConfigError, match=r"no configuration file at sampel; recipes by name: .*sample, .*reference/r1"
+    ):
         load_config("sampel")
 
 

@@ -11,7 +11,7 @@ import yaml
 
 from translator.config import Config, SourceConfig, load_config, parse_config
 from translator.config.keys import effects
-from translator.config.loading import _Loader, resolved_yaml, schema_text, shipped_recipes
+from translator.config.loading import RecipeLoader, resolved_yaml, schema_text, shipped_recipes
 from translator.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]
@@ -108,7 +108,7 @@ def test_the_schema_accepts_every_recipe_and_is_found_from_it(name: str) -> None
     path = shipped_recipes()[name]
     text = path.read_text(encoding="utf-8")
     for one in (text, resolved_yaml(parse_config(text, name))):
-        values = yaml.load(one, _Loader)  # noqa: S506 - a safe one
+        values = yaml.load(one, RecipeLoader)  # noqa: S506 - a safe one
         assert [error.message for error in VALIDATOR.iter_errors(values)] == []
     line = text.partition("\n")[0]
     assert line.startswith("# yaml-language-server: $schema="), "an editor finds the schema by this line"

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from translator import __version__
-from translator.cli import plotting, runs, tools, translating
+from translator.cli import chains, plotting, runs, tools, translating
 from translator.cli.arguments import Verb, VerbFormatter, repeat_set, say
 from translator.errors import Interrupted, TranslatorError
 from translator.run.logging import log_to_console
@@ -69,7 +69,7 @@ def parser() -> argparse.ArgumentParser:
     )
     whole.add_argument("--version", action="version", version=f"translator {__version__}")
     groups = {"": whole.add_subparsers(metavar="VERB", required=True)}
-    verbs = [one for module in (runs, translating, plotting, tools) for one in vars(module).values()]
+    verbs = [one for module in (runs, chains, translating, plotting, tools) for one in vars(module).values()]
     for verb in (one for one in verbs if isinstance(one, Verb)):
         group = verb.name.rpartition(" ")[0]
         if group not in groups:

@@ -38,11 +38,11 @@ def _dotted(path: Sequence[str | int]) -> str:
     return ".".join(map(str, path))
 
 
-class _Loader(yaml.SafeLoader):
+class RecipeLoader(yaml.SafeLoader):
     """The safe loader, with `1e-4` read as a number (YAML 1.1 wants `1.0e-4`)."""
 
 
-_Loader.add_implicit_resolver(
+RecipeLoader.add_implicit_resolver(
     "tag:yaml.org,2002:float", re.compile(r"^[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"), list("-+0123456789.")
 )
 
@@ -115,7 +115,7 @@ def parse_config(text: str, name: str, overrides: Sequence[str] = ()) -> Config:
 def _read_yaml(text: str, document: _Document) -> Any:
     """Return the values of YAML `text` (None if empty); note places and keys that stand twice in `document`."""
     try:
-        loader = _Loader(text)
+        loader = RecipeLoader(text)
         root = loader.get_single_node()
         return None if root is None else _values(root, (), loader, document)
     except RecursionError as error:
@@ -127,7 +127,7 @@ def _read_yaml(text: str, document: _Document) -> Any:
         raise ConfigError(f"{place}not valid YAML: {getattr(error, 'problem', None) or error}") from error
 
 
-def _values(node: yaml.Node, path: KeyPath, loader: _Loader, document: _Document) -> Any:
+def _values(node: yaml.Node, path: KeyPath, loader: RecipeLoader, document: _Document) -> Any:
     """Return the values of `node`; note the line of each key and item, and keys that stand twice.
 
     Each alias gets a copy of its own, so that an override of one leaves the others alone.

@@ -39,6 +39,8 @@ class SubwordConfig(Section, effect=Effect.PIECES):
         Rule("`case: fold` excludes `joint: true`", lambda c: c.case != "fold" or not c.joint),
     )
 
+    models_from: Place | None = None
+    """Run folder whose subword models are taken over, for fine-tuning; the other keys then only describe them."""
     model_type: Literal["unigram", "bpe", "char"] = "unigram"
     """Kind of model."""
     vocabulary_size: Annotated[int, Field(ge=8, le=256_000)] = 8000

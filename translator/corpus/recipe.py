@@ -12,8 +12,11 @@ import yaml
 
 from translator.config import SourceConfig, load_config, parse_config
 from translator.config.keys import absolute_path
-from translator.config.loading import shipped_recipes
+from translator.config.loading import RecipeLoader, resolved_yaml, shipped_recipes
+from translator.config.resuming import flatten
 from translator.corpus.sources import read_pairs
+from translator.errors import ConfigError
+from translator.run.folder import RunFolder
 from translator.run.storage import storage_errors, write_text
 
 _WORDS: Final = 10  # of a sentence of usual length, by which a corpus is measured
@@ -134,6 +137,36 @@ def find_recipe(
         "on a GPU: not measured" if minutes is None else f"at most {minutes} minutes of training, and some for the rest"
     )
     return file, [f"{file}: a recipe for {described}", *rows, f"  time: {time}", ""]
+
+
+def shipped_settings(recipe: str, *sections: str) -> list[str]:
+    """Return what `sections` of a recipe set, as overrides; raise ConfigError if there is no such recipe."""
+    file = shipped_recipes().get(recipe, Path(recipe))
+    load_config(file)  # says what is wrong with it
+    values = yaml.load(file.read_text(encoding="utf-8"), RecipeLoader)  # noqa: S506 - a safe one
+    flat = flatten({section: values.get(section, {}) for section in sections})
+    return [f"{key}={json.dumps(value)}" for key, value in flat.items()]
+
+
+def write_derived(parent: RunFolder, file: Path, sources: Sequence[SourceConfig], overrides: Sequence[str]) -> str:
+    """Write the recipe `file`: the settings of a run with other sources and `overrides`; return a line that says so.
+
+    Raises ConfigError: an override is wrong, or `file` is there with other settings.
+    """
+    text = parent.config_file.read_text(encoding="utf-8-sig")
+    listed = f"corpus.sources={json.dumps(_described(sources), ensure_ascii=False)}"
+    directory = f"run.directory={json.dumps(str(file.with_suffix('')))}"
+    config = parse_config(text, f"the settings of {parent.path}, changed", [listed, directory, *overrides])
+    if file.exists():
+        if load_config(file) != config:
+            raise ConfigError(
+                f"{file} is there with other settings; give --output another folder, or delete the file and its run"
+            )
+        return f"{file} is there, and is used as it is"
+    with storage_errors(file.parent):
+        file.parent.mkdir(parents=True, exist_ok=True)
+    write_text(file, f"# Made from the run {parent.path}; change what you like.\n{resolved_yaml(config)}")
+    return f"{file}: a recipe made from {parent.path}"
 
 
 def _recipe_text(

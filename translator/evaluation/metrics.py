@@ -47,6 +47,7 @@ _METRICS: Final[Mapping[MetricName, Callable[[], Metric]]] = {
     "ter": TER,
 }
 _COMET: Final = "comet-score"
+_SENTENCE_BLEU: Final = BLEU(effective_order=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,6 +172,11 @@ def sentence_chrf(hypotheses: Sequence[str], references: Sequence[tuple[str, ...
     """Return the chrF of each sentence by itself."""
     chrf = CHRF()
     return [float(chrf.sentence_score(*pair).score) for pair in zip(hypotheses, references, strict=True)]
+
+
+def sentence_bleu(hypothesis: str, reference: str) -> float:
+    """Return the BLEU of one sentence, of as many n-gram orders as it has."""
+    return float(_SENTENCE_BLEU.sentence_score(hypothesis, [reference]).score)
 
 
 def spbleu_lacks() -> str | None:

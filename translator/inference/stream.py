@@ -26,7 +26,7 @@ from translator import __version__
 from translator.errors import InputError, StorageError
 from translator.inference.output import OutputForm, write_lines
 from translator.run.logging import progress_bar
-from translator.run.storage import output_stream, resolve_output, storage_errors, write_json
+from translator.run.storage import output_stream, resolve_output, storage_errors, write_json, write_text
 from translator.run.workers import available_cores, map_in_order
 
 if TYPE_CHECKING:  # it brings torch, which the command line's help does without
@@ -245,8 +245,10 @@ def check_source(source: Path) -> None:
             source.open("rb").close()
 
 
-def translate_file(work: Work, source: Path, output: Path) -> None:
+def translate_file(work: Work, source: Path, output: Path, *, reuse: bool = False) -> bool:
     """Translate the lines of `source` into `output`, which appears when it is whole, in place of an older one.
+
+    With `reuse` an `output` that was made like this before stays, and False is returned.
 
     Until then it grows in `OUTPUT.HASH.partial`. Started again with the same input, weights, settings and device, a
     stopped translation continues there, and the result has the same bytes as one that was never stopped. Anything else
@@ -262,7 +264,8 @@ def translate_file(work: Work, source: Path, output: Path) -> None:
     if not isinstance(place, Path):
         with source.open("rb") as file, output_stream(output) as stream:
             translate_stream(work, work.load(), file.fileno(), stream)
-        return
+        return True
+    record = place.with_name(f".{place.name}.made-from")
     with storage_errors(output):
         if place.exists() and place.samefile(source):
             raise InputError(f"the output {output} is the input itself; give another output")
@@ -273,13 +276,19 @@ def translate_file(work: Work, source: Path, output: Path) -> None:
         total = sum(len(chunk.texts) for chunk in read_lines(file.fileno(), work.strict, FILE))
         file.seek(0)
         translator = work.load()
-        with contextlib.closing(PartialOutput(place, _fingerprint(work, translator, sha256))) as partial_output:
+        fingerprint = _fingerprint(work, translator, sha256)
+        if reuse and place.exists() and record.exists() and record.read_text(encoding="utf-8") == fingerprint:
+            return False
+        with contextlib.closing(PartialOutput(place, fingerprint)) as partial_output:
             if partial_output.lines:
                 LOGGER.info("continuing after line %d of %s", partial_output.lines, source)
             _translate_rest(work, translator, file, partial_output, total)
             if partial_output.lines != total:
                 raise InputError(f"{source} has changed while it was translated; run the same command again")
             partial_output.finish()
+    if reuse:
+        write_text(record, fingerprint)
+    return True
 
 
 def _translate_rest(work: Work, translator: "Translator", file: FileIO, output: "PartialOutput", total: int) -> None:

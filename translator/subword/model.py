@@ -4,11 +4,12 @@ import hashlib
 import itertools
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import sentencepiece
 
@@ -16,7 +17,7 @@ from translator.config import SubwordConfig
 from translator.config.resuming import fingerprint_of
 from translator.corpus.prepare import PreparedCorpus, Side
 from translator.errors import SubwordError
-from translator.run.folder import prepared_folder
+from translator.run.folder import RunFolder, prepared_folder
 from translator.run.logging import progress_bar
 from translator.run.storage import new_folder, storage_errors, write_bytes, write_json, write_text
 from translator.run.workers import map_in_order
@@ -192,14 +193,16 @@ def prepare_subword(
 
     They are trained, or loaded if they were trained before from the same text with the same settings. At most
     `max_training_sentences` lines are drawn for each. At most `workers` processes are used; the models do not depend
-    on it.
+    on it. With `models_from` they are those of that run; the words of this text are added to its words.
 
-    Raises SubwordError: the text does not allow the settings, or the folder is damaged.
+    Raises:
+        SubwordError: the text does not allow the settings, or the folder is damaged.
+        RunError: there is no run at `models_from`.
     """
-    settings = config.model_dump(mode="json", exclude={"sampling", "case"})
+    settings = config.model_dump(mode="json", exclude={"sampling", "case", "models_from"})
     source, target = corpus.sides
     fold = config.folds_case and source == "en"
-    made_from = {
+    made_from: dict[str, Any] = {
         "format": _FORMAT,
         "sentencepiece": sentencepiece.__version__,
         "corpus": corpus.fingerprint,
@@ -207,6 +210,11 @@ def prepare_subword(
     }
     if source == "fa":
         made_from["direction"] = "fa-en"
+    parent, words = None, Counter[str]()
+    if config.models_from is not None:
+        parent = RunFolder.open(config.models_from).subword_folder
+        words.update(_word_counts(parent / _WORDS_FILE))
+        made_from["settings"] = {"models": SubwordPair.load(parent).sha256, "words": fingerprint_of(words)}
     folder = prepared_folder(prepared_directory, "subword", fingerprint_of(made_from))
     if not folder.exists():
         limit = config.max_training_sentences
@@ -214,18 +222,26 @@ def prepare_subword(
         if config.joint:
             tasks = {JOINT_FILE: {"en": limit - limit // 2, "fa": limit // 2}}
         with new_folder(folder) as beside:
-            hashes = progress_bar(
-                map_in_order(partial(_trainer, config, corpus, beside, fold), tasks.items(), min(workers, len(tasks))),
-                description="Training subword models",
-                total=len(tasks),
-                unit=" models",
-            )
+            if parent is not None:
+                hashes = SubwordPair.load(parent).sha256
+                for file in hashes:
+                    write_bytes(beside / file, _read(parent / file))
+            else:
+                trained = progress_bar(
+                    map_in_order(
+                        partial(_trainer, config, corpus, beside, fold), tasks.items(), min(workers, len(tasks))
+                    ),
+                    description="Training subword models",
+                    total=len(tasks),
+                    unit=" models",
+                )
+                hashes = dict(zip(tasks, trained, strict=True))
             # The spelling of Persian is not corrected.
             names = corpus.names("train") if source == "en" else []
-            english = (line for name in names for line in corpus.lines("train", name, "en"))
-            words = sorted(count_words(english).items(), key=lambda word: (-word[1], word[0]))[:_MOST_WORDS]
-            write_text(beside / _WORDS_FILE, "".join(f"{word}\t{count}\n" for word, count in words))
-            write_json(beside / RECORD_FILE, {**made_from, "sha256": dict(zip(tasks, hashes, strict=True))})
+            words.update(count_words(line for name in names for line in corpus.lines("train", name, "en")))
+            kept = sorted(words.items(), key=lambda word: (-word[1], word[0]))[:_MOST_WORDS]
+            write_text(beside / _WORDS_FILE, "".join(f"{word}\t{count}\n" for word, count in kept))
+            write_json(beside / RECORD_FILE, {**made_from, "sha256": hashes})
     return SubwordPair.load(folder), folder
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import sentencepiece
 
 from translator.config import SubwordConfig
+from translator.corpus.derived import TAG
 from translator.corpus.prepare import PreparedCorpus, Side
 from translator.corpus.split import Split
 from translator.errors import SubwordError
@@ -29,8 +30,8 @@ _LONGEST_SENTENCE: Final = 100_000  # bytes; SentencePiece ignores longer traini
 _ROOM_FOR_BYTES: Final = 1000  # vocabulary size from which byte fallback is the default
 _BOUNDARY: Final = "\x1f"  # unit separator: no piece crosses it
 _BETWEEN_DIGITS: Final = re.compile(r"(?<=\d)(?=\d)")
-_KEPT_IF_SEEN: Final = frozenset("0123456789۰۱۲۳۴۵۶۷۸۹٠١٢٣٤٥٦٧٨٩.,;:!?'\"()[]-/%،؛؟«»٪٫٬–—“”‘’")
-"""Digits and basic punctuation: in the vocabulary however rare, where `character_coverage` would leave them out."""
+_KEPT_IF_SEEN: Final = frozenset(TAG + "0123456789۰۱۲۳۴۵۶۷۸۹٠١٢٣٤٥٦٧٨٩.,;:!?'\"()[]-/%،؛؟«»٪٫٬–—“”‘’")
+"""Digits, basic punctuation and the tag: in the vocabulary however rare, whatever `character_coverage` leaves out."""
 
 
 def uses_byte_fallback(config: SubwordConfig) -> bool:

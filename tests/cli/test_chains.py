@@ -1,0 +1,220 @@
+"""The verbs that build on a trained run: what they take over, what they make, what they reuse, what they refuse."""
+
+import gzip
+import json
+import re
+from pathlib import Path
+
+import pytest
+from tiny_runs import run
+from toy import letters, write_pairs
+
+from translator.checkpoint import find_checkpoint, read_state
+from translator.cli import main
+from translator.config import Config, load_config, parse_config
+from translator.corpus.derived import TAG, corpus_of_run, write_synthetic
+from translator.data import DataHandler
+from translator.evaluation.metrics import sentence_bleu
+from translator.inference.exported import is_export
+from translator.inference.translator import Translator
+from translator.run.folder import RunFolder
+from translator.subword import SubwordPair
+
+RECIPE = """
+run: {{directory: "{folder}/{direction}", threads: 1, device: cpu}}
+corpus:
+  direction: {direction}
+  sources: [{{name: toy, path: "{folder}/toy.tsv"}}]
+  prepared_directory: "{folder}/prepared"
+  split: {{validation: 10, test: 10}}
+  filters: {{max_length_ratio: null, max_word_ratio: null, max_repetition: null}}
+subword: {{vocabulary_size: 60, model_type: char, byte_fallback: false}}
+model: {{d_model: 16, heads: 2, encoder_layers: 1, decoder_layers: 1, feed_forward: 32, max_positions: 64}}
+batching: {{max_length: 64, tokens_per_batch: 512}}
+training: {{max_steps: 4, warmup_steps: 2, validate_every: 4, checkpoint_every: 4, sample_translations: 1}}
+search: {{method: beam, beam_size: 3}}
+"""
+SHORT = ("training.max_steps=4", "training.validate_every=2", "training.checkpoint_every=2")
+TO_PERSIAN = str.maketrans("abcdefghxyz", "ابپتجچحخدذر")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two runs, `en-fa` and `fa-en`, and text that they have not seen."""
+    folder = tmp_path_factory.mktemp("chains")
+    texts = [" ".join(letters(3, seed)) for seed in range(150)]
+    write_pairs(folder / "toy.tsv", [(text, text.translate(TO_PERSIAN)) for text in texts])
+    for direction in ("en-fa", "fa-en"):
+        run(parse_config(RECIPE.format(folder=folder, direction=direction), "toy.yaml"))
+    new = [" ".join(letters(3, seed, "abcxyz")) for seed in range(500, 560)]
+    write_pairs(folder / "new.tsv", [(text, text.translate(TO_PERSIAN)) for text in new])
+    return folder
+
+
+def of(folder: Path, name: str) -> Config:
+    return RunFolder.open(folder / name).config()
+
+
+# --- fine-tuning ---
+
+
+def fine_tune(folder: Path, *more: str, corpus: str = "new.tsv", output: str = "tuned") -> int:
+    where = ["--run", str(folder / "en-fa"), "--corpus", str(folder / corpus), "--output", str(folder / output)]
+    return main(["fine-tune", *where, *more, "--set", *SHORT])
+
+
+def test_fine_tuning_takes_over_and_compares(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert fine_tune(folder) == 0
+    said = capsys.readouterr().out
+    old, new = of(folder, "en-fa"), of(folder, "tuned")
+    models = [SubwordPair.load(RunFolder(folder / name).subword_folder) for name in ("en-fa", "tuned")]
+    assert models[0].sha256 == models[1].sha256, "no piece starts afresh"
+    assert models[1].correct_spelling("") == "" and (models[0].source.pieces_of([9]) == models[1].source.pieces_of([9]))
+    assert new.training.learning_rate == load_config("fine-tune").training.learning_rate != old.training.learning_rate
+    assert new.model == old.model and new.search == old.search and new.batching == old.batching
+    log = (folder / "tuned" / "log.txt").read_text(encoding="utf-8")
+    assert "source embedding: all" in log and "starting fresh" not in log
+    before, after = corpus_of_run(old), corpus_of_run(new)
+    assert list(after.pairs("test", "toy")) == list(before.pairs("test", "toy")), "scores are comparable"
+    assert set(after.pairs("train", "toy")) <= set(before.pairs("train", "toy")), "what was held out stays so"
+    assert after.count("validation", "toy") == after.count("validation", "new") == 6
+    draws = {row.name: row.drawn for row in DataHandler(new).prepare().mixture}
+    assert draws["toy"] / sum(draws.values()) == pytest.approx(0.5, abs=0.06)
+    (rows,) = re.findall(r"test set +metric +en-fa +tuned +difference +p\n-+\n((?:\w+ .*\n){4})", said)
+    assert [row.split()[:2] for row in rows.splitlines()] == [[x, y] for x in ("new", "toy") for y in ("bleu", "chrf")]
+    assert (folder / "tuned" / "evaluation" / "report.html").is_file()
+
+
+def test_fine_tuning_again_reuses_and_other_settings_need_another_folder(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert fine_tune(folder) == 0
+    capsys.readouterr()
+    assert fine_tune(folder) == 0
+    said = capsys.readouterr().out
+    assert "is used as it is" in said and "is finished" in said
+    assert fine_tune(folder, "--replay", "0.2") == 2
+    assert "is there with other settings; give --output another folder" in capsys.readouterr().err
+    assert fine_tune(folder, "--replay", "1") == 2
+    assert "--replay 1: give a share" in capsys.readouterr().err
+
+
+def test_fine_tuning_without_replay_on_text_of_a_name_that_is_taken(folder: Path) -> None:
+    (folder / "a").mkdir()
+    (folder / "a" / "toy.tsv").write_bytes((folder / "new.tsv").read_bytes())
+    assert fine_tune(folder, "--replay", "0", corpus="a/toy.tsv", output="alone") == 0
+    corpus = corpus_of_run(of(folder, "alone"))
+    assert corpus.names("train") == ["toy-new"] and corpus.names("test") == ["toy-new", "toy"]
+
+
+def test_words_of_both_texts_correct_the_spelling(folder: Path, tmp_path: Path) -> None:
+    parent = RunFolder(folder / "en-fa")
+    rows = dict(line.split("\t") for line in (parent.subword_folder / "words.tsv").read_text().splitlines())
+    write_pairs(tmp_path / "more.tsv", [("zzyx ab", "رردد اب"), ("zzyx cd", "رردد پت")])
+    recipe = RECIPE.format(folder=folder, direction="en-fa").replace(
+        "validation: 10, test: 10", "validation: 0, test: 0"
+    )
+    more = [f"corpus.sources=[{{name: more, path: '{tmp_path}/more.tsv', use: train}}]"]
+    more += [f"subword.models_from={parent.path}", f"run.directory={tmp_path}/run"]
+    found = DataHandler(parse_config(recipe, "r", more)).prepare().subword_folder / "words.tsv"
+    merged = dict(line.split("\t") for line in found.read_text().splitlines())
+    assert merged == rows | {"zzyx": "2"} | {word: str(int(rows.get(word, 0)) + 1) for word in ("ab", "cd")}
+
+
+# --- back-translation ---
+
+
+def back_translate(folder: Path, *more: str, run: str = "fa-en") -> int:
+    return main(["back-translate", "--run", str(folder / run), "--output", str(folder / "synthetic"), *more])
+
+
+def test_back_translation(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = [text.translate(TO_PERSIAN) for text in (" ".join(letters(3, seed)) for seed in range(900, 930))]
+    plain, packed = tmp_path / "one.txt", tmp_path / "two.txt.gz"
+    plain.write_bytes("\n".join([*texts[:20], "", f"{texts[0]}.", "ا " * 200]).encode() + b"\n\xff\xfe\n")
+    packed.write_bytes(gzip.compress("\n".join(texts[20:]).encode()))
+    given = ("--monolingual", str(plain), str(packed), "--round-trip", str(folder / "en-fa"), "--min-chrf", "5")
+    assert back_translate(folder, *given) == 0
+    said = capsys.readouterr().out
+    assert "Persian lines: kept 30, empty 2, repeated 1, too long 1" in said
+    persian = (folder / "synthetic" / "monolingual.fa").read_text(encoding="utf-8").splitlines()
+    english = (folder / "synthetic" / "translated.en").read_text(encoding="utf-8").splitlines()
+    assert persian == texts and english == Translator.load(folder / "fa-en").translate_lines(texts)
+    back = (folder / "synthetic" / "round-trip.fa").read_text(encoding="utf-8").splitlines()
+    assert back == Translator.load(folder / "en-fa").translate_lines(english)
+    assert back_translate(folder, *given) == 0
+    assert capsys.readouterr().out.count("is there already, and is used") == 2
+    assert back_translate(folder, *given, run="en-fa") == 2
+    assert "translates en-fa; name a run with corpus.direction: fa-en" in capsys.readouterr().err
+
+
+def test_synthetic_pairs_are_filtered_tagged_and_trained_on(folder: Path, tmp_path: Path) -> None:
+    pairs = [(" ".join(letters(3, seed)), " ".join(letters(3, seed))) for seed in range(1000, 1040)]
+    english = [source for source, _ in pairs]
+    persian = [target.translate(TO_PERSIAN) for _, target in pairs]
+    english[0], persian[1], english[2] = "", persian[1] * 4, english[2] * 3
+    for name, lines in (("en", english), ("fa", persian)):
+        (tmp_path / f"all.{name}").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    scores = [0.0 if number == 3 else 50.0 for number in range(40)]
+    out = tmp_path / "synthetic"
+    counts = write_synthetic(
+        tmp_path / "all.en", tmp_path / "all.fa", of(folder, "fa-en").corpus.filters, out, scores, 20
+    )
+    assert counts == {"kept": 36, "empty": 1, "length_ratio": 2, "round_trip": 1}
+    kept = [text.read_text(encoding="utf-8").splitlines() for text in (out.with_suffix(".en"), out.with_suffix(".fa"))]
+    assert kept == [[f"{TAG} {text}" for text in english[4:]], persian[4:]]
+    more = f"{{name: synthetic, source_path: '{out}.en', target_path: '{out}.fa', use: train}}"
+    recipe = parse_config(
+        RECIPE.format(folder=folder, direction="en-fa"),
+        "r",
+        [f"corpus.sources.1={more}", f"run.directory={tmp_path}/run", "subword.model_type=bpe"],
+    )
+    data = DataHandler(recipe).prepare()
+    assert data.corpus.count("train", "synthetic") == 36
+    (tagged,) = data.subword.source.encode([f"{TAG} abc"])
+    assert TAG in "".join(data.subword.source.pieces_of(tagged)[:2]), "a piece, and not unknown"
+    assert run(recipe).progress.step == 4
+
+
+# --- a student ---
+
+
+def test_a_student_learns_the_best_of_its_teachers_translations(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recipe = tmp_path / "small.yaml"
+    text = RECIPE.format(folder=folder, direction="en-fa").replace("d_model: 16", "d_model: 8")
+    recipe.write_text(text.replace("vocabulary_size: 60", "vocabulary_size: 50"), encoding="utf-8")
+    command = ["distill", "--run", str(folder / "en-fa"), "--recipe", str(recipe), "--beam", "3"]
+    assert main(command) == 0
+    said = capsys.readouterr().out
+    student = folder / "en-fa-student"
+    config = RunFolder.open(student).config()
+    assert (config.model.d_model, config.subword.vocabulary_size, config.training.initialize_from) == (8, 50, None)
+    corpus = corpus_of_run(of(folder, "en-fa"))
+    sources, references = (list(corpus.lines("train", "toy", side)) for side in corpus.sides)
+    taught = (folder / "en-fa-student-text" / "toy.fa").read_text(encoding="utf-8").splitlines()
+    n_best = Translator.load(folder / "en-fa").translations(sources[:20], count=3)
+    for row, reference, chosen in zip(n_best, references, taught, strict=False):
+        assert chosen in [one.text for one in row]
+        assert sentence_bleu(chosen, reference) == max(sentence_bleu(one.text, reference) for one in row)
+    assert is_export(folder / "en-fa-student-int8") and re.search(r"\ntoy +chrf .*\n", said)
+    assert "teacher: " in said and "student in int8: " in said and "sentences a second" in said
+    scores = json.loads((folder / "en-fa-student-int8" / "evaluation" / "scores.json").read_text(encoding="utf-8"))
+    assert {score["test_set"] for score in scores} == {"toy"}
+    step = read_state(find_checkpoint(RunFolder(student).checkpoints_folder, "last")).step
+    assert main(command) == 0
+    said = capsys.readouterr().out
+    assert said.count("is there already, and is used") == 2 and "is used as it is" in said and "is finished" in said
+    assert read_state(find_checkpoint(RunFolder(student).checkpoints_folder, "last")).step == step
+
+
+def test_what_cannot_be_built_on(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["distill", "--run", str(folder / "en-fa"), "--beam", "1"]) == 2
+    assert "a student learns from the best of several" in capsys.readouterr().err
+    assert main(["distill", "--run", str(folder / "en-fa"), "--recipe", "studnet"]) == 2
+    assert "recipes by name" in capsys.readouterr().err
+    empty = folder / "empty.txt"
+    empty.write_text("\n\n", encoding="utf-8")
+    assert back_translate(folder, "--monolingual", str(empty)) == 2
+    assert "has text to translate" in capsys.readouterr().err

@@ -1,0 +1,246 @@
+"""The verbs that build on a trained run: fine-tune, back-translate, distill; each prints the commands that it runs."""
+
+import argparse
+import json
+import shlex
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from translator.cli.arguments import RUN, SEARCH, SET, load_model, option, place, repeat_set, say, search_flags, verb
+from translator.errors import InputError
+from translator.inference.output import OutputForm
+from translator.inference.stream import Work, translate_file
+from translator.run.signals import StopRequest
+
+if TYPE_CHECKING:
+    from translator.config import Config
+    from translator.inference.translator import Translator
+    from translator.run.folder import RunFolder
+
+_CORPUS: Final = "the new text, as `translator train --corpus` takes it; repeat it for more"
+_PERSIAN: Final = "Persian text, a sentence a line, plain or packed by gzip, xz or zstd"
+_TIMED: Final = 500  # sentences whose translation is timed
+
+
+def _run_verb(stop: StopRequest, *arguments: str) -> None:
+    from translator.cli import parser
+
+    say("", f"translator {shlex.join(arguments)}", "")
+    options = parser().parse_args(repeat_set(arguments), argparse.Namespace(arguments=list(arguments)))
+    options.verb(options, stop)
+
+
+def _compare(before: Path, after: Path, test_sets: Sequence[str]) -> None:
+    """Evaluate two runs on the same test sets; print what was gained, with the p-values of paired bootstrap tests."""
+    from translator.evaluation import System, evaluate_systems
+    from translator.evaluation.metrics import show_value
+    from translator.run.folder import RunFolder
+    from translator.run.text import text_table
+
+    systems = [System((RunFolder(folder),)) for folder in (before, after)]
+    found = evaluate_systems(systems, test_sets=test_sets, output=after / "evaluation")
+    rows = []
+    for comparison in found.comparisons:
+        for test in comparison.tests:
+            if test.method == "bootstrap" and test.metric in ("bleu", "chrf"):
+                first, second = test.systems
+                scores = [show_value(test.metric, one.score) for one in (first, second)]
+                significance = f"{second.difference:+.2f}", f"{second.p_value:.4f}"
+                rows.append([comparison.test_set, test.metric, *scores, *significance])
+    header = ["test set", "metric", before.name, after.name, "difference", "p"]
+    say("", text_table(header, rows, text_columns=2), f"For a browser: {found.report}")
+
+
+def _opened(folder: str, direction: str | None = None) -> "tuple[RunFolder, Config]":
+    from translator.inference.exported import is_export
+    from translator.run.folder import RunFolder
+
+    run = RunFolder.open(folder)
+    if is_export(run.path):
+        raise InputError(
+            f"{folder} is an export, and what builds on a run needs its training text; name the run itself"
+        )
+    config = run.config()
+    if direction is not None and config.corpus.direction != direction:
+        raise InputError(
+            f"{folder} translates {config.corpus.direction}; name a run with corpus.direction: {direction}"
+        )
+    return run, config
+
+
+@verb(
+    "fine-tune",
+    "train a run on with text of yours, without losing what it knows, and compare both on old and new text",
+    RUN,
+    option("--corpus PATH", _CORPUS, dest="corpora", action="append", nargs="+", type=place, required=True),
+    option("--replay SHARE", "of the run's own text in what is trained on (default: 0.5)", type=float, default=0.5),
+    option("--recipe NAME", "its section training is used (default: fine-tune)", default="fine-tune"),
+    option("--output FOLDER", "the new run (default: RUN-NAME, after the text)", type=place),
+    SET,
+    examples=("translator fine-tune --run runs/mizan --corpus my.en my.fa",),
+)
+def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
+    from translator.corpus.derived import corpus_of_run, inherited_sources, test_set_arguments
+    from translator.corpus.recipe import measure, shipped_settings, write_derived
+    from translator.corpus.sources import corpora_in_arguments
+    from translator.run.folder import RunFolder
+
+    if not 0 <= options.replay < 1:
+        raise InputError(f"--replay {options.replay:g}: give a share from 0 up to, but not including, 1")
+    new = corpora_in_arguments(options.corpora)
+    run, config = _opened(options.run)
+    old = corpus_of_run(config)
+    known = {name for split in ("train", "validation", "test") for name in old.names(split)}
+    new = [one.model_copy(update={"name": f"{one.name}-new"}) if one.name in known else one for one in new]
+    folder = Path(options.output or f"{run.path}-{'+'.join(one.name for one in new)[:60]}")
+    pairs = measure(new).pairs
+    held_out = min(500, pairs // 10)
+    given = {source.name: source.weight for source in config.corpus.sources if source.use in ("auto", "train")}
+    # The share of the old text is that of its weights times its pairs, when the new text has weight 1.
+    mass = sum(given.get(name, 1.0) * old.count("train", name) for name in old.names("train"))
+    share = options.replay / (1 - options.replay) * pairs / mass
+    replayed = inherited_sources(old, "train", lambda name: share * given.get(name, 1.0)) if options.replay else []
+    # As much validation text of old as of new: the best checkpoint is good at both.
+    names = old.names("validation")
+    validation = inherited_sources(old, "validation", most=max(1, held_out // max(1, len(names))))
+    line = write_derived(
+        run,
+        folder.with_name(f"{folder.name}.yaml"),
+        [*new, *replayed, *validation, *inherited_sources(old, "test")],
+        [
+            *shipped_settings(options.recipe, "training"),
+            f"training.initialize_from={json.dumps(str(run.path.resolve()))}",
+            f"subword.models_from={json.dumps(str(run.path.resolve()))}",
+            f"training.validation_sentences={max(1, min(400, 2 * held_out))}",
+            f"corpus.split.validation={held_out}",
+            f"corpus.split.test={held_out}",
+            "batching.temperature=1.0",
+            *options.overrides,
+        ],
+    )
+    say(line, f"  {pairs:,} new pairs; the old text makes up {options.replay:.0%} of what is trained on")
+    _run_verb(stop, "train", "--config", str(folder.with_name(f"{folder.name}.yaml")))
+    _compare(run.path, folder, test_set_arguments(corpus_of_run(RunFolder.open(folder).config())))
+    example = config.corpus.languages[0].example
+    say("", "Next:", f'  translator translate --run {shlex.quote(str(folder))} "{example}"')
+
+
+@verb(
+    "back-translate",
+    "make training pairs of Persian text that has no English, with a run that translates fa-en",
+    RUN,
+    option("--monolingual FILE", _PERSIAN, nargs="+", type=place, required=True),
+    option(
+        "--output FOLDER", "for the pairs (default: data/back-translated)", type=place, default="data/back-translated"
+    ),
+    option("--round-trip RUN", "an en-fa run: drop pairs whose English it does not lead back", type=place),
+    option("--min-chrf SCORE", "with --round-trip: chrF that must come back (default: 20)", type=float, default=20.0),
+    *SEARCH,
+    examples=("translator back-translate --run runs/mizan-reverse --monolingual persian.txt",),
+)
+def _back_translate(options: argparse.Namespace, stop: StopRequest) -> None:
+    from translator.corpus.derived import read_texts, write_monolingual, write_synthetic
+    from translator.corpus.normalizer import Normalizer
+    from translator.evaluation.metrics import sentence_chrf
+
+    run, config = _opened(options.run, "fa-en")
+    forward = None if options.round_trip is None else _opened(options.round_trip, "en-fa")[0]
+    folder = Path(options.output)
+    folder.mkdir(parents=True, exist_ok=True)
+    persian, english, back = (folder / name for name in ("monolingual.fa", "translated.en", "round-trip.fa"))
+    normalizer = Normalizer(config.corpus.normalization, config.corpus.languages)
+    files = [Path(file) for file in options.monolingual]
+    counts = write_monolingual(files, normalizer, config.corpus.filters.max_words, persian)
+    if not counts["kept"]:
+        raise InputError(f"no line of {', '.join(options.monolingual)} has text to translate")
+    say(f"Persian lines: {_counted(counts)}")
+    model = options.engine, "best", options.device, tuple(search_flags(options))
+    _translate(partial(load_model, (run.path,), *model), persian, english)
+    scores = None
+    if forward is not None:
+        _translate(partial(load_model, (forward.path,), *model), english, back)
+        scores = sentence_chrf(list(read_texts(back)), [(text,) for text in read_texts(persian)])
+    synthetic = folder / "synthetic"
+    counts = write_synthetic(english, persian, config.corpus.filters, synthetic, scores, options.min_chrf)
+    say(f"back-translated pairs: {_counted(counts)}", "", "Next: mix them in, as configs/back-translation.yaml does:")
+    say(f"  translator train --config back-translation --set corpus.sources.0.source_path={synthetic}.en", "")
+
+
+def _counted(counts: "Counter[str]") -> str:
+    return ", ".join(f"{reason} {count:,}" for reason, count in counts.most_common())
+
+
+def _translate(load: "Callable[[], Translator]", source: Path, output: Path, count: int = 1) -> None:
+    """Translate a file into one with `count` translations of each line, unless that has been done; say which."""
+    work = Work(load, OutputForm("text" if count == 1 else "jsonl", count))
+    made = translate_file(work, source, output, reuse=True)
+    say(f"{output} is {'made' if made else 'there already, and is used'}")
+
+
+@verb(
+    "distill",
+    "train a small, fast student on the translations of a run, and export it in int8",
+    RUN,
+    option("--recipe NAME", "its sections subword, model and training are used (default: student)", default="student"),
+    option(
+        "--beam N", "translations, of which the one nearest to the reference is taken (default: 5)", type=int, default=5
+    ),
+    option("--output FOLDER", "the student's run (default: RUN-student)", type=place),
+    SET,
+    examples=("translator distill --run runs/cpu-small",),
+)
+def _distill(options: argparse.Namespace, stop: StopRequest) -> None:
+    from translator.corpus.derived import corpus_of_run, inherited_sources, test_set_arguments, write_best
+    from translator.corpus.recipe import shipped_settings, write_derived
+    from translator.evaluation.metrics import sentence_bleu
+    from translator.export.package import export_run
+    from translator.inference.exported import is_export
+
+    if options.beam < 2:
+        raise InputError(f"--beam {options.beam}: a student learns from the best of several translations; 5 is usual")
+    run, config = _opened(options.run)
+    corpus = corpus_of_run(config)
+    source, target = corpus.sides
+    student = Path(options.output or f"{run.path}-student")
+    text = student.with_name(f"{student.name}-text")
+    text.mkdir(parents=True, exist_ok=True)
+    sources = []
+    for one in inherited_sources(corpus, "train"):
+        paths = {"en": Path(str(one.source_path)), "fa": Path(str(one.target_path))}
+        n_best, best = text / f"{one.name}.jsonl", text / f"{one.name}.{target}"
+        beam = ("search.method=beam", f"search.beam_size={options.beam}")
+        _translate(partial(load_model, (run.path,), "auto", "best", "auto", beam), paths[source], n_best, options.beam)
+        if not best.exists() or best.stat().st_mtime < n_best.stat().st_mtime:
+            write_best(n_best, corpus.lines("train", one.name, target), sentence_bleu, best)
+        key = "target_path" if target == "fa" else "source_path"
+        sources.append(one.model_copy(update={key: str(best.resolve())}))
+    held_out = [*inherited_sources(corpus, "validation"), *inherited_sources(corpus, "test")]
+    recipe = student.with_name(f"{student.name}.yaml")
+    settings = [*shipped_settings(options.recipe, "subword", "model", "training"), *options.overrides]
+    say(write_derived(run, recipe, [*sources, *held_out], ["training.initialize_from=null", *settings]))
+    _run_verb(stop, "train", "--config", str(recipe))
+    small = student.with_name(f"{student.name}-int8")
+    if is_export(small):
+        say("", f"{small} is there already, and is used; delete it to export the student again")
+    else:
+        export_run(student, "ctranslate2", small, quantization="int8")
+    _compare(run.path, small, test_set_arguments(corpus))
+    lines = [line for name in corpus.names("test") for line in corpus.lines("test", name, source)][:_TIMED]
+    say("", *(_sized(name, folder, lines) for name, folder in (("teacher", run.path), ("student in int8", small))))
+    say("", "Next:", f"  translator serve --run {shlex.quote(str(small))}")
+
+
+def _sized(name: str, folder: Path, lines: Sequence[str]) -> str:
+    """Return a line with size and speed of a run or an export; the first translation, which loads, is not timed."""
+    translator = load_model([folder], "auto", "best", "auto", ())
+    translator.translate_lines(lines[:8])
+    start = time.perf_counter()
+    translator.translate_lines(lines)
+    speed = len(lines) / (time.perf_counter() - start)
+    weights = (folder / "model.bin", folder / "checkpoints" / "best" / "model.safetensors")
+    size = next(file.stat().st_size for file in weights if file.exists())
+    return f"{name}: {size / 1e6:.1f} MB, {speed:.0f} sentences a second ({translator.searcher.name})"

@@ -1,0 +1,119 @@
+"""Text that is made with a trained run: what a run inherits, back-translated text, and the text of a student."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from translator.config import Config, FilterConfig, SourceConfig
+from translator.corpus.filters import PairFilter
+from translator.corpus.lines import Unreadable, open_text, read_lines
+from translator.corpus.normalizer import Normalizer, fold
+from translator.corpus.prepare import PreparedCorpus, prepare_corpus
+from translator.corpus.split import SPLITS, Split
+from translator.run.storage import storage_errors, write_text
+
+TAG: Final = "\ue010"
+"""Begins the English of a back-translated pair, as a piece of its own (Caswell et al. 2019): a private character."""
+_FAR_APART: Final = {"max_length_ratio": 2.0, "max_word_ratio": 2.5}
+"""Limits for back-translations, which stop early or run on more often than people's translations do."""
+
+
+def corpus_of_run(config: Config) -> PreparedCorpus:
+    """Return the prepared text of a run, prepared again where it is gone; raise as `prepare_corpus`."""
+    corpus = prepare_corpus(config.corpus, config.evaluation.test_sources)
+    return replace(corpus, languages=config.corpus.languages)
+
+
+def inherited_sources(
+    corpus: PreparedCorpus, split: Split, weights: Callable[[str], float] = lambda name: 1.0, most: int | None = None
+) -> list[SourceConfig]:
+    """Return what each source of `corpus` has in `split`, at most `most` pairs, as sources that stay in that split."""
+    folder = corpus.directory.resolve() / split
+    return [
+        SourceConfig(
+            name=name,
+            source_path=str(folder / f"{name}.en"),
+            target_path=str(folder / f"{name}.fa"),
+            use=split,
+            weight=weights(name),
+            max_pairs=most,
+            obtain="it is prepared text of the run that this one builds on; repeat the command that made this recipe",
+        )
+        for name in corpus.names(split)
+    ]
+
+
+def test_set_arguments(corpus: PreparedCorpus) -> list[str]:
+    """Return the test text of each source as an argument `NAME=ENGLISH:PERSIAN`."""
+    found = inherited_sources(corpus, SPLITS[2])
+    return [f"{source.name}={source.source_path}:{source.target_path}" for source in found]
+
+
+def write_monolingual(files: Sequence[Path], normalizer: Normalizer, longest: int | None, output: Path) -> Counter[str]:
+    """Write each different line of `files`, normalized as source text, and return what was read, dropped and kept.
+
+    A line that is empty, has more than `longest` words, or repeats an earlier one (compared as `fold` does) is dropped.
+
+    Raises CorpusError: a file cannot be read.
+    """
+    counts, seen, kept = Counter[str](), set[int](), list[str]()
+    for file in files:
+        with open_text(file) as stream:
+            for line in (line for lines in read_lines(stream, str(file), drop_invalid=True) for line in lines):
+                text = "" if isinstance(line, Unreadable) else normalizer.source(line)
+                key = fold(text)
+                long = longest is not None and len(text.split()) > longest
+                reason = "empty" if not key else "too long" if long else "repeated" if hash(key) in seen else "kept"
+                counts[reason] += 1
+                if reason == "kept":
+                    seen.add(hash(key))
+                    kept.append(text)
+    write_text(output, "".join(f"{text}\n" for text in kept))
+    return counts
+
+
+def write_synthetic(
+    english: Path,
+    persian: Path,
+    filters: FilterConfig,
+    output: Path,
+    round_trip: Sequence[float] | None = None,
+    least: float = 0.0,
+) -> Counter[str]:
+    """Write the good ones of back-translated pairs to `output`.en, tagged, and `output`.fa; return counts by reason.
+
+    A pair is dropped by the rules of `filters` with narrower limits of length, and where `round_trip` has a score for
+    each pair, if that is below `least`.
+    """
+    broken_rule = PairFilter(filters.model_copy(update=_FAR_APART)).broken_rule
+    counts, kept = Counter[str](), list[tuple[str, str]]()
+    for number, pair in enumerate(zip(read_texts(english), read_texts(persian), strict=True)):
+        reason = broken_rule(*pair) or ("round_trip" if round_trip and round_trip[number] < least else "kept")
+        counts[reason] += 1
+        if reason == "kept":
+            kept.append(pair)
+    write_text(output.with_suffix(".en"), "".join(f"{TAG} {source}\n" for source, _ in kept))
+    write_text(output.with_suffix(".fa"), "".join(f"{target}\n" for _, target in kept))
+    return counts
+
+
+def write_best(n_best: Path, references: Iterable[str], score: Callable[[str, str], float], output: Path) -> None:
+    """Write of each row of a JSON Lines file of n-best translations the one nearest to its reference by `score`."""
+
+    def best() -> Iterator[str]:
+        for row, reference in zip(read_texts(n_best), references, strict=True):
+            texts = [one["text"] for one in json.loads(row)["translations"]]
+            yield max(texts, key=lambda text: score(text, reference))
+
+    write_text(output, "".join(f"{text}\n" for text in best()))
+
+
+def read_texts(path: Path) -> Iterator[str]:
+    """Yield the lines of a file that was written here."""
+    with storage_errors(path, "read"), closing(path.open(encoding="utf-8", newline="\n")) as stream:
+        for line in stream:
+            yield line.removesuffix("\n")
