@@ -46,8 +46,10 @@ def test_value_and_gradient_equal_cross_entropy(tokens: int, vocabulary: int, sm
 @given(tokens=st.integers(1, 6), vocabulary=st.integers(2, 40), scale=st.sampled_from([0.1, 1.0, 10.0]))
 def test_the_divergence_equals_its_definition(tokens: int, vocabulary: int, scale: float) -> None:
     logits = scale * torch.randn(2 * tokens, vocabulary, generator=torch.Generator().manual_seed(tokens))
-    divergence = symmetric_divergence(log_probabilities(logits))
-    p, q = F.log_softmax(logits.double(), dim=-1).chunk(2)
+    labels = torch.ones(2 * tokens, dtype=torch.int64)
+    labels[[0, tokens]] = PAD
+    divergence = symmetric_divergence(log_probabilities(logits), labels)
+    p, q = (of_pass[1:] for of_pass in F.log_softmax(logits.double(), dim=-1).chunk(2))
     forwards, backwards = (F.kl_div(*both, reduction="sum", log_target=True) for both in ((q, p), (p, q)))
     torch.testing.assert_close(divergence.double(), 0.5 * (forwards + backwards), rtol=1e-4, atol=1e-6)
 
@@ -57,7 +59,7 @@ def test_passes_that_agree_cost_nothing_and_extreme_ones_stay_finite() -> None:
     agreeing = torch.cat((one, one + 7.0)).requires_grad_()  # a softmax does not see what is added to all
     extreme = torch.tensor([[1000.0, 0.0, -1000.0], [-1000.0, 0.0, 1000.0]], requires_grad=True)
     for logits, expected in ((agreeing, 0.0), (extreme, 2000.0)):
-        divergence = symmetric_divergence(log_probabilities(logits))
+        divergence = symmetric_divergence(log_probabilities(logits), torch.ones(len(logits)))
         torch.autograd.backward(divergence)
         assert 0 <= divergence.item() == pytest.approx(expected, abs=1e-6)
         assert logits.grad is not None and bool(logits.grad.isfinite().all())

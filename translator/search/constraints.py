@@ -45,12 +45,12 @@ class Constraints:
         if 0 < self._size <= length:
             ngrams = produced.unfold(1, self._size, 1)  # (R, T - n + 1, n)
             begun = produced[:, length - self._size + 1 :].unsqueeze(1)  # (R, 1, n - 1)
-            rows, places = (ngrams[:, :, :-1] == begun).all(dim=2).nonzero(as_tuple=True)
-            forbidden[rows, ngrams[rows, places, -1]] = True
+            repeats = (ngrams[:, :, :-1] == begun).all(dim=2)  # (R, T - n + 1)
+            # PAD, which is forbidden anyway, stands for none: so nothing waits for a GPU.
+            forbidden.scatter_(1, ngrams[:, :, -1].masked_fill(~repeats, PAD), True)
         if length < self._forced.size(1):
-            forced = self._forced[sentences, length]  # (R,)
-            rows = (forced != PAD).nonzero().squeeze(1)
-            forbidden[rows] = True
-            forbidden[rows, forced[rows]] = False
+            forced = self._forced[sentences, length].unsqueeze(1)  # (R, 1)
+            forbidden |= forced != PAD
+            forbidden.scatter_(1, forced, forced == PAD)
         forbidden[:, EOS] &= ~forbidden.all(dim=1)
         return forbidden

@@ -84,11 +84,13 @@ class TeacherForcing(nn.Module):
         if not twice:
             smoothed, of_tokens = projected_loss(states, self.model.head_weight, targets, self.label_smoothing)
             return Losses(smoothed, of_tokens.new_zeros(rows).index_add_(0, sentences, of_tokens))
-        real = targets != PAD
-        log_p = log_probabilities(self.model.project(states[real]))  # (2N, V), first pass first
-        smoothed, of_tokens = _smoothed(log_p, targets[real], self.label_smoothing)
-        both = of_tokens.new_zeros(2 * rows).index_add_(0, sentences[real], of_tokens)
-        smoothed = 0.5 * (smoothed + self.r_drop * symmetric_divergence(log_p))
+        if self.packed:  # what fills up the packed rows belongs to neither pass
+            real = targets != PAD
+            states, targets, sentences = states[real], targets[real], sentences[real]
+        log_p = log_probabilities(self.model.project(states))  # (2N, V), first pass first
+        smoothed, of_tokens = _smoothed(log_p, targets, self.label_smoothing)
+        both = of_tokens.new_zeros(2 * rows).index_add_(0, sentences, of_tokens)
+        smoothed = 0.5 * (smoothed + self.r_drop * symmetric_divergence(log_p, targets))
         return Losses(smoothed, 0.5 * (both[:rows] + both[rows:]))
 
     def _padded_states(self, source: Tensor, target_input: Tensor) -> Tensor:
@@ -100,10 +102,14 @@ def label_smoothed_loss(logits: Tensor, labels: Tensor, smoothing: float) -> Sum
     return _smoothed(log_probabilities(logits).flatten(0, -2), labels.flatten(), smoothing)
 
 
-def symmetric_divergence(log_p: Tensor) -> Tensor:
-    """Return the sum () of R-Drop's D(p, q) over all tokens, in nats; `log_p` (2N, V) has the first pass first."""
+def symmetric_divergence(log_p: Tensor, labels: Tensor) -> Tensor:
+    """Return the sum () of R-Drop's D(p, q) over real tokens, in nats; `log_p` (2N, V) has the first pass first.
+
+    `labels` (2N,) are PAD where a token is not real.
+    """
     p, q = log_p.chunk(2)
-    return 0.5 * ((p.exp() - q.exp()) * (p - q)).sum()  # no term is negative
+    of_tokens = 0.5 * ((p.exp() - q.exp()) * (p - q)).sum(dim=1)  # no term is negative
+    return of_tokens.masked_fill(labels[: len(p)] == PAD, 0.0).sum()
 
 
 def log_probabilities(logits: Tensor) -> Tensor:
