@@ -24,7 +24,7 @@ RUNS = $(if $(wildcard $(subst $(space),\ ,$(RUN))/config.yaml),--run '$(RUN)',$
 unexport TEXT
 
 .DEFAULT_GOAL := help
-.PHONY: help install download prepare train evaluate compare translate export serve tensorboard test check format test-browser bench docs sample dist clean
+.PHONY: help install download prepare train evaluate compare translate export serve tensorboard test check format test-browser bench bench-gpu docs dist clean
 
 help:  ## show this list
 	@echo 'make TARGET [NAME=value ...]'
@@ -106,15 +106,15 @@ $(VENV)/eole/.installed: bench/quality-eole.txt constraints.txt | $(BIN)/python
 	'$(VENV)/eole/bin/python' -m pip install --quiet --disable-pip-version-check -r bench/quality-eole.txt $$(grep '^torch==' constraints.txt)
 	@touch '$@'
 
-bench: $(VENV)/.installed-bench $(if $(filter quality,$(PART)),$(if $(QUALITY_PYTHON),,$(VENV)/eole/.installed))  ## measure PART="training search preparation", or gpu, torture, quality, scaling ...; OPTIONS="--rounds 3"
+bench: $(VENV)/.installed-bench $(if $(filter quality,$(PART)),$(if $(QUALITY_PYTHON),,$(VENV)/eole/.installed))  ## measure PART="training search preparation", or torture, quality ...; OPTIONS="--rounds 3"
 	QUALITY_PYTHON='$(or $(QUALITY_PYTHON),$(VENV)/eole/bin/python)' '$(BIN)/python' -m bench $(PART) $(if $(filter command line,$(origin CONFIG)),--config '$(CONFIG)') $(SETS) $(OPTIONS)
+
+bench-gpu: PART := gpu
+bench-gpu: bench  ## measure all that is to be known of a GPU, in eight minutes
 
 # The theme announces its successor at every start; the variable is its own switch for that.
 docs: $(VENV)/.installed-docs  ## build these pages as a site, from docs/ and the code, into site/index.html
 	NO_MKDOCS_2_WARNING=1 '$(BIN)/python' -m mkdocs build --strict
-
-sample: install  ## write the embedded sample corpus again
-	'$(BIN)/python' -m scripts.sample_corpus
 
 dist: $(VENV)/.installed-dist  ## build dist/: a source distribution, and from it a wheel; check both
 	rm -rf dist

@@ -13,11 +13,10 @@ PARTS = {
     "training": "training speed beside nn.Transformer and Hugging Face Marian",
     "search": "translation speed beside CTranslate2 and Hugging Face generate",
     "preparation": "time and memory of preparing up to 4,000,000 pairs",
-    "gpu": "training speed on a GPU beside Marian, as a share of its matrix rate",
+    "gpu": "all about a GPU in eight minutes: training, loss, resuming, search, the sample",
     "torture": "kill, stop and hinder training, and compare the bits with those of an undisturbed run",
     "quality": "our recipe beside eole and Marian of equal size for equal minutes (hours; resumes)",
     "experiments": "train the variants of a recipe and compare them on validation text (hours; resumes)",
-    "scaling": "training speed of one process and of two",
     "newcomer": "the first hour with the wheel and the source distribution in a folder (`newcomer dist`)",
 }
 """The parts; `bench.PART:bench` yields the lines of its report."""
@@ -36,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--output", type=Path, default=Options.output, metavar="FOLDER", help="for files of results")
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="contestant, size, variant, ...")
     parser.add_argument("--table", action="store_true", help="quality, experiments: only the table of what is finished")
-    for name in ("rounds", "steps", "seconds", "seed", "kills"):
+    for name in ("rounds", "steps", "seed", "kills"):
         default = getattr(Options, name)
         parser.add_argument(f"--{name}", type=_above_0, default=default, metavar="N", help=f"default: {default}")
     values = vars(parser.parse_args(arguments))

@@ -1,33 +1,60 @@
-"""Training speed on a GPU beside `MarianMTModel`, for Transformer-base and -big.
+"""All that is to be known of a GPU, in one call of at most eight minutes: `make bench-gpu`.
 
-The ids are drawn at random, with lengths like those of a real corpus, so that no text is needed.
+Training speed of Transformer-base and -big by precision, compiled or not, beside `MarianMTModel`; the loss after the
+same updates on the CPU; the sample's recipe, resumed bit for bit; the three searches. The ids of the speeds are drawn
+at random, with lengths like those of a real corpus, so that no text is needed.
 """
 
 import gc
 import itertools
 import json
+import shutil
+import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 import torch
 
-from bench.learners import MARIAN, OURS, Contest, build_learner, marian_is_installed
+from bench.learners import CPU, MARIAN, OURS, Contest, build_learner, marian_is_installed
 from bench.options import Options, model_sizes
-from bench.processes import Answer, peak_memory
+from bench.processes import TRANSLATOR, Answer, peak_memory, run_command
 from bench.training import speed_lines
-from translator.config import parse_config
+from translator.checkpoint import find_checkpoint, load_checkpoint
+from translator.config import Config, parse_config
 from translator.data import Batch, collate
 from translator.data.batching import epoch_generator, plan_batches
 from translator.errors import ConfigError
+from translator.inference.translator import Translator
 from translator.model.device import matrix_rate
+from translator.run.folder import RunFolder
+from translator.run.storage import write_json
 from translator.training.meter import StepFlops
 
-SIZES: Final[Mapping[str, Mapping[str, int]]] = {
+SIZES: Final[Mapping[str, Mapping[str, Any]]] = {
     "base": {"d_model": 512, "heads": 8, "encoder_layers": 6, "decoder_layers": 6, "feed_forward": 2048},
     "big": {"d_model": 1024, "heads": 16, "encoder_layers": 6, "decoder_layers": 6, "feed_forward": 4096},
 }
+_SMALL: Final = {
+    "d_model": 128,
+    "heads": 4,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "feed_forward": 256,
+    "dropout": 0,
+}
+COMPILED: Final = f"{OURS}, bf16, compiled"
+VARIANTS: Final[Mapping[str, Mapping[str, str]]] = {
+    COMPILED: {"precision": "bf16", "compile": "always"},
+    f"{OURS}, bf16": {"precision": "bf16", "compile": "never"},
+    f"{OURS}, fp16": {"precision": "fp16", "compile": "never"},
+    f"{OURS}, float32": {"precision": "float32", "compile": "never"},
+    MARIAN: {"precision": "bf16"},
+}
+"""By name of a contestant its settings of training; the last is the library's model."""
+_RESUMED_AT, _RESUMED_TO = 40, 80  # updates of the run whose second half is made twice
 
 
 @dataclass(frozen=True)
@@ -38,45 +65,66 @@ class Work:
     vocabulary: int = 8000
     tokens_per_batch: int = 25_000
     pairs: int = 20_000  # drawn once; their batches come again and again
-    warm_steps: int = 60  # untimed updates of each contestant, in which every shape is compiled
-    steps: int = 30  # updates of each contestant in a round
-    rounds: int = 5
+    warm_steps: int = 40  # untimed updates of each contestant, in which every shape is compiled
+    steps: int = 20  # updates of each contestant in a round
+    rounds: int = 3
 
 
 def bench(options: Options) -> Iterator[str]:
-    """Yield the lines of a report on the GPU.
+    """Yield the lines of a report on the GPU, and write all figures to gpu.json.
 
     Raises:
-        ConfigError: there is no GPU, or no model size of that name.
+        ConfigError: there is no GPU, or no part of that name.
+        RunError: training the sample failed.
     """
     if not torch.cuda.is_available():
         raise ConfigError("the GPU benchmark needs a CUDA GPU, and torch finds none here")
-    device = torch.device("cuda")
-    yield f"training on {torch.cuda.get_device_name(device)}, torch {torch.__version__}"
-    for name in options.chosen(SIZES):
-        yield from bench_size(name, SIZES[name], Work(device, rounds=options.rounds))
+    work, results = Work(torch.device("cuda")), dict[str, Any]()
+    yield f"{torch.cuda.get_device_name(work.device)}, torch {torch.__version__}"
+    for part in options.chosen([*SIZES, "loss", "sample"]):
+        began = time.monotonic()
+        if part in SIZES:
+            yield from bench_size(part, SIZES[part], work, results)
+        elif part == "loss":
+            yield from compare_losses(work, results)
+        else:
+            yield from bench_sample(options.output / "gpu-sample", work.device, results)
+        yield f"    ({time.monotonic() - began:.0f} s)"
+        write_json(options.output / "gpu.json", results | {"work": asdict(replace(work, device=str(work.device)))})  # type: ignore[arg-type]
+    yield f"  written: {options.output}/gpu.json"
 
 
-def bench_size(name: str, sizes: Mapping[str, int], work: Work) -> Iterator[str]:
-    """Yield the lines on one size of model: ours and Marian's, in turns."""
-    recipe = {
+def recipe(work: Work, sizes: Mapping[str, Any], training: Mapping[str, str], name: str) -> Config:
+    """Return the recipe of a model of these sizes."""
+    source = {"name": "none", "path": "none.tsv"}  # a recipe must name one; it is never read
+    values = {
         "run": {"directory": "runs/bench/gpu"},
-        "corpus": {"sources": [{"name": "none", "path": "none.tsv"}]},  # a recipe must name one; it is never read
+        "corpus": {"sources": [source]},
         "subword": {"vocabulary_size": work.vocabulary},
-        "model": {**sizes, "dropout": 0.1},
-        "training": {"precision": "bf16"},
+        "model": {"dropout": 0.1, **sizes},
+        "training": training,
     }
-    config = parse_config(json.dumps(recipe), f"Transformer-{name}")
-    flops, batches = StepFlops(config.model, work.vocabulary), list(synthetic_batches(work))
+    return parse_config(json.dumps(values), name)
+
+
+def bench_size(name: str, sizes: Mapping[str, Any], work: Work, results: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines on one size of model: each of `VARIANTS`, in turns; for `big` without the slow ones."""
+    batches, on_gpu = list(synthetic_batches(work)), work.device.type == "cuda"
     contests: dict[str, Contest] = {}
     facts: dict[str, Answer] = {}
-    on_gpu = work.device.type == "cuda"
-    for contestant in (OURS, MARIAN) if marian_is_installed() else (OURS,):
+    for contestant, training in VARIANTS.items():
+        slow = "fp16" in contestant or "float32" in contestant
+        if (contestant == MARIAN and not marian_is_installed()) or (slow and name == "big"):
+            continue
+        if contestant == COMPILED and not on_gpu:
+            continue  # on a CPU it does not pay
         gc.collect()
         if on_gpu:
             torch.cuda.reset_peak_memory_stats(work.device)
         held = torch.cuda.memory_allocated(work.device) if on_gpu else 0  # by earlier contestants
-        learner = build_learner(contestant, config, (work.vocabulary, work.vocabulary), work.device)
+        config = recipe(work, sizes, training, f"Transformer-{name}")
+        learner = build_learner(contestant.partition(",")[0], config, (work.vocabulary, work.vocabulary), work.device)
+        flops = StepFlops(config.model, work.vocabulary)
         contests[contestant] = Contest(learner, itertools.cycle(batches), flops)
         contests[contestant].train(work.warm_steps)
         peak = torch.cuda.max_memory_allocated(work.device) - held if on_gpu else peak_memory()
@@ -88,8 +136,57 @@ def bench_size(name: str, sizes: Mapping[str, int], work: Work) -> Iterator[str]
             rounds[contestant].append(contests[contestant].train(work.steps))
     yield f"  Transformer-{name}, {model_sizes(config)}, up to {work.tokens_per_batch:,} positions a batch"
     yield from speed_lines(rates, rounds, facts)
-    if len(contests) < 2:
+    if MARIAN not in contests:
         yield "    Marian is left out: the library `transformers` is not installed (the extra `bench` has it)"
+    results[name] = {"rates": rates, "rounds": rounds, "facts": facts}
+
+
+def compare_losses(work: Work, results: dict[str, Any]) -> Iterator[str]:
+    """Yield the loss of a small model after the same updates without dropout, here and on the CPU."""
+    batches = list(itertools.islice(synthetic_batches(replace(work, tokens_per_batch=2000, pairs=2000)), 30))
+    losses = {}
+    for precision, device in (("float32", CPU), ("float32", work.device), ("bf16", work.device), ("fp16", work.device)):
+        config = recipe(work, _SMALL, {"precision": precision, "compile": "never"}, "the small model")
+        learner = build_learner(OURS, config, (work.vocabulary, work.vocabulary), device)
+        for number, batch in enumerate(batches, 1):
+            learner.update(batch, number)
+        losses[f"{device.type} {precision}"] = learner.held_out_loss([one.to(device) for one in batches[:5]])
+    shown = ", ".join(f"{name} {loss:.5f}" for name, loss in losses.items())
+    yield f"  loss after {len(batches)} equal updates, nats a token: {shown}"
+    results["loss"] = losses
+
+
+def bench_sample(folder: Path, device: torch.device, results: dict[str, Any], *settings: str) -> Iterator[str]:
+    """Yield time and score of the sample's recipe, whether it resumes bit for bit, and the speed of each search."""
+    shutil.rmtree(folder, ignore_errors=True)
+    train = [*TRANSLATOR, "train", "--config", "sample", "--set", f"run.device={device.type}", *settings]
+    run, short = folder / "sample", RunFolder(folder / "short")
+    began = time.monotonic()
+    run_command([*train, f"run.directory={run}"], folder / "log.txt")
+    seconds = time.monotonic() - began
+    score = json.loads((run / "evaluation" / "scores.json").read_text(encoding="utf-8"))[0]
+    yield f"  the sample: {seconds:.0f} s from the start to the scores, {score['metric']} {score['score']:.2f}"
+    often = [f"training.{key}={_RESUMED_AT}" for key in ("validate_every", "checkpoint_every")]
+    short_run = [*train, f"run.directory={short.path}", *often, f"training.max_steps={_RESUMED_TO}"]
+    found = []
+    for _ in range(2):
+        run_command(short_run, folder / "log.txt")
+        last = find_checkpoint(short.checkpoints_folder, "last")
+        found.append(load_checkpoint(last).model)
+        shutil.rmtree(last.resolve())  # the same command goes on from the checkpoint before
+    same = all(torch.equal(first, found[1][name]) for name, first in found[0].items())
+    yield f"  resumed at update {_RESUMED_AT} of {_RESUMED_TO}: {'the same' if same else 'OTHER'} bits"
+    lines = (run / "evaluation" / "sample.source.txt").read_text(encoding="utf-8").splitlines()
+    speeds = {}
+    for method in ("greedy", "beam", "sampling"):
+        overrides = [f"search.method={method}"]
+        translator = Translator.load(run, engine="torch", device=device.type, overrides=overrides)
+        translator.translate_lines(lines[:64])
+        began = time.monotonic()
+        translator.translate_lines(lines)
+        speeds[method] = len(lines) / (time.monotonic() - began)
+    yield "  sentences a second: " + ", ".join(f"{name} {speed:,.0f}" for name, speed in speeds.items())
+    results["sample"] = {"seconds": seconds, "score": score, "resumed_alike": same, "sentences_a_second": speeds}
 
 
 def synthetic_batches(work: Work) -> Iterator[Batch]:

@@ -23,7 +23,6 @@ class Options:
     only: Sequence[str] = ()  # contestants, sizes, variants or scenarios; none named are all
     rounds: int = 5
     steps: int = 6  # updates of each contestant in a round of training, or of the training of a newcomer
-    seconds: int = 30  # of training in a round of `scaling`
     kills: int | None = None  # of each scenario of `torture`; None takes its own number
     seed: int = 1
     table: bool = False  # only print the table of what is finished

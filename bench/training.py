@@ -71,5 +71,6 @@ def speed_lines(rates: Rounds, rounds: Mapping[str, Rounds], facts: Mapping[str,
             f"  padding {padding:5.1%}  {facts[name]['bytes'] / 2**20:,.0f} MiB  "
             f"{facts[name]['weights'] / 1e6:.1f}M weights"
         )
-    for name in (name for name in rounds if name != OURS and OURS in rounds):
-        yield f"    {OURS} ÷ {name:<24} {ratios(speeds[OURS], speeds[name])}"
+    ours = next((name for name in rounds if name.startswith(OURS)), "")
+    for name in (name for name in rounds if ours and name != ours):
+        yield f"    {ours} ÷ {name:<24} {ratios(speeds[ours], speeds[name])}"

@@ -4,13 +4,14 @@ import itertools
 import math
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from conftest import Recipe
 from small_model import small_batch
 
-from bench.gpu import Work, bench_size, synthetic_batches
+from bench.gpu import Work, bench_size, compare_losses, synthetic_batches
 from bench.learners import MARIAN, NAMES, OURS, answers, build_learner, marian_is_installed, our_batches
 from bench.options import ratios
 from bench.processes import run_command
@@ -69,9 +70,13 @@ def test_a_command_that_fails_or_is_stopped_is_reported(tmp_path: Path) -> None:
 
 def test_the_report_on_a_gpu_is_tried_on_the_cpu() -> None:
     tiny = {"d_model": 16, "heads": 2, "encoder_layers": 1, "decoder_layers": 1, "feed_forward": 32}
-    lines = list(bench_size("tiny", tiny, WORK))
+    found: dict[str, Any] = {}
+    lines = list(bench_size("tiny", tiny, WORK, found))
     assert "Transformer-tiny, d 16" in lines[0] and "up to 300 positions" in lines[0]
-    assert any(f"{OURS} ÷ {MARIAN}" in line for line in lines) == marian_is_installed()
+    assert any(f"{OURS}, bf16 ÷ {MARIAN}" in line for line in lines) == marian_is_installed()
+    assert {f"{OURS}, fp16", f"{OURS}, float32"} <= found["tiny"]["rounds"].keys()
+    assert "nats a token: cpu float32" in next(compare_losses(WORK, found))
+    assert found["loss"]["cpu bf16"] == pytest.approx(found["loss"]["cpu float32"], rel=0.01)
     first, again = (list(synthetic_batches(WORK)) for _ in range(2))
     for ours, theirs in zip(first, again, strict=True):
         assert torch.equal(ours.source, theirs.source) and torch.equal(ours.labels, theirs.labels)

@@ -23,7 +23,9 @@ def test_committed_files_are_what_the_generator_writes(corpus: Corpus, tmp_path:
     write(corpus, tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(f"{name}.tsv" for name in SPLITS)
     for name in SPLITS:
-        assert (SAMPLE / f"{name}.tsv").read_bytes() == (tmp_path / f"{name}.tsv").read_bytes(), "run `make sample`"
+        assert (SAMPLE / f"{name}.tsv").read_bytes() == (tmp_path / f"{name}.tsv").read_bytes(), (
+            "run `python -m scripts.sample_corpus`"
+        )
     assert [len(corpus.split(name)) for name in SPLITS] == [15_000, 500, 1000]
     idioms = {(sentence.en, sentence.fa) for sentence in read_idioms(SAMPLE / "idioms.tsv")}
     assert idioms <= {(sentence.en, sentence.fa) for sentence in corpus.train}
