@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from translator import Translator
 from translator.config import SearchConfig
 from translator.errors import ConfigError, InputError
+from translator.inference.translator import without_second_ending
 from translator.subword.placeholders import PLACEHOLDERS
 
 LINE_BREAKS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
@@ -270,3 +271,17 @@ def test_a_translation_is_written_as_it_is_typeset() -> None:
     for text, typeset in (("او می رود", "او می\u200cرود"), ("کتاب ها", "کتاب\u200cها"), ("کرده\u200cبود", "کرده بود")):
         assert echo()[0].translate(text) == typeset
         assert as_found.translate(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "expected"),
+    [
+        ("رفت. .. ...", "He went.", "رفت."),
+        ("چرا؟ .", "Why?", "چرا؟"),
+        ("صبر کن...", "Wait ...", "صبر کن..."),
+        ("صبر کن..", "Wait…", "صبر کن.."),
+        ("«بله.»", "“Yes.”", "«بله.»"),
+    ],
+)
+def test_a_translation_ends_once(text: str, source: str, expected: str) -> None:
+    assert without_second_ending(text, source) == expected

@@ -5,6 +5,7 @@ B batch, S source length, T target length, H heads
 
 import logging
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,6 +29,7 @@ from translator.subword.placeholders import cut_out, hide, is_number, put_back, 
 LOGGER = logging.getLogger("translator")
 SOURCE_POSITIONS_AT_ONCE: Final = 16_384
 """Source positions of a batch at most, each counted once per hypothesis, so that long lines do not fill the memory."""
+_SEVERAL_ENDINGS: Final = re.compile(r"([.!?:;؟،؛])[\s.!?:;؟،؛…]*[.!?:;؟،؛…]\s*$")
 
 
 @dataclass
@@ -285,6 +287,8 @@ class Translator:
         if self._into_persian:
             texts = [with_source_spelling(text, known) for text in texts]
             texts = list(map(unify_orthography, texts)) if self.search.orthography else texts
+        if self.search.min_length_ratio > 0:
+            texts = [without_second_ending(text, known) for text in texts]
         found = [
             Translation(
                 one_line(put_back(text, segment.copied)),
@@ -314,3 +318,12 @@ class Translator:
             words = [tuple(word.translate(copied) for word in side) for side in (aligned.source, aligned.target)]
             found.append((seen, Alignment(words[0], words[1], aligned.pairs)))
         return found
+
+
+def without_second_ending(text: str, source: str) -> str:
+    """Return a translation without the punctuation that a forced length added after its end, as in `. ..`.
+
+    Where `source` itself ends in several marks, such as `...`, the text stays.
+    """
+    several = source.rstrip().endswith("…") or _SEVERAL_ENDINGS.search(source)
+    return text if several else _SEVERAL_ENDINGS.sub(r"\1", text)
