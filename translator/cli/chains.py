@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 _CORPUS: Final = "the new text, as `translator train --corpus` takes it; repeat it for more"
 _PERSIAN: Final = "Persian text, a sentence a line, plain or packed by gzip, xz or zstd"
+_FEWEST_UPDATES: Final = 200
+_PASSES: Final = 3  # over a new text that is too large for so few updates
+_TOKENS_A_WORD: Final = 1.5
 _TIMED: Final = 500  # sentences whose translation is timed
 
 
@@ -42,7 +45,8 @@ def _compare(before: Path, after: Path, test_sets: Sequence[str]) -> None:
     from translator.run.text import text_table
 
     systems = [System((RunFolder(folder),)) for folder in (before, after)]
-    found = evaluate_systems(systems, test_sets=test_sets, output=after / "evaluation")
+    metrics = ["evaluation.metrics=[bleu, chrf]"]
+    found = evaluate_systems(systems, test_sets=test_sets, overrides=metrics, output=after / "evaluation")
     rows = []
     for comparison in found.comparisons:
         for test in comparison.tests:
@@ -97,8 +101,11 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
     known = {name for split in ("train", "validation", "test") for name in old.names(split)}
     new = [one.model_copy(update={"name": f"{one.name}-new"}) if one.name in known else one for one in new]
     folder = Path(options.output or f"{run.path}-{'+'.join(one.name for one in new)[:60]}")
-    pairs = measure(new).pairs
+    size = measure(new)
+    pairs = size.pairs
     held_out = min(500, pairs // 10)
+    read = config.batching.tokens_per_batch * config.training.accumulation_steps * (1 - options.replay)
+    steps = max(_FEWEST_UPDATES, round(_PASSES * _TOKENS_A_WORD * size.words / read))
     given = {source.name: source.weight for source in config.corpus.sources if source.use in ("auto", "train")}
     # The share of the old text is that of its weights times its pairs, when the new text has weight 1.
     mass = sum(given.get(name, 1.0) * old.count("train", name) for name in old.names("train"))
@@ -113,6 +120,9 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
         [*new, *replayed, *validation, *inherited_sources(old, "test")],
         [
             *shipped_settings(options.recipe, "training"),
+            f"training.max_steps={steps}",
+            f"training.validate_every={-(-steps // 6)}",
+            f"training.checkpoint_every={-(-steps // 6)}",
             f"training.initialize_from={json.dumps(str(run.path.resolve()))}",
             f"subword.models_from={json.dumps(str(run.path.resolve()))}",
             f"training.validation_sentences={max(1, min(400, 2 * held_out))}",
@@ -122,7 +132,7 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
             *options.overrides,
         ],
     )
-    say(line, f"  {pairs:,} new pairs; the old text makes up {options.replay:.0%} of what is trained on")
+    say(line, f"  {pairs:,} new pairs and {options.replay:.0%} old text, {steps:,} updates unless --set changes that")
     _run_verb(stop, "train", "--config", str(folder.with_name(f"{folder.name}.yaml")))
     _compare(run.path, folder, test_set_arguments(corpus_of_run(RunFolder.open(folder).config())))
     example = config.corpus.languages[0].example
