@@ -2,7 +2,6 @@
 
 import contextlib
 import itertools
-import logging
 import os
 import shutil
 from collections.abc import Callable, Mapping
@@ -31,9 +30,9 @@ from translator.checkpoint.files import (
 )
 from translator.errors import CheckpointError, InputError
 from translator.run.folder import RunFolder
+from translator.run.logging import LOGGER
 from translator.run.storage import hold_folder, replace_link, restore_folders, storage_errors
 
-LOGGER = logging.getLogger("translator")
 _SET_ASIDE = ".damaged-"
 
 

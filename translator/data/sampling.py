@@ -6,7 +6,6 @@ sentence are a pure function of run seed, epoch and sentence, whatever the numbe
 
 import contextlib
 import itertools
-import logging
 import multiprocessing
 import os
 import shutil
@@ -23,12 +22,12 @@ from translator.corpus.prepare import PreparedCorpus, Side
 from translator.data.augmentation import Augmentation, SidePair
 from translator.data.token_store import PairStore, TokenStore
 from translator.run.folder import DIGITS_IN_NAME
+from translator.run.logging import LOGGER
 from translator.run.storage import new_folder
 from translator.run.workers import map_in_order
 from translator.subword import SubwordPair
 from translator.subword.placeholders import cut_out_of_pair
 
-_LOGGER: Final = logging.getLogger("translator")
 _VERSION: Final = 4  # raised whenever the same settings would give other pieces
 _SENTENCES: Final = 512  # of a block of work: a stop waits for milliseconds only
 _WORTH_PROCESSES: Final = 4_000  # pairs; fewer are sampled faster than a process starts
@@ -139,7 +138,7 @@ def sampled_epochs(
     names = sampler.corpus.names("train")
     large = sum(sampler.corpus.count("train", name) for name in names) >= _WORTH_PROCESSES
     if large:
-        _LOGGER.info("sampling the pieces of epoch %d", first + 1)
+        LOGGER.info("sampling the pieces of epoch %d", first + 1)
     for epoch in itertools.count(first):
         with new_folder(parent / f"sampled-{uuid.uuid4().hex}") as beside:
             at_once = processes if epoch == first else _PROCESSES_AHEAD

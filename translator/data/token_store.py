@@ -10,7 +10,6 @@ PREFIX.json      what the two files must hold, with their check sums, so that a 
 
 import itertools
 import json
-import logging
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -25,7 +24,7 @@ from translator.corpus.normalizer import NORMALIZER_VERSION, Normalizer
 from translator.corpus.prepare import PreparedCorpus, Side
 from translator.errors import StorageError
 from translator.run.folder import DIGITS_IN_NAME, prepared_folder
-from translator.run.logging import progress_bar
+from translator.run.logging import LOGGER, progress_bar
 from translator.run.storage import new_folder, storage_errors, write_json
 from translator.subword import SubwordModel, SubwordPair
 from translator.subword.placeholders import PLACEHOLDERS_VERSION, cut_out_of_pair
@@ -35,7 +34,6 @@ STORED_SPLITS: Final[tuple[StoredSplit, ...]] = ("train", "validation")
 """The splits whose ids are needed; the test split is translated from its text."""
 Ids = NDArray[np.int32]
 
-_LOGGER: Final = logging.getLogger("translator")
 _FORMAT: Final = 2  # of a store, and of the folder that holds them
 _CHUNK: Final = 4096  # rows converted at once: few enough to stay in the processor's cache
 _LINES_AT_ONCE: Final = 2048  # divided by SentencePiece among its threads; larger blocks are slower
@@ -193,7 +191,7 @@ def open_tokens(
         try:
             return stores(), folder, fingerprint
         except DamagedStoreError as damage:
-            _LOGGER.warning(f"{damage}; all of {folder} is made anew from the prepared text")
+            LOGGER.warning(f"{damage}; all of {folder} is made anew from the prepared text")
     _write(corpus, subword, Normalizer(normalization, corpus.languages), folder)
     try:
         return stores(), folder, fingerprint

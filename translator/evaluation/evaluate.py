@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import logging
 import os
 import random
 import tempfile
@@ -31,13 +30,12 @@ from translator.evaluation.robustness import measure_robustness
 from translator.evaluation.test_sets import chosen_test_sets, look_into_training
 from translator.inference.translator import Translator
 from translator.run.folder import RunFolder
-from translator.run.logging import progress_bar
+from translator.run.logging import LOGGER, progress_bar
 from translator.run.storage import resolve_output, storage_errors, write_bytes, write_json, write_output, write_text
 
 if TYPE_CHECKING:
     from tqdm import tqdm
 
-LOGGER = logging.getLogger("translator")
 
 _SAMPLES: Final = 10  # translations of each test set among the samples
 _BLOCK: Final = 256  # sentences that are translated together, and then written

@@ -1,7 +1,6 @@
 """The sentences of an evaluation: the held-out text of a run, or named files; their languages; what training saw."""
 
 import json
-import logging
 import math
 import re
 from collections import Counter
@@ -17,12 +16,11 @@ from translator.corpus.prepare import PreparedCorpus
 from translator.corpus.report import CorpusReport
 from translator.errors import CorpusError, InputError
 from translator.run.folder import RunFolder, prepared_folder
-from translator.run.logging import progress_bar
+from translator.run.logging import LOGGER, progress_bar
 
 if TYPE_CHECKING:
     from tqdm import tqdm
 
-LOGGER = logging.getLogger("translator")
 
 _LOOKED_AT: Final = 2000  # sentences by which the languages are recognised
 _FEW: Final = 0.1  # share of the letters below which a text is of another script

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
 from translator import __version__
 from translator.errors import InputError, StorageError
 from translator.inference.output import OutputForm, write_lines
-from translator.run.logging import progress_bar
+from translator.run.logging import LOGGER, progress_bar
 from translator.run.storage import output_stream, resolve_output, storage_errors, write_json, write_text
 from translator.run.workers import available_cores, map_in_order
 
@@ -34,7 +34,6 @@ if TYPE_CHECKING:  # it brings torch, which the command line's help does without
 
     from translator.inference.translator import Translator
 
-LOGGER = logging.getLogger("translator")
 
 LONGEST_LINE = 4 << 20  # bytes of a line at most, without its end: a longer one is no text, and would fill the memory
 BYTES_WORTH_PROCESSES: Final = 400_000  # bytes of text below which starting processes takes longer than they save

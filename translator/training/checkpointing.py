@@ -3,7 +3,6 @@
 Random generators are not part of it: each update seeds itself.
 """
 
-import logging
 import math
 from dataclasses import asdict, dataclass, field
 
@@ -27,10 +26,9 @@ from translator.data import DataHandler, DataPosition
 from translator.errors import CheckpointError, RunError
 from translator.model import Transformer
 from translator.run.folder import RunFolder
+from translator.run.logging import LOGGER
 from translator.training.meter import LossSpikes
 from translator.training.optimizer import ModelOptimizer, moving_average
-
-LOGGER = logging.getLogger("translator")
 
 
 @dataclass

@@ -6,7 +6,6 @@ N sentences, P parts: the length buckets first, then the sources of the corpus
 """
 
 import json
-import logging
 import math
 import resource
 import sys
@@ -25,6 +24,7 @@ from translator.config import ModelConfig
 from translator.corpus.prepare import PreparedCorpus
 from translator.corpus.split import Split
 from translator.errors import RunError
+from translator.run.logging import LOGGER
 from translator.run.storage import write_json
 from translator.special_tokens import PAD
 from translator.training.distributed import Distributed
@@ -32,7 +32,6 @@ from translator.training.distributed import Distributed
 if TYPE_CHECKING:
     from translator.training.step import StepResult
 
-LOGGER = logging.getLogger("translator")
 
 LONGEST: Final = (8, 16, 32, 64)  # target tokens with EOS of each length bucket; one more bucket has the rest
 BUCKETS: Final = ("01-08", "09-16", "17-32", "33-64", "65-up")

@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import logging
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from translator.evaluation.report import Table, isolated, plain
 from translator.inference.translator import Translator
 from translator.model.device import matrix_rate
 from translator.run.folder import RunFolder
-from translator.run.logging import RECORD, end_within, progress_bar
+from translator.run.logging import LOGGER, RECORD, end_within, progress_bar
 from translator.run.storage import storage_errors
 from translator.run.text import FONT, shown_pieces
 from translator.run.workers import Neighbours, available_cores
@@ -36,7 +35,6 @@ from translator.training.validation import Validation
 if TYPE_CHECKING:
     from tqdm import tqdm
 
-LOGGER = logging.getLogger("translator")
 
 _CHARTS: Final = {
     "loss": ["train/loss", "validation/loss", "train/loss_spike"],

@@ -26,7 +26,7 @@ from translator.errors import Interrupted, RunError
 from translator.evaluation import Score, TranslatedPair, evaluate_run, saved_scores, search_label
 from translator.model.device import choose_device
 from translator.run.folder import RunFolder, describe_environment
-from translator.run.logging import log_to_file
+from translator.run.logging import LOGGER, log_to_file
 from translator.run.signals import StopRequest
 from translator.run.storage import hold_folder
 from translator.training.advice import what_would_help
@@ -39,8 +39,6 @@ from translator.training.optimizer import learning_rate
 from translator.training.precision import Choices, set_up
 from translator.training.step import Updater
 from translator.training.validation import Validator
-
-LOGGER = logging.getLogger("translator")
 
 
 @dataclass(frozen=True)
