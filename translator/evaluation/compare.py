@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
+from tqdm import tqdm
 
 from translator.checkpoint import find_checkpoint
 from translator.config import MetricName
@@ -17,9 +18,6 @@ from translator.run.folder import RunFolder
 from translator.run.logging import progress_bar
 from translator.run.storage import storage_errors
 from translator.run.text import excerpt
-
-if TYPE_CHECKING:
-    from tqdm import tqdm
 
 METRICS: Final[tuple[MetricName, ...]] = ("bleu", "chrf", "chrf++", "ter")
 Method = Literal["bootstrap", "randomisation"]

@@ -8,7 +8,9 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+from tqdm import tqdm
 
 from translator.config import Config, MetricName, SearchConfig
 from translator.corpus.held_out import HeldOutSet
@@ -32,10 +34,6 @@ from translator.inference.translator import Translator
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER, progress_bar
 from translator.run.storage import resolve_output, storage_errors, write_bytes, write_json, write_output, write_text
-
-if TYPE_CHECKING:
-    from tqdm import tqdm
-
 
 _SAMPLES: Final = 10  # translations of each test set among the samples
 _BLOCK: Final = 256  # sentences that are translated together, and then written

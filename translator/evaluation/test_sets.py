@@ -5,7 +5,9 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from tqdm import tqdm
 
 from translator.config import Config
 from translator.config.corpus_section import ENGLISH
@@ -17,10 +19,6 @@ from translator.corpus.report import CorpusReport
 from translator.errors import CorpusError, InputError
 from translator.run.folder import RunFolder, prepared_folder
 from translator.run.logging import LOGGER, progress_bar
-
-if TYPE_CHECKING:
-    from tqdm import tqdm
-
 
 _LOOKED_AT: Final = 2000  # sentences by which the languages are recognised
 _FEW: Final = 0.1  # share of the letters below which a text is of another script

@@ -22,6 +22,8 @@ from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
 
+from tqdm import tqdm
+
 from translator import __version__
 from translator.errors import InputError, StorageError
 from translator.inference.output import OutputForm, write_lines
@@ -30,10 +32,7 @@ from translator.run.storage import output_stream, resolve_output, storage_errors
 from translator.run.workers import available_cores, map_in_order
 
 if TYPE_CHECKING:  # it brings torch, which the command line's help does without
-    from tqdm import tqdm
-
     from translator.inference.translator import Translator
-
 
 LONGEST_LINE = 4 << 20  # bytes of a line at most, without its end: a longer one is no text, and would fill the memory
 BYTES_WORTH_PROCESSES: Final = 400_000  # bytes of text below which starting processes takes longer than they save

@@ -32,7 +32,6 @@ from translator.training.distributed import Distributed
 if TYPE_CHECKING:
     from translator.training.step import StepResult
 
-
 LONGEST: Final = (8, 16, 32, 64)  # target tokens with EOS of each length bucket; one more bucket has the rest
 BUCKETS: Final = ("01-08", "09-16", "17-32", "33-64", "65-up")
 STOPPED_BATCH: Final = "stopped-batch.json"  # file inside the run, with the last update that was skipped

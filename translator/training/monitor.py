@@ -6,11 +6,12 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from tqdm import tqdm
 
 from translator.config import Config
 from translator.config.resuming import flatten
@@ -31,10 +32,6 @@ from translator.training.distributed import Distributed
 from translator.training.meter import Breakdown, Meter, SkippedUpdates, StepFlops, block_norms
 from translator.training.step import StepResult, Updater
 from translator.training.validation import Validation
-
-if TYPE_CHECKING:
-    from tqdm import tqdm
-
 
 _CHARTS: Final = {
     "loss": ["train/loss", "validation/loss", "train/loss_spike"],
