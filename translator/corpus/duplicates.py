@@ -80,9 +80,9 @@ _CACHED_TEXTS: Final = 256
 
 
 def signatures(texts: Sequence[str]) -> Hashes:
-    """Return the keys of the bands of N texts: for a pair, both sides folded, with a mark between them.
+    """Return the keys (N, BANDS) of the bands of N texts: for a pair, both sides folded, with a mark between them.
 
-    Shape (N, BANDS); 0 throughout for a text of fewer than `MINIMUM_NGRAMS` n-grams, and nowhere else.
+    A text of fewer than `MINIMUM_NGRAMS` n-grams has 0 throughout, and no other text has a 0.
     """
     keys = np.zeros((len(texts), BANDS), dtype=np.uint64)
     long = [number for number, text in enumerate(texts) if len(text) >= MINIMUM_NGRAMS + NGRAM - 1]
@@ -257,9 +257,7 @@ class Overlap:
 
 
 def find_overlap(a: SourceConfig, b: SourceConfig, normalizer: Normalizer) -> Overlap:
-    """Return what `a` and `b` share, after normalization and folding.
-
-    Both are read twice. Keys stay in memory; texts and signatures go to temporary files.
+    """Return what `a` and `b` share, after normalization and folding; both are read twice.
 
     Raises CorpusError: one of them cannot be read.
     """
@@ -306,12 +304,8 @@ def _pairs_at(source: SourceConfig, places: Sequence[int]) -> list[Pair]:
     return [found[place] for place in places]
 
 
-_ROWS: Final = (
-    "found in the other",
-    "nearly the same as one there",
-    "English side found there",
-    "Persian side found there",
-)
+_SIDES: Final = ("English side found there", "Persian side found there")
+_ROWS: Final = ("found in the other", "nearly the same as one there", *_SIDES)
 
 
 def format_overlap(overlap: Overlap) -> str:

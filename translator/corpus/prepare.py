@@ -5,7 +5,6 @@ the keys stay in memory. Second pass: the chosen pairs of each source are copied
 """
 
 import contextlib
-import hashlib
 import itertools
 import json
 import shutil
@@ -36,7 +35,7 @@ from translator.corpus.split import SELECTION_RULES, SPLITS, TRAIN, Fates, Split
 from translator.errors import CorpusError
 from translator.run.folder import damaged, prepared_folder
 from translator.run.logging import LOGGER, progress_bar, stage
-from translator.run.storage import new_folder, storage_errors, write_json
+from translator.run.storage import new_folder, sha256_of_file, storage_errors, write_json
 from translator.run.workers import map_in_order, processes_for, refuse_in_starting_process
 
 PREPARE_VERSION: Final = 2  # raised whenever the same settings would give other text
@@ -130,8 +129,8 @@ def corpus_fingerprint(config: CorpusConfig, test_sets: Sequence[SourceConfig] =
     def description(source: SourceConfig) -> dict[str, Any]:
         files = []
         for file in source_files(source):
-            with storage_errors(file, "read"), file.open("rb") as stream:
-                files.append(hashlib.file_digest(stream, "sha256").hexdigest())
+            with storage_errors(file, "read"):
+                files.append(sha256_of_file(file))
         where = {"path", "source_path", "target_path", "obtain", "weight"}
         # The same bytes mean different things as two sides and as two tables of a folder.
         layout = "sides" if source.path is None else "folder" if present_path(source.path).is_dir() else "file"

@@ -33,13 +33,13 @@ _SIDE: Final = re.compile(
     r"(?P<stem>(?:.*[._-])?)(?P<language>en|fa)(?P<extension>(?:\.txt)?)", re.IGNORECASE | re.DOTALL
 )
 _PACKED: Final = re.compile(r"\.(gz|xz|zst)$", re.IGNORECASE)
-_NO_TEXT: Final = (
+_NAMES: Final = (
     *(".*", "readme*", "license*", "licence*", "copying*", "notice*", "citation*", "changelog*", "changes*"),
     *("*.md", "*.rst", "*.pdf", "*.html", "*.json", "*.yaml", "*.yml", "*.xml", "*.ids"),
     *("checksum*", "md5sum*", "sha*sum*", "*.md5", "*.sha1", "*.sha256", "*.sha512", "*.sig", "*.asc"),
     *("__macosx", "thumbs.db", "desktop.ini"),
 )
-"""Names, in lower case, of what lies beside corpora."""
+_NO_TEXT: Final = re.compile("|".join(map(fnmatch.translate, _NAMES)))  # what lies beside corpora, in lower case
 
 
 def corpus_argument(text: str) -> SourceConfig:
@@ -195,7 +195,7 @@ def _corpora(source: SourceConfig) -> list[tuple[Path, ...]]:
 def _corpora_of_folder(folder: Path) -> list[tuple[Path, ...]]:
     """Return the corpora in `folder` by name; hidden files, and names like README or LICENSE, are passed over."""
     with storage_errors(folder, "read"):
-        entries = [entry for entry in folder.iterdir() if not _is_no_text(entry.name)]
+        entries = [entry for entry in folder.iterdir() if not _NO_TEXT.fullmatch(entry.name.lower())]
         names = sorted(f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries)
 
     def unclear(problem: str) -> CorpusError:
@@ -223,10 +223,6 @@ def _corpora_of_folder(folder: Path) -> list[tuple[Path, ...]]:
     if not corpora:
         raise unclear("there is no zip, no .tsv, no .tmx and no pair like X.en and X.fa in it")
     return sorted(corpora)
-
-
-def _is_no_text(name: str) -> bool:
-    return any(fnmatch.fnmatchcase(name.lower(), pattern) for pattern in _NO_TEXT)
 
 
 def listing(names: Sequence[str]) -> str:

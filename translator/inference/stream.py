@@ -28,7 +28,7 @@ from translator import __version__
 from translator.errors import InputError, StorageError
 from translator.inference.output import OutputForm, write_lines
 from translator.run.logging import LOGGER, progress_bar
-from translator.run.storage import output_stream, resolve_output, storage_errors, write_json, write_text
+from translator.run.storage import output_stream, resolve_output, sha256_of_json, storage_errors, write_json, write_text
 from translator.run.workers import available_cores, map_in_order
 
 if TYPE_CHECKING:  # it brings torch, which the command line's help does without
@@ -305,7 +305,7 @@ def _translate_rest(work: Work, translator: "Translator", file: FileIO, output: 
 def _fingerprint(work: Work, translator: "Translator", sha256: str) -> str:
     engine, search = translator.searcher, translator.search.model_dump(mode="json", exclude={"processes"})
     made_of = [__version__, sha256, translator.identity, engine.name, engine.arithmetic, search, asdict(work.form)]
-    return hashlib.sha256(json.dumps(made_of, sort_keys=True).encode()).hexdigest()
+    return sha256_of_json(made_of)
 
 
 class PartialOutput:

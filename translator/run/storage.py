@@ -6,6 +6,7 @@ Everything is written beside its place, flushed and renamed.
 import contextlib
 import errno
 import fcntl
+import hashlib
 import io
 import json
 import logging
@@ -98,6 +99,17 @@ def write_text(path: Path, text: str) -> None:
 def write_json(path: Path, value: Any) -> None:
     """Replace `path` by `value` as indented JSON with readable Persian, as `write_bytes` does."""
     write_text(path, json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+
+
+def sha256_of_file(path: Path) -> str:
+    """Return the SHA-256 of a file in hexadecimal; raise OSError where it cannot be read."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def sha256_of_json(value: Any) -> str:
+    """Return the SHA-256 of JSON values in hexadecimal, whatever the order of their keys."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
 def flush_file(path: Path) -> None:
