@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 import numpy as np
-from tqdm import tqdm
 
 from translator.checkpoint import find_checkpoint
 from translator.config import MetricName
@@ -111,8 +110,7 @@ def compare_systems(
     Args:
         sets: one test set as two systems or more translated it; the first is the baseline.
         variants: the spellings under which both sides are compared.
-        samples: of the bootstrap; 0 leaves the test out.
-        trials: of the approximate randomisation; 0 leaves it out.
+        samples, trials: of bootstrap and approximate randomisation; 0 leaves the test out.
         examples: number of the largest differences each way.
         description: of the progress bar; None: there is none.
 
@@ -124,7 +122,7 @@ def compare_systems(
     labels = distinct_labels(sets)
     methods = [(method, draws) for method, draws in zip(METHODS, (samples, trials), strict=True) if draws]
     planned = [(metric, variant, *method) for variant in variants for metric in metrics for method in methods]
-    bar: tqdm[Any] = progress_bar(planned, description=description or "", unit=" tests", silent=description is None)
+    bar = progress_bar(planned, description=description or "", unit=" tests", silent=description is None)
     tests = [_paired_test(sets, labels, *one) for one in bar]
     return SystemComparison(
         test_set=sets[0].test_set,

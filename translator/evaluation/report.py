@@ -186,10 +186,8 @@ def plain(text: str) -> str:
 
 
 def isolated(text: str, like: str | None = None) -> str:
-    """Return `text` as `plain` does, set from right to left where it, or the text that it is `like`, is Persian.
-
-    It uses Unicode's isolates, since TensorBoard removes the `dir` attribute of HTML.
-    """
+    """Return `text` as `plain` does, set from right to left where it, or the text that it is `like`, is Persian."""
+    # By Unicode's isolates, since TensorBoard removes the `dir` attribute of HTML.
     return f"\u2067{plain(text)}\u2069" if is_persian(like or text) else plain(text)
 
 

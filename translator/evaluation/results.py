@@ -26,14 +26,12 @@ class ModelScore(BaseModel):
 
     model_config = ConfigDict(strict=True, frozen=True)
 
-    score: float | None
-    """None stands for minus infinity, which JSON does not have: the pair was too long for the model."""
+    score: float | None  # None for minus infinity, which JSON does not have: the pair was too long for the model
     normalized_score: float | None
     tokens: int
     pieces: int
     finished: bool
-    text: str | None = None
-    """As the model sees it; None where it is the text of the sentence."""
+    text: str | None = None  # as the model sees it; None where it is the text of the sentence
 
     @classmethod
     def of(cls, scored: Translation, sentence: str | None = None) -> "ModelScore":
