@@ -150,10 +150,7 @@ def save_checkpoint(
     training: Mapping[str, Tensor],
     average: Mapping[str, Tensor] | None = None,
 ) -> Path:
-    """Write one checkpoint into `folder` and point the link `last` at it.
-
-    Raises StorageError: the disk is full or the folder cannot be written; checkpoints already there are untouched.
-    """
+    """Write one checkpoint into `folder` and point `last` at it; a StorageError leaves older ones untouched."""
     tensors = {MODEL_FILE: model, OPTIMIZER_FILE: training} | ({AVERAGE_FILE: average} if average else {})
     path = write_checkpoint(folder / state.name, state, tensors)
     replace_link(folder / LAST, path.name)
@@ -204,10 +201,7 @@ def is_whole(path: Path) -> bool:
 
 
 def load_checkpoint(path: Path) -> LoadedCheckpoint:
-    """Read the checkpoint in `path` and verify it.
-
-    Raises CheckpointError: a file is missing, truncated or changed, or the checkpoint is of another format.
-    """
+    """Read the checkpoint in `path`; raise CheckpointError where it is damaged or of another format."""
     content = _read_description(path)
     tensors = [_read_tensors(path, name, content) for name in (MODEL_FILE, OPTIMIZER_FILE, AVERAGE_FILE)]
     return LoadedCheckpoint(CheckpointState(**content["state"]), *tensors)

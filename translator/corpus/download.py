@@ -183,10 +183,7 @@ def _fetch(dataset: Dataset, path: Path) -> dict[str, bytes]:
 
 
 def _checked_texts(dataset: Dataset, file: Path) -> dict[str, bytes]:
-    """Check `file`; return the wanted texts of a tar.gz by the names they are unpacked to, nothing of a zip.
-
-    Raises CorpusError: it is not the archive of the data set, or damaged.
-    """
+    """Check `file`; return the wanted texts of a tar.gz by the names they are unpacked to, nothing of a zip."""
     with storage_errors(file, "read"):
         size, digest = file.stat().st_size, sha256_of_file(file)
     if dataset.size is not None and size != dataset.size:

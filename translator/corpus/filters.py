@@ -1,7 +1,4 @@
-"""The rules that drop a pair on its own merits: a table at the end, and above it what it needs.
-
-To add a rule, add a line to `PAIR_RULES` and its key to `FilterConfig`.
-"""
+"""The rules that drop a pair on its own merits. A new one is a line of `PAIR_RULES` and a key of `FilterConfig`."""
 
 import itertools
 import re
@@ -115,10 +112,7 @@ def _arabic(sides: Sides, limit: float) -> bool:
 
 
 def arabic_share(words: Sequence[str]) -> float:
-    """Return the share of Arabic among the words that are clearly Arabic or clearly Persian; 0 for under 3 Arabic.
-
-    سلام علیکم and الحمد لله are Persian too.
-    """
+    """Return the share of Arabic among words that are clearly Arabic or clearly Persian; 0 for under 3 Arabic ones."""
     arabic_words = persian_words = 0
     for word in words:
         if word in _PERSIAN_WORDS or _PERSIAN_LETTERS.search(word):
@@ -202,8 +196,7 @@ def number_agreement(source: str, target: str) -> float:
 def numbers_of(text: str) -> list[str]:
     """Return the whole numbers of a text in ASCII digits: 1,200 and ۱۲۰۰ give 1200; 3.5, ۳٫۵ and ۳/۵ give 3 and 5.
 
-    Digits beside a Latin letter do not count. Leading zeros are removed, and so are thousands at the end, which may be
-    a word on the other side: 12000 gives 12.
+    Digits beside a Latin letter do not count. Leading zeros go, and so do thousands at the end: 12000 gives 12.
     """
     plain = _THOUSANDS.sub("", text.translate(_TO_ASCII))
     return [_THOUSANDS_AT_THE_END.sub("", number.lstrip("0")) or "0" for number in _NUMBER.findall(plain)]
@@ -303,10 +296,7 @@ PAIR_RULES: Final[tuple[tuple[str, str | None, Check, str], ...]] = (
     ("markup", "max_markup", lambda s, n: max(map(markup_share, s.texts)) > n, "One side is mostly markup or code."),
     ("repetition", "max_repetition", _repetition, "One side repeats the same words over and over."),
 )
-"""Name in reports, key in `FilterConfig` (None: always on), test, and meaning of each rule.
-
-They apply in this order; a pair is counted under the first rule that it breaks.
-"""
+"""Name in reports, key in `FilterConfig` (None: always on), test, and meaning of each rule, in their order."""
 FILTER_MEANINGS: Final[Mapping[str, str]] = {
     "invalid_utf8": "The line has bytes that are not UTF-8.",
     "line_too_long": "The line is longer than a sentence can be, and was not read to its end.",

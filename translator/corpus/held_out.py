@@ -109,10 +109,7 @@ def held_out_of_run(config: Config, corpus: PreparedCorpus, split: HeldOutSplit)
 
 
 def write_held_out(folder: Path, split: HeldOutSplit, sets: Sequence[HeldOutSet]) -> None:
-    """Write `sets` to `folder/SPLIT.jsonl`: a line with the names, sizes and hash, then a line for each sentence.
-
-    Raises StorageError: the folder cannot be written.
-    """
+    """Write `sets` to `folder/SPLIT.jsonl`: a line with the names, sizes and hash, then a line for each sentence."""
 
     def row(values: dict[str, Any]) -> bytes:
         return json.dumps(values, ensure_ascii=False).encode("utf-8") + b"\n"
@@ -132,10 +129,7 @@ def write_held_out(folder: Path, split: HeldOutSplit, sets: Sequence[HeldOutSet]
 
 
 def read_held_out_folder(folder: Path, split: HeldOutSplit) -> list[HeldOutSet]:
-    """Return the sets that `write_held_out` wrote to `folder`, after checking their hash.
-
-    Raises RunError: the file is missing or damaged.
-    """
+    """Return the sets that `write_held_out` wrote; raise RunError where the file is missing or damaged."""
     path = folder / f"{split}.jsonl"
     advice = "copy it again from where the run was trained, or train the run on: training writes it"
     with storage_errors(path, "read"):

@@ -197,10 +197,7 @@ _join_marks: Final = _rewriting(
 
 
 def _english_quotes(text: str) -> str:
-    """Quotation marks become straight: “yes” → "yes", ``␣yes␣'' → "yes", ;Nay,; he said → "Nay," he said.
-
-    Such a semicolon is what a broken &quot; has left.
-    """
+    """Quotation marks become straight: “yes” → "yes", ``␣yes␣'' → "yes", ;Nay,; (broken &quot;) → "Nay,"."""
     if not text.isascii():
         text = _DOUBLE.sub('"', text)
     if ";" in text:

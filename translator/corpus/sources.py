@@ -43,10 +43,7 @@ _NO_TEXT: Final = re.compile("|".join(map(fnmatch.translate, _NAMES)))  # what l
 
 
 def corpus_argument(text: str) -> SourceConfig:
-    """Return the corpus that an argument of a command names: the path of a corpus, or `ENGLISH:PERSIAN`, two files.
-
-    Raises InputError: there is no such file or folder.
-    """
+    """Return the corpus at a path, or of two files as `ENGLISH:PERSIAN`; raise InputError where there is none."""
     if path_exists(text):
         return SourceConfig(name=_name(text), path=text)
     halves = [(text[: colon.start()], text[colon.end() :]) for colon in re.finditer(":", text)]
@@ -61,10 +58,7 @@ def corpus_argument(text: str) -> SourceConfig:
 
 
 def corpora_in_arguments(arguments: Sequence[Sequence[str]]) -> list[SourceConfig]:
-    """Return the corpora that `--corpus` names, each time it is given: two text files are the two sides of one corpus.
-
-    Raises InputError: as `corpus_argument`.
-    """
+    """Return the corpora that `--corpus` names each time; two text files are the two sides of one corpus."""
     found: list[SourceConfig] = []
     for paths in arguments:
         texts = [path for path in paths if path_exists(path) and present_path(path).is_file() and not _is_whole(path)]
@@ -132,8 +126,7 @@ def read_pairs(source: SourceConfig) -> Generator[Pair, None, None]:
     The corpora of a folder are read one after the other, in the order of their names. A pair with a line of more than
     1 MiB, or one that is not UTF-8 where the source says to drop these, has empty texts and the name of its `defect`.
 
-    Raises CorpusError: a file is missing, damaged, not UTF-8 or empty, the two sides differ in length or are swapped,
-    or a TSV line has not exactly two columns.
+    Raises CorpusError: a file is missing, damaged, not UTF-8, empty or no table, or its sides are swapped or unequal.
     """
     left = source.max_pairs
     for files in _corpora(source):
@@ -163,10 +156,7 @@ def _pairs_of(texts: Sequence[_Text], *, drop_invalid: bool) -> Iterator[Pair]:
 
 
 def source_files(source: SourceConfig) -> list[Path]:
-    """Return the files that hold the text of `source`, in the order in which they are read.
-
-    Raises CorpusError: a file is missing, is a pipe or a device, or a folder holds something that is not read.
-    """
+    """Return the files of `source` in the order of reading; raise CorpusError where one is missing or cannot be one."""
     return list(itertools.chain.from_iterable(_corpora(source)))
 
 
