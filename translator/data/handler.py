@@ -44,10 +44,7 @@ _POLL: Final = 0.1  # seconds between two calls of a check while waiting
 
 
 class DataHandler:
-    """Corpus, subword models and token stores of a recipe, and the batches made of them.
-
-    Building one does no work; call `prepare` before anything else.
-    """
+    """Corpus, subword models and token stores of a recipe, and the batches made of them; call `prepare` first."""
 
     corpus: PreparedCorpus
     subword: SubwordPair

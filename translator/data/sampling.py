@@ -63,8 +63,7 @@ class EpochSampler:
     def write(self, epoch: int, folder: Path, processes: int = 1, check: Callable[[], None] = lambda: None) -> None:
         """Write `<folder>/<source name>.en` and `.fa` stores of the training text, sampled for `epoch` (from 0).
 
-        `processes` sample side by side; the stores do not depend on their number. `check` is called after each block
-        of work; it may raise to stop.
+        The stores do not depend on the number of `processes`. `check` is called after each block; it may raise to stop.
 
         Raises StorageError: the disk is full, the folder may not be written, or the prepared text is damaged.
         """

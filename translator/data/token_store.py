@@ -78,10 +78,7 @@ class TokenStore:
 
     @classmethod
     def open(cls, prefix: Path) -> "TokenStore":
-        """Map the store at `prefix` into memory, and read it through once to see that it is whole.
-
-        Raises DamagedStoreError: a file is missing, cut short or otherwise not what was written.
-        """
+        """Map the store at `prefix` into memory; raise DamagedStoreError where a file is not what was written."""
         try:
             record = json.loads(_file(prefix, "json").read_text("utf-8"))
             dtype, sentences, tokens = np.dtype(record["dtype"]), int(record["sentences"]), int(record["tokens"])
@@ -133,10 +130,7 @@ class PairStore:
 
     @classmethod
     def open(cls, folder: Path, names: Sequence[str], sides: tuple[Side, Side] = ("en", "fa")) -> "PairStore":
-        """Open `<folder>/<name>.en` and `.fa` of each source; raise DamagedStoreError if they do not fit together.
-
-        `sides` are the source side and the target side.
-        """
+        """Open `<folder>/<name>.SIDE` of each source and side; raise DamagedStoreError if they do not fit together."""
         sources, targets = ([TokenStore.open(folder / f"{name}.{side}") for name in names] for side in sides)
         for name, source, target in zip(names, sources, targets, strict=True):
             if len(source) != len(target):
@@ -168,8 +162,7 @@ def open_tokens(
     Stores are kept in `<prepared_directory>/tokens-<fingerprint>` as `<split>/<source name>.en` and `.fa`. They are
     written if there are none yet, and with a warning if they are damaged.
 
-    Raises StorageError: the folder cannot be written, what is written there does not last, or the prepared text is
-    damaged.
+    Raises StorageError: the folder cannot be written, what is written does not last, or the prepared text is damaged.
     """
     made_from = {
         "format": _FORMAT,

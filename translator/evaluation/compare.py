@@ -158,10 +158,7 @@ def _paired_test(
     method: Method,
     draws: int,
 ) -> PairedTest:
-    """Return the test of each system against the first.
-
-    It deviates from sacreBLEU in one point: a difference of exactly zero has a p-value of 1, not the smallest one.
-    """
+    """Return the test of each system against the first; unlike sacreBLEU's, no difference has the p-value 1."""
     references = sets[0].references
     sides = [[variant.spell(text) for text in side] for side in zip(*references, strict=True)]
     named = [(label, [variant.spell(text) for text in one.hypotheses]) for label, one in zip(labels, sets, strict=True)]

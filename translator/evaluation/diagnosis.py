@@ -1,7 +1,4 @@
-"""Diagnosis of translations: mistakes that can be counted without understanding the text, and scores of parts.
-
-Each check looks at one sentence. What the checks find is one table, which diagnosis, report and comparison share.
-"""
+"""Diagnosis of translations: mistakes that can be counted without understanding the text, and scores of parts."""
 
 import heapq
 import math
@@ -294,8 +291,7 @@ def _english_marks(one: _Sentence) -> Mark | None:
 def _search_error(one: _Sentence) -> Mark | None:
     """Look whether the model scores the reference above its own translation (Stahlberg and Byrne 2019 §2).
 
-    Left out are sentences that were searched in segments or cut short, references with an unknown piece, and those
-    longer than the search may go.
+    Left out are sentences searched in segments or cut short, and references with an unknown piece or too long.
     """
     ours, theirs = one.ours, one.theirs
     assert ours is not None and theirs is not None

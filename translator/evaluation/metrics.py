@@ -98,10 +98,7 @@ RAW_TEXT: Final = TextVariant(RAW, str)
 
 
 def text_variants(config: NormalizationConfig, languages: Languages = (ENGLISH, PERSIAN)) -> list[TextVariant]:
-    """Return raw text, both sides normalized, and both sides normalized with a space for each ZWNJ (folded).
-
-    The labels name rules that differ from the defaults: scores under other rules are other scores.
-    """
+    """Return raw text, both sides normalized, and then with a space for each ZWNJ; labels name changed rules."""
     normalizer = Normalizer(config, languages)
     defaults = NormalizationConfig().model_dump()
     changed = [f"{key}={value}" for key, value in config.model_dump().items() if value != defaults[key]]

@@ -1,7 +1,4 @@
-"""Robustness: each test set translated again as people type it, and what that costs against the text as it stands.
-
-N sentences of a test set; the references stay as they are.
-"""
+"""Robustness: each test set (N sentences) translated again as people type it, and what that costs."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -93,10 +90,7 @@ def _as_read(texts: Sequence[str], translator: Translator) -> list[list[Any]]:
 def _intervals(
     plain: npt.NDArray[np.float64], typed: npt.NDArray[np.float64], drawn: npt.NDArray[np.float64]
 ) -> list[tuple[float, float]]:
-    """Return the 95% intervals of the chrF of `typed`, and of its loss against `plain`.
-
-    Both are counts (N, 6, 3); `drawn` (resamples, N) is how often each resample has each sentence.
-    """
+    """Return the 95% intervals of the chrF of `typed` and of its loss; counts are (N, 6, 3), draws (resamples, N)."""
     before, after = (chrf_of(np.tensordot(drawn, counts, axes=1)) for counts in (plain, typed))
     bounds = [np.quantile(values, (0.025, 0.975)) for values in (after, before - after)]
     return [(float(low), float(high)) for low, high in bounds]

@@ -40,10 +40,7 @@ def chosen_test_sets(run: RunFolder, config: Config, named: Sequence[str], split
 
 
 def check_languages(held_out: HeldOutSet, normalizer: Normalizer, *, refuse: bool) -> None:
-    """Warn of a test set whose sides are not English and Persian.
-
-    Raises CorpusError: a side is in another script, and `refuse` is set: a user has just named the files.
-    """
+    """Warn of a test set whose sides are not English and Persian; `refuse` one in another script by a CorpusError."""
     source, target = normalizer.languages
     sides = [(f"the {source.name} side", held_out.sources, source)]
     for number, texts in enumerate(zip(*held_out.references, strict=True), start=1):

@@ -44,10 +44,7 @@ def write_index(folder: Path, index: ExportIndex) -> None:
 
 
 def read_index(folder: Path, *, verify: bool = True) -> ExportIndex:
-    """Read export.json and, to `verify` it, compare every file of `folder` with its checksum.
-
-    Raises RunError: a file is missing or is not what was written, or another version of translator wrote it.
-    """
+    """Read export.json and, to `verify` it, all checksums of `folder`; a RunError says that they do not agree."""
     file, advice = folder / INDEX_FILE, "copy the folder again, or export the run again"
     with storage_errors(file, "read"):
         text = file.read_bytes()

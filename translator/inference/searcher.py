@@ -1,7 +1,4 @@
-"""Search engines: source ids in, hypotheses out; our own, which computes with torch.
-
-B batch, S source length, T target length, H heads
-"""
+"""Search engines; our own, which computes with torch. B batch, S source length, T target length, H heads"""
 
 import contextlib
 from abc import ABC, abstractmethod

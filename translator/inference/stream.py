@@ -1,7 +1,6 @@
 r"""Lines in, as many lines out: pipes and files, in this process or several side by side; a file whole or not there.
 
-A line ends at "\n"; a "\r" before it, and a byte order mark before the first line, belong to no line. Memory stays flat
-however long the input is.
+A line ends at "\n"; a "\r" before it, and a byte order mark before the first line, belong to no line.
 """
 
 import codecs
@@ -204,10 +203,7 @@ def _begin(work: Work) -> Callable[[Chunk], tuple[int, list[str], list[str]]]:
 
 
 def choose_processes(translator: "Translator", size: int) -> int:
-    """Return the number of processes that translate `size` bytes of text together: `search.processes`, or one a core.
-
-    An engine other than torch has threads of its own, and stays in one process.
-    """
+    """Return the number of processes for `size` bytes: `search.processes`, or one a core; other engines use threads."""
     engine, wanted = translator.searcher, translator.search.processes
     if wanted == 0:
         wanted = available_cores() if engine.on_one_core and size >= BYTES_WORTH_PROCESSES else 1

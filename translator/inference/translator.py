@@ -1,7 +1,4 @@
-"""`Translator`: from text to text with a trained model, as many lines out as in, in order, none of them cut.
-
-B batch, S source length, T target length, H heads
-"""
+"""`Translator`: from text to text with a trained model, as many lines out as in, in order, none of them cut."""
 
 import math
 import re
