@@ -28,11 +28,7 @@ class Masks(NamedTuple):
 
 
 class MaskGenerator:
-    """Makes the masks of Vaswani et al. 2017 §3.2.3 from token ids.
-
-    Args:
-        pad: id that fills a batch and is never attended to.
-    """
+    """Makes the masks of Vaswani et al. 2017 §3.2.3 from token ids; `pad` fills a batch and is never attended to."""
 
     def __init__(self, pad: int = PAD) -> None:
         self.pad = pad

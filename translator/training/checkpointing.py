@@ -1,7 +1,4 @@
-"""What checkpoints hold: weights, their average, optimizer moments, position in the data, progress.
-
-Random generators are not part of it: each update seeds itself.
-"""
+"""What checkpoints hold: weights, averages, moments, position in the data, progress. Each update seeds itself."""
 
 import math
 from dataclasses import asdict, dataclass, field
@@ -127,8 +124,7 @@ class TrainingState:
     def restore(self) -> bool:
         """Put the newest intact checkpoint back into this state; return whether there is one.
 
-        A damaged one is skipped with a warning and renamed. Where settings have changed that decide the batches of an
-        epoch, the epoch begins again.
+        A damaged one is skipped with a warning and renamed. With other batches than before, the epoch begins again.
 
         Raises:
             CheckpointError: every checkpoint is damaged, or the newest intact one does not fit model or normalizer.

@@ -161,10 +161,7 @@ class Observer:
             self.report(position)
 
     def report(self, position: DataPosition) -> None:
-        """Report the updates since the last report, if there are any.
-
-        Raises RunError: too many updates in a row were skipped.
-        """
+        """Report the updates since the last report, if any; raise RunError if too many in a row were skipped."""
         last, self._last = self._last, None
         if last is None:
             return
@@ -244,9 +241,7 @@ class Observer:
 
 
 def show_test_scores(folder: Path, scores: Sequence[Score], *, own: bool) -> None:
-    """Show scores on raw text as points of the steps of their checkpoints, in an event file of their own.
-
-    An average of several checkpoints has no step, and is left out.
+    """Show scores on raw text at the steps of their checkpoints, in an event file of their own; an average has no step.
 
     Args:
         folder: of the event files of the run; if it does not exist, nothing is written.
@@ -270,10 +265,7 @@ def show_test_scores(folder: Path, scores: Sequence[Score], *, own: bool) -> Non
 def attention_figure(
     source_pieces: Sequence[str], target_pieces: Sequence[str], weights: npt.NDArray[np.floating[Any]]
 ) -> npt.NDArray[np.uint8]:
-    """Return a heat map of cross-attention as an RGB image, (height, width, 3): S pieces across, T pieces down.
-
-    `weights` (T, S), in [0, 1], are those that each target piece gives to each source piece.
-    """
+    """Return a heat map of cross-attention `weights` (T, S) as an RGB image: S pieces across, T pieces down."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # slow to import, and only pictures need it
     from matplotlib.figure import Figure
 

@@ -1,7 +1,4 @@
-"""A whole training run, and its loop: updates, validation, checkpoints, a clean end, and scores of the best checkpoint.
-
-`train_run` prepares the data and evaluates; `Trainer` trains.
-"""
+"""A whole training run: `train_run` prepares the data and evaluates; `Trainer` updates, validates, saves, and ends."""
 
 import contextlib
 import logging
@@ -57,8 +54,7 @@ class TrainingOutcome:
 def train_run(config: Config, stop: StopRequest, allow_changed: bool = False) -> TrainingOutcome:
     """Train the run of `config` to its end and evaluate it; resume where an earlier call was stopped.
 
-    Where a launcher started several ranks, each calls this, and rank 0 writes. `allow_changed` resumes with settings
-    that change the result.
+    Each rank calls this, and rank 0 writes. `allow_changed` resumes with settings that change the result.
 
     Raises:
         TranslatorError: a mistake in the configuration, the corpus or the run folder.
