@@ -31,7 +31,7 @@ from translator.checkpoint.files import (
 from translator.errors import CheckpointError, InputError
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER
-from translator.run.storage import hold_folder, replace_link, restore_folders, storage_errors
+from translator.run.storage import hold_folder, replace_link, storage_errors
 
 _SET_ASIDE = ".damaged-"
 
@@ -80,12 +80,6 @@ def remove_old_checkpoints(
                 shutil.rmtree(path.rename(folder / f".{path.name}.old"))
     for left_over in folder.glob(".step-*"):
         shutil.rmtree(left_over, ignore_errors=True)
-
-
-def finish_interrupted_writes(folder: Path) -> None:
-    """Put back what a killed process was replacing in `folder`."""
-    with storage_errors(folder):
-        restore_folders(folder)
 
 
 def newest_whole(folder: Path) -> tuple[Path, LoadedCheckpoint] | None:

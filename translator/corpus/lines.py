@@ -135,15 +135,10 @@ class Unreadable(StrEnum):
 def read_lines(stream: IO[bytes], label: str, *, drop_invalid: bool) -> Iterator[list[str]]:
     """Yield the lines of a text, many at a time, with an `Unreadable` for each that cannot be read.
 
-    A line ends at "\\n" or "\\r\\n" and nowhere else; byte order marks at its start are dropped. Memory stays flat
-    whatever the length of a line.
+    A line ends at "\\n" or "\\r\\n" and nowhere else; byte order marks at its start are dropped. Memory stays flat.
 
-    Args:
-        stream: the bytes of the text.
-        label: how messages name the text.
-        drop_invalid: yield `Unreadable` for a line that is not UTF-8 instead of raising an error.
-
-    Raises CorpusError: a line is not UTF-8; the lines before it have been yielded.
+    Raises CorpusError, unless `drop_invalid`: a line of the text called `label` is not UTF-8; those before it have been
+    yielded.
     """
     number, offset = 1, 0  # of the first line not yet yielded
     while data := stream.read(BLOCK) + stream.readline(LONGEST_LINE + 2):

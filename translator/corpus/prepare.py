@@ -100,10 +100,7 @@ def prepare_corpus(config: CorpusConfig, test_sets: Sequence[SourceConfig] = ())
     """Clean and split the sources, or reuse the result of an earlier call with the same files and settings.
 
     No pair of the training split shares its folded source or target with validation, test or `test_sets`, and no pair
-    of the validation split with test or `test_sets`.
-
-    Args:
-        test_sets: further test sets, whose text is only kept out of the other splits.
+    of the validation split with test or `test_sets`, from which nothing else is taken.
 
     Raises:
         CorpusError: a source cannot be read, or too little is left of it.
@@ -287,14 +284,12 @@ def collect_candidates(
     """Read all sources once and write their good pairs to folders in `folder`; memory: 32 bytes a pair.
 
     From a source that is named as validation or test set, and from a further test set, only empty and unreadable pairs
-    are dropped: a filter must not change what a score means.
+    are dropped: a filter must not change what a score means. A CorpusError says that a source cannot be read.
 
     Args:
         test_sets: further test sets, which come after the sources in the result.
         folder: an empty folder for the texts.
         index: gets both folded sides of each pair, in the order of the result, unless near-duplicates may stay.
-
-    Raises CorpusError: a source cannot be read.
     """
     sources = [*config.sources, *test_sets]
     filtered = [source.use in ("auto", "train") for source in config.sources] + [False] * len(test_sets)

@@ -126,8 +126,7 @@ def compute_scores(
 
     Args:
         hypotheses: detokenized translations.
-        references: as read from the corpus (never decoded from ids, which inflates BLEU): one text for each sentence,
-            or a tuple of equally many for each.
+        references: one text or a tuple of texts for each; as read, never decoded from ids, which inflates BLEU.
         metrics: all but COMET.
         normalization: of the normalized and the folded text; None scores raw text only.
         languages: of source and target.

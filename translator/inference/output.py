@@ -171,10 +171,7 @@ def _history() -> Iterator[None]:
 
 
 def _ask() -> str:
-    """Return a line typed at the prompt, which appears on standard error.
-
-    `input` has history and editing only where it prompts on standard output, so standard error takes its place.
-    """
+    """Return a line typed at the prompt, which appears on standard error in place of the output that `input` needs."""
     sys.stderr.flush()
     output = sys.stdout.fileno()
     kept = os.dup(output)

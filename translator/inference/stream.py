@@ -245,8 +245,8 @@ def translate_file(work: Work, source: Path, output: Path, *, reuse: bool = Fals
     With `reuse` an `output` that was made like this before stays, and False is returned.
 
     Until then it grows in `OUTPUT.HASH.partial`. Started again with the same input, weights, settings and device, a
-    stopped translation continues there, and the result has the same bytes as one that was never stopped. Anything else
-    has another hash. An `output` that is an open descriptor of this process is written to as it goes.
+    stopped translation continues there, and ends in the same bytes as one that was never stopped. Anything else has
+    another hash. An `output` that is an open descriptor of this process is written to as it goes.
 
     Raises InputError: the input is no file on disk or the output itself, one of its lines cannot be read, or another
     process makes the same output from the same input with the same settings.

@@ -125,10 +125,7 @@ class _PlainAttention(torch.autograd.Function):
 
 
 class SelfCache:
-    """Keys and values of the target positions so far, of one decoder layer; sentences keep their places.
-
-    Each row attends to the keys of all W rows of its sentence, under the bias of `DecoderCache.begin_step`.
-    """
+    """Keys and values of the target positions so far, of a decoder layer and all W rows; sentences keep places."""
 
     def __init__(self, width: int) -> None:
         self.width = width  # W

@@ -1,7 +1,6 @@
 """Scores: what a model gives, how hypotheses of different lengths compare, ensembles, rescoring of given targets.
 
-B sentences, W rows for each of them in a run, R = B * W rows, S source length, T target length, V vocabulary,
-C continuations of a row
+B sentences, W rows of each, R = B * W rows, S source length, T target length, V vocabulary, C continuations of a row
 """
 
 import math

@@ -10,7 +10,6 @@ from translator.checkpoint import CheckpointState, mark_best, save_checkpoint, s
 from translator.checkpoint.files import check_normalizer, check_space, restore_weights
 from translator.checkpoint.manager import (
     BackgroundWriter,
-    finish_interrupted_writes,
     newest_whole,
     ranked_steps,
     remove_old_checkpoints,
@@ -24,6 +23,7 @@ from translator.errors import CheckpointError, RunError
 from translator.model import Transformer
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER
+from translator.run.storage import restore_folders, storage_errors
 from translator.training.meter import LossSpikes
 from translator.training.optimizer import ModelOptimizer, moving_average
 
@@ -131,7 +131,8 @@ class TrainingState:
             RunError: the corpus or the subword models have changed since it was written.
         """
         if self.writes:
-            finish_interrupted_writes(self._folder)
+            with storage_errors(self._folder):
+                restore_folders(self._folder)  # those that a killed process was replacing
         if (found := newest_whole(self._folder)) is None:
             return False
         path, loaded = found
