@@ -38,7 +38,6 @@ class Page(HTMLParser):
             self.text += data
 
     def of(self, tag: str) -> list[dict[str, str]]:
-        """Return the attributes of each element of this name."""
         return [attributes for name, attributes in self.elements if name == tag]
 
     @property

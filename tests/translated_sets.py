@@ -45,7 +45,6 @@ def scored(
     sources: Sequence[str] = ("The door is open.", "You have two uncles.", "It rains."),
     **names: str,
 ) -> ScoredSet:
-    """Return a test set with scores and shares of rare words."""
     one = translated(hypotheses, references, sources, **names)
     scores = compute_scores(hypotheses, one.references, metrics=("bleu", "chrf"))
     rare = tuple(number / len(sources) for number in range(len(sources)))

@@ -56,14 +56,12 @@ ENGLISH = f"{FIRST}.querySelectorAll('[lang=en] .word')"
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    """A server whose translations are known."""
     with served(word_by_word(), Limits(characters=200, lines=5)) as (address, _):
         yield address
 
 
 @pytest.fixture
 def visitor(chromium: Browser, address: str) -> Visitor:
-    """Somebody who has just opened the page."""
     found = Visitor(chromium)
     found.look()
     chromium.open(address)

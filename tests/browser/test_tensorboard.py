@@ -70,7 +70,6 @@ def asked(address: str, path: str) -> Any:
 
 
 def open_tab(guest: Visitor, address: str, tab: str, shown: str) -> None:
-    """Open a tab and wait until an expression holds."""
     guest.browser.open(f"{address}#{tab}")
     guest.browser.run(DEEP)
     guest.wait_until(shown)

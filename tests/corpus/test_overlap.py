@@ -54,7 +54,6 @@ def overlap(folder: Path, first: Rows, second: Rows) -> Overlap:
 
 
 def test_counts_and_examples(tmp_path: Path) -> None:
-    """Counted by hand."""
     made = overlap(tmp_path, FIRST, SECOND)
     assert made.found[0] == Found(pairs=7, same_pair=3, similar_pair=1, same_source=4, same_target=4)
     assert made.found[1] == Found(pairs=10, same_pair=3, similar_pair=2, same_source=6, same_target=4)

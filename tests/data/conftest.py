@@ -56,7 +56,6 @@ def sampling_recipe(tmp_path_factory: pytest.TempPathFactory) -> SamplingRecipe:
 
 @pytest.fixture(scope="session")
 def sampler(sampling_recipe: SamplingRecipe) -> EpochSampler:
-    """Return what samples the text of that corpus."""
     config = sampling_recipe()
     handler = DataHandler(config).prepare()
     return EpochSampler(

@@ -38,7 +38,6 @@ def sentences(first: int, last: int) -> list[tuple[str, str]]:
 
 
 def write_tsv(path: Path, pairs: list[tuple[str, str]]) -> str:
-    """Write pairs and return the path."""
     path.write_text("".join(f"{english}\t{persian}\n" for english, persian in pairs), "utf-8")
     return str(path)
 
@@ -53,13 +52,11 @@ def recipe(folder: Path, **batching: object) -> Config:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder whose corpus is prepared once for all tests that do not change it."""
     return tmp_path_factory.mktemp("handler")
 
 
 @pytest.fixture(scope="module")
 def handler(folder: Path) -> DataHandler:
-    """Return a handler of the recipe above."""
     return DataHandler(recipe(folder)).prepare()
 
 
@@ -71,17 +68,14 @@ def sampled(sampling_recipe: SamplingRecipe) -> DataHandler:
 
 @pytest.fixture(scope="module", params=["plain", "sampled"])
 def both(request: pytest.FixtureRequest, handler: DataHandler, sampled: DataHandler) -> DataHandler:
-    """Return either of the two."""
     return handler if request.param == "plain" else sampled
 
 
 def tables(batch: Batch) -> list[list[list[int]]]:
-    """Return all numbers of a batch."""
     return [batch.source.tolist(), batch.target_input.tolist(), batch.labels.tolist(), [batch.indices.tolist()]]
 
 
 def one_epoch(handler: DataHandler, epoch: int = 0) -> list[Batch]:
-    """Return the batches of one epoch."""
     batches = []
     for batch, position in handler.train_batches(DataPosition(epoch, 0)):
         batches.append(batch)
@@ -214,7 +208,6 @@ def test_a_damaged_store_is_told_and_rebuilt(tmp_path: Path, caplog: pytest.LogC
 
 
 def rows_of(batch: Batch) -> list[tuple[int, list[int], list[int]]]:
-    """Return number and tokens of each pair, without padding."""
     return [
         (number, source[source != PAD].tolist(), labels[labels != PAD].tolist())
         for number, source, labels in zip(batch.indices.tolist(), batch.source, batch.labels, strict=True)

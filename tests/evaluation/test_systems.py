@@ -17,7 +17,6 @@ SOURCES = ["The door is open.", "He reads.", "It is cold."]
 
 
 def evaluated(folder: Path, *sets: ScoredSet) -> Path:
-    """Make a run folder that was evaluated, the newest first."""
     (folder / "evaluation").mkdir(parents=True)
     (folder / "config.yaml").write_text("# The settings of this run, as resolved by translator.\n")
     scores = [

@@ -87,8 +87,7 @@ def test_what_a_line_is(content: bytes, texts: list[str]) -> None:
 
 @settings(deadline=None, max_examples=50)
 @given(
-    content=st.lists(st.sampled_from([b"\n", b"\r", BOM, b"ab", "گل".encode()])).map(b"".join),
-    size=st.integers(1, 7),
+    content=st.lists(st.sampled_from([b"\n", b"\r", BOM, b"ab", "گل".encode()])).map(b"".join), size=st.integers(1, 7)
 )
 def test_where_a_read_ends_makes_no_difference(content: bytes, size: int) -> None:
     with pipe_with(content) as whole, pipe_with(content) as parts:

@@ -111,22 +111,6 @@ def test_equals_torch_with_the_same_weights(norm: str, activation: str) -> None:
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
-@pytest.mark.parametrize("activation", ["relu", "swiglu"])
-@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary"])
-def test_cached_steps_equal_the_whole_pass(norm: str, activation: str, positions: str) -> None:
-    model = model_of(norm=norm, activation=activation, positions=positions)
-    source, _ = batch()
-    target = torch.randint(4, VOCABULARY, (5, 40))  # longer than the first capacity of the cache
-    target[:, 0] = SOS
-    expected = model(source, target)
-    cache = model.start(source)
-    for t in range(40):
-        torch.testing.assert_close(model.step(target[:, t], cache), expected[:, t], rtol=1e-4, atol=1e-5)
-    with pytest.raises(InputError, match="41 tokens is longer than the 40 positions"):
-        model.step(target[:, 0], cache)
-
-
-@pytest.mark.parametrize("norm", ["pre", "post"])
 def test_padding_and_batch_mates_change_nothing(norm: str) -> None:
     model = model_of(norm=norm)
     source, target = batch()

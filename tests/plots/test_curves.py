@@ -78,11 +78,7 @@ def curve(*points: tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:
 
 A = RunCurves(
     Path("runs/a"),
-    {
-        "train/loss": curve((10, 5), (20, 4)),
-        "validation/loss": curve((20, 4.5)),
-        "validation/chrf": curve((20, 30)),
-    },
+    {"train/loss": curve((10, 5), (20, 4)), "validation/loss": curve((20, 4.5)), "validation/chrf": curve((20, 30))},
 )
 B = RunCurves(Path("runs/b"), {"train/loss": curve((10, 6), (20, 5.5)), "speed/padding": curve((10, 0.1))})
 

@@ -11,14 +11,7 @@ from types import SimpleNamespace
 import pytest
 from tqdm import tqdm
 
-from translator.run.logging import (
-    LOGGER,
-    RECORD,
-    SECONDS_BETWEEN_LINES,
-    log_to_console,
-    log_to_file,
-    progress_bar,
-)
+from translator.run.logging import LOGGER, RECORD, SECONDS_BETWEEN_LINES, log_to_console, log_to_file, progress_bar
 
 FULL = Path("/dev/full")
 Capture = pytest.CaptureFixture[str]

@@ -54,7 +54,6 @@ class Held:
 
 
 def held(*, opened: bool = False, **search: Any) -> Any:
-    """Return a new one, typed as anything."""
     made = Held(**search)
     if opened:
         made.gate.set()

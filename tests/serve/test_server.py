@@ -47,7 +47,6 @@ def send(address: str, body: bytes) -> socket.socket:
 
 
 def received(connection: socket.socket) -> Any:
-    """Return the JSON of an answer after which the server closes the connection."""
     with connection, connection.makefile("rb") as file:
         return json.loads(file.read().partition(b"\r\n\r\n")[2])
 

@@ -109,11 +109,7 @@ def ignore(distributed: Distributed, folder: Path, request: StopRequest) -> None
 def main() -> int:
     verbs = {verb.__name__: verb for verb in (stop, steps, die, mistake, ignore)}
     try:
-        with (
-            stop_on_signals() as request,
-            reported_by_launcher(),
-            Distributed.join(torch.device("cpu")) as distributed,
-        ):
+        with stop_on_signals() as request, reported_by_launcher(), Distributed.join(torch.device("cpu")) as distributed:
             verbs[sys.argv[1]](distributed, Path(sys.argv[2]), request)
     except (TranslatorError, Interrupted) as error:
         print(f"member: {error}", file=sys.stderr)  # noqa: T201

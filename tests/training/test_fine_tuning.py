@@ -24,7 +24,6 @@ OTHER_PIECES = ("subword.model_type=unigram", "subword.vocabulary_size=30", "sub
 
 @pytest.fixture
 def old(tiny: Any, tmp_path: Path) -> RunFolder:
-    """The run to start from."""
     return untrained_run(tiny(f"run.directory={tmp_path}/old"))
 
 

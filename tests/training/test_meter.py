@@ -22,15 +22,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from translator.errors import RunError
 from translator.model import Transformer
 from translator.training.distributed import Distributed
-from translator.training.meter import (
-    STOPPED_BATCH,
-    Breakdown,
-    LossSpikes,
-    Meter,
-    SkippedUpdates,
-    StepFlops,
-    StepLoss,
-)
+from translator.training.meter import STOPPED_BATCH, Breakdown, LossSpikes, Meter, SkippedUpdates, StepFlops, StepLoss
 from translator.training.step import StepResult
 
 BREAKDOWN = Breakdown({"mizan": 10, "tep": 5})

@@ -29,7 +29,6 @@ UNIGRAM = ("subword.model_type=unigram", "subword.vocabulary_size=40", "subword.
 
 
 def changed(config: Config) -> TrainingOutcome:
-    """Train with changed settings, which is asked for."""
     return train_run(config, StopRequest(), allow_changed=True)
 
 
@@ -60,7 +59,6 @@ def at_update(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 
 def interrupted(config: Config) -> None:
-    """Train until a signal stops it."""
     with pytest.raises(Interrupted), stop_on_signals() as stop:
         train_run(config, stop)
 
