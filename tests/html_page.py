@@ -7,8 +7,6 @@ VOID = ("meta", "link", "img", "input", "br", "wbr")
 
 
 class Page(HTMLParser):
-    """The elements and the text of a page, or of a part of one."""
-
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)
         self.elements: list[tuple[str, dict[str, str]]] = []

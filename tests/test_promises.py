@@ -260,7 +260,6 @@ def test_runs_are_listed(home: Path, capsys: Any) -> None:
 
 
 def bad_inputs(folder: Path) -> dict[str, tuple[list[str], str]]:
-    """Return commands that a user might mistype, each with what its message must say."""
     recipe = str(folder / "tiny.yaml")
     new = ["--set", f"run.directory={folder}/never"]
     return {

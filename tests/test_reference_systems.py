@@ -34,7 +34,6 @@ def stack_of(config: ModelConfig) -> DecoderStack:
 
 @pytest.fixture(scope="module")
 def r1() -> DecoderStack:
-    """Eight blocks, d_model 512, 8 heads, FFN 2048, ReLU, post-norm."""
     return stack_of(
         ModelConfig(d_model=512, heads=8, decoder_layers=8, feed_forward=2048, activation="relu", norm="post")
     )
@@ -42,13 +41,12 @@ def r1() -> DecoderStack:
 
 @pytest.fixture(scope="module")
 def r2() -> DecoderStack:
-    """Five layers, d_model 512, 8 heads, FFN 2048, dropout 0.1."""
     config = ModelConfig(d_model=512, heads=8, decoder_layers=5, feed_forward=2048, dropout=0.1, norm="post")
     return stack_of(config).eval()
 
 
 class TestR1:
-    """An 8-block decoder stack over three positions, post-norm, with a look-ahead mask and a random encoder output."""
+    """Eight decoder blocks (d_model 512, 8 heads, FFN 2048, ReLU, post-norm), a look-ahead mask, a random memory."""
 
     @torch.no_grad()
     def run(self, stack: DecoderStack, x: Tensor, memory: Tensor) -> Tensor:
@@ -91,7 +89,7 @@ class TestR1:
 
 
 class TestR2:
-    """Five decoder layers, batch 30, length 200, fused projections."""
+    """Five decoder layers (d_model 512, 8 heads, FFN 2048, dropout 0.1), batch 30, length 200, fused projections."""
 
     @pytest.mark.parametrize(("rows", "length"), [(30, 200), (2, 1), (2, 7), (2, 64)])
     @torch.no_grad()

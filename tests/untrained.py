@@ -14,7 +14,6 @@ from translator.run.folder import RunFolder
 
 
 def untrained_run(config: Config, step: int = 5) -> RunFolder:
-    """Write configuration, subword models, held-out text and one checkpoint, the best and last."""
     data = DataHandler(config).prepare()
     run = RunFolder(Path(config.run.directory))
     run.write(config)

@@ -95,8 +95,6 @@ class Browser:
 
 
 class Visitor:
-    """A person at a page of a browser."""
-
     def __init__(self, browser: Browser) -> None:
         self.browser = browser
 

@@ -41,7 +41,6 @@ PAIRS = (
 
 @pytest.fixture(scope="module")
 def tensorboard(runs: Path) -> Iterator[str]:
-    """What `make tensorboard` starts, at a free port."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

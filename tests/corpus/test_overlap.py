@@ -108,12 +108,8 @@ def test_against_sets(tmp_path_factory: pytest.TempPathFactory, first: Rows, sec
 
 def test_names_of_corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for file, name in (
-        ("bible.en-fa.zip", "bible"),
-        ("پیکرهٔ من.tsv", "پیکره_من"),
-        (".zip", "corpus"),
-        ("--.x", "corpus"),
-    ):
+    names = {"bible.en-fa.zip": "bible", "پیکرهٔ من.tsv": "پیکره_من", ".zip": "corpus", "--.x": "corpus"}
+    for file, name in names.items():
         Path(file).write_text("", encoding="utf-8")
         assert corpus_argument(file).name == name
     Path("x" * 100).write_text("", encoding="utf-8")

@@ -22,7 +22,6 @@ THINGS = [("books", "کتاب"), ("houses", "خانه"), ("letters", "نامه")
 
 
 def sentences(first: int, last: int) -> list[tuple[str, str]]:
-    """Return pairs numbered from `first` to `last - 1`, all different, of several lengths."""
     made = []
     for number in range(first, last):
         (subject, pronoun, ending), (verb, stem) = SUBJECTS[number % 4], VERBS[number // 4 % 4]
@@ -43,7 +42,6 @@ def write_tsv(path: Path, pairs: list[tuple[str, str]]) -> str:
 
 
 def recipe(folder: Path, **batching: object) -> Config:
-    """Write two sources into `folder`, if they are not there, and return a recipe over them."""
     for name, first, last in (("one", 0, 240), ("two", 240, 320)):
         if not (folder / f"{name}.tsv").exists():
             write_tsv(folder / f"{name}.tsv", sentences(first, last))
@@ -62,7 +60,6 @@ def handler(folder: Path) -> DataHandler:
 
 @pytest.fixture(scope="module")
 def sampled(sampling_recipe: SamplingRecipe) -> DataHandler:
-    """Return a handler that samples, and shows one of its sources more often than it has pairs."""
     return DataHandler(sampling_recipe(weight=5, temperature=2)).prepare()
 
 

@@ -43,7 +43,6 @@ def joint(joint_folder: Path) -> SubwordPair:
 
 @pytest.fixture(scope="session")
 def learnt(subword: SubwordPair) -> Transformer:
-    """A post-norm model of `POST` that has learnt a little."""
     return taught(POST, subword)
 
 

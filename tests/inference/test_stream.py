@@ -51,7 +51,6 @@ def pipe_with(content: bytes) -> Iterator[int]:
 
 
 def through(content: bytes, translator: Any = None) -> str:
-    """Return what is written for a pipe with `content`."""
     output = io.StringIO()
     with pipe_with(content) as source:
         translate_stream(WORK, translator or loud(), source, output)
@@ -59,7 +58,6 @@ def through(content: bytes, translator: Any = None) -> str:
 
 
 def from_file(content: bytes, work: Work, processes: int, output: io.StringIO) -> None:
-    """Let so many processes translate a file with `content`."""
     with tempfile.TemporaryFile() as file:
         file.write(content)
         file.seek(0)

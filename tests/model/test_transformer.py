@@ -15,7 +15,6 @@ VOCABULARY = 30
 
 
 def model_of(**changes: object) -> Transformer:
-    """A small model whose weights, biases and norms are all away from their first values."""
     torch.manual_seed(1)
     model = Transformer(SMALL.model_copy(update=changes), VOCABULARY, VOCABULARY)
     with torch.no_grad():

@@ -17,7 +17,6 @@ def write_events(
     run: Path, began: int, events: Mapping[str, Sequence[tuple[int, float]]], patch: pytest.MonkeyPatch,
     suffix: str = "", purge: int | None = None,
 ) -> None:  # fmt: skip
-    """Write an event file that begins at so many seconds."""
     with patch.context() as clock:
         clock.setattr("time.time", lambda: began)
         with SummaryWriter(str(run / "tensorboard"), filename_suffix=suffix, purge_step=purge) as writer:

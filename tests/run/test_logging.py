@@ -54,7 +54,6 @@ def test_a_full_disk_is_said_once_and_stops_nothing(capsys: pytest.CaptureFixtur
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """A clock that stands still unless it is moved."""
     clock = SimpleNamespace(now=5000.0)
     for name in ("translator.run.logging.time.monotonic", "tqdm.std.time"):
         monkeypatch.setattr(name, lambda: clock.now)

@@ -28,7 +28,6 @@ by_name = pytest.mark.parametrize("method", ["greedy", "beam", "sampling"])
 
 
 def count_of(config: SearchConfig) -> int:
-    """As many hypotheses as the method gives, three at most."""
     return 1 if config.method == "greedy" else 3
 
 
@@ -56,7 +55,6 @@ def source() -> Tensor:
 
 
 def teacher_forced(model: Transformer, source: Tensor, hypothesis: Hypothesis) -> list[float]:
-    """The log-probabilities that the whole model gives a hypothesis, without any cache."""
     labels = torch.tensor([*hypothesis.tokens, *([EOS] if hypothesis.finished else [])])
     target_input = torch.cat((torch.tensor([SOS]), labels[:-1])).unsqueeze(0)
     log_probabilities = model(source[source != PAD].unsqueeze(0), target_input)[0].log_softmax(-1)

@@ -38,7 +38,6 @@ def test_many_at_once_and_each_gets_its_own() -> None:
 
 
 def send(address: str, body: bytes) -> socket.socket:
-    """Send a request and return the connection, with the answer still to come."""
     parts = urlsplit(address)
     connection = socket.create_connection((parts.hostname, parts.port))
     head = f"POST /api/translate HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Type: application/json\r\n"

@@ -76,7 +76,6 @@ def steps(distributed: Distributed, folder: Path, request: StopRequest, ask: boo
 
 
 def die(distributed: Distributed, folder: Path, request: StopRequest) -> None:
-    """Kill one rank while the other waits for it."""
     distributed.barrier()  # both are connected
     if distributed.rank == 1:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -89,7 +88,6 @@ def die(distributed: Distributed, folder: Path, request: StopRequest) -> None:
 
 
 def mistake(distributed: Distributed, folder: Path, request: StopRequest) -> None:
-    """Fail on one rank while the other waits for it."""
     if distributed.rank == 1:
         raise CorpusError("خطا: there is no corpus")
     distributed.barrier()

@@ -31,7 +31,6 @@ GOOD = step_result([0, 1], [4, 3], [2.0, 6.0])
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """A clock that stands still unless it is moved."""
     clock = SimpleNamespace(now=100.0)
     monkeypatch.setattr("translator.training.meter.time.perf_counter", lambda: clock.now)
     return clock
@@ -111,8 +110,6 @@ def test_operations_agree_with_counting_each_product(changes: dict[str, Any]) ->
 
 
 class TwoRanks(Distributed):
-    """The first of two ranks, where the other one always says the same."""
-
     def gather_text(self, text: str) -> list[str]:
         return [text, json.dumps([{"pair": 14, "source": [7, 3], "labels": [8, 3]}])]
 

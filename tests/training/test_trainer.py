@@ -176,7 +176,6 @@ def test_dropout_begins_with_the_named_update_also_in_a_resumed_run(tiny: Any, t
     """Validations, which leave evaluation mode, and checkpoints come after every other update."""
 
     def weights(name: str, dropout: float, *lengths: int) -> list[dict[str, torch.Tensor]]:
-        """Train to each of the lengths in turn; return the weights after update 4 and at the end."""
         rates = [f"model.{kind}dropout={dropout}" for kind in ("", "attention_", "feed_forward_")]
         every = ("training.validate_every=2", "training.checkpoint_every=2", "training.schedule=constant")
         for steps in lengths:
