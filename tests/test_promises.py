@@ -112,17 +112,8 @@ def test_a_finished_run_has_its_layout(home: Path) -> None:
 
 def test_scores_carry_what_is_needed_to_repeat_them(home: Path) -> None:
     entries = scores(home / "run")
-    keys = {
-        "test_set",
-        "metric",
-        "score",
-        "signature",
-        "normalization",
-        "search",
-        "checkpoint",
-        "sentences",
-        "interval",
-    }
+    keys = {"test_set", "metric", "score", "signature", "normalization", "search", "checkpoint"}
+    keys |= {"sentences", "interval"}
     assert all(keys <= entry.keys() for entry in entries)
     raw = [entry for entry in entries if entry["normalization"] == "raw" and entry["search"] == "greedy"]
     bleu = next(entry for entry in raw if entry["metric"] == "bleu")
@@ -260,25 +251,19 @@ def test_runs_are_listed(home: Path, capsys: Any) -> None:
 
 
 def bad_inputs(folder: Path) -> dict[str, tuple[list[str], str]]:
-    recipe = str(folder / "tiny.yaml")
-    new = ["--set", f"run.directory={folder}/never"]
+    run = str(folder / "run")
+    train = ["train", "--config", str(folder / "tiny.yaml"), "--set", f"run.directory={folder}/never", "--set"]
     return {
         "no recipe": (["train", "--config", str(folder / "none.yaml")], "none.yaml"),
-        "unknown key": (["train", "--config", recipe, *new, "--set", "training.max_step=3"], "max_steps"),
-        "wrong value": (["train", "--config", recipe, *new, "--set", "model.heads=3"], "heads"),
-        "no corpus": (
-            ["train", "--config", recipe, *new, "--set", f"corpus.sources.0.path={folder}/none.tsv"],
-            "none.tsv",
-        ),
+        "unknown key": ([*train, "training.max_step=3"], "max_steps"),
+        "wrong value": ([*train, "model.heads=3"], "heads"),
+        "no corpus": ([*train, f"corpus.sources.0.path={folder}/none.tsv"], "none.tsv"),
         "no run": (["evaluate", "--run", str(folder / "nowhere")], "nowhere"),
         "no run to translate": (["translate", "--run", str(folder / "nowhere"), "abc"], "nowhere"),
-        "no checkpoint": (["translate", "--run", str(folder / "run"), "--checkpoint", "7", "abc"], "7"),
-        "greedy beam": (
-            ["translate", "--run", str(folder / "run"), "--search", "greedy", "--beam", "3", "a"],
-            "--beam",
-        ),
-        "no input": (["translate", "--run", str(folder / "run"), "--input", str(folder / "none.txt")], "none.txt"),
-        "full folder": (["export", "--run", str(folder / "run"), "--to", "safetensors", str(folder)], str(folder)),
+        "no checkpoint": (["translate", "--run", run, "--checkpoint", "7", "abc"], "7"),
+        "greedy beam": (["translate", "--run", run, "--search", "greedy", "--beam", "3", "a"], "--beam"),
+        "no input": (["translate", "--run", run, "--input", str(folder / "none.txt")], "none.txt"),
+        "full folder": (["export", "--run", run, "--to", "safetensors", str(folder)], str(folder)),
     }
 
 

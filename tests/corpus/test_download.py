@@ -128,7 +128,6 @@ def refusal(dataset: Dataset, folder: Path) -> str:
 def test_a_file_is_downloaded_once(
     server: Server, tmp_path: Path, caplog: pytest.LogCaptureFixture, answers: list[tuple[int, bytes, int]]
 ) -> None:
-    logging.getLogger("translator").propagate = True
     caplog.set_level(logging.INFO, logger="translator")
     server.answers = list(answers)
     dataset = zip_dataset(server, sha256=sha256(ZIP), size=len(ZIP))

@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import logging
 from collections import Counter
 from pathlib import Path
 
@@ -152,9 +151,7 @@ def test_over_long_pairs_are_counted_reported_and_never_cut(tmp_path: Path, capl
         for row, number in enumerate(batch.indices.tolist())
     }
     limit = int(np.median(list(lengths.values())))
-    logging.getLogger("translator").propagate = True
-    with caplog.at_level(logging.WARNING, logger="translator"):
-        handler = DataHandler(recipe(tmp_path, max_length=limit)).prepare()
+    handler = DataHandler(recipe(tmp_path, max_length=limit)).prepare()
     kept = sorted(itertools.chain.from_iterable(batch.indices.tolist() for batch in one_epoch(handler)))
     assert kept == sorted(number for number, length in lengths.items() if length <= limit)
     left_out = len(lengths) - len(kept)
@@ -197,9 +194,7 @@ def test_a_damaged_store_is_told_and_rebuilt(tmp_path: Path, caplog: pytest.LogC
     file = first.token_folder / "train" / "one.fa.ids"
     content = file.read_bytes()
     file.write_bytes(content[:100] + bytes([content[100] ^ 1]) + content[101:])
-    logging.getLogger("translator").propagate = True
-    with caplog.at_level(logging.WARNING, logger="translator"):
-        assert DataHandler(config).prepare().fingerprint == first.fingerprint
+    assert DataHandler(config).prepare().fingerprint == first.fingerprint
     assert file.read_bytes() == content
     assert [message for message in caplog.messages if "one.fa is damaged" in message and "made anew" in message]
 

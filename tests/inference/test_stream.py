@@ -113,9 +113,7 @@ def test_a_line_comes_out_before_the_next_one_goes_in() -> None:
     assert seen == ["", "FIRST\n", "FIRST\nUNFINMORE\n"]
 
 
-def test_a_line_that_is_not_utf8_is_told_by_number_and_translated_all_the_same(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_a_line_that_is_not_utf8_is_told_and_translated_all_the_same(caplog: pytest.LogCaptureFixture) -> None:
     written = through(b"a\n" * 100 + b"bc\xffd\n" + b"\xc3\n" * 8 + b"e")
     assert written == "A\n" * 100 + "BC\ufffdD\n" + "\ufffd\n" * 8 + "E\n"
     assert caplog.messages == [

@@ -132,11 +132,7 @@ def test_attention_on_request_equals_the_fast_path_and_changes_no_result() -> No
     assert [tuple(w.shape) for w in weights.decoder] == [(5, 4, 7, 7)] * 3
     assert [tuple(w.shape) for w in weights.cross] == [(5, 4, 7, 9)] * 3
     masks = model.masks(source, target)
-    for layers, mask in (
-        (weights.encoder, masks.encoder),
-        (weights.decoder, masks.decoder),
-        (weights.cross, masks.cross),
-    ):
+    for layers, mask in zip((weights.encoder, weights.decoder, weights.cross), masks, strict=True):
         for layer in layers:
             assert (layer[~mask.expand_as(layer)] == 0).all()
             torch.testing.assert_close(layer.sum(-1), torch.ones_like(layer.sum(-1)))

@@ -17,9 +17,7 @@ FULL = Path("/dev/full")
 Capture = pytest.CaptureFixture[str]
 
 
-def test_the_console_gets_each_message_once_and_what_steers_a_terminal_escaped(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_console_gets_each_message_once_and_escaped(capsys: pytest.CaptureFixture[str]) -> None:
     log_to_console()
     log_to_console()
     LOGGER.info("step %d", 3)

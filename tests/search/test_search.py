@@ -115,9 +115,7 @@ def test_where_there_is_no_float64_the_same_is_found_without_it(
 
 @with_every_method
 @torch.no_grad()
-def test_an_ensemble_of_a_model_with_itself_finds_the_same(
-    model: Transformer, source: Tensor, config: SearchConfig
-) -> None:
+def test_an_ensemble_with_itself_finds_the_same(model: Transformer, source: Tensor, config: SearchConfig) -> None:
     for one in zip(search(model, source, config), search(Ensemble([model, model]), source, config), strict=True):
         same(*one)
 
