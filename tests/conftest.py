@@ -67,10 +67,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def fresh_process() -> None:
-    """Undo what a run sets for the whole process: the handlers of our logger and the precision of matrix products.
-
-    It does so before a test, because a fixture of a module or of the session may have started a run just now.
-    """
+    """Undo, before a test, what a run of a fixture has set for the process: our logger, and how products round."""
     logger = logging.getLogger("translator")
     logger.propagate, logger.handlers[:], logger.filters[:] = True, [], []
     logger.setLevel(logging.NOTSET)
@@ -79,10 +76,7 @@ def fresh_process() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def no_flushing() -> Iterator[None]:
-    """The machine's power does not fail in a test: flushing many small files only costs time.
-
-    A handle must still be an open one.
-    """
+    """Flushing many small files costs time, and a test sees no power cut; a handle must still be an open one."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", os.fstat)
         yield
@@ -90,10 +84,7 @@ def no_flushing() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def ready_workers() -> Iterator[None]:
-    """Fork worker processes from one that has imported everything and has no threads, instead of starting them anew.
-
-    Programs that a test runs begin their workers as they do at a person's.
-    """
+    """Fork the worker processes of this process from one that has imported everything and has no threads."""
     get_context = multiprocessing.get_context
     multiprocessing.set_forkserver_preload(["translator.data", "translator.subword"])
     with pytest.MonkeyPatch.context() as patch:
@@ -160,8 +151,6 @@ def trained(trained_folder: Path, tiny_recipe: Path) -> Path:
 
 @pytest.fixture
 def tiny(tiny_recipe: Path) -> Recipe:
-    """Return the tiny configuration, with overrides."""
-
     def make(*overrides: str) -> Config:
         return parse_config(tiny_recipe.read_text(encoding="utf-8"), str(tiny_recipe), overrides)
 

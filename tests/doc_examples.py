@@ -23,7 +23,6 @@ class CloseNumbers(doctest.OutputChecker):
     """Lets the last digit of a printed fraction be off by one: processors round otherwise."""
 
     def check_output(self, want: str, got: str, optionflags: int) -> bool:
-        """Say whether `got` is what was wanted."""
         if super().check_output(want, got, optionflags):
             return True
         wanted, found = _NUMBER.findall(want), _NUMBER.findall(got)

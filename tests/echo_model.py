@@ -45,8 +45,6 @@ class EchoState:
 
 
 class Echo(torch.nn.Module):
-    """A model that is certain of the source's own tokens."""
-
     max_positions = 100_000
     vocabulary = 4000
 

@@ -27,15 +27,10 @@ class Killed(BaseException):
 
 
 class Faults:
-    """Counts what is done to files in `folder`, and makes one operation fail.
+    """Counts what is done to files in `folder`, and makes operation number `at` (from 1; 0: none) fail.
 
     Counted are: making files, folders and links, each write, each flush to the disk, renaming, and removing. A write
-    that fails has written half of its bytes, and every other operation nothing.
-
-    Args:
-        folder: operations on other files are neither counted nor hindered.
-        at: number of the operation that fails, from 1; 0 fails nowhere.
-        kind: how it fails. A full disk fails once, and the cleaning up that follows works.
+    that fails has written half of its bytes. A full disk fails once, and the cleaning up that follows works.
     """
 
     def __init__(self, folder: Path | str, at: int = 0, kind: Kind = "kill") -> None:

@@ -7,8 +7,6 @@ VOID = ("meta", "link", "img", "input", "br", "wbr")
 
 
 class Page(HTMLParser):
-    """The elements and the text of a page, or of a part of one."""
-
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)
         self.elements: list[tuple[str, dict[str, str]]] = []
@@ -38,7 +36,6 @@ class Page(HTMLParser):
             self.text += data
 
     def of(self, tag: str) -> list[dict[str, str]]:
-        """Return the attributes of each element of this name."""
         return [attributes for name, attributes in self.elements if name == tag]
 
     @property

@@ -58,7 +58,6 @@ class KnownModel:
         return torch.stack([torch.stack([self.known(name, prefix[:end]) for end in ends]) for name, prefix in rows])
 
     def known(self, name: int, prefix: tuple[int, ...]) -> Tensor:
-        """`logits`, computed once."""
         if (name, prefix) not in self._known:
             self._known[name, prefix] = self.logits(name, prefix)
         return self._known[name, prefix]

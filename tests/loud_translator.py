@@ -34,8 +34,6 @@ ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.p
 
 @dataclass(frozen=True)
 class Shout:
-    """What it makes of a text; it has what `Translation` has."""
-
     text: str
     score: float = -1.0
     normalized_score: float = -0.5

@@ -18,10 +18,7 @@ def step_result(
     finite: bool = True,
     batches: int = 1,
 ) -> StepResult:
-    """Return the result of a step on pairs with these numbers, target tokens (EOS counted) and losses.
-
-    The sources have as many tokens as the targets. The pairs are dealt out to `batches` batches in runs.
-    """
+    """Return the result of a step on pairs whose sources have as many tokens as the targets, in so many batches."""
     parts = [part.tolist() for part in np.array_split(np.arange(len(numbers)), batches)] if batches else []
     made = []
     for part in parts:
@@ -40,5 +37,4 @@ def step_result(
 
 
 def broken_step(number: int = 0) -> StepResult:
-    """Return the result of a step on one pair whose loss was NaN."""
     return step_result([number], [3], [math.nan], norm=math.nan, finite=False)

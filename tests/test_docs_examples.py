@@ -41,7 +41,6 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def inside(house: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Stand in that folder."""
     monkeypatch.chdir(house)
     torch.set_float32_matmul_precision("highest")
     yield

@@ -6,27 +6,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1] / "translator"
-LAYERS = [
-    "special_tokens",
-    "errors",
-    "config",
-    "run",
-    "corpus",
-    "subword",
-    "data",
-    "masks",
-    "model",
-    "checkpoint",
-    "search",
-    "inference",
-    "evaluation",
-    "training",
-    "export",
-    "serve",
-    "plots",
-    "doctor",
-    "cli",
-]
+_BELOW = "special_tokens errors config run corpus subword data masks model checkpoint search inference"
+_ABOVE = "evaluation training export serve plots doctor cli"
+LAYERS = f"{_BELOW} {_ABOVE}".split()
 """Rooms from the ground up."""
 NO_TORCH = {*LAYERS[: LAYERS.index("data")]}  # rooms that work where torch is not installed, or quickly where it is
 LAZY_TORCH = {"run"}  # those that ask torch about itself in a function, for programs that have it loaded anyway

@@ -8,10 +8,6 @@ from translator.masks import MaskGenerator
 from translator.special_tokens import PAD
 
 
-def test_another_pad_id() -> None:
-    assert MaskGenerator(pad=9).encoder(torch.tensor([[9, 0]]))[0, 0, 0].tolist() == [False, True]
-
-
 @settings(deadline=None, max_examples=50)
 @given(st.lists(st.lists(st.integers(0, 3), min_size=6, max_size=6), min_size=1, max_size=4))
 def test_decoder_mask_cell_by_cell(rows: list[list[int]]) -> None:

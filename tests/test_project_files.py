@@ -18,7 +18,6 @@ WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "check.yml").read_te
 
 @pytest.fixture(scope="module")
 def check() -> ModuleType:
-    """The script that looks into the distributions."""
     described = importlib.util.spec_from_file_location("check", ROOT / "scripts" / "check_distributions.py")
     assert described is not None and described.loader is not None
     script = importlib.util.module_from_spec(described)
@@ -51,7 +50,6 @@ def test_every_requirement_has_its_pin() -> None:
 
 
 def plain(name: str) -> str:
-    """Return the name of a package as an index has it."""
     return re.sub(r"[-_.]+", "-", name.strip()).lower()
 
 

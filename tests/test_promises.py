@@ -39,14 +39,8 @@ evaluation: {{bootstrap_samples: 40}}
 """
 TAGS = {
     "train": [
-        "loss",
-        "perplexity",
-        "learning_rate",
-        "gradient_norm",
-        "gradient_norm_max",
-        "epoch",
-        "tokens_seen",
-        "skipped_updates",
+        *("loss", "perplexity", "learning_rate", "gradient_norm", "gradient_norm_max"),
+        *("epoch", "tokens_seen", "skipped_updates"),
     ],
     "speed": ["tokens_per_second", "padding", "data_wait", "memory_mib"],
     "validation": ["loss", "perplexity", "bleu", "chrf"],
@@ -63,12 +57,10 @@ ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": ""}
 
 
 def persian(word: str) -> str:
-    """Return the translation of a word of our toy language: each letter has its Persian one."""
     return word.translate(str.maketrans("abcdefgh", "ابپتجچحخ"))
 
 
 def write_recipe(folder: Path) -> Path:
-    """Write a recipe for a toy language of 400 words, and its corpus."""
     generator = random.Random(1)
     words = {"".join(generator.choices("abcdefgh", k=generator.randint(3, 8))) for _ in range(400)}
     pairs = "".join(f"{word}\t{persian(word)}\n" for word in sorted(words))
@@ -80,14 +72,12 @@ def write_recipe(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a recipe, its corpus and its finished run; tests may add to it, and take nothing away."""
     folder = tmp_path_factory.mktemp("home")
     assert main(["train", "--config", str(write_recipe(folder))]) == 0
     return folder
 
 
 def program(*arguments: str, text: bytes | None = None) -> "subprocess.CompletedProcess[bytes]":
-    """Run the command line in a process of its own."""
     command = [sys.executable, "-m", "translator", *arguments]
     return subprocess.run(command, input=text, capture_output=True, check=False, env=ENVIRONMENT)
 
@@ -122,18 +112,9 @@ def test_a_finished_run_has_its_layout(home: Path) -> None:
 
 def test_scores_carry_what_is_needed_to_repeat_them(home: Path) -> None:
     entries = scores(home / "run")
-    keys = [
-        "test_set",
-        "metric",
-        "score",
-        "signature",
-        "normalization",
-        "search",
-        "checkpoint",
-        "sentences",
-        "interval",
-    ]
-    assert all(set(keys) <= entry.keys() for entry in entries)
+    keys = {"test_set", "metric", "score", "signature", "normalization", "search", "checkpoint"}
+    keys |= {"sentences", "interval"}
+    assert all(keys <= entry.keys() for entry in entries)
     raw = [entry for entry in entries if entry["normalization"] == "raw" and entry["search"] == "greedy"]
     bleu = next(entry for entry in raw if entry["metric"] == "bleu")
     assert "tok:13a" in bleu["signature"]
@@ -270,26 +251,19 @@ def test_runs_are_listed(home: Path, capsys: Any) -> None:
 
 
 def bad_inputs(folder: Path) -> dict[str, tuple[list[str], str]]:
-    """Return commands that a user might mistype, each with what its message must say."""
-    recipe = str(folder / "tiny.yaml")
-    new = ["--set", f"run.directory={folder}/never"]
+    run = str(folder / "run")
+    train = ["train", "--config", str(folder / "tiny.yaml"), "--set", f"run.directory={folder}/never", "--set"]
     return {
         "no recipe": (["train", "--config", str(folder / "none.yaml")], "none.yaml"),
-        "unknown key": (["train", "--config", recipe, *new, "--set", "training.max_step=3"], "max_steps"),
-        "wrong value": (["train", "--config", recipe, *new, "--set", "model.heads=3"], "heads"),
-        "no corpus": (
-            ["train", "--config", recipe, *new, "--set", f"corpus.sources.0.path={folder}/none.tsv"],
-            "none.tsv",
-        ),
+        "unknown key": ([*train, "training.max_step=3"], "max_steps"),
+        "wrong value": ([*train, "model.heads=3"], "heads"),
+        "no corpus": ([*train, f"corpus.sources.0.path={folder}/none.tsv"], "none.tsv"),
         "no run": (["evaluate", "--run", str(folder / "nowhere")], "nowhere"),
         "no run to translate": (["translate", "--run", str(folder / "nowhere"), "abc"], "nowhere"),
-        "no checkpoint": (["translate", "--run", str(folder / "run"), "--checkpoint", "7", "abc"], "7"),
-        "greedy beam": (
-            ["translate", "--run", str(folder / "run"), "--search", "greedy", "--beam", "3", "a"],
-            "--beam",
-        ),
-        "no input": (["translate", "--run", str(folder / "run"), "--input", str(folder / "none.txt")], "none.txt"),
-        "full folder": (["export", "--run", str(folder / "run"), "--to", "safetensors", str(folder)], str(folder)),
+        "no checkpoint": (["translate", "--run", run, "--checkpoint", "7", "abc"], "7"),
+        "greedy beam": (["translate", "--run", run, "--search", "greedy", "--beam", "3", "a"], "--beam"),
+        "no input": (["translate", "--run", run, "--input", str(folder / "none.txt")], "none.txt"),
+        "full folder": (["export", "--run", run, "--to", "safetensors", str(folder)], str(folder)),
     }
 
 
@@ -322,16 +296,6 @@ def test_help_is_quick_to_come_without_torch() -> None:
     script += "sys.exit('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False, env=ENVIRONMENT)
     assert done.returncode == 0
-    for verb in (
-        "prepare",
-        "train",
-        "evaluate",
-        "compare",
-        "translate",
-        "export",
-        "serve",
-        "average",
-        "runs",
-        "doctor",
-    ):
+    verbs = "prepare train evaluate compare translate export serve average runs doctor"
+    for verb in verbs.split():
         assert f"  {verb}" in done.stdout.decode()

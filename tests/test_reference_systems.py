@@ -3,7 +3,6 @@
 R1, R2, R3 and R5 are here; R4, a checklist, is in test_reference_checklist.py.
 """
 
-import json
 import zipfile
 from pathlib import Path
 
@@ -35,7 +34,6 @@ def stack_of(config: ModelConfig) -> DecoderStack:
 
 @pytest.fixture(scope="module")
 def r1() -> DecoderStack:
-    """Eight blocks, d_model 512, 8 heads, FFN 2048, ReLU, post-norm."""
     return stack_of(
         ModelConfig(d_model=512, heads=8, decoder_layers=8, feed_forward=2048, activation="relu", norm="post")
     )
@@ -43,13 +41,12 @@ def r1() -> DecoderStack:
 
 @pytest.fixture(scope="module")
 def r2() -> DecoderStack:
-    """Five layers, d_model 512, 8 heads, FFN 2048, dropout 0.1."""
     config = ModelConfig(d_model=512, heads=8, decoder_layers=5, feed_forward=2048, dropout=0.1, norm="post")
     return stack_of(config).eval()
 
 
 class TestR1:
-    """An 8-block decoder stack over three positions, post-norm, with a look-ahead mask and a random encoder output."""
+    """Eight decoder blocks (d_model 512, 8 heads, FFN 2048, ReLU, post-norm), a look-ahead mask, a random memory."""
 
     @torch.no_grad()
     def run(self, stack: DecoderStack, x: Tensor, memory: Tensor) -> Tensor:
@@ -92,19 +89,14 @@ class TestR1:
 
 
 class TestR2:
-    """Five decoder layers, batch 30, length 200, fused projections."""
+    """Five decoder layers (d_model 512, 8 heads, FFN 2048, dropout 0.1), batch 30, length 200, fused projections."""
 
+    @pytest.mark.parametrize(("rows", "length"), [(30, 200), (2, 1), (2, 7), (2, 64)])
     @torch.no_grad()
-    def test_shape(self, r2: DecoderStack) -> None:
-        out = r2(torch.randn(30, 200, 512), torch.randn(30, 200, 512), MaskGenerator.causal(200), None)
-        assert out.shape == (30, 200, 512)
+    def test_shape(self, r2: DecoderStack, rows: int, length: int) -> None:
+        out = r2(torch.randn(rows, length, 512), torch.randn(rows, 200, 512), MaskGenerator.causal(length), None)
+        assert out.shape == (rows, length, 512)
         assert out.isfinite().all()
-
-    @pytest.mark.parametrize("length", [1, 7, 64])
-    @torch.no_grad()
-    def test_any_length(self, r2: DecoderStack, length: int) -> None:
-        out = r2(torch.randn(2, length, 512), torch.randn(2, 5, 512), MaskGenerator.causal(length), None)
-        assert out.shape == (2, length, 512)
 
     def test_projections_are_fused(self, r2: DecoderStack) -> None:
         for layer in r2.layers:
@@ -175,25 +167,17 @@ class TestR5:
         with zipfile.ZipFile(tmp_path / "corpus.zip", "w") as archive:
             archive.writestr("books/english.txt", "".join(f"{english}\n" for english, _ in lines))
             archive.writestr("books/farsi.txt", "".join(f"{persian}\n" for _, persian in lines))
-        recipe = {
-            "run": {"directory": str(tmp_path / "run")},
-            "corpus": {
-                "sources": [
-                    {
-                        "name": "toy",
-                        "path": str(tmp_path / "corpus.zip"),
-                        "source_member": "books/english.txt",
-                        "target_member": "books/farsi.txt",
-                        "max_pairs": 40,
-                    }
-                ],
-                "split": {"validation": 4, "test": 4},
-                "prepared_directory": str(tmp_path / "prepared"),
-            },
-            "subword": {"model_type": "char", "vocabulary_size": 100, "case": "keep"},
-            "batching": {"tokens_per_batch": 512, "max_length": 256},
-        }
-        return parse_config(json.dumps(recipe), "r5")
+        recipe = f"""
+        run: {{directory: {tmp_path}/run}}
+        corpus:
+          sources: [{{name: toy, path: {tmp_path}/corpus.zip, source_member: books/english.txt,
+                      target_member: books/farsi.txt, max_pairs: 40}}]
+          split: {{validation: 4, test: 4}}
+          prepared_directory: {tmp_path}/prepared
+        subword: {{model_type: char, vocabulary_size: 100, case: keep}}
+        batching: {{tokens_per_batch: 512, max_length: 256}}
+        """
+        return parse_config(recipe, "r5")
 
     def test_the_first_n_pairs_of_named_members_by_characters(self, recipe: Config) -> None:
         data = DataHandler(recipe).prepare()

@@ -5,7 +5,6 @@ from pathlib import Path
 
 
 def letters(count: int, seed: int, alphabet: str = "abcdefgh", longest: int = 8) -> list[str]:
-    """Return `count` different random words of 3 letters and more."""
     generator = random.Random(seed)
     words: dict[str, None] = {}
     while len(words) < count:
@@ -14,6 +13,5 @@ def letters(count: int, seed: int, alphabet: str = "abcdefgh", longest: int = 8)
 
 
 def write_pairs(path: Path, pairs: list[tuple[str, str]]) -> Path:
-    """Write a two-column TSV."""
     path.write_text("".join(f"{source}\t{target}\n" for source, target in pairs), encoding="utf-8")
     return path

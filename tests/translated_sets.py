@@ -45,7 +45,6 @@ def scored(
     sources: Sequence[str] = ("The door is open.", "You have two uncles.", "It rains."),
     **names: str,
 ) -> ScoredSet:
-    """Return a test set with scores and shares of rare words."""
     one = translated(hypotheses, references, sources, **names)
     scores = compute_scores(hypotheses, one.references, metrics=("bleu", "chrf"))
     rare = tuple(number / len(sources) for number in range(len(sources)))
@@ -65,8 +64,6 @@ HOSTILE = st.lists(
 
 
 def hostile_sets(most: int = 6) -> st.SearchStrategy[ScoredSet]:
-    """Return test sets of any text, some with several references, some with the model's scores."""
-
     def rows(references: int, scored: bool) -> st.SearchStrategy[ScoredSet]:
         number = st.floats(allow_nan=True, allow_infinity=True)
         score = st.builds(model_score, HOSTILE, number, number, st.integers(0, 9), st.integers(0, 3), st.booleans())

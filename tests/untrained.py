@@ -14,7 +14,6 @@ from translator.run.folder import RunFolder
 
 
 def untrained_run(config: Config, step: int = 5) -> RunFolder:
-    """Write configuration, subword models, held-out text and one checkpoint, the best and last."""
     data = DataHandler(config).prepare()
     run = RunFolder(Path(config.run.directory))
     run.write(config)
@@ -27,7 +26,6 @@ def untrained_run(config: Config, step: int = 5) -> RunFolder:
 
 
 def add_checkpoint(run: RunFolder, config: Config, data: DataHandler, step: int) -> None:
-    """Save a checkpoint of random weights, and call it the best."""
     sizes = data.subword.source.vocabulary_size, data.subword.target.vocabulary_size
     model = config.model.model_dump(mode="json")
     state = CheckpointState(step, model, *sizes, data.subword.sha256, data.fingerprint)

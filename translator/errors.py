@@ -1,7 +1,6 @@
 """The error types that a user's mistake can raise; anything else that escapes is a bug and keeps its traceback.
 
-Every message says what is wrong, where (file and line, key path), and what to do. The command line prints the message
-alone and exits with code 2.
+Every message says what is wrong, where (file and line, key path), and what to do.
 """
 
 

@@ -28,14 +28,7 @@ class Masks(NamedTuple):
 
 
 class MaskGenerator:
-    """Makes the masks of Vaswani et al. 2017 §3.2.3 from token ids.
-
-    Args:
-        pad: id that fills a batch and is never attended to.
-    """
-
-    def __init__(self, pad: int = PAD) -> None:
-        self.pad = pad
+    """Makes the masks of Vaswani et al. 2017 §3.2.3 from token ids."""
 
     def __call__(self, source: Tensor, target_input: Tensor) -> Masks:
         """Return all masks of a batch.
@@ -64,7 +57,7 @@ class MaskGenerator:
         >>> MaskGenerator().padding(torch.tensor([[7, 8, PAD]])).tolist()
         [[[[True, True, False]]]]
         """
-        return (tokens != self.pad)[:, None, None, :]
+        return (tokens != PAD)[:, None, None, :]
 
     @staticmethod
     def causal(length: int, device: torch.device | None = None) -> Tensor:

@@ -95,8 +95,6 @@ class Browser:
 
 
 class Visitor:
-    """A person at a page of a browser."""
-
     def __init__(self, browser: Browser) -> None:
         self.browser = browser
 
@@ -140,7 +138,6 @@ class Visitor:
         return found
 
     def errors(self, *, warnings: bool = False) -> list[str]:
-        """Return what went wrong since the page was opened."""
         levels = ("error", "assert", "warning") if warnings else ("error", "assert")
         told = ("Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded")
         found = []
@@ -152,6 +149,5 @@ class Visitor:
         return found
 
     def requests(self) -> list[str]:
-        """Return the addresses that were asked since the page was opened."""
         events = (event for event in self.browser.events if event.get("method") == "Network.requestWillBeSent")
         return [event["params"]["request"]["url"] for event in events]

@@ -30,7 +30,6 @@ evaluation: {{bootstrap_samples: 40}}
 
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of two runs, trained and evaluated."""
     folder = tmp_path_factory.mktemp("project") / "runs"
     lines = (ROOT / "data" / "sample" / "train.tsv").read_text(encoding="utf-8").splitlines(keepends=True)
     pairs, others = folder.parent / "pairs.tsv", folder.parent / "others.tsv"
@@ -52,7 +51,6 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 @pytest.fixture
 def guest(chromium: Browser) -> Visitor:
-    """Somebody with an empty window."""
     found = Visitor(chromium)
     found.look(width=1280, height=800)
     return found

@@ -21,8 +21,6 @@ WORDS = {"children": "بچه\u200cها", "go": "می\u200cروند", "home": "خ
 
 
 class PersianWords(Words):
-    """The target side of `source`, whose words it shares."""
-
     def __init__(self, source: Words) -> None:
         self.source = source
 
@@ -43,7 +41,6 @@ class WordByWord(Echo):
 
 
 def word_by_word() -> Translator:
-    """Return a translator that puts Persian words in the places of English ones, three at a time."""
     words = Words()
     search = SearchConfig(method="beam", beam_size=3, batch_size=8)
     return echo(20, search, source=words, target=PersianWords(words), model=WordByWord())[0]
@@ -56,14 +53,12 @@ ENGLISH = f"{FIRST}.querySelectorAll('[lang=en] .word')"
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    """A server whose translations are known."""
     with served(word_by_word(), Limits(characters=200, lines=5)) as (address, _):
         yield address
 
 
 @pytest.fixture
 def visitor(chromium: Browser, address: str) -> Visitor:
-    """Somebody who has just opened the page."""
     found = Visitor(chromium)
     found.look()
     chromium.open(address)

@@ -41,7 +41,6 @@ PAIRS = (
 
 @pytest.fixture(scope="module")
 def tensorboard(runs: Path) -> Iterator[str]:
-    """What `make tensorboard` starts, at a free port."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -70,7 +69,6 @@ def asked(address: str, path: str) -> Any:
 
 
 def open_tab(guest: Visitor, address: str, tab: str, shown: str) -> None:
-    """Open a tab and wait until an expression holds."""
     guest.browser.open(f"{address}#{tab}")
     guest.browser.run(DEEP)
     guest.wait_until(shown)

@@ -8,7 +8,6 @@ from translator.cli import main
 
 
 def shown(run: Path) -> dict[str, float]:
-    """Return the last point of each curve of test scores."""
     # Files that one process writes in one second are read in no certain order, which would look like a restart.
     events = EventAccumulator(str(run / "tensorboard"), purge_orphaned_data=False)
     events.Reload()

@@ -15,12 +15,10 @@ Lines = list[str]
 
 @pytest.fixture
 def run(tiny: Any) -> Path:
-    """The folder of a run that was never trained."""
     return untrained_run(tiny("search.beam_size=3", "batching.max_length=12")).path
 
 
 def translate(capsys: pytest.CaptureFixture[str], run: Path, *arguments: str) -> Lines:
-    """Return the lines that the verb prints."""
     assert main(["translate", "--run", str(run), *arguments]) == 0
     return capsys.readouterr().out.split("\n")[:-1]
 

@@ -25,7 +25,6 @@ def problem(text: str, *overrides: str) -> str:
 
 
 def mistakes(text: str, *overrides: str) -> list[str]:
-    """Return the lines of the message, its heading left out."""
     return [line.strip() for line in problem(text, *overrides).splitlines()[1:]]
 
 
@@ -113,12 +112,8 @@ def test_a_mistake_stands_at_the_override_that_made_it(override: str, expected: 
 
 
 def test_overrides_reach_into_lists_make_sections_and_leave_lines_alone() -> None:
-    overrides = [
-        "corpus.sources.0.path=b.zip",
-        "corpus.sources.1.name=c",
-        "corpus.sources.1.path=c.zip",
-        "training.learning_rate=3E-4",
-    ]
+    overrides = ["corpus.sources.0.path=b.zip", "corpus.sources.1.name=c", "corpus.sources.1.path=c.zip"]
+    overrides.append("training.learning_rate=3E-4")
     config = parse_config(MINIMAL, "recipe.yaml", overrides)
     assert [source.path for source in config.corpus.sources] == ["b.zip", "c.zip"]
     assert config.training.learning_rate == 3e-4, "a number like 3E-4 is a number"

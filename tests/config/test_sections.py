@@ -21,7 +21,6 @@ VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 
 def mistakes(text: str, *overrides: str) -> list[str]:
-    """Return the lines of the message, its heading left out."""
     with pytest.raises(ConfigError) as caught:
         parse_config(text, "recipe.yaml", overrides)
     return [line.strip() for line in str(caught.value).splitlines()[1:]]

@@ -39,7 +39,6 @@ def tsv(path: Path, rows: Rows, **settings: Any) -> SourceConfig:
 
 
 def two_files(folder: Path, english: bytes = ENGLISH, persian: bytes = PERSIAN, suffix: str = "") -> SourceConfig:
-    """Write the two sides as they are."""
     paths = folder / f"text.en{suffix}", folder / f"text.fa{suffix}"
     for path, content in zip(paths, (english, persian), strict=True):
         path.write_bytes(content)
@@ -47,13 +46,11 @@ def two_files(folder: Path, english: bytes = ENGLISH, persian: bytes = PERSIAN, 
 
 
 def one_file(path: Path, content: bytes, **settings: Any) -> SourceConfig:
-    """Write one file as it is."""
     path.write_bytes(content)
     return SourceConfig(name="text", path=str(path), **settings)
 
 
 def zip_bytes(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    """Return a zip archive."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", method) as archive:
         for name, content in members.items():
@@ -62,7 +59,6 @@ def zip_bytes(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> 
 
 
 def folder_of(folder: Path, files: dict[str, bytes]) -> SourceConfig:
-    """Write a folder of files."""
     folder.mkdir(exist_ok=True)
     for name, content in files.items():
         (folder / name).write_bytes(content)
@@ -83,7 +79,6 @@ LAYOUTS: Final[dict[str, Callable[[Path, bytes, bytes], SourceConfig]]] = {
 
 
 def complaint(source: SourceConfig) -> str:
-    """Return what a person is told about a corpus that cannot be read."""
     with pytest.raises(CorpusError) as caught:
         list(read_pairs(source))
     return one_line(str(caught.value))

@@ -64,7 +64,6 @@ class Server:
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """A server on this machine."""
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     monkeypatch.setattr("time.sleep", lambda _: None)  # of pooch, between two attempts
     state = Server(ZIP)
@@ -129,7 +128,6 @@ def refusal(dataset: Dataset, folder: Path) -> str:
 def test_a_file_is_downloaded_once(
     server: Server, tmp_path: Path, caplog: pytest.LogCaptureFixture, answers: list[tuple[int, bytes, int]]
 ) -> None:
-    logging.getLogger("translator").propagate = True
     caplog.set_level(logging.INFO, logger="translator")
     server.answers = list(answers)
     dataset = zip_dataset(server, sha256=sha256(ZIP), size=len(ZIP))

@@ -59,22 +59,13 @@ NO_MARKUP = [
     "He paid $5 (or $6) @ noon.",
 ]
 CASES: dict[tuple[str, float], tuple[Pairs, Pairs]] = {
-    ("empty", 0): (
-        [("", "در"), ("door", ""), (" \t", "در"), ("door", "\u2028")],
-        [("door", "در")],
-    ),
-    ("replacement_character", 0): (
-        [("caf\ufffd", "کافه"), ("café", "کاف\ufffd")],
-        [("café", "کافه")],
-    ),
+    ("empty", 0): ([("", "در"), ("door", ""), (" \t", "در"), ("door", "\u2028")], [("door", "در")]),
+    ("replacement_character", 0): ([("caf\ufffd", "کافه"), ("café", "کاف\ufffd")], [("café", "کافه")]),
     ("too_many_words", 3): (
         [("the door is open", "در"), ("door", "در باز است آن")],
         [("doors are   open", "در باز است")],
     ),
-    ("too_many_characters", 5): (
-        [("a door", "در"), ("door", "یک درب")],
-        [("doors", "درهای")],
-    ),
+    ("too_many_characters", 5): ([("a door", "در"), ("door", "یک درب")], [("doors", "درهای")]),
     ("length_ratio", 4.0): (
         [("a" * 20, "ب" * 4), ("a" * 4, "ب" * 20), ("He was standing at the window.", "او.")],
         [("a" * 20, "ب" * 5), ("a" * 19, "ب"), ("No", "به هیچ وجه")],
@@ -198,10 +189,7 @@ DROPPED = {
     "untranslated": ("He opened the door", "He opened the door او در را باز کرد و سپس از خانه رفت"),
     "numbers": ("Chapter 12", "فصل ۲۱"),
     "markup": ("See http://example.org/a/long/address", "این نشانی بلند را ببینید: دکمه"),
-    "repetition": (
-        "he went in and he went in and he went in and",
-        "او رفت تو و او رفت تو و او رفت تو و او رفت تو و",
-    ),
+    "repetition": ("he went in and he went in and he went in and", "او رفت تو و او رفت تو و او رفت تو و او رفت تو و"),
 }
 """For each rule but `empty`, a pair that breaks it and no rule before it."""
 TEXT = st.one_of(

@@ -165,7 +165,6 @@ ODD = ["\u2028", "\u2029", "\u0085", "\x0b", "\x0c", "\x1c", "\x1e", "\r"]
 
 @pytest.fixture(params=list(LAYOUTS))
 def layout(request: pytest.FixtureRequest) -> str:
-    """The name of each layout in turn."""
     return str(request.param)
 
 

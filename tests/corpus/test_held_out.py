@@ -6,12 +6,11 @@ import pytest
 from corpus.corpora import tsv
 from toy import write_pairs
 
-from translator.config import Config, CorpusConfig, FilterConfig, NormalizationConfig, SplitConfig
+from translator.config import CorpusConfig, FilterConfig, NormalizationConfig, SplitConfig, parse_config
 from translator.corpus import Normalizer, prepare_corpus
 from translator.corpus.held_out import (
     HeldOutSet,
     held_out_argument,
-    held_out_of_corpus,
     held_out_of_run,
     read_held_out,
     read_held_out_folder,
@@ -78,19 +77,13 @@ def test_what_was_held_out_of_each_source(tmp_path: Path) -> None:
             prepared_directory=str(tmp_path / "prepared"),
         )
     )
-    found = held_out_of_corpus(corpus, "test")
-    assert [(one.name, len(one.sources), set(one.origins)) for one in found] == [("a", 5, {"a"}), ("b", 5, {"b"})]
     news = write_pairs(tmp_path / "news.tsv", pairs("news"))
-    config = Config.model_validate(
-        {
-            "run": {"directory": "run"},
-            "corpus": {"sources": [{"name": "a", "path": "gone.tsv"}]},
-            "evaluation": {"test_sets": [{"name": "news", "path": str(news)}]},
-            "training": {"validation_sentences": 4},
-        }
+    recipe = (
+        "run: {directory: run}\ncorpus: {sources: [{name: a, path: gone.tsv}]}\ntraining: {validation_sentences: 4}"
     )
-    assert held_out_of_run(config, corpus, "test")[:2] == found
-    assert [(one.name, len(one.sources)) for one in held_out_of_run(config, corpus, "test")[2:]] == [("news", 40)]
+    config = parse_config(recipe, "recipe", [f"evaluation.test_sets=[{{name: news, path: '{news}'}}]"])
+    found = [(one.name, len(one.sources), set(one.origins)) for one in held_out_of_run(config, corpus, "test")]
+    assert found == [("a", 5, {"a"}), ("b", 5, {"b"}), ("news", 40, {"news"})]
     (sample,) = held_out_of_run(config, corpus, "validation")
     assert (sample.name, sample.origins, len(sample.references)) == ("validation", ("a", "a", "b", "b"), 4)
 

@@ -10,14 +10,7 @@ from unittest import mock
 import pytest
 
 from translator.corpus import lines as lines_module
-from translator.corpus.lines import (
-    BLOCK,
-    LONGEST_LINE,
-    Pair,
-    Unreadable,
-    pairs_of_table,
-    read_lines,
-)
+from translator.corpus.lines import BLOCK, LONGEST_LINE, Pair, Unreadable, pairs_of_table, read_lines
 from translator.errors import CorpusError
 
 INVALID, TOO_LONG = Unreadable.INVALID_UTF8, Unreadable.LINE_TOO_LONG

@@ -54,7 +54,6 @@ def overlap(folder: Path, first: Rows, second: Rows) -> Overlap:
 
 
 def test_counts_and_examples(tmp_path: Path) -> None:
-    """Counted by hand."""
     made = overlap(tmp_path, FIRST, SECOND)
     assert made.found[0] == Found(pairs=7, same_pair=3, similar_pair=1, same_source=4, same_target=4)
     assert made.found[1] == Found(pairs=10, same_pair=3, similar_pair=2, same_source=6, same_target=4)
@@ -109,12 +108,8 @@ def test_against_sets(tmp_path_factory: pytest.TempPathFactory, first: Rows, sec
 
 def test_names_of_corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for file, name in (
-        ("bible.en-fa.zip", "bible"),
-        ("پیکرهٔ من.tsv", "پیکره_من"),
-        (".zip", "corpus"),
-        ("--.x", "corpus"),
-    ):
+    names = {"bible.en-fa.zip": "bible", "پیکرهٔ من.tsv": "پیکره_من", ".zip": "corpus", "--.x": "corpus"}
+    for file, name in names.items():
         Path(file).write_text("", encoding="utf-8")
         assert corpus_argument(file).name == name
     Path("x" * 100).write_text("", encoding="utf-8")

@@ -97,9 +97,7 @@ def test_every_rule_is_counted_and_held_out_text_is_as_it_was_read(tmp_path: Pat
     assert "small" in format_report(corpus.report)
 
 
-def test_neither_processes_nor_the_size_of_chunks_change_the_result(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_neither_processes_nor_chunks_change_the_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = [(f"This is sentence {n} , my friend .", f"این جملهٔ {n} است ، دوست من .") for n in range(9000)]
     odd = [("", "x"), *pairs[:3], *[(f"English {number}", "English") for number in range(50)], ("mine", "مال من")]
     sources = tsv(tmp_path / "book.tsv", pairs), tsv(tmp_path / "odd.tsv", odd, use="train")

@@ -236,9 +236,7 @@ def test_max_pairs_counts_through_all_files_and_reads_no_further(tmp_path: Path)
         ({"x\ny": b""}, "this is not read; move it"),
     ],
 )
-def test_what_is_wrong_in_a_folder_is_not_left_out_silently(
-    tmp_path: Path, files: dict[str, bytes], problem: str
-) -> None:
+def test_what_is_wrong_in_a_folder_is_not_left_out(tmp_path: Path, files: dict[str, bytes], problem: str) -> None:
     assert problem in complaint(folder_of(tmp_path, {"a.tsv": TABLE, **files}))
 
 

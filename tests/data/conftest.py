@@ -14,7 +14,6 @@ SamplingRecipe = Callable[..., Config]
 
 
 def write_sources(folder: Path) -> None:
-    """Write two sources of made-up words; the targets are the sources backwards."""
     for name, seed, count in (("one", 1, 200), ("two", 2, 60)):
         words = letters(count * 5, seed)
         texts = [" ".join(words[place : place + 1 + place // 5 % 5]) for place in range(0, len(words), 5)]
@@ -56,7 +55,6 @@ def sampling_recipe(tmp_path_factory: pytest.TempPathFactory) -> SamplingRecipe:
 
 @pytest.fixture(scope="session")
 def sampler(sampling_recipe: SamplingRecipe) -> EpochSampler:
-    """Return what samples the text of that corpus."""
     config = sampling_recipe()
     handler = DataHandler(config).prepare()
     return EpochSampler(

@@ -21,7 +21,6 @@ SIDES = st.text(st.sampled_from("abAB .?!12۱۲کت\u200c»\"'"), min_size=1, ma
 def results(
     pair: SidePair = PAIR, count: int = 60, placeholders: str = PLACEHOLDERS[:4], **rates: Any
 ) -> list[SidePair]:
-    """Return what becomes of a pair with different seeds."""
     augmentation = Augmentation(AugmentationConfig(**rates), placeholders)
     return [augmentation.apply(pair, str(seed)) for seed in range(count)]
 

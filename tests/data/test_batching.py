@@ -19,7 +19,6 @@ LENGTHS = st.lists(st.tuples(st.integers(1, 64), st.integers(1, 64)), max_size=3
 
 
 def plan(source: Numbers, target: Numbers, budget: int = 512, rows: int | None = None, seed: int = 0) -> list[Numbers]:
-    """Plan with a generator made of `seed`."""
     return plan_batches(source, target, tokens_per_batch=budget, max_sentences=rows, generator=epoch_generator(seed, 0))
 
 
@@ -32,7 +31,6 @@ def lengths_like_text(count: int, seed: int = 0) -> tuple[Numbers, Numbers]:
 
 
 def padding(batches: list[Numbers], source: Numbers, target: Numbers) -> float:
-    """Return the share of padding in source and target together."""
     positions = sum(len(batch) * (source[batch].max() + target[batch].max()) for batch in batches)
     return 1.0 - float((source.sum() + target.sum()) / positions)
 
@@ -100,7 +98,6 @@ class Lengths:
 
 
 def step_of(*batches: list[tuple[int, int]]) -> list[Rows]:
-    """Return batches of pairs with these lengths, numbered through."""
     lengths = np.array(list(itertools.chain.from_iterable(batches)), np.int32)
     pairs = cast(PairStore, Lengths(lengths[:, 0], lengths[:, 1]))
     ends = np.cumsum([len(batch) for batch in batches])

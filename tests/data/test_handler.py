@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import logging
 from collections import Counter
 from pathlib import Path
 
@@ -22,7 +21,6 @@ THINGS = [("books", "کتاب"), ("houses", "خانه"), ("letters", "نامه")
 
 
 def sentences(first: int, last: int) -> list[tuple[str, str]]:
-    """Return pairs numbered from `first` to `last - 1`, all different, of several lengths."""
     made = []
     for number in range(first, last):
         (subject, pronoun, ending), (verb, stem) = SUBJECTS[number % 4], VERBS[number // 4 % 4]
@@ -38,13 +36,11 @@ def sentences(first: int, last: int) -> list[tuple[str, str]]:
 
 
 def write_tsv(path: Path, pairs: list[tuple[str, str]]) -> str:
-    """Write pairs and return the path."""
     path.write_text("".join(f"{english}\t{persian}\n" for english, persian in pairs), "utf-8")
     return str(path)
 
 
 def recipe(folder: Path, **batching: object) -> Config:
-    """Write two sources into `folder`, if they are not there, and return a recipe over them."""
     for name, first, last in (("one", 0, 240), ("two", 240, 320)):
         if not (folder / f"{name}.tsv").exists():
             write_tsv(folder / f"{name}.tsv", sentences(first, last))
@@ -53,35 +49,29 @@ def recipe(folder: Path, **batching: object) -> Config:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder whose corpus is prepared once for all tests that do not change it."""
     return tmp_path_factory.mktemp("handler")
 
 
 @pytest.fixture(scope="module")
 def handler(folder: Path) -> DataHandler:
-    """Return a handler of the recipe above."""
     return DataHandler(recipe(folder)).prepare()
 
 
 @pytest.fixture(scope="module")
 def sampled(sampling_recipe: SamplingRecipe) -> DataHandler:
-    """Return a handler that samples, and shows one of its sources more often than it has pairs."""
     return DataHandler(sampling_recipe(weight=5, temperature=2)).prepare()
 
 
 @pytest.fixture(scope="module", params=["plain", "sampled"])
 def both(request: pytest.FixtureRequest, handler: DataHandler, sampled: DataHandler) -> DataHandler:
-    """Return either of the two."""
     return handler if request.param == "plain" else sampled
 
 
 def tables(batch: Batch) -> list[list[list[int]]]:
-    """Return all numbers of a batch."""
     return [batch.source.tolist(), batch.target_input.tolist(), batch.labels.tolist(), [batch.indices.tolist()]]
 
 
 def one_epoch(handler: DataHandler, epoch: int = 0) -> list[Batch]:
-    """Return the batches of one epoch."""
     batches = []
     for batch, position in handler.train_batches(DataPosition(epoch, 0)):
         batches.append(batch)
@@ -161,9 +151,7 @@ def test_over_long_pairs_are_counted_reported_and_never_cut(tmp_path: Path, capl
         for row, number in enumerate(batch.indices.tolist())
     }
     limit = int(np.median(list(lengths.values())))
-    logging.getLogger("translator").propagate = True
-    with caplog.at_level(logging.WARNING, logger="translator"):
-        handler = DataHandler(recipe(tmp_path, max_length=limit)).prepare()
+    handler = DataHandler(recipe(tmp_path, max_length=limit)).prepare()
     kept = sorted(itertools.chain.from_iterable(batch.indices.tolist() for batch in one_epoch(handler)))
     assert kept == sorted(number for number, length in lengths.items() if length <= limit)
     left_out = len(lengths) - len(kept)
@@ -206,15 +194,12 @@ def test_a_damaged_store_is_told_and_rebuilt(tmp_path: Path, caplog: pytest.LogC
     file = first.token_folder / "train" / "one.fa.ids"
     content = file.read_bytes()
     file.write_bytes(content[:100] + bytes([content[100] ^ 1]) + content[101:])
-    logging.getLogger("translator").propagate = True
-    with caplog.at_level(logging.WARNING, logger="translator"):
-        assert DataHandler(config).prepare().fingerprint == first.fingerprint
+    assert DataHandler(config).prepare().fingerprint == first.fingerprint
     assert file.read_bytes() == content
     assert [message for message in caplog.messages if "one.fa is damaged" in message and "made anew" in message]
 
 
 def rows_of(batch: Batch) -> list[tuple[int, list[int], list[int]]]:
-    """Return number and tokens of each pair, without padding."""
     return [
         (number, source[source != PAD].tolist(), labels[labels != PAD].tolist())
         for number, source, labels in zip(batch.indices.tolist(), batch.source, batch.labels, strict=True)

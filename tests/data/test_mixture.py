@@ -16,7 +16,6 @@ SOURCES = st.lists(st.tuples(st.integers(0, 60), st.floats(1e-6, 1e6)), min_size
 
 
 def drawn(pairs: list[int], weights: list[float], temperature: float = 1.0) -> list[int]:
-    """Return what an epoch takes of each source."""
     names = [str(number) for number in range(len(pairs))]
     rows = mixture_rows(dict(zip(names, pairs, strict=True)), dict(zip(names, weights, strict=True)), temperature)
     assert [row.name for row in rows] == names

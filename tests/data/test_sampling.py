@@ -20,7 +20,6 @@ def rows(pairs: PairStore) -> list[list[list[int]]]:
 
 
 def expected(sampler: EpochSampler, folder: Path, epoch: int, processes: int = 1) -> list[list[list[int]]]:
-    """Return the pairs of an epoch, sampled here and now."""
     sampler.write(epoch, folder, processes)
     return rows(PairStore.open(folder, sampler.corpus.names("train")))
 

@@ -13,7 +13,6 @@ ROWS = [[5, 6, 7], [], [65_000, 4], [9]]
 
 
 def write(prefix: Path, rows: list[list[int]] | None = None, vocabulary_size: int = 65_536) -> TokenStore:
-    """Write a store and open it."""
     TokenStore.write(prefix, ROWS if rows is None else rows, vocabulary_size)
     return TokenStore.open(prefix)
 

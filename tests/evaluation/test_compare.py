@@ -112,7 +112,6 @@ def sentences(count: int, seed: int) -> list[str]:
 
 
 def spoilt(texts: Sequence[str], share: float, seed: int) -> list[str]:
-    """Return the texts with so many of their words exchanged."""
     chance = random.Random(seed)
     return [
         " ".join(chance.choice(ALL_WORDS) if chance.random() < share else word for word in text.split())

@@ -215,8 +215,7 @@ def test_several_runs_and_checkpoints_are_compared(tiny: Any, caplog: pytest.Log
     recipe = (other.path / "config.yaml").read_text(encoding="utf-8")
     (other.path / "config.yaml").write_text(recipe.replace("method: greedy", "method: beam"), encoding="utf-8")
     systems = [System((run,), "best"), System((run,), "last"), System((run,), "5"), System((other,), "5")]
-    with caplog.at_level(logging.WARNING, logger="translator"):
-        found = evaluate_systems(systems, overrides=["search.processes=1"])
+    found = evaluate_systems(systems, overrides=["search.processes=1"])
     assert [(one.system, one.checkpoint, one.search) for one in found.sets] == [
         ("run", "step-000009", "greedy"),
         ("run", "step-000005", "greedy"),
@@ -258,14 +257,12 @@ def test_named_test_sets_come_after_the_own_scores_and_leaks_are_counted(
     known = next(DataHandler(config).prepare().corpus.lines("train", "toy", "en"))
     write_pairs(tmp_path / "news.tsv", [(f"{known.upper()}!", "در"), ("xyz", "باز"), ("zyx", "است")])
     (tmp_path / "toy.tsv").unlink()
-    with caplog.at_level(logging.WARNING, logger="translator"):
-        found = evaluate_systems([System((run,))], test_sets=[f"{tmp_path}/news.tsv"], report=False)
+    found = evaluate_systems([System((run,))], test_sets=[f"{tmp_path}/news.tsv"], report=False)
     assert "was trained on 1 of the 3 sentences of test set `news`" in caplog.text
     assert found.sets[0].rare_shares == (1.0, 1.0, 1.0)
     assert saved_scores(run) == [*own, *found.scores]
     caplog.clear()
-    with caplog.at_level(logging.WARNING, logger="translator"):
-        evaluate_systems([System((run,))], report=False)
+    evaluate_systems([System((run,))], report=False)
     assert "was trained on" not in caplog.text
 
 

@@ -116,7 +116,6 @@ def test_the_length_ratio_is_that_of_bleus_tokens() -> None:
 
 @pytest.fixture
 def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Let sacreBLEU keep its models in a folder of the test."""
     monkeypatch.setattr(sacrebleu.utils, "SACREBLEU_DIR", str(tmp_path))
     monkeypatch.setattr(sacrebleu.tokenizers.tokenizer_spm, "SACREBLEU_DIR", str(tmp_path))
     (tmp_path / "models").mkdir()

@@ -32,7 +32,6 @@ HYPOTHESES = ("در باز است.", "سه عمو داری.", "باران NATO")
 
 
 def page_of(title: str, *sets: ScoredSet) -> str:
-    """Return a page of whatever there is to say of `sets`."""
     compared = [compare_systems(sets, metrics=("chrf",), samples=20, trials=20)] if len(sets) > 1 else []
     return evaluation_page(title, sets, list(map(diagnose, sets)), compared, [f"{title} is missing"])
 
@@ -42,7 +41,6 @@ def whole_page() -> str:
 
 
 def check_safety(html: str) -> Page:
-    """Assert that everything on the page is ours."""
     assert not any(character in html for character in "\x00\x07\x1b\x85\u2028\ud83d")
     return harmless(html, scripts=1)
 

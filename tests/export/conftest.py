@@ -16,7 +16,6 @@ SETTINGS = SubwordConfig(vocabulary_size=420, byte_fallback=True)
 
 @pytest.fixture(scope="session")
 def subword_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a model for each side of the sample, bytes included."""
     folder = tmp_path_factory.mktemp("subword")
     for side, file in enumerate((SOURCE_FILE, TARGET_FILE)):
         SubwordModel.train([pair[side] for pair in sample_pairs("train")[:800]], SETTINGS, folder / file)
@@ -26,7 +25,6 @@ def subword_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def joint_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with one model for both sides of the sample."""
     folder = tmp_path_factory.mktemp("joint")
     texts = [text for pair in sample_pairs("train")[:800] for text in pair]
     SubwordModel.train(texts, SETTINGS.model_copy(update={"joint": True}), folder / JOINT_FILE)
@@ -45,7 +43,6 @@ def joint(joint_folder: Path) -> SubwordPair:
 
 @pytest.fixture(scope="session")
 def learnt(subword: SubwordPair) -> Transformer:
-    """A post-norm model of `POST` that has learnt a little."""
     return taught(POST, subword)
 
 

@@ -34,7 +34,6 @@ search: {{method: beam, beam_size: 3, max_length_ratio: 0.5, processes: 1}}
 
 @functools.cache
 def sample_pairs(split: str) -> list[tuple[str, str]]:
-    """Return the English and Persian of the embedded sample."""
     lines = (SAMPLE / f"{split}.tsv").read_text(encoding="utf-8").splitlines()
     return [(english, persian) for english, persian in (line.split("\t")[:2] for line in lines)]
 

@@ -98,9 +98,7 @@ def test_beam_search_agrees_on_most(changes: dict[str, object], engines: Engines
         assert all(len(one.tokens) + one.finished <= longest for one in found)
 
 
-def test_a_beam_waits_for_better_hypotheses_as_ours_does(
-    subword: SubwordPair, rows: list[list[int]], tmp_path: Path
-) -> None:
+def test_a_beam_is_as_patient_as_ours(subword: SubwordPair, rows: list[list[int]], tmp_path: Path) -> None:
     unsure = taught(POST, subword, steps=30)  # the first hypotheses of a beam are seldom its best
     write_ctranslate2(tmp_path, unsure, POST, subword)
     engines = Ctranslate2Searcher(tmp_path, subword, POST.max_positions), TorchSearcher([unsure], CPU)

@@ -25,7 +25,6 @@ SLOW = STOPPABLE.format(
 
 
 def begun(source: Path, output: Path, processes: int, program: Path) -> "subprocess.Popen[bytes]":
-    """Start a program that translates a chunk a time, and return it when some are done."""
     program.write_text(SLOW, encoding="utf-8")
     command = [sys.executable, str(program), str(source), str(output), "0.2", str(processes)]
     started = subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, start_new_session=True)
@@ -36,7 +35,6 @@ def begun(source: Path, output: Path, processes: int, program: Path) -> "subproc
 
 
 def interrupted(source: Path, output: Path) -> Path:
-    """Translate two chunks, then stop; return the partial file."""
     calls = []
 
     def stop_at_third() -> None:
@@ -52,7 +50,6 @@ def interrupted(source: Path, output: Path) -> Path:
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    """A file of four chunks and a bit."""
     path = tmp_path / "source.txt"
     path.write_text("".join(f"line {number}\n" for number in range(4 * LINES + 7)), encoding="utf-8")
     return path
@@ -113,9 +110,7 @@ def test_what_was_made_otherwise_stays_and_the_work_begins_anew(what: str, sourc
 
 
 @pytest.mark.parametrize("damage", ["[7]", "[1, 99999999]", '{"lines": 1, "bytes": 2}', None])
-def test_a_place_that_is_damaged_or_beyond_the_file_is_not_believed(
-    damage: str | None, source: Path, tmp_path: Path
-) -> None:
+def test_a_place_that_cannot_be_is_not_believed(damage: str | None, source: Path, tmp_path: Path) -> None:
     partial_file = interrupted(source, tmp_path / "out")
     if damage is None:
         os.truncate(partial_file, 10)
@@ -144,21 +139,15 @@ def test_a_line_that_is_not_utf8_is_refused_before_anything_is_loaded(tmp_path: 
 
 
 def test_paths_that_cannot_be(source: Path, tmp_path: Path) -> None:
-    link, fifo, circle = (tmp_path / name for name in ("link", "fifo", "circle"))
+    link, fifo = tmp_path / "link", tmp_path / "fifo"
     link.symlink_to(source)
-    circle.symlink_to(circle)
     os.mkfifo(fifo)
     before = source.read_bytes()
     for path, output, kind, message in (
         (source, link, InputError, "is the input itself"),
         (source, tmp_path, StorageError, "this is a folder"),
-        (source, Path("/dev/null"), StorageError, "/dev/null: it is a device, not a file"),
         (source, fifo, StorageError, "fifo: it is a named pipe, not a file"),
-        (source, tmp_path / "none" / "out", StorageError, "the folder of the output .* is not there; make it first"),
-        (source, circle, StorageError, "circle: the symbolic links of this path form a circle"),
         (fifo, tmp_path / "out", InputError, "the input .*fifo is not a file on disk"),
-        (tmp_path / "none", tmp_path / "out", StorageError, "cannot read .*none: it is not there"),
-        (tmp_path, tmp_path / "out", StorageError, "cannot read .*: this is a folder"),
     ):
         with pytest.raises(kind, match=message):
             translate_file(WORK, path, output)

@@ -45,7 +45,6 @@ class Person:
         os.write(self._master, keys)
 
     def see(self, text: bytes) -> None:
-        """Wait until `text` is on the screen."""
         while text not in self.screen:
             self.screen += os.read(self._master, 1024)
 

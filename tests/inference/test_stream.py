@@ -51,7 +51,6 @@ def pipe_with(content: bytes) -> Iterator[int]:
 
 
 def through(content: bytes, translator: Any = None) -> str:
-    """Return what is written for a pipe with `content`."""
     output = io.StringIO()
     with pipe_with(content) as source:
         translate_stream(WORK, translator or loud(), source, output)
@@ -59,7 +58,6 @@ def through(content: bytes, translator: Any = None) -> str:
 
 
 def from_file(content: bytes, work: Work, processes: int, output: io.StringIO) -> None:
-    """Let so many processes translate a file with `content`."""
     with tempfile.TemporaryFile() as file:
         file.write(content)
         file.seek(0)
@@ -87,8 +85,7 @@ def test_what_a_line_is(content: bytes, texts: list[str]) -> None:
 
 @settings(deadline=None, max_examples=50)
 @given(
-    content=st.lists(st.sampled_from([b"\n", b"\r", BOM, b"ab", "گل".encode()])).map(b"".join),
-    size=st.integers(1, 7),
+    content=st.lists(st.sampled_from([b"\n", b"\r", BOM, b"ab", "گل".encode()])).map(b"".join), size=st.integers(1, 7)
 )
 def test_where_a_read_ends_makes_no_difference(content: bytes, size: int) -> None:
     with pipe_with(content) as whole, pipe_with(content) as parts:
@@ -116,9 +113,7 @@ def test_a_line_comes_out_before_the_next_one_goes_in() -> None:
     assert seen == ["", "FIRST\n", "FIRST\nUNFINMORE\n"]
 
 
-def test_a_line_that_is_not_utf8_is_told_by_number_and_translated_all_the_same(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_a_line_that_is_not_utf8_is_told_and_translated_all_the_same(caplog: pytest.LogCaptureFixture) -> None:
     written = through(b"a\n" * 100 + b"bc\xffd\n" + b"\xc3\n" * 8 + b"e")
     assert written == "A\n" * 100 + "BC\ufffdD\n" + "\ufffd\n" * 8 + "E\n"
     assert caplog.messages == [

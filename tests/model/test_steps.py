@@ -14,7 +14,6 @@ from translator.special_tokens import EOS, PAD, SOS
 
 
 def sources(count: int) -> Tensor:
-    """Return `count` sentences of 2 to 7 tokens."""
     lengths = [2 + (3 * number) % 6 for number in range(count)]
     rows = [[*torch.randint(4, 21, (length - 1,)).tolist(), EOS] for length in lengths]
     return torch.tensor([row + [PAD] * (7 - len(row)) for row in rows])
@@ -34,13 +33,14 @@ def whole_pass(model: Transformer, source: Tensor, prefixes: Tensor) -> Tensor:
     count=st.integers(1, 5),
     norm=st.sampled_from(["pre", "post"]),
     positions=st.sampled_from(["sinusoidal", "learned", "rotary"]),
+    activation=st.sampled_from(["relu", "swiglu"]),
     prepared=st.booleans(),
 )
 def test_any_walk_of_a_beam_equals_the_whole_pass(
-    data: st.DataObject, width: int, count: int, norm: str, positions: str, prepared: bool
+    data: st.DataObject, width: int, count: int, norm: str, positions: str, activation: str, prepared: bool
 ) -> None:
     torch.manual_seed(count)
-    model = small_model(norm=norm, positions=positions).eval()
+    model = small_model(norm=norm, positions=positions, activation=activation).eval()
     model = prepare(model) if prepared else model
     source = sources(count)
     prefixes = torch.full((count * width, 1), SOS)

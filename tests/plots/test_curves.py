@@ -17,7 +17,6 @@ def write_events(
     run: Path, began: int, events: Mapping[str, Sequence[tuple[int, float]]], patch: pytest.MonkeyPatch,
     suffix: str = "", purge: int | None = None,
 ) -> None:  # fmt: skip
-    """Write an event file that begins at so many seconds."""
     with patch.context() as clock:
         clock.setattr("time.time", lambda: began)
         with SummaryWriter(str(run / "tensorboard"), filename_suffix=suffix, purge_step=purge) as writer:
@@ -78,11 +77,7 @@ def curve(*points: tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:
 
 A = RunCurves(
     Path("runs/a"),
-    {
-        "train/loss": curve((10, 5), (20, 4)),
-        "validation/loss": curve((20, 4.5)),
-        "validation/chrf": curve((20, 30)),
-    },
+    {"train/loss": curve((10, 5), (20, 4)), "validation/loss": curve((20, 4.5)), "validation/chrf": curve((20, 30))},
 )
 B = RunCurves(Path("runs/b"), {"train/loss": curve((10, 6), (20, 5.5)), "speed/padding": curve((10, 0.1))})
 

@@ -17,18 +17,12 @@ from translator.config import TrainingConfig
 from translator.errors import InputError, StorageError
 from translator.model.decoder import DecoderCache
 from translator.plots import check_picture, write_picture
-from translator.plots.attention import (
-    BeamHistory,
-    look,
-)
-from translator.plots.pictures import (
-    schedule_figure,
-)
+from translator.plots.attention import BeamHistory, look
+from translator.plots.pictures import schedule_figure
 
 
 @pytest.fixture
 def run(tiny: Any) -> Path:
-    """The folder of a run of two layers and two heads that was never trained."""
     overrides = ("model.encoder_layers=2", "model.decoder_layers=2", "search.method=beam", "search.beam_size=3")
     return untrained_run(tiny(*overrides, "search.max_length_ratio=2.0")).path
 

@@ -14,7 +14,6 @@ from translator.run.folder import RunFolder, describe_environment
 
 
 def begun(config: Config) -> RunFolder:
-    """Return the folder of a run that has a checkpoint, as far as names go."""
     run = RunFolder(Path(config.run.directory))
     run.write(config)
     (run.checkpoints_folder / "step-000004").mkdir(parents=True)

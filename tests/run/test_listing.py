@@ -22,7 +22,6 @@ def rows(folder: Path) -> dict[str, str]:
 
 @pytest.fixture
 def stopped(tiny: Any, tmp_path: Path) -> RunFolder:
-    """A run with one checkpoint, at step 5 of 12."""
     return untrained_run(tiny(f"run.directory={tmp_path}/runs/stopped"))
 
 

@@ -11,22 +11,13 @@ from types import SimpleNamespace
 import pytest
 from tqdm import tqdm
 
-from translator.run.logging import (
-    LOGGER,
-    RECORD,
-    SECONDS_BETWEEN_LINES,
-    log_to_console,
-    log_to_file,
-    progress_bar,
-)
+from translator.run.logging import LOGGER, RECORD, SECONDS_BETWEEN_LINES, log_to_console, log_to_file, progress_bar
 
 FULL = Path("/dev/full")
 Capture = pytest.CaptureFixture[str]
 
 
-def test_the_console_gets_each_message_once_and_what_steers_a_terminal_escaped(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_console_gets_each_message_once_and_escaped(capsys: pytest.CaptureFixture[str]) -> None:
     log_to_console()
     log_to_console()
     LOGGER.info("step %d", 3)
@@ -61,7 +52,6 @@ def test_a_full_disk_is_said_once_and_stops_nothing(capsys: pytest.CaptureFixtur
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """A clock that stands still unless it is moved."""
     clock = SimpleNamespace(now=5000.0)
     for name in ("translator.run.logging.time.monotonic", "tqdm.std.time"):
         monkeypatch.setattr(name, lambda: clock.now)

@@ -34,8 +34,6 @@ def test_greedy_search_is_a_beam_of_one(seed: int, lengths: list[int], alpha: fl
 
 
 def definition(shortest: int, size: int, prefix: list[int]) -> MayFollow:
-    """What constraints allow, one token at a time."""
-
     def may_follow(tokens: tuple[int, ...], token: int) -> bool:
         if len(tokens) < len(prefix):
             return token == prefix[len(tokens)]

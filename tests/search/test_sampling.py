@@ -17,14 +17,12 @@ from translator.special_tokens import EOS, PAD, SOS
 
 
 def draw(model: KnownModel, source: Tensor, lengths: list[int], config: SearchConfig, count: int) -> list[Hypothesis]:
-    """The draws of all sentences, one after another."""
     choose = sampler(source, config, count, max(lengths))
     found = follow_paths(model, source, torch.tensor(lengths), choose, config, count)
     return [hypothesis for of_sentence in found for hypothesis in of_sentence]
 
 
 def outcomes(model: KnownModel, limit: int, config: SearchConfig) -> dict[tuple[int, ...], float]:
-    """The chance of each sequence, with EOS."""
     open_ones: dict[tuple[int, ...], float] = {(): 1.0}
     closed: dict[tuple[int, ...], float] = {}
     while open_ones:

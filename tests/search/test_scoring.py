@@ -28,9 +28,7 @@ def test_of_equal_ones_the_lowest_are_taken(rows: int, size: int, count: int, le
     ("kind", "alpha", "length", "expected"),
     [("gnmt", 1.0, 7, 2.0), ("gnmt", 0.5, 19, 2.0), ("gnmt", 0.0, 100, 1.0), ("average", 0.5, 9, 3.0)],
 )
-def test_the_length_penalty_and_that_the_end_counts_as_a_token(
-    kind: str, alpha: float, length: int, expected: float
-) -> None:
+def test_the_length_penalty_counts_the_end_too(kind: str, alpha: float, length: int, expected: float) -> None:
     config = SearchConfig.model_validate({"length_normalization": kind, "length_penalty": alpha})
     assert length_penalty(float(length), config) == pytest.approx(expected)
     finished = Hypothesis.from_tokens([4] * (length - 1), [-0.25] * length, True, config)

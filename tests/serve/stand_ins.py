@@ -17,10 +17,7 @@ from translator.serve.app import listening_socket, make_app, serve, url
 
 
 class Held:
-    """Writes capital letters, but waits inside each call until `gate` is open; it keeps what it was asked for.
-
-    A text with `bad` in it is refused, and one with `bug` breaks it.
-    """
+    """Writes capital letters when `gate` is open, refuses `bad`, breaks at `bug`, keeps what it was asked for."""
 
     label = "held"
     checkpoint_name = "step-000005"
@@ -54,7 +51,6 @@ class Held:
 
 
 def held(*, opened: bool = False, **search: Any) -> Any:
-    """Return a new one, typed as anything."""
     made = Held(**search)
     if opened:
         made.gate.set()
@@ -63,7 +59,6 @@ def held(*, opened: bool = False, **search: Any) -> Any:
 
 @contextlib.contextmanager
 def served(translator: Any, limits: Limits | None = None) -> Iterator[tuple[str, StopRequest]]:
-    """Yield the address of a server in a thread, and what stops it."""
     stop, ready, limits = StopRequest(), threading.Event(), limits or Limits()
     with listening_socket("127.0.0.1", 0) as bound, ThreadPoolExecutor(1) as thread:
         ended = thread.submit(serve, make_app(translator, limits), bound, stop, limits.seconds, ready.set)

@@ -27,7 +27,6 @@ def client(translator: Any, limits: Limits | None = None) -> TestClient:
 
 @pytest.fixture(scope="module")
 def api() -> Iterator[TestClient]:
-    """A server whose translations are their sources."""
     with client(echo(search=BEAM)[0], Limits(characters=60, lines=4)) as opened:
         yield opened
 

@@ -95,7 +95,6 @@ LOOP.close()  # futures only need to know one
 
 
 def lines_of(*requests: str, turn: int = 0, form: Form = PLAIN) -> list[Line]:
-    """Return the lines of requests, each of which has a letter for a line."""
     return [
         Line(turn + place, number, text, form, asyncio.Future(loop=LOOP))
         for number, letters in enumerate(requests)

@@ -38,7 +38,6 @@ def test_many_at_once_and_each_gets_its_own() -> None:
 
 
 def send(address: str, body: bytes) -> socket.socket:
-    """Send a request and return the connection, with the answer still to come."""
     parts = urlsplit(address)
     connection = socket.create_connection((parts.hostname, parts.port))
     head = f"POST /api/translate HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Type: application/json\r\n"
@@ -47,7 +46,6 @@ def send(address: str, body: bytes) -> socket.socket:
 
 
 def received(connection: socket.socket) -> Any:
-    """Return the JSON of an answer after which the server closes the connection."""
     with connection, connection.makefile("rb") as file:
         return json.loads(file.read().partition(b"\r\n\r\n")[2])
 

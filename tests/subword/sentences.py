@@ -32,17 +32,14 @@ ZWNJ = "\u200c"
 
 
 def unigram(**changes: object) -> SubwordConfig:
-    """Return settings that the few sentences above allow."""
     return SubwordConfig.model_validate({"vocabulary_size": 60, "character_coverage": 1.0, **changes})
 
 
 def pieces(model: SubwordModel, text: str) -> list[str]:
-    """Return the pieces of one text."""
     return model.pieces_of(model.encode([text])[0])
 
 
 def vocabulary(model: SubwordModel) -> list[str]:
-    """Return all pieces of a model, in the order of their ids."""
     return model.pieces_of(range(model.vocabulary_size))
 
 

@@ -33,7 +33,6 @@ def with_bytes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
 
 
 def spell(model: SubwordModel, content: bytes) -> list[int]:
-    """Return the ids of single bytes."""
     ids = {piece: number for number, piece in enumerate(vocabulary(model))}
     return [ids[f"<0x{byte:02X}>"] for byte in content]
 

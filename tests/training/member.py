@@ -76,7 +76,6 @@ def steps(distributed: Distributed, folder: Path, request: StopRequest, ask: boo
 
 
 def die(distributed: Distributed, folder: Path, request: StopRequest) -> None:
-    """Kill one rank while the other waits for it."""
     distributed.barrier()  # both are connected
     if distributed.rank == 1:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -89,7 +88,6 @@ def die(distributed: Distributed, folder: Path, request: StopRequest) -> None:
 
 
 def mistake(distributed: Distributed, folder: Path, request: StopRequest) -> None:
-    """Fail on one rank while the other waits for it."""
     if distributed.rank == 1:
         raise CorpusError("خطا: there is no corpus")
     distributed.barrier()
@@ -109,11 +107,7 @@ def ignore(distributed: Distributed, folder: Path, request: StopRequest) -> None
 def main() -> int:
     verbs = {verb.__name__: verb for verb in (stop, steps, die, mistake, ignore)}
     try:
-        with (
-            stop_on_signals() as request,
-            reported_by_launcher(),
-            Distributed.join(torch.device("cpu")) as distributed,
-        ):
+        with stop_on_signals() as request, reported_by_launcher(), Distributed.join(torch.device("cpu")) as distributed:
             verbs[sys.argv[1]](distributed, Path(sys.argv[2]), request)
     except (TranslatorError, Interrupted) as error:
         print(f"member: {error}", file=sys.stderr)  # noqa: T201

@@ -49,7 +49,6 @@ class SmallRun:
         return self.state.progress.step
 
     def step(self, chrf: float | None = None) -> None:
-        """Make one update, and validate after it if there is a score."""
         torch.manual_seed(100 + self.step_number)
         for weight in self.model.parameters():
             weight.grad = torch.randn(weight.shape)
@@ -63,7 +62,6 @@ class SmallRun:
             progress.note_validation({"loss": 1.0, "chrf": chrf}, "chrf")
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return copies of all that later steps depend on."""
         average = self.state.average
         averaged = {} if average is None else {f"ema.{key}": value for key, value in average.state_dict().items()}
         everything = {**self.model.state_dict(), **self.state.optimizer.tensors(), **averaged}

@@ -11,7 +11,6 @@ from translator.training.monitor import attention_figure
 
 
 def visual(*pieces: str, right_to_left: bool = True) -> list[str]:
-    """Return labels without the override of direction around them."""
     labels = shown_pieces(pieces, right_to_left=right_to_left)
     for piece, label in zip(pieces, labels, strict=True):
         assert piece.startswith("<") or (label[0] == "\u202d" and label[-1] == "\u202c")

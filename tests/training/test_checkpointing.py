@@ -10,6 +10,7 @@ import pytest
 import torch
 from checkpoint.small_checkpoints import damage, named
 from faults import Faults, Killed, Kind
+from safetensors import SafetensorError
 from tiny_runs import assert_same_bits
 from training.small_state import BACKGROUND, NO_AVERAGE, SmallRun
 
@@ -29,7 +30,6 @@ SAMPLED = "subword={model_type: unigram, sampling: 0.1}"
 
 
 def run_of(folder: Path, *scores: float | None, overrides: tuple[str, ...] = ()) -> SmallRun:
-    """Return a run that was saved after each of some steps, validated where there is a score."""
     run = SmallRun(folder, *overrides)
     for score in scores:
         run.step(score)
@@ -56,7 +56,7 @@ def test_a_failed_write_in_the_background_is_raised_once(
     run.step()
 
     def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
+        raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
 
     with monkeypatch.context() as patch:
         patch.setattr("translator.checkpoint.files.save_file", full)

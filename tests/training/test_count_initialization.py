@@ -29,7 +29,6 @@ PAIRS = [(source, (16 - source[::-1]).astype(np.int32)) for source in SOURCES]
 
 
 def plain_model_1(rounds: int) -> dict[tuple[int, int], float]:
-    """Expectation maximization, one pair of words after the other."""
     table: dict[tuple[int, int], float] = defaultdict(lambda: 1.0)
     for _ in range(rounds):
         counts: dict[tuple[int, int], float] = defaultdict(float)

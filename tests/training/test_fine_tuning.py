@@ -24,7 +24,6 @@ OTHER_PIECES = ("subword.model_type=unigram", "subword.vocabulary_size=30", "sub
 
 @pytest.fixture
 def old(tiny: Any, tmp_path: Path) -> RunFolder:
-    """The run to start from."""
     return untrained_run(tiny(f"run.directory={tmp_path}/old"))
 
 
@@ -33,7 +32,6 @@ def weights_of(run: RunFolder) -> dict[str, torch.Tensor]:
 
 
 def start(config: Config) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor], list[str]]:
-    """Return the new model's weights before and after, and what was said."""
     subword = DataHandler(config).prepare().subword
     torch.manual_seed(99)
     model = Transformer(config.model, subword.source.vocabulary_size, subword.target.vocabulary_size)

@@ -22,15 +22,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from translator.errors import RunError
 from translator.model import Transformer
 from translator.training.distributed import Distributed
-from translator.training.meter import (
-    STOPPED_BATCH,
-    Breakdown,
-    LossSpikes,
-    Meter,
-    SkippedUpdates,
-    StepFlops,
-    StepLoss,
-)
+from translator.training.meter import STOPPED_BATCH, Breakdown, LossSpikes, Meter, SkippedUpdates, StepFlops, StepLoss
 from translator.training.step import StepResult
 
 BREAKDOWN = Breakdown({"mizan": 10, "tep": 5})
@@ -39,7 +31,6 @@ GOOD = step_result([0, 1], [4, 3], [2.0, 6.0])
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """A clock that stands still unless it is moved."""
     clock = SimpleNamespace(now=100.0)
     monkeypatch.setattr("translator.training.meter.time.perf_counter", lambda: clock.now)
     return clock
@@ -119,8 +110,6 @@ def test_operations_agree_with_counting_each_product(changes: dict[str, Any]) ->
 
 
 class TwoRanks(Distributed):
-    """The first of two ranks, where the other one always says the same."""
-
     def gather_text(self, text: str) -> list[str]:
         return [text, json.dumps([{"pair": 14, "source": [7, 3], "labels": [8, 3]}])]
 

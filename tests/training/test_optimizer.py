@@ -26,7 +26,6 @@ from translator.training.optimizer import (
 
 
 def network() -> nn.Sequential:
-    """Return two matrices that have the names of blocks, and what lies between them."""
     torch.manual_seed(0)
     return nn.Sequential(OrderedDict(encoder=nn.Linear(4, 8), norm=nn.LayerNorm(8), decoder=nn.Linear(8, 2)))
 

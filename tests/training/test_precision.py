@@ -15,10 +15,7 @@ from translator.training.precision import choose, choose_processes, seed_update,
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
 
 
-@pytest.mark.parametrize(
-    ("there", "pays", "expected"),
-    [(1, 1, "bf16"), (1, 0, "float32"), (0, 0, "float32")],
-)
+@pytest.mark.parametrize(("there", "pays", "expected"), [(1, 1, "bf16"), (1, 0, "float32"), (0, 0, "float32")])
 def test_bf16_is_taken_where_it_is_there_and_pays(
     monkeypatch: pytest.MonkeyPatch, there: int, pays: int, expected: str
 ) -> None:

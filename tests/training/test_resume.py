@@ -29,7 +29,6 @@ UNIGRAM = ("subword.model_type=unigram", "subword.vocabulary_size=40", "subword.
 
 
 def changed(config: Config) -> TrainingOutcome:
-    """Train with changed settings, which is asked for."""
     return train_run(config, StopRequest(), allow_changed=True)
 
 
@@ -60,7 +59,6 @@ def at_update(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 
 def interrupted(config: Config) -> None:
-    """Train until a signal stops it."""
     with pytest.raises(Interrupted), stop_on_signals() as stop:
         train_run(config, stop)
 
@@ -172,9 +170,7 @@ def test_a_signal_during_the_last_save_is_not_lost(tiny: Any, monkeypatch: pytes
     interrupted(tiny("training.max_steps=2", "training.validate_every=100"))
 
 
-def test_a_second_signal_in_an_update_saves_nothing_torn(
-    tiny: Any, trained: Path, tmp_path: Path, at_update: At
-) -> None:
+def test_a_second_signal_saves_nothing_torn(tiny: Any, trained: Path, tmp_path: Path, at_update: At) -> None:
     torn = tiny(f"run.directory={tmp_path}/torn")
     at_update(6, signal.SIGINT, signal.SIGINT, after=True)
     interrupted(torn)

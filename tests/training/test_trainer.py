@@ -48,8 +48,7 @@ def test_minutes_that_end_a_cosine_by_steps_are_warned_of(
     tiny: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("translator.training.trainer.time", clock())
-    with caplog.at_level("WARNING", "translator"):
-        outcome = run(tiny(*MINUTES))
+    outcome = run(tiny(*MINUTES))
     assert "training.max_minutes=1" in outcome.reason and 20 < outcome.progress.step < 100
     assert "learning rate still at" in caplog.text
 
@@ -77,8 +76,7 @@ def test_a_cosine_by_minutes_ends_with_them_also_in_a_resumed_run(
     with pytest.raises(Interrupted), stop_on_signals() as stop:
         train_run(config, stop)
     monkeypatch.setattr("translator.training.trainer.time", clock())
-    with caplog.at_level("WARNING", "translator"):
-        assert "training.max_minutes=1" in run(config).reason
+    assert "training.max_minutes=1" in run(config).reason
     assert "learning rate still at" not in caplog.text
     assert 25 < len(rates) < 100 and rates[-1] < 0.03 * rates[0]
     falls = [before - after for before, after in itertools.pairwise(rates)]
@@ -176,7 +174,6 @@ def test_dropout_begins_with_the_named_update_also_in_a_resumed_run(tiny: Any, t
     """Validations, which leave evaluation mode, and checkpoints come after every other update."""
 
     def weights(name: str, dropout: float, *lengths: int) -> list[dict[str, torch.Tensor]]:
-        """Train to each of the lengths in turn; return the weights after update 4 and at the end."""
         rates = [f"model.{kind}dropout={dropout}" for kind in ("", "attention_", "feed_forward_")]
         every = ("training.validate_every=2", "training.checkpoint_every=2", "training.schedule=constant")
         for steps in lengths:

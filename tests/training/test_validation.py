@@ -68,8 +68,6 @@ class ThreadRanks(Distributed):
 
 
 class Setting:
-    """A corpus of two sources, and an untrained model for each rank."""
-
     def __init__(self, folder: Path) -> None:
         write_pairs(folder / "words.tsv", [(word, word) for word in letters(150, seed=1)])
         write_pairs(folder / "others.tsv", [(word, word[::-1]) for word in letters(150, seed=2)])
@@ -87,7 +85,6 @@ class Setting:
         return Validator(self.config, self.data, self.model(), arithmetic, True, check, ranks).validate()
 
     def together(self, world: int, check: Callable[[Distributed], None]) -> list[Validation | BaseException]:
-        """Validate in as many threads; return what came of each."""
         barrier, shared = threading.Barrier(world), [None] * world
 
         def member(rank: int) -> Validation | BaseException:

@@ -10,7 +10,6 @@ checkpoints/averaged/                           the mean of several: model.safet
 checkpoints/.damaged-step-000120/               one that was found damaged and set aside
 """
 
-import hashlib
 import json
 import os
 import re
@@ -30,7 +29,7 @@ from translator.config import ModelConfig
 from translator.corpus.normalizer import NORMALIZER_VERSION
 from translator.errors import CheckpointError, StorageError
 from translator.model import Transformer
-from translator.run.storage import new_folder, replace_link, storage_errors, write_json
+from translator.run.storage import new_folder, replace_link, sha256_of_file, sha256_of_json, storage_errors, write_json
 
 MODEL_FILE: Final = "model.safetensors"
 AVERAGE_FILE: Final = "ema.safetensors"
@@ -151,10 +150,7 @@ def save_checkpoint(
     training: Mapping[str, Tensor],
     average: Mapping[str, Tensor] | None = None,
 ) -> Path:
-    """Write one checkpoint into `folder` and point the link `last` at it.
-
-    Raises StorageError: the disk is full or the folder cannot be written; checkpoints already there are untouched.
-    """
+    """Write one checkpoint into `folder` and point `last` at it; a StorageError leaves older ones untouched."""
     tensors = {MODEL_FILE: model, OPTIMIZER_FILE: training} | ({AVERAGE_FILE: average} if average else {})
     path = write_checkpoint(folder / state.name, state, tensors)
     replace_link(folder / LAST, path.name)
@@ -174,9 +170,9 @@ def write_checkpoint(path: Path, state: CheckpointState, files: Mapping[str, Map
                 number = re.search(r"os error (\d+)", str(error))
                 raise OSError(int(number[1]) if number else 0, str(error)) from error
             file.chmod(0o644)  # safetensors gives 0600; others may read a run folder too
-            digests[name], sizes[name] = _sha256_of_file(file), file.stat().st_size
+            digests[name], sizes[name] = sha256_of_file(file), file.stat().st_size
         body = {"format": FORMAT, "sha256": digests, "bytes": sizes, "state": asdict(state)}
-        write_json(beside / STATE_FILE, body | {"own_sha256": _sha256_of_json(body)})
+        write_json(beside / STATE_FILE, body | {"own_sha256": sha256_of_json(body)})
     return path
 
 
@@ -205,10 +201,7 @@ def is_whole(path: Path) -> bool:
 
 
 def load_checkpoint(path: Path) -> LoadedCheckpoint:
-    """Read the checkpoint in `path` and verify it.
-
-    Raises CheckpointError: a file is missing, truncated or changed, or the checkpoint is of another format.
-    """
+    """Read the checkpoint in `path`; raise CheckpointError where it is damaged or of another format."""
     content = _read_description(path)
     tensors = [_read_tensors(path, name, content) for name in (MODEL_FILE, OPTIMIZER_FILE, AVERAGE_FILE)]
     return LoadedCheckpoint(CheckpointState(**content["state"]), *tensors)
@@ -262,7 +255,7 @@ def _read_description(path: Path) -> dict[str, Any]:
         content: dict[str, Any] = json.loads(text)
         if json.dumps(content, ensure_ascii=False, indent=2) + "\n" != text:
             raise ValueError("it is not as it was written")
-        if content.pop("own_sha256") != _sha256_of_json(content):
+        if content.pop("own_sha256") != sha256_of_json(content):
             raise ValueError("checksum differs")
         if content["format"] != FORMAT:
             raise CheckpointError(
@@ -284,17 +277,8 @@ def _read_tensors(path: Path, name: str, content: Mapping[str, Any]) -> dict[str
 
 def _verify_file(path: Path, name: str, digest: str) -> None:
     try:
-        found = _sha256_of_file(path / name)
+        found = sha256_of_file(path / name)
     except OSError as error:
         raise DamagedCheckpointError(f"cannot read {path / name} ({error.strerror})", path) from error
     if found != digest:
         raise DamagedCheckpointError(f"{path / name} is not what was written (checksum differs)", path)
-
-
-def _sha256_of_file(file: Path) -> str:
-    with file.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
-
-
-def _sha256_of_json(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()

@@ -2,7 +2,6 @@
 
 import contextlib
 import itertools
-import logging
 import os
 import shutil
 from collections.abc import Callable, Mapping
@@ -31,9 +30,9 @@ from translator.checkpoint.files import (
 )
 from translator.errors import CheckpointError, InputError
 from translator.run.folder import RunFolder
-from translator.run.storage import hold_folder, replace_link, restore_folders, storage_errors
+from translator.run.logging import LOGGER
+from translator.run.storage import hold_folder, replace_link, storage_errors
 
-LOGGER = logging.getLogger("translator")
 _SET_ASIDE = ".damaged-"
 
 
@@ -52,10 +51,7 @@ def intact_states(folder: Path) -> dict[int, CheckpointState]:
 
 
 def ranked_steps(folder: Path, *, lower_is_better: bool) -> list[int]:
-    """Return the steps of the checkpoints in `folder` that have a score, the best first; of equals the oldest.
-
-    Only scores of the newest one's metric are compared.
-    """
+    """Return the steps with a score of the newest one's metric, the best first; of equals the oldest."""
     states = {step: state for step, state in intact_states(folder).items() if state.score is not None}
     metrics = {step: state.progress.get("best_metric", "") for step, state in states.items()}
     scores = {step: state.score or 0.0 for step, state in states.items() if metrics[step] == metrics[max(states)]}
@@ -86,12 +82,6 @@ def remove_old_checkpoints(
         shutil.rmtree(left_over, ignore_errors=True)
 
 
-def finish_interrupted_writes(folder: Path) -> None:
-    """Put back what a killed process was replacing in `folder`."""
-    with storage_errors(folder):
-        restore_folders(folder)
-
-
 def newest_whole(folder: Path) -> tuple[Path, LoadedCheckpoint] | None:
     """Read the newest whole checkpoint in `folder`; return None if the run has no checkpoint yet.
 
@@ -114,10 +104,7 @@ def newest_whole(folder: Path) -> tuple[Path, LoadedCheckpoint] | None:
 
 
 def repair(folder: Path, whole: int, *, lower_is_better: bool) -> None:
-    """Make the links `last` and `best` name whole checkpoints; `whole` is the step of the newest one.
-
-    Damaged checkpoints that this finds are renamed, and a warning names each.
-    """
+    """Make `last` (step `whole`) and `best` name whole checkpoints; rename damaged ones that this finds, and warn."""
     intact = intact_states(folder)
     for step in steps_saved(folder):
         if step > whole or step not in intact:
@@ -152,10 +139,7 @@ def _set_aside_if_damaged(folder: Path, step: int, whole: int) -> bool:
 
 
 def average_run(run_folder: Path | str, count: int, which: str) -> str:
-    """Average checkpoints of a run, as `average_checkpoints` does, and return a line that says what was made.
-
-    Raises RunError: there is no run in the folder, or another process is at work in it.
-    """
+    """Average checkpoints of a run and return a line on it; raise RunError where there is no run, or it is held."""
     run = RunFolder.open(run_folder)
     lower_is_better = run.config().training.best_metric == "loss"
     with hold_folder(run.path):  # a training would delete checkpoints while they are read
@@ -167,8 +151,7 @@ def average_run(run_folder: Path | str, count: int, which: str) -> str:
 def average_checkpoints(folder: Path, count: int, which: str, *, lower_is_better: bool = False) -> Path:
     """Write `averaged` into `folder`: the mean of the weights of `count` checkpoints (Vaswani et al. 2017 §6.1).
 
-    Where a checkpoint has a moving average, that is its weights. `which` is `last`, the newest, or `best`, the best by
-    validation score.
+    Where a checkpoint has a moving average, that is its weights. `which` is `last`, the newest, or `best`, by score.
 
     Raises:
         InputError: `count` is less than 1.

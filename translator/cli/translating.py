@@ -1,7 +1,6 @@
 """The verbs that use a trained model: translate, export, serve."""
 
 import argparse
-import logging
 import os
 import sys
 from functools import partial
@@ -12,10 +11,10 @@ from translator.cli.arguments import CHECKPOINT, RUN, RUNS, SEARCH, load_model, 
 from translator.errors import InputError
 from translator.inference.output import OutputForm, choose_display, translate_interactively, translate_texts
 from translator.inference.stream import Work, check_source, translate_file, translate_stream
+from translator.run.logging import LOGGER
 from translator.run.signals import StopRequest
 from translator.serve import Limits, check_installed
 
-LOGGER: Final = logging.getLogger("translator")
 _FORMATS: Final = ("ctranslate2", "marian", "safetensors")
 _LIMITS: Final = {
     "characters": "characters of a request at most",

@@ -169,10 +169,7 @@ def _apply(override: str, document: _Document) -> None:
 
 
 def _put(value: Any, keys: Sequence[str], where: str, document: _Document) -> None:
-    """Set `value` at `keys`, with the sections on the way, and note `where` as the place of all that is new.
-
-    List items are named by their number from 0; the number after the last one appends.
-    """
+    """Set `value` at `keys`, and note `where` as the place of all that is new; lists count from 0, one more appends."""
     holder: Any = document.values
     path: KeyPath = ()
     for depth, key in enumerate(keys, 1):

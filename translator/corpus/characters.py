@@ -46,13 +46,10 @@ persian_apostrophe = replacing({**dict.fromkeys("‘’‚‛′", "'"), "‹": 
 
 
 def presentation_forms(character: str) -> str:
-    """Shaped letters and ligatures become plain letters: ﻛﺘﺎب → كتاب, ﻻ → لا, ﷲ → الله, ﷼ → ریال.
-
-    NFKC on U+FB50–U+FDFF and U+FE70–U+FEFE only, because NFKC would also turn … into three dots.
-    """
+    """Shaped letters and ligatures become plain letters: ﻛﺘﺎب → كتاب, ﻻ → لا, ﷲ → الله, ﷼ → ریال."""
     code = ord(character)
     if not (0xFB50 <= code <= 0xFDFF or 0xFE70 <= code <= 0xFEFE):
-        return character
+        return character  # NFKC would also turn … into three dots
     # NFKC writes a mark that has a code of its own on a space or a tatweel; in text it belongs to the letter before.
     return unicodedata.normalize("NFKC", character).lstrip(" " + TATWEEL)
 

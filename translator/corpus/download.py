@@ -1,8 +1,6 @@
 """Public corpora to download by name: what they are, what a recipe says, how they are fetched and checked."""
 
-import contextlib
 import gzip
-import hashlib
 import os
 import tarfile
 import tempfile
@@ -20,7 +18,7 @@ from translator.corpus.lines import damaged_files
 from translator.corpus.sources import listing
 from translator.errors import CorpusError, InputError
 from translator.run.logging import LOGGER, progress_bar
-from translator.run.storage import flush_file, new_folder, storage_errors, write_bytes
+from translator.run.storage import flush_file, new_folder, sha256_of_file, storage_errors, write_bytes
 from translator.run.text import text_table
 
 RETRIES: Final = 3
@@ -51,13 +49,10 @@ class Dataset:
             english, persian = self.members
             members = {"source_member": english, "target_member": persian}
             return {"corpus": {"sources": [{"name": self.name, "path": str(folder / self.file_name), **members}]}}
-        parts = [
-            (part, folder / self.name / part) for part in dict.fromkeys(Path(m).stem for m in self.members.values())
-        ]
-        sets = [
-            {"name": f"{self.name}_{part}", "source_path": f"{path}.en", "target_path": f"{path}.fa"}
-            for part, path in parts
-        ]
+        sets = []
+        for part in dict.fromkeys(Path(member).stem for member in self.members.values()):
+            path = folder / self.name / part
+            sets.append({"name": f"{self.name}_{part}", "source_path": f"{path}.en", "target_path": f"{path}.fa"})
         return {"evaluation": {"test_sets": sets}}
 
 
@@ -188,32 +183,28 @@ def _fetch(dataset: Dataset, path: Path) -> dict[str, bytes]:
 
 
 def _checked_texts(dataset: Dataset, file: Path) -> dict[str, bytes]:
-    """Check `file`; return the wanted texts of a tar.gz by the names they are unpacked to, nothing of a zip.
-
-    Raises CorpusError: it is not the archive of the data set, or damaged.
-    """
-    with storage_errors(file, "read"), file.open("rb") as stream:
-        size, digest = file.stat().st_size, hashlib.file_digest(stream, "sha256").hexdigest()
+    """Check `file`; return the wanted texts of a tar.gz by the names they are unpacked to, nothing of a zip."""
+    with storage_errors(file, "read"):
+        size, digest = file.stat().st_size, sha256_of_file(file)
     if dataset.size is not None and size != dataset.size:
         raise CorpusError(f"{file} has {size:,} bytes, where {dataset.size:,} are expected")
     if dataset.sha256 is not None and digest != dataset.sha256:
         raise CorpusError(f"{file} has the SHA-256 {digest}, where {dataset.sha256} is expected")
     texts: dict[str, bytes] = {}
     names: list[str] = []
-    with damaged_files(file), contextlib.ExitStack() as stack:
+    with damaged_files(file):
         if file.suffix == ".zip":
-            names = stack.enter_context(zipfile.ZipFile(file)).namelist()
+            with zipfile.ZipFile(file) as archive:
+                names = archive.namelist()
         else:
-            unpacked = stack.enter_context(gzip.open(file))
-            tar = stack.enter_context(tarfile.open(fileobj=unpacked, mode="r|"))
-            for member in tar:
-                if member.isreg() and (content := tar.extractfile(member)):
-                    names.append("/".join(member.name.split("/")[-2:]))
-                    if names[-1] in dataset.members:
-                        texts[dataset.members[names[-1]]] = content.read()
-            while unpacked.read(1 << 20):  # a tar ends before its bytes do, and the checksum of gzip is at their end
-                pass
-    missing = [member for member in dataset.members if member not in names]
-    if missing:
+            with gzip.open(file) as unpacked, tarfile.open(fileobj=unpacked, mode="r|") as tar:
+                for member in tar:
+                    if member.isreg() and (content := tar.extractfile(member)):
+                        names.append("/".join(member.name.split("/")[-2:]))
+                        if names[-1] in dataset.members:
+                            texts[dataset.members[names[-1]]] = content.read()
+                while unpacked.read(1 << 20):  # to the checksum of gzip, which comes after the tar
+                    pass
+    if missing := [member for member in dataset.members if member not in names]:
         raise CorpusError(f"{file} has no member {' or '.join(missing)}. Members: {listing(names)}")
     return texts

@@ -5,9 +5,8 @@ Exact repetitions are found on 8-byte keys of folded texts, with 16 bytes of mem
 Near-duplicates are compared by the sets of their character n-grams. The Jaccard similarity s is the share of the
 n-grams of either text that both have. Candidates come from MinHash signatures (Broder 1997): in a random order of all
 n-grams, the first n-gram of both sets is the same with probability s. The key of a band combines the first n-grams in
-`ROWS` orders, and a signature has `BANDS` such keys. Two texts share a key with probability
-1 - (1 - s ** ROWS) ** BANDS: 0.994 at s = 0.9, 0.81 at 0.8, 0.035 at 0.5 (Leskovec, Rajaraman and Ullman, "Mining of
-Massive Datasets", §3.4).
+`ROWS` orders; a signature has `BANDS` keys. Two texts share a key with probability 1 - (1 - s ** ROWS) ** BANDS: 0.994
+at s = 0.9, 0.81 at 0.8, 0.035 at 0.5 (Leskovec, Rajaraman and Ullman, "Mining of Massive Datasets", §3.4).
 """
 
 import contextlib
@@ -80,10 +79,7 @@ _CACHED_TEXTS: Final = 256
 
 
 def signatures(texts: Sequence[str]) -> Hashes:
-    """Return the keys of the bands of N texts: for a pair, both sides folded, with a mark between them.
-
-    Shape (N, BANDS); 0 throughout for a text of fewer than `MINIMUM_NGRAMS` n-grams, and nowhere else.
-    """
+    """Return the band keys (N, BANDS) of N folded texts; 0 for one of fewer than `MINIMUM_NGRAMS` n-grams."""
     keys = np.zeros((len(texts), BANDS), dtype=np.uint64)
     long = [number for number, text in enumerate(texts) if len(text) >= MINIMUM_NGRAMS + NGRAM - 1]
     if long:
@@ -257,12 +253,7 @@ class Overlap:
 
 
 def find_overlap(a: SourceConfig, b: SourceConfig, normalizer: Normalizer) -> Overlap:
-    """Return what `a` and `b` share, after normalization and folding.
-
-    Both are read twice. Keys stay in memory; texts and signatures go to temporary files.
-
-    Raises CorpusError: one of them cannot be read.
-    """
+    """Return what two corpora share, normalized and folded; a CorpusError says that one of them cannot be read."""
     with contextlib.ExitStack() as stack:
         with storage_errors("a temporary folder"):
             folder = stack.enter_context(tempfile.TemporaryDirectory())
@@ -306,12 +297,8 @@ def _pairs_at(source: SourceConfig, places: Sequence[int]) -> list[Pair]:
     return [found[place] for place in places]
 
 
-_ROWS: Final = (
-    "found in the other",
-    "nearly the same as one there",
-    "English side found there",
-    "Persian side found there",
-)
+_SIDES: Final = ("English side found there", "Persian side found there")
+_ROWS: Final = ("found in the other", "nearly the same as one there", *_SIDES)
 
 
 def format_overlap(overlap: Overlap) -> str:

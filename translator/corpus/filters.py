@@ -1,7 +1,4 @@
-"""The rules that drop a pair on its own merits: a table at the end, and above it what it needs.
-
-To add a rule, add a line to `PAIR_RULES` and its key to `FilterConfig`.
-"""
+"""The rules that drop a pair on its own merits. A new one is a line of `PAIR_RULES` and a key of `FilterConfig`."""
 
 import itertools
 import re
@@ -29,14 +26,6 @@ def is_empty(source: str, target: str) -> bool:
 
 def _lost_character(sides: Sides, _: float) -> bool:
     return "\ufffd" in sides.texts[0] or "\ufffd" in sides.texts[1]
-
-
-def _too_many_words(sides: Sides, limit: float) -> bool:
-    return len(sides.words[0]) > limit or len(sides.words[1]) > limit
-
-
-def _too_many_characters(sides: Sides, limit: float) -> bool:
-    return len(sides.texts[0]) > limit or len(sides.texts[1]) > limit
 
 
 def _far_apart(sides: tuple[Sized, Sized], least: int, limit: float) -> bool:
@@ -123,10 +112,7 @@ def _arabic(sides: Sides, limit: float) -> bool:
 
 
 def arabic_share(words: Sequence[str]) -> float:
-    """Return the share of Arabic among the words that are clearly Arabic or clearly Persian; 0 for under 3 Arabic.
-
-    سلام علیکم and الحمد لله are Persian too.
-    """
+    """Return the share of Arabic among words that are clearly Arabic or clearly Persian; 0 for under 3 Arabic ones."""
     arabic_words = persian_words = 0
     for word in words:
         if word in _PERSIAN_WORDS or _PERSIAN_LETTERS.search(word):
@@ -194,10 +180,8 @@ def number_agreement(source: str, target: str) -> float:
     number at the beginning is ignored. Dates of the Persian calendar agree with any.
     """
     source_numbers, target_numbers = numbers_of(source), numbers_of(target)
-    # The same digits in a row only differ in their separators.
-    if "".join(source_numbers) == "".join(target_numbers):
-        return 1.0
-    if _PERSIAN_DATE.search(target) or _same_year(source_numbers, target_numbers):
+    same_digits = "".join(source_numbers) == "".join(target_numbers)  # only their separators differ
+    if same_digits or _PERSIAN_DATE.search(target) or _same_year(source_numbers, target_numbers):
         return 1.0
     ours = set(source_numbers[1:] if _LIST_NUMBER.match(source) else source_numbers)
     theirs = set(target_numbers[1:] if _LIST_NUMBER.match(target) else target_numbers)
@@ -212,8 +196,7 @@ def number_agreement(source: str, target: str) -> float:
 def numbers_of(text: str) -> list[str]:
     """Return the whole numbers of a text in ASCII digits: 1,200 and ۱۲۰۰ give 1200; 3.5, ۳٫۵ and ۳/۵ give 3 and 5.
 
-    Digits beside a Latin letter do not count. Leading zeros are removed, and so are thousands at the end, which may be
-    a word on the other side: 12000 gives 12.
+    Digits beside a Latin letter do not count. Leading zeros go, and so do thousands at the end: 12000 gives 12.
     """
     plain = _THOUSANDS.sub("", text.translate(_TO_ASCII))
     return [_THOUSANDS_AT_THE_END.sub("", number.lstrip("0")) or "0" for number in _NUMBER.findall(plain)]
@@ -245,10 +228,6 @@ def markup_share(text: str) -> float:
     characters = len("".join(text.split()))
     language = len("".join([word for word in _TAGS.sub(" ", text).split() if not _MARKUP_WORD.search(word)]))
     return 1.0 - language / characters if characters else 0.0
-
-
-def _markup(sides: Sides, limit: float) -> bool:
-    return markup_share(sides.texts[0]) > limit or markup_share(sides.texts[1]) > limit
 
 
 _REPETITION_FROM: Final = 10  # words of a side from which repetition counts: "ha ha ha ha" is emphasis
@@ -305,8 +284,8 @@ EMPTY: Final = "empty"
 PAIR_RULES: Final[tuple[tuple[str, str | None, Check, str], ...]] = (
     (EMPTY, None, lambda s, _: not (s.words[0] and s.words[1]), "One side has no text."),
     ("replacement_character", "replacement_character", _lost_character, "A lost character shows as U+FFFD."),
-    ("too_many_words", "max_words", _too_many_words, "One side has too many words."),
-    ("too_many_characters", "max_characters", _too_many_characters, "One side is too long."),
+    ("too_many_words", "max_words", lambda s, n: max(map(len, s.words)) > n, "One side has too many words."),
+    ("too_many_characters", "max_characters", lambda s, n: max(map(len, s.texts)) > n, "One side is too long."),
     ("length_ratio", "max_length_ratio", lambda s, n: _far_apart(s.texts, 20, n), "One side is many times as long."),
     ("word_ratio", "max_word_ratio", lambda s, n: _far_apart(s.words, 12, n), "One side has many times the words."),
     ("source_script", "min_source_script", lambda s, n: latin_share(s.texts[0]) < n, "The English side is not Latin."),
@@ -314,13 +293,10 @@ PAIR_RULES: Final[tuple[tuple[str, str | None, Check, str], ...]] = (
     ("arabic", "max_arabic", _arabic, "The Persian side is Arabic by its words, not Persian."),
     ("untranslated", "max_untranslated", _untranslated, "One side was copied to the other, not translated."),
     ("numbers", "min_number_agreement", _other_numbers, "Both sides have numbers in digits, but other numbers."),
-    ("markup", "max_markup", _markup, "One side is mostly markup or code."),
+    ("markup", "max_markup", lambda s, n: max(map(markup_share, s.texts)) > n, "One side is mostly markup or code."),
     ("repetition", "max_repetition", _repetition, "One side repeats the same words over and over."),
 )
-"""Name in reports, key in `FilterConfig` (None: always on), test, and meaning of each rule.
-
-They apply in this order; a pair is counted under the first rule that it breaks.
-"""
+"""Name in reports, key in `FilterConfig` (None: always on), test, and meaning of each rule, in their order."""
 FILTER_MEANINGS: Final[Mapping[str, str]] = {
     "invalid_utf8": "The line has bytes that are not UTF-8.",
     "line_too_long": "The line is longer than a sentence can be, and was not read to its end.",

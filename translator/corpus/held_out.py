@@ -18,7 +18,6 @@ from translator.corpus.filters import is_empty
 from translator.corpus.normalizer import Normalizer
 from translator.corpus.prepare import PreparedCorpus
 from translator.corpus.sources import corpus_argument, path_exists, read_pairs
-from translator.corpus.split import Split
 from translator.errors import CorpusError, InputError, RunError
 from translator.run.storage import storage_errors, write_bytes
 
@@ -62,9 +61,7 @@ def held_out_argument(text: str) -> tuple[SourceConfig, ...]:
 def read_held_out(corpora: Sequence[SourceConfig], normalizer: Normalizer) -> HeldOutSet:
     """Return the sentences of a test set that have text on every side once normalized; the texts are as read.
 
-    Args:
-        corpora: one for each reference, all with the same English side.
-        normalizer: by which a side without text is told, and which language is the source.
+    `corpora` are one for each reference, all with the same English side. `normalizer` knows the source language.
 
     Raises:
         CorpusError: a file cannot be read, its sides are of unequal length, or no sentence has text on every side.
@@ -89,17 +86,6 @@ def read_held_out(corpora: Sequence[SourceConfig], normalizer: Normalizer) -> He
     return HeldOutSet(name, tuple(sources), tuple(references), (name,) * len(sources))
 
 
-def held_out_of_corpus(corpus: PreparedCorpus, split: Split) -> list[HeldOutSet]:
-    """Return what each source of a prepared corpus has in `split`, under the name of the source."""
-    found = []
-    for name in corpus.names(split):
-        source, target = corpus.sides
-        sources = tuple(corpus.lines(split, name, source))
-        references = tuple((text,) for text in corpus.lines(split, name, target))
-        found.append(HeldOutSet(name, sources, references, (name,) * len(sources)))
-    return found
-
-
 def held_out_of_run(config: Config, corpus: PreparedCorpus, split: HeldOutSplit) -> list[HeldOutSet]:
     """Return the sets that a run is scored on, without empty ones: what `write_held_out` keeps in its folder.
 
@@ -110,7 +96,10 @@ def held_out_of_run(config: Config, corpus: PreparedCorpus, split: HeldOutSplit)
         CorpusError: a test set cannot be read, or has no sentence with text on both sides.
         StorageError: the prepared text is damaged.
     """
-    parts = held_out_of_corpus(corpus, split)
+    parts = []
+    for name in corpus.names(split):
+        sources, targets = (tuple(corpus.lines(split, name, side)) for side in corpus.sides)
+        parts.append(HeldOutSet(name, sources, tuple((text,) for text in targets), (name,) * len(sources)))
     if split == "test":
         normalizer = Normalizer(config.corpus.normalization, config.corpus.languages)
         return [*parts, *(read_held_out([source], normalizer) for source in config.evaluation.test_sources)]
@@ -120,10 +109,7 @@ def held_out_of_run(config: Config, corpus: PreparedCorpus, split: HeldOutSplit)
 
 
 def write_held_out(folder: Path, split: HeldOutSplit, sets: Sequence[HeldOutSet]) -> None:
-    """Write `sets` to `folder/SPLIT.jsonl`: a line with the names, sizes and hash, then a line for each sentence.
-
-    Raises StorageError: the folder cannot be written.
-    """
+    """Write `sets` to `folder/SPLIT.jsonl`: a line with the names, sizes and hash, then a line for each sentence."""
 
     def row(values: dict[str, Any]) -> bytes:
         return json.dumps(values, ensure_ascii=False).encode("utf-8") + b"\n"
@@ -143,10 +129,7 @@ def write_held_out(folder: Path, split: HeldOutSplit, sets: Sequence[HeldOutSet]
 
 
 def read_held_out_folder(folder: Path, split: HeldOutSplit) -> list[HeldOutSet]:
-    """Return the sets that `write_held_out` wrote to `folder`, after checking their hash.
-
-    Raises RunError: the file is missing or damaged.
-    """
+    """Return the sets that `write_held_out` wrote; raise RunError where the file is missing or damaged."""
     path = folder / f"{split}.jsonl"
     advice = "copy it again from where the run was trained, or train the run on: training writes it"
     with storage_errors(path, "read"):

@@ -48,10 +48,7 @@ _UNPACKERS: Final[dict[str, Callable[[], Any]]] = {
 
 
 def packing_of(path: Path) -> str | None:
-    """Return what a file is by its first bytes, else by its suffix, like "gzip file"; None for text.
-
-    Raises StorageError: the file may not be read.
-    """
+    """Return what a file is by its first bytes, else by its suffix, like "gzip file"; None for text."""
     with storage_errors(path, "read"), path.open("rb") as stream:
         start = stream.read(512)
     known = (kind for signature, kind in _SIGNATURES.items() if start.startswith(signature))
@@ -76,10 +73,7 @@ def damaged_files(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def open_text(path: Path, member: str | None = None) -> Iterator[IO[bytes]]:
-    """Yield the bytes of a plain, gzip, xz or zstd file, or of a `member` of a zip archive.
-
-    Raises CorpusError: the file is another archive, damaged, cut off or encrypted.
-    """
+    """Yield the bytes of a plain, gzip, xz or zstd file, or of a zip's `member`; raise CorpusError where it is none."""
     kind = packing_of(path)
     if member is None and kind == "zip archive":
         raise CorpusError(f"{path} is a zip archive; give it as `path`, not as `source_path` or `target_path`")
@@ -141,15 +135,10 @@ class Unreadable(StrEnum):
 def read_lines(stream: IO[bytes], label: str, *, drop_invalid: bool) -> Iterator[list[str]]:
     """Yield the lines of a text, many at a time, with an `Unreadable` for each that cannot be read.
 
-    A line ends at "\\n" or "\\r\\n" and nowhere else; byte order marks at its start are dropped. Memory stays flat
-    whatever the length of a line.
+    A line ends at "\\n" or "\\r\\n" and nowhere else; byte order marks at its start are dropped. Memory stays flat.
 
-    Args:
-        stream: the bytes of the text.
-        label: how messages name the text.
-        drop_invalid: yield `Unreadable` for a line that is not UTF-8 instead of raising an error.
-
-    Raises CorpusError: a line is not UTF-8; the lines before it have been yielded.
+    Raises CorpusError, unless `drop_invalid`: a line of the text called `label` is not UTF-8; those before it have been
+    yielded.
     """
     number, offset = 1, 0  # of the first line not yet yielded
     while data := stream.read(BLOCK) + stream.readline(LONGEST_LINE + 2):
@@ -206,10 +195,7 @@ class UnequalSidesError(Exception):
 
 
 def pairs_of_sides(english: Iterable[str], persian: Iterable[str]) -> Iterator[Pair]:
-    """Yield the pairs of two texts.
-
-    Raises UnequalSidesError: one text has more lines; all pairs have been yielded.
-    """
+    """Yield the pairs of two texts, and then raise UnequalSidesError if one text has more lines."""
     for line, (source, target) in enumerate(zip_longest(english, persian), start=1):
         if type(source) is str and type(target) is str:
             yield Pair(line, source, target)
@@ -220,10 +206,7 @@ def pairs_of_sides(english: Iterable[str], persian: Iterable[str]) -> Iterator[P
 
 
 def pairs_of_table(lines: Iterable[str], file: Path) -> Iterator[Pair]:
-    """Yield the pairs of a table of two columns.
-
-    Raises CorpusError: a line has not exactly two columns; the pairs before it have been yielded.
-    """
+    """Yield the pairs of a table; a CorpusError says that a line has not exactly two columns."""
     for line, text in enumerate(lines, start=1):
         columns = text.split("\t")
         if len(columns) == 2:

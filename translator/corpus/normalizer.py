@@ -180,7 +180,6 @@ _join_contractions: Final = _rewriting(
     *((part, _CUT_WORD, "") for part in ("n na", "t ta")),  # gon␣na → gonna, got␣ta → gotta
 )
 
-
 _DOUBLE: Final = re.compile("[“”„‟″«»]")
 _OPENING_SEMICOLON: Final = re.compile(r";(?<!\S;)(?=[^\W\d_])")
 # Only a broken quotation mark begins a text or a clause with a semicolon.
@@ -198,10 +197,7 @@ _join_marks: Final = _rewriting(
 
 
 def _english_quotes(text: str) -> str:
-    """Quotation marks become straight: “yes” → "yes", ``␣yes␣'' → "yes", ;Nay,; he said → "Nay," he said.
-
-    Such a semicolon is what a broken &quot; has left.
-    """
+    """Quotation marks become straight: “yes” → "yes", ``␣yes␣'' → "yes", ;Nay,; (broken &quot;) → "Nay,"."""
     if not text.isascii():
         text = _DOUBLE.sub('"', text)
     if ";" in text:
@@ -240,7 +236,6 @@ _one_dash: Final = _rewriting(
     # word--word → word—word, but an option (--help) and what follows a single letter (i--) stay
     ("--", r"(?<!\S)--(?!\S)|(?<=[^\W\d_]{2})--(?=[^\W\d_]{2}|\s|$)|(?<=[,.!?;:»\"”)])--(?!\S)", "—"),
 )
-
 
 _LETTER: Final = "[\u0621-\u063a\u0641-\u064aپچژکگیۀ]"
 _WORD_START: Final = rf"(?<![\w{ZWNJ}])"

@@ -5,7 +5,6 @@ the keys stay in memory. Second pass: the chosen pairs of each source are copied
 """
 
 import contextlib
-import hashlib
 import itertools
 import json
 import shutil
@@ -36,7 +35,7 @@ from translator.corpus.split import SELECTION_RULES, SPLITS, TRAIN, Fates, Split
 from translator.errors import CorpusError
 from translator.run.folder import damaged, prepared_folder
 from translator.run.logging import LOGGER, progress_bar, stage
-from translator.run.storage import new_folder, storage_errors, write_json
+from translator.run.storage import new_folder, sha256_of_file, storage_errors, write_json
 from translator.run.workers import map_in_order, processes_for, refuse_in_starting_process
 
 PREPARE_VERSION: Final = 2  # raised whenever the same settings would give other text
@@ -101,10 +100,7 @@ def prepare_corpus(config: CorpusConfig, test_sets: Sequence[SourceConfig] = ())
     """Clean and split the sources, or reuse the result of an earlier call with the same files and settings.
 
     No pair of the training split shares its folded source or target with validation, test or `test_sets`, and no pair
-    of the validation split with test or `test_sets`.
-
-    Args:
-        test_sets: further test sets, whose text is only kept out of the other splits.
+    of the validation split with test or `test_sets`, from which nothing else is taken.
 
     Raises:
         CorpusError: a source cannot be read, or too little is left of it.
@@ -130,8 +126,8 @@ def corpus_fingerprint(config: CorpusConfig, test_sets: Sequence[SourceConfig] =
     def description(source: SourceConfig) -> dict[str, Any]:
         files = []
         for file in source_files(source):
-            with storage_errors(file, "read"), file.open("rb") as stream:
-                files.append(hashlib.file_digest(stream, "sha256").hexdigest())
+            with storage_errors(file, "read"):
+                files.append(sha256_of_file(file))
         where = {"path", "source_path", "target_path", "obtain", "weight"}
         # The same bytes mean different things as two sides and as two tables of a folder.
         layout = "sides" if source.path is None else "folder" if present_path(source.path).is_dir() else "file"
@@ -288,14 +284,12 @@ def collect_candidates(
     """Read all sources once and write their good pairs to folders in `folder`; memory: 32 bytes a pair.
 
     From a source that is named as validation or test set, and from a further test set, only empty and unreadable pairs
-    are dropped: a filter must not change what a score means.
+    are dropped: a filter must not change what a score means. A CorpusError says that a source cannot be read.
 
     Args:
         test_sets: further test sets, which come after the sources in the result.
         folder: an empty folder for the texts.
         index: gets both folded sides of each pair, in the order of the result, unless near-duplicates may stay.
-
-    Raises CorpusError: a source cannot be read.
     """
     sources = [*config.sources, *test_sets]
     filtered = [source.use in ("auto", "train") for source in config.sources] + [False] * len(test_sets)

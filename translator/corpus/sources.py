@@ -33,20 +33,17 @@ _SIDE: Final = re.compile(
     r"(?P<stem>(?:.*[._-])?)(?P<language>en|fa)(?P<extension>(?:\.txt)?)", re.IGNORECASE | re.DOTALL
 )
 _PACKED: Final = re.compile(r"\.(gz|xz|zst)$", re.IGNORECASE)
-_NO_TEXT: Final = (
+_NAMES: Final = (
     *(".*", "readme*", "license*", "licence*", "copying*", "notice*", "citation*", "changelog*", "changes*"),
     *("*.md", "*.rst", "*.pdf", "*.html", "*.json", "*.yaml", "*.yml", "*.xml", "*.ids"),
     *("checksum*", "md5sum*", "sha*sum*", "*.md5", "*.sha1", "*.sha256", "*.sha512", "*.sig", "*.asc"),
     *("__macosx", "thumbs.db", "desktop.ini"),
 )
-"""Names, in lower case, of what lies beside corpora."""
+_NO_TEXT: Final = re.compile("|".join(map(fnmatch.translate, _NAMES)))  # what lies beside corpora, in lower case
 
 
 def corpus_argument(text: str) -> SourceConfig:
-    """Return the corpus that an argument of a command names: the path of a corpus, or `ENGLISH:PERSIAN`, two files.
-
-    Raises InputError: there is no such file or folder.
-    """
+    """Return the corpus at a path, or of two files as `ENGLISH:PERSIAN`; raise InputError where there is none."""
     if path_exists(text):
         return SourceConfig(name=_name(text), path=text)
     halves = [(text[: colon.start()], text[colon.end() :]) for colon in re.finditer(":", text)]
@@ -61,10 +58,7 @@ def corpus_argument(text: str) -> SourceConfig:
 
 
 def corpora_in_arguments(arguments: Sequence[Sequence[str]]) -> list[SourceConfig]:
-    """Return the corpora that `--corpus` names, each time it is given: two text files are the two sides of one corpus.
-
-    Raises InputError: as `corpus_argument`.
-    """
+    """Return the corpora that `--corpus` names each time; two text files are the two sides of one corpus."""
     found: list[SourceConfig] = []
     for paths in arguments:
         texts = [path for path in paths if path_exists(path) and present_path(path).is_file() and not _is_whole(path)]
@@ -132,8 +126,7 @@ def read_pairs(source: SourceConfig) -> Generator[Pair, None, None]:
     The corpora of a folder are read one after the other, in the order of their names. A pair with a line of more than
     1 MiB, or one that is not UTF-8 where the source says to drop these, has empty texts and the name of its `defect`.
 
-    Raises CorpusError: a file is missing, damaged, not UTF-8 or empty, the two sides differ in length or are swapped,
-    or a TSV line has not exactly two columns.
+    Raises CorpusError: a file is missing, damaged, not UTF-8, empty or no table, or its sides are swapped or unequal.
     """
     left = source.max_pairs
     for files in _corpora(source):
@@ -163,10 +156,7 @@ def _pairs_of(texts: Sequence[_Text], *, drop_invalid: bool) -> Iterator[Pair]:
 
 
 def source_files(source: SourceConfig) -> list[Path]:
-    """Return the files that hold the text of `source`, in the order in which they are read.
-
-    Raises CorpusError: a file is missing, is a pipe or a device, or a folder holds something that is not read.
-    """
+    """Return the files of `source` in the order of reading; raise CorpusError where one is missing or cannot be one."""
     return list(itertools.chain.from_iterable(_corpora(source)))
 
 
@@ -195,7 +185,7 @@ def _corpora(source: SourceConfig) -> list[tuple[Path, ...]]:
 def _corpora_of_folder(folder: Path) -> list[tuple[Path, ...]]:
     """Return the corpora in `folder` by name; hidden files, and names like README or LICENSE, are passed over."""
     with storage_errors(folder, "read"):
-        entries = [entry for entry in folder.iterdir() if not _is_no_text(entry.name)]
+        entries = [entry for entry in folder.iterdir() if not _NO_TEXT.fullmatch(entry.name.lower())]
         names = sorted(f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries)
 
     def unclear(problem: str) -> CorpusError:
@@ -223,10 +213,6 @@ def _corpora_of_folder(folder: Path) -> list[tuple[Path, ...]]:
     if not corpora:
         raise unclear("there is no zip, no .tsv, no .tmx and no pair like X.en and X.fa in it")
     return sorted(corpora)
-
-
-def _is_no_text(name: str) -> bool:
-    return any(fnmatch.fnmatchcase(name.lower(), pattern) for pattern in _NO_TEXT)
 
 
 def listing(names: Sequence[str]) -> str:

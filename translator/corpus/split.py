@@ -115,10 +115,8 @@ def assign_splits(source: SourceConfig, config: SplitConfig, source_keys: Hashes
     """Return the split of each kept pair of `source`, in order, given the keys (N,) of its English sides.
 
     `block`: the last `validation` + `test` pairs, or whole blocks drawn by seed until a split is full (the last
-    block is cut). `hash`: the pairs with the smallest mixed source keys, so that the choice does not depend on the
-    order of the lines. Equal sources on both sides of a border are dropped later, as leaks.
-
-    Raises CorpusError: the source has fewer pairs than `config` holds out.
+    block is cut). `hash`: the pairs with the smallest mixed source keys, whatever the order of the lines. Equal sources
+    on both sides of a border are dropped later. A CorpusError says that the source has too few pairs.
     """
     count = len(source_keys)
     codes: Fates = np.full(count, TRAIN, dtype=np.int8)

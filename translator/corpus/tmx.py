@@ -15,9 +15,7 @@ def pairs_of_tmx(stream: IO[bytes], label: str) -> Iterator[Pair]:
     """Yield the pairs of a TMX document (1.4b): of each unit with both languages the first segment in each.
 
     Memory stays flat. The line of a pair is the number of its unit. A document type that declares entities is refused,
-    since they can grow without limit or name other files.
-
-    Raises CorpusError: the document is not well-formed XML, declares entities or has no pair.
+    since they can grow without limit or name other files, by a CorpusError, and so is a document without pairs.
     """
     reader = _Reader(label)
     parser = expat.ParserCreate()

@@ -1,7 +1,6 @@
 """Augmentation: training pairs changed anew in each epoch, so that the model meets text as people type it.
 
-What happens to a pair is a pure function of run seed, epoch and pair, so a resumed run sees the same text. Validation
-text stays as it is.
+What happens to a pair is a pure function of run seed, epoch and pair, so a resumed run sees the same text.
 """
 
 import re
@@ -40,10 +39,7 @@ class SidePair(NamedTuple):
 
 
 def with_typos(text: str, share: float, random: Random) -> str:
-    """Return `text` with one mistake in a `share` of its words of four letters or more.
-
-    A mistake exchanges two neighbouring letters, drops or doubles a letter, or hits a neighbouring key.
-    """
+    """Return `text` with a letter moved, lost, doubled or mistyped in a `share` of its longer words (four letters)."""
     return _LONGER_WORD.sub(lambda found: _mistyped(found[0], random) if random.random() < share else found[0], text)
 
 

@@ -58,10 +58,7 @@ class MixtureRow:
 
 
 def mixture_rows(pairs: Mapping[str, int], weights: Mapping[str, float], temperature: float) -> list[MixtureRow]:
-    """Return the row of each source from its usable `pairs` and its weight, both by name; `temperature` is at least 1.
-
-    Together they draw as many pairs as there are, and each source with pairs draws at least one.
-    """
+    """Return the row of each source from its usable `pairs` and weight, by name; with pairs, it draws at least one."""
     heaviest = max(weights[name] for name, count in pairs.items() if count)  # divided by, so that nothing underflows
     mass = np.array([weights[name] / heaviest * count ** (1 / temperature) for name, count in pairs.items()])
     shares = mass / mass.sum()

@@ -2,7 +2,6 @@
 
 import contextlib
 import itertools
-import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
@@ -34,22 +33,18 @@ from translator.data.report import LengthReport, format_lengths, format_mixture,
 from translator.data.sampling import EpochSampler, sampled_epochs
 from translator.data.token_store import STORED_SPLITS, Ids, PairStore, StoredSplit, open_tokens
 from translator.errors import CorpusError
-from translator.run.logging import stage
+from translator.run.logging import LOGGER, stage
 from translator.run.workers import processes_for
 from translator.subword import SubwordPair, prepare_subword
 
 Item = TypeVar("Item")
 Check = Callable[[], None]  # a function called now and then in long work; it may raise to stop
 
-_LOGGER: Final = logging.getLogger("translator")
 _POLL: Final = 0.1  # seconds between two calls of a check while waiting
 
 
 class DataHandler:
-    """Corpus, subword models and token stores of a recipe, and the batches made of them.
-
-    Building one does no work; call `prepare` before anything else.
-    """
+    """Corpus, subword models and token stores of a recipe, and the batches made of them; call `prepare` first."""
 
     corpus: PreparedCorpus
     subword: SubwordPair
@@ -116,7 +111,7 @@ class DataHandler:
                     f"no training pair is left: all {left_out:,} are longer than {longest}; raise it, or raise "
                     "subword.vocabulary_size to make fewer tokens"
                 )
-            _LOGGER.warning(
+            LOGGER.warning(
                 f"{left_out:,} of {len(store):,} {split} pairs ({left_out / len(store):.2%}) are longer than {longest} "
                 f"and are left out{' of the loss' if split == 'validation' else ''}"
             )

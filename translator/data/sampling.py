@@ -6,7 +6,6 @@ sentence are a pure function of run seed, epoch and sentence, whatever the numbe
 
 import contextlib
 import itertools
-import logging
 import multiprocessing
 import os
 import shutil
@@ -23,12 +22,12 @@ from translator.corpus.prepare import PreparedCorpus, Side
 from translator.data.augmentation import Augmentation, SidePair
 from translator.data.token_store import PairStore, TokenStore
 from translator.run.folder import DIGITS_IN_NAME
+from translator.run.logging import LOGGER
 from translator.run.storage import new_folder
 from translator.run.workers import map_in_order
 from translator.subword import SubwordPair
 from translator.subword.placeholders import cut_out_of_pair
 
-_LOGGER: Final = logging.getLogger("translator")
 _VERSION: Final = 4  # raised whenever the same settings would give other pieces
 _SENTENCES: Final = 512  # of a block of work: a stop waits for milliseconds only
 _WORTH_PROCESSES: Final = 4_000  # pairs; fewer are sampled faster than a process starts
@@ -64,8 +63,7 @@ class EpochSampler:
     def write(self, epoch: int, folder: Path, processes: int = 1, check: Callable[[], None] = lambda: None) -> None:
         """Write `<folder>/<source name>.en` and `.fa` stores of the training text, sampled for `epoch` (from 0).
 
-        `processes` sample side by side; the stores do not depend on their number. `check` is called after each block
-        of work; it may raise to stop.
+        The stores do not depend on the number of `processes`. `check` is called after each block; it may raise to stop.
 
         Raises StorageError: the disk is full, the folder may not be written, or the prepared text is damaged.
         """
@@ -139,7 +137,7 @@ def sampled_epochs(
     names = sampler.corpus.names("train")
     large = sum(sampler.corpus.count("train", name) for name in names) >= _WORTH_PROCESSES
     if large:
-        _LOGGER.info("sampling the pieces of epoch %d", first + 1)
+        LOGGER.info("sampling the pieces of epoch %d", first + 1)
     for epoch in itertools.count(first):
         with new_folder(parent / f"sampled-{uuid.uuid4().hex}") as beside:
             at_once = processes if epoch == first else _PROCESSES_AHEAD

@@ -10,7 +10,6 @@ PREFIX.json      what the two files must hold, with their check sums, so that a 
 
 import itertools
 import json
-import logging
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -25,7 +24,7 @@ from translator.corpus.normalizer import NORMALIZER_VERSION, Normalizer
 from translator.corpus.prepare import PreparedCorpus, Side
 from translator.errors import StorageError
 from translator.run.folder import DIGITS_IN_NAME, prepared_folder
-from translator.run.logging import progress_bar
+from translator.run.logging import LOGGER, progress_bar
 from translator.run.storage import new_folder, storage_errors, write_json
 from translator.subword import SubwordModel, SubwordPair
 from translator.subword.placeholders import PLACEHOLDERS_VERSION, cut_out_of_pair
@@ -35,7 +34,6 @@ STORED_SPLITS: Final[tuple[StoredSplit, ...]] = ("train", "validation")
 """The splits whose ids are needed; the test split is translated from its text."""
 Ids = NDArray[np.int32]
 
-_LOGGER: Final = logging.getLogger("translator")
 _FORMAT: Final = 2  # of a store, and of the folder that holds them
 _CHUNK: Final = 4096  # rows converted at once: few enough to stay in the processor's cache
 _LINES_AT_ONCE: Final = 2048  # divided by SentencePiece among its threads; larger blocks are slower
@@ -80,10 +78,7 @@ class TokenStore:
 
     @classmethod
     def open(cls, prefix: Path) -> "TokenStore":
-        """Map the store at `prefix` into memory, and read it through once to see that it is whole.
-
-        Raises DamagedStoreError: a file is missing, cut short or otherwise not what was written.
-        """
+        """Map the store at `prefix` into memory; raise DamagedStoreError where a file is not what was written."""
         try:
             record = json.loads(_file(prefix, "json").read_text("utf-8"))
             dtype, sentences, tokens = np.dtype(record["dtype"]), int(record["sentences"]), int(record["tokens"])
@@ -135,10 +130,7 @@ class PairStore:
 
     @classmethod
     def open(cls, folder: Path, names: Sequence[str], sides: tuple[Side, Side] = ("en", "fa")) -> "PairStore":
-        """Open `<folder>/<name>.en` and `.fa` of each source; raise DamagedStoreError if they do not fit together.
-
-        `sides` are the source side and the target side.
-        """
+        """Open `<folder>/<name>.SIDE` of each source and side; raise DamagedStoreError if they do not fit together."""
         sources, targets = ([TokenStore.open(folder / f"{name}.{side}") for name in names] for side in sides)
         for name, source, target in zip(names, sources, targets, strict=True):
             if len(source) != len(target):
@@ -170,8 +162,7 @@ def open_tokens(
     Stores are kept in `<prepared_directory>/tokens-<fingerprint>` as `<split>/<source name>.en` and `.fa`. They are
     written if there are none yet, and with a warning if they are damaged.
 
-    Raises StorageError: the folder cannot be written, what is written there does not last, or the prepared text is
-    damaged.
+    Raises StorageError: the folder cannot be written, what is written does not last, or the prepared text is damaged.
     """
     made_from = {
         "format": _FORMAT,
@@ -193,7 +184,7 @@ def open_tokens(
         try:
             return stores(), folder, fingerprint
         except DamagedStoreError as damage:
-            _LOGGER.warning(f"{damage}; all of {folder} is made anew from the prepared text")
+            LOGGER.warning(f"{damage}; all of {folder} is made anew from the prepared text")
     _write(corpus, subword, Normalizer(normalization, corpus.languages), folder)
     try:
         return stores(), folder, fingerprint

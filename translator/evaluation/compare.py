@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -17,9 +17,6 @@ from translator.run.folder import RunFolder
 from translator.run.logging import progress_bar
 from translator.run.storage import storage_errors
 from translator.run.text import excerpt
-
-if TYPE_CHECKING:
-    from tqdm import tqdm
 
 METRICS: Final[tuple[MetricName, ...]] = ("bleu", "chrf", "chrf++", "ter")
 Method = Literal["bootstrap", "randomisation"]
@@ -113,8 +110,7 @@ def compare_systems(
     Args:
         sets: one test set as two systems or more translated it; the first is the baseline.
         variants: the spellings under which both sides are compared.
-        samples: of the bootstrap; 0 leaves the test out.
-        trials: of the approximate randomisation; 0 leaves it out.
+        samples, trials: of bootstrap and approximate randomisation; 0 leaves the test out.
         examples: number of the largest differences each way.
         description: of the progress bar; None: there is none.
 
@@ -126,7 +122,7 @@ def compare_systems(
     labels = distinct_labels(sets)
     methods = [(method, draws) for method, draws in zip(METHODS, (samples, trials), strict=True) if draws]
     planned = [(metric, variant, *method) for variant in variants for metric in metrics for method in methods]
-    bar: tqdm[Any] = progress_bar(planned, description=description or "", unit=" tests", silent=description is None)
+    bar = progress_bar(planned, description=description or "", unit=" tests", silent=description is None)
     tests = [_paired_test(sets, labels, *one) for one in bar]
     return SystemComparison(
         test_set=sets[0].test_set,
@@ -162,10 +158,7 @@ def _paired_test(
     method: Method,
     draws: int,
 ) -> PairedTest:
-    """Return the test of each system against the first.
-
-    It deviates from sacreBLEU in one point: a difference of exactly zero has a p-value of 1, not the smallest one.
-    """
+    """Return the test of each system against the first; unlike sacreBLEU's, no difference has the p-value 1."""
     references = sets[0].references
     sides = [[variant.spell(text) for text in side] for side in zip(*references, strict=True)]
     named = [(label, [variant.spell(text) for text in one.hypotheses]) for label, one in zip(labels, sets, strict=True)]

@@ -1,7 +1,4 @@
-"""Diagnosis of translations: mistakes that can be counted without understanding the text, and scores of parts.
-
-Each check looks at one sentence. What the checks find is one table, which diagnosis, report and comparison share.
-"""
+"""Diagnosis of translations: mistakes that can be counted without understanding the text, and scores of parts."""
 
 import heapq
 import math
@@ -28,8 +25,8 @@ _WORD: Final = re.compile(rf"[^\W_]+(?:[{ZWNJ}\u200d\u064b-\u065f\u0670'’]*[^\
 """A word or a number; half-spaces, vowel marks and apostrophes inside belong to it."""
 _LONGEST_PHRASE: Final = 8  # words of the longest phrase that is looked for right after itself
 _NGRAM: Final = 3  # words that repeat wherever they stood before; two words are often repeated with good reason
+# Some letters three times in a row inside a word, or one letter four times.
 _CIRCLE_IN_WORD: Final = re.compile(r"([^\W\d_]{2,8}?)\1{2,}|([^\W\d_])\2{3,}")
-"""Some letters three times in a row inside a word, or one letter four times."""
 _RATIO_FROM: Final = 20  # characters of the longer text: the ratio of shorter ones varies too much
 _LONGEST_RATIO: Final = 2.0
 _LATIN_WORD: Final = re.compile("[A-Za-zÀ-ÖØ-öø-ɏḀ-ỿ]{2,}")
@@ -283,7 +280,7 @@ def compare_half_spaces(hypothesis: str, reference: str) -> tuple[list[str], int
     return otherwise, shared
 
 
-def _english_punctuation(one: _Sentence) -> Mark | None:
+def _english_marks(one: _Sentence) -> Mark | None:
     if not _is_into_persian(one):
         return None
     texts = (_INSIDE.sub(" ", text) for text in (one.hypothesis, *one.references))
@@ -294,8 +291,7 @@ def _english_punctuation(one: _Sentence) -> Mark | None:
 def _search_error(one: _Sentence) -> Mark | None:
     """Look whether the model scores the reference above its own translation (Stahlberg and Byrne 2019 §2).
 
-    Left out are sentences that were searched in segments or cut short, references with an unknown piece, and those
-    longer than the search may go.
+    Left out are sentences searched in segments or cut short, and references with an unknown piece or too long.
     """
     ours, theirs = one.ours, one.theirs
     assert ours is not None and theirs is not None
@@ -320,10 +316,7 @@ _CHECKS: Final[Mapping[str, tuple[Check, str]]] = {
     "numbers": (_numbers, "A number in digits was lost that the references have too, or one was invented."),
     "copies": (_copies, "A web or e-mail address, handle, file name or emoji was lost that the references have too."),
     "half_spaces": (_half_spaces, "A word with a half-space (ZWNJ), a space or neither, where the reference differs."),
-    "english_punctuation": (
-        _english_punctuation,
-        "English commas, semicolons or question marks that no reference has.",
-    ),
+    "english_punctuation": (_english_marks, "English commas, semicolons or question marks that no reference has."),
     "search_errors": (_search_error, "The model scores the reference above its own translation."),
 }
 MEANINGS: Final = {name: meaning for name, (_, meaning) in _CHECKS.items()}

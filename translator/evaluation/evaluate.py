@@ -2,14 +2,15 @@
 
 import hashlib
 import json
-import logging
 import os
 import random
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+from tqdm import tqdm
 
 from translator.config import Config, MetricName, SearchConfig
 from translator.corpus.held_out import HeldOutSet
@@ -31,13 +32,8 @@ from translator.evaluation.robustness import measure_robustness
 from translator.evaluation.test_sets import chosen_test_sets, look_into_training
 from translator.inference.translator import Translator
 from translator.run.folder import RunFolder
-from translator.run.logging import progress_bar
+from translator.run.logging import LOGGER, progress_bar
 from translator.run.storage import resolve_output, storage_errors, write_bytes, write_json, write_output, write_text
-
-if TYPE_CHECKING:
-    from tqdm import tqdm
-
-LOGGER = logging.getLogger("translator")
 
 _SAMPLES: Final = 10  # translations of each test set among the samples
 _BLOCK: Final = 256  # sentences that are translated together, and then written
@@ -98,8 +94,7 @@ class Evaluation:
     """The results of an evaluation; everything is also in the evaluation folders of the systems."""
 
     scores: list[Score] = field(default_factory=list)  # the first is BLEU 13a on raw text of the first test set
-    samples: list[TranslatedPair] = field(default_factory=list)
-    """Pairs of all test sets, drawn with the run's seed, as the first system translated them."""
+    samples: list[TranslatedPair] = field(default_factory=list)  # of all test sets, translated by the first system
     sets: list[ScoredSet] = field(default_factory=list)  # each test set, one system after the other
     diagnoses: list[Diagnosis] = field(default_factory=list)  # in the order of `sets`
     comparisons: list[SystemComparison] = field(default_factory=list)  # by test set, if there are several systems
@@ -131,15 +126,14 @@ def evaluate_systems(
     Each system searches with the section `search` of its own run, and all are scored by the settings of the first.
     Translations are written as they come: an evaluation that was interrupted continues. Each system's evaluation folder
     gets `TEST_SET.CHECKPOINT.SEARCH.hypotheses.txt`, `.sentences.jsonl`, `.diagnosis.json` and, with
-    `evaluation.robustness`, `.robustness.json`; `TEST_SET.source.txt` and `TEST_SET.reference.txt` are beside them, and
-    `scores.json` is updated.
+    `evaluation.robustness`, `.robustness.json`, beside `TEST_SET.source.txt`, `TEST_SET.reference.txt` and scores.json.
 
     Args:
         systems: at least one.
         test_sets: as on the command line (see `held_out_argument`); by default the held-out text of the first run.
         split: of that, `test` or `validation`.
         overrides: `key.path=value` for search and scoring, of every system.
-        load: makes the translator of a system; by default it is computed by torch.
+        load: makes the translator of a system.
         report: whether to write report.html.
         output: folder of the report; by default the first system's.
 
@@ -223,8 +217,11 @@ def _translate_and_score(
 ) -> ScoredSet:
     name, checkpoint = held_out.name, translator.checkpoint_name
     first_references = [several[0] for several in held_out.references]
-    partial = folder / f"{name}.{checkpoint}.{search}.partial.jsonl"
-    translations = _translate(held_out.sources, translator, name, partial)
+
+    def translate(sources: Sequence[str], of: str) -> list[ModelScore]:
+        return _translate(sources, translator, of, folder / f"{of}.{checkpoint}.{search}.partial.jsonl")
+
+    translations = translate(held_out.sources, name)
     hypotheses = [translation.text or "" for translation in translations]
     of_references = translator.score(held_out.sources, first_references)
     LOGGER.info("scoring %s", name)
@@ -255,14 +252,13 @@ def _translate_and_score(
     )
     if not config.evaluation.robustness:
         return scored
-
-    def translate(sources: Sequence[str], way: str) -> list[str]:
-        named = f"{name}.{way}"
-        found = _translate(sources, translator, named, folder / f"{named}.{checkpoint}.{search}.partial.jsonl")
-        return [one.text or "" for one in found]
-
-    samples = config.evaluation.bootstrap_samples
-    return replace(scored, typed=tuple(measure_robustness(scored, translator, translate, samples)))
+    typed = measure_robustness(
+        scored,
+        translator,
+        lambda sources, way: [one.text or "" for one in translate(sources, f"{name}.{way}")],
+        config.evaluation.bootstrap_samples,
+    )
+    return replace(scored, typed=tuple(typed))
 
 
 def _write(folder: Path, results: Sequence[_Result], *, first: bool) -> None:
@@ -279,9 +275,8 @@ def _write(folder: Path, results: Sequence[_Result], *, first: bool) -> None:
     add_scores(folder, [score for one, _ in results for score in one.all_scores], first=first)
     with storage_errors(folder):
         for way in ("", *(f".{one.way}" for one in scored.typed)):
-            (folder / f"{scored.test_set}{way}.{scored.checkpoint}.{scored.search}.partial.jsonl").unlink(
-                missing_ok=True
-            )
+            partial = folder / f"{scored.test_set}{way}.{scored.checkpoint}.{scored.search}.partial.jsonl"
+            partial.unlink(missing_ok=True)
 
 
 def _translate(sources: Sequence[str], translator: Translator, name: str, partial: Path) -> list[ModelScore]:

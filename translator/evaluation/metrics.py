@@ -62,8 +62,7 @@ class Score:
     search: str = ""
     checkpoint: str = ""
     sentences: int
-    interval: tuple[float, float] | None = None
-    """95% of the scores of bootstrap resamples; None where no bootstrap was asked for."""
+    interval: tuple[float, float] | None = None  # 95% of bootstrap resamples; None where none was asked for
 
     @property
     def setting(self) -> tuple[str, ...]:
@@ -99,10 +98,7 @@ RAW_TEXT: Final = TextVariant(RAW, str)
 
 
 def text_variants(config: NormalizationConfig, languages: Languages = (ENGLISH, PERSIAN)) -> list[TextVariant]:
-    """Return raw text, both sides normalized, and both sides normalized with a space for each ZWNJ (folded).
-
-    The labels name rules that differ from the defaults: scores under other rules are other scores.
-    """
+    """Return raw text, both sides normalized, and then with a space for each ZWNJ; labels name changed rules."""
     normalizer = Normalizer(config, languages)
     defaults = NormalizationConfig().model_dump()
     changed = [f"{key}={value}" for key, value in config.model_dump().items() if value != defaults[key]]
@@ -130,12 +126,11 @@ def compute_scores(
 
     Args:
         hypotheses: detokenized translations.
-        references: as read from the corpus (never decoded from ids, which inflates BLEU): one text for each sentence,
-            or a tuple of equally many for each.
-        metrics: sacreBLEU's metrics (not COMET).
+        references: one text or a tuple of texts for each; as read, never decoded from ids, which inflates BLEU.
+        metrics: all but COMET.
         normalization: of the normalized and the folded text; None scores raw text only.
-        languages: the source language and the target language.
-        bootstrap_samples: number of resamples; None computes no intervals.
+        languages: of source and target.
+        bootstrap_samples: None computes no intervals.
 
     Raises InputError: there are no sentences, or not as many hypotheses as references.
     """
@@ -209,8 +204,7 @@ def _measure(
         first, _, rest = str(metric.get_signature()).partition("|")
         return _value(name, metric.corpus_score(hypotheses, sides)), interval, f"{first}|bs:{samples}|seed:12345|{rest}"
     signature, (found,) = bootstrap([("", hypotheses)], metric, sides, "bs", samples)
-    assert found.mean is not None
-    assert found.ci is not None
+    assert found.mean is not None and found.ci is not None
     return float(found.score), (max(0.0, float(found.mean - found.ci)), float(found.mean + found.ci)), signature
 
 

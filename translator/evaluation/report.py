@@ -186,10 +186,8 @@ def plain(text: str) -> str:
 
 
 def isolated(text: str, like: str | None = None) -> str:
-    """Return `text` as `plain` does, set from right to left where it, or the text that it is `like`, is Persian.
-
-    It uses Unicode's isolates, since TensorBoard removes the `dir` attribute of HTML.
-    """
+    """Return `text` as `plain` does, set from right to left where it, or the text that it is `like`, is Persian."""
+    # By Unicode's isolates, since TensorBoard removes the `dir` attribute of HTML.
     return f"\u2067{plain(text)}\u2069" if is_persian(like or text) else plain(text)
 
 
@@ -203,10 +201,7 @@ def evaluation_page(
     comparisons: Sequence[SystemComparison] = (),
     missing: Sequence[str] = (),
 ) -> str:
-    """Return one self-contained HTML page, in which no text of a corpus or a model is interpreted as markup.
-
-    `diagnoses` are those of each set; `missing` tells why metrics could not be computed.
-    """
+    """Return one self-contained HTML page, without markup from texts; `missing` says why metrics were not computed."""
     rows = list(zip(distinct_labels(sets), sets, diagnoses, strict=True))
     tests = {name: [row for row in rows if row[1].test_set == name] for name in dict.fromkeys(s.test_set for s in sets)}
     scores, findings, parts, typed = [], [], [], []

@@ -26,14 +26,12 @@ class ModelScore(BaseModel):
 
     model_config = ConfigDict(strict=True, frozen=True)
 
-    score: float | None
-    """None stands for minus infinity, which JSON does not have: the pair was too long for the model."""
+    score: float | None  # None for minus infinity, which JSON does not have: the pair was too long for the model
     normalized_score: float | None
     tokens: int
     pieces: int
     finished: bool
-    text: str | None = None
-    """As the model sees it; None where it is the text of the sentence."""
+    text: str | None = None  # as the model sees it; None where it is the text of the sentence
 
     @classmethod
     def of(cls, scored: Translation, sentence: str | None = None) -> "ModelScore":
@@ -145,10 +143,7 @@ class _Row(BaseModel):
 
 
 def read_scored_set(path: Path) -> ScoredSet:
-    """Return what `write_scored_set` saved.
-
-    Raises InputError: the file is another one, or it is damaged.
-    """
+    """Return what `write_scored_set` saved; raise InputError where the file is another one, or damaged."""
     with storage_errors(path, "read"):
         lines = path.read_bytes().removesuffix(b"\n").split(b"\n")
     read: list[Any] = []
@@ -184,8 +179,7 @@ def _reason(error: ValidationError) -> str:
 def distinct_labels(sets: Sequence[ScoredSet]) -> tuple[str, ...]:
     """Return a label of each set's system: the run, with checkpoint, search and a number where they are needed.
 
-    The sets that one system made of several test sets have one label. Two systems may agree in run, checkpoint and
-    search, since two run folders may have one name: then the second set of a test set is the second system's.
+    Two systems may agree in all three, since two runs may have one name: the second set of a test set is the second's.
     """
     seen: Counter[tuple[str, ...]] = Counter()
     system_of_set = []
@@ -213,10 +207,7 @@ def saved_scores(run: RunFolder) -> list[Score]:
 
 
 def read_scores(folder: Path) -> list[Score]:
-    """Return the scores kept in an evaluation folder; none if there are none.
-
-    Raises RunError: the file is damaged.
-    """
+    """Return the scores kept in an evaluation folder, if any; raise RunError where the file is damaged."""
     path = folder / "scores.json"
     with storage_errors(path, "read"):
         if not path.exists():

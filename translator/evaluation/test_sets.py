@@ -1,33 +1,26 @@
 """The sentences of an evaluation: the held-out text of a run, or named files; their languages; what training saw."""
 
 import json
-import logging
-import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from tqdm import tqdm
 
 from translator.config import Config
-from translator.config.corpus_section import ENGLISH
-from translator.corpus.filters import arabic_share
+from translator.config.corpus_section import ENGLISH, PERSIAN
+from translator.corpus.filters import arabic_script_share, arabic_share, latin_share
 from translator.corpus.held_out import HeldOutSet, held_out_argument, read_held_out, read_held_out_folder
 from translator.corpus.normalizer import Normalizer, fold
 from translator.corpus.prepare import PreparedCorpus
 from translator.corpus.report import CorpusReport
 from translator.errors import CorpusError, InputError
 from translator.run.folder import RunFolder, prepared_folder
-from translator.run.logging import progress_bar
-
-if TYPE_CHECKING:
-    from tqdm import tqdm
-
-LOGGER = logging.getLogger("translator")
+from translator.run.logging import LOGGER, progress_bar
 
 _LOOKED_AT: Final = 2000  # sentences by which the languages are recognised
 _FEW: Final = 0.1  # share of the letters below which a text is of another script
-_LATIN: Final = re.compile("[A-Za-z\u00c0-\u024f]")
-_ARABIC_SCRIPT: Final = re.compile("[\u0620-\u065f\u066e-\u06d3\u06fa-\u06ff\u0750-\u077f\ufb50-\ufdff\ufe70-\ufefc]")
 _WORD: Final = re.compile(r"\w+(?:['’]\w+)*")
 
 
@@ -47,25 +40,20 @@ def chosen_test_sets(run: RunFolder, config: Config, named: Sequence[str], split
 
 
 def check_languages(held_out: HeldOutSet, normalizer: Normalizer, *, refuse: bool) -> None:
-    """Warn of a test set whose sides are not English and Persian.
-
-    Raises CorpusError: a side is in another script, and `refuse` is set: a user has just named the files.
-    """
+    """Warn of a test set whose sides are not English and Persian; `refuse` one in another script by a CorpusError."""
     source, target = normalizer.languages
     sides = [(f"the {source.name} side", held_out.sources, source)]
     for number, texts in enumerate(zip(*held_out.references, strict=True), start=1):
         of_several = f" {number}" if len(held_out.references[0]) > 1 else ""
         sides.append((f"reference{of_several}", texts, target))
     for side, texts, language in sides:
-        script, letters = (_LATIN, "Latin") if language == ENGLISH else (_ARABIC_SCRIPT, "Persian")
+        share_of, letters = (latin_share, "Latin") if language == ENGLISH else (arabic_script_share, "Persian")
         normalize = normalizer.source if language == source else normalizer.target
-        text = "".join(texts[:_LOOKED_AT])
-        share = len(script.findall(text)) / (sum(map(str.isalpha, text)) or math.inf)
-        other = share < _FEW and any(map(str.isalpha, text))
+        share = share_of("".join(texts[:_LOOKED_AT]))
         words = " ".join(map(normalize, texts[:_LOOKED_AT])).split()
-        if other:
+        if other := share < _FEW:
             what = f"is of another language: {share:.0%} of its letters are {letters}"
-        elif script is _ARABIC_SCRIPT and arabic_share(words) > 0.5:
+        elif language == PERSIAN and arabic_share(words) > 0.5:
             what = "looks like Arabic, not Persian"
         else:
             continue

@@ -151,10 +151,7 @@ def _layer_tensors(layer: Any) -> dict[str, Tensor]:
 
 
 def write_marian_tokenizer(folder: Path, subword_folder: Path, max_length: int, languages: Languages) -> None:
-    """Write source.spm, target.spm, the vocabularies and tokenizer_config.json into `folder`.
-
-    `max_length` is the longest source in tokens, EOS included: where `truncation=True` cuts.
-    """
+    """Write the tokenizer into `folder`; `max_length` is in tokens, EOS included: where `truncation=True` cuts."""
     subword = SubwordPair.load(subword_folder)
     files = (JOINT_FILE, JOINT_FILE) if subword.joint else (SOURCE_FILE, TARGET_FILE)
     for file, written in zip(files, ("source.spm", "target.spm"), strict=True):

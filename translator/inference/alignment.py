@@ -56,8 +56,7 @@ def align_words(
 ) -> Alignment:
     """Return for each target word the source word with the most attention, summed over the pieces of both.
 
-    Attention to EOS counts for no word: the ids have none, the (T, S) weights may. A source without words gives no
-    pairs.
+    Attention to EOS counts for no word: the ids have none, the (T, S) weights may. Without words there are no pairs.
     """
     sides = ((subword.source, source_ids), (subword.target, target_ids))
     spans = [word_spans(model.pieces_of(ids)) for model, ids in sides]

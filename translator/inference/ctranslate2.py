@@ -46,11 +46,7 @@ def require(name: str) -> Any:
 def write_ctranslate2(
     folder: Path, model: Transformer, config: ModelConfig, subword: SubwordPair, quantization: str = "float32"
 ) -> None:
-    """Write model.bin, config.json and the vocabularies into `folder`, which exists.
-
-    CTranslate2 adds EOS to a source by itself, and starts a target with SOS. An InputError says that it is not
-    installed, or too old for this model.
-    """
+    """Write a model for CTranslate2 into `folder`, which exists; InputError says that the library cannot express it."""
     spec = _empty_spec(config)
     stacks: Sequence[tuple[Any, Any, Any, Embedding]] = (
         (spec.encoder, spec.encoder.embeddings[0], model.encoder, model.source_embedding),

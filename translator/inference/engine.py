@@ -2,7 +2,6 @@
 
 import contextlib
 import importlib.util
-import logging
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,9 +23,9 @@ from translator.inference.searcher import TorchSearcher
 from translator.inference.translator import Translator
 from translator.model.transformer import prepare
 from translator.run.folder import RunFolder
+from translator.run.logging import LOGGER
 from translator.run.storage import new_folder, storage_errors
 
-LOGGER = logging.getLogger("translator")
 ENGINES: Final = ("auto", "torch", "ctranslate2")
 _COMPUTE_TYPES: Final = {"float32": "float32", "bf16": "bfloat16", "int8": "int8"}  # names of CTranslate2
 

@@ -1,6 +1,5 @@
 """Exported folders: export.json, which says what a folder was made from, and the checksums of all that is in it."""
 
-import hashlib
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any, Final
 from translator import __version__
 from translator.checkpoint import CheckpointState
 from translator.errors import RunError
-from translator.run.storage import storage_errors, write_json
+from translator.run.storage import sha256_of_file, sha256_of_json, storage_errors, write_json
 
 INDEX_FILE: Final = "export.json"
 CARD_FILE: Final = "README.md"  # the one file that its owner may edit: it has no checksum
@@ -39,22 +38,19 @@ def write_index(folder: Path, index: ExportIndex) -> None:
         "version": _VERSION,
         "translator": __version__,
         **asdict(index),
-        "sha256": {path.relative_to(folder).as_posix(): _sha256(path) for path in files},
+        "sha256": {path.relative_to(folder).as_posix(): sha256_of_file(path) for path in files},
     }
-    write_json(folder / INDEX_FILE, content | {"own_sha256": _own_sha256(content)})
+    write_json(folder / INDEX_FILE, content | {"own_sha256": sha256_of_json(content)})
 
 
 def read_index(folder: Path, *, verify: bool = True) -> ExportIndex:
-    """Read export.json and, to `verify` it, compare every file of `folder` with its checksum.
-
-    Raises RunError: a file is missing or is not what was written, or another version of translator wrote it.
-    """
+    """Read export.json and, to `verify` it, all checksums of `folder`; a RunError says that they do not agree."""
     file, advice = folder / INDEX_FILE, "copy the folder again, or export the run again"
     with storage_errors(file, "read"):
         text = file.read_bytes()
     try:
         content: dict[str, Any] = json.loads(text)
-        if content.pop("own_sha256") != _own_sha256(content):
+        if content.pop("own_sha256") != sha256_of_json(content):
             raise ValueError("checksum differs")
         if content["version"] != _VERSION:
             raise ValueError(f"version {content['version']}, and this program reads {_VERSION}")
@@ -63,18 +59,10 @@ def read_index(folder: Path, *, verify: bool = True) -> ExportIndex:
         listed: dict[str, str] = dict(content["sha256"]) if verify else {}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise RunError(f"damaged export: cannot read {file} ({error}); {advice}") from error
-    for name, digest in listed.items():
-        if not (folder / name).is_file():
-            raise RunError(f"damaged export: {folder / name} is missing; {advice}")
-        if _sha256(folder / name) != digest:
-            raise RunError(f"damaged export: {folder / name} is not what was written (checksum differs); {advice}")
+    for path, digest in ((folder / name, digest) for name, digest in listed.items()):
+        if not path.is_file():
+            raise RunError(f"damaged export: {path} is missing; {advice}")
+        with storage_errors(path, "read"):
+            if sha256_of_file(path) != digest:
+                raise RunError(f"damaged export: {path} is not what was written (checksum differs); {advice}")
     return index
-
-
-def _sha256(path: Path) -> str:
-    with storage_errors(path, "read"), path.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
-
-
-def _own_sha256(content: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -13,8 +13,7 @@ _WORD: Final = re.compile(rf"[{_LATIN}]{{2,}}")
 def with_source_spelling(text: str, source: str) -> str:
     """Return `text`, a translation of `source`, where each Latin word that the source lacks is its most similar one.
 
-    A word that is like none of the source stays, and so does a text without a Persian letter. A Persian word right
-    before a changed one is parted from it.
+    A word that is like none of the source stays, and so does a text without a Persian letter.
 
     >>> with_source_spelling("آقای Smth درBerln است", "Mr Smith is in Berlin")
     'آقای Smith در Berlin است'

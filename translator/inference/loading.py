@@ -82,8 +82,5 @@ def search_precision(precision: str, device: torch.device) -> Literal["float32",
 
 
 def search_rounding(device: torch.device, training: TrainingConfig) -> MatmulPrecision:
-    """Return how float32 products round in a search: on a CPU not at all, on a GPU as in training.
-
-    A decoding step has few rows, for which rounding on a CPU costs more than it saves (docs/decisions.md).
-    """
+    """Return how float32 products round in a search: on a CPU, where few rows do not pay for it, not at all."""
     return "highest" if device.type == "cpu" else choose_rounding(device, training.matmul_precision)

@@ -1,7 +1,4 @@
-"""What is written for each text: plain lines, columns or JSON; at a terminal in an order that can be read; the prompt.
-
-It imports torch nowhere, so that the command line's help is quick.
-"""
+"""What is written for each text: lines, columns, JSON, an order for terminals; the prompt. It imports no torch."""
 
 import contextlib
 import json
@@ -84,10 +81,7 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def write_lines(output: TextIO, lines: Sequence[str]) -> None:
-    """Write `lines` to the standard output and flush it.
-
-    Raises StorageError where it cannot be written, BrokenPipeError where its reader has gone.
-    """
+    """Write `lines` to the standard output and flush it; a StorageError says that it cannot be written."""
     try:
         output.writelines(f"{line}\n" for line in lines)
         output.flush()
@@ -102,10 +96,7 @@ def write_lines(output: TextIO, lines: Sequence[str]) -> None:
 
 
 def choose_display(asked: Display, output: TextIO, environment: Mapping[str, str]) -> Order:
-    """Return how text is written to `output`: as it is stored (`logical`), or as it is to be seen (`visual`).
-
-    What is no terminal gets `logical`, and so does an unknown terminal: text that is copied from it is then right.
-    """
+    """Return how text is written to `output`: as stored (`logical`, if in doubt), or as it is to be seen (`visual`)."""
     if asked != "auto" or not output.isatty():
         return "visual" if asked == "visual" and output.isatty() else "logical"
     program, version = environment.get("TERM_PROGRAM", ""), environment.get("VTE_VERSION", "")
@@ -116,17 +107,14 @@ def choose_display(asked: Display, output: TextIO, environment: Mapping[str, str
 
 
 def visual_lines(text: str, columns: int | None = None) -> list[str]:
-    """Return `text` as lines of a terminal, letters in their joined shapes and from left to right as they are seen.
-
-    Lines are cut to `columns`, by default those of this terminal, before they are reordered: a terminal that cuts a
-    reordered line puts its end before its beginning.
-    """
+    """Return `text` as lines of at most `columns`, letters in joined shapes and from left to right as they are seen."""
     from bidi.algorithm import get_display  # the other one, `bidi.get_display`, mirrors no brackets
 
     from translator.run.text import shaped
 
     width = columns or shutil.get_terminal_size().columns
     printable = "".join(letter for letter in text if unicodedata.category(letter) != "Cf" or letter in "\u200c\u200d")
+    # Before they are reordered: a terminal that cuts a reordered line puts its end before its beginning.
     lines = textwrap.wrap(printable, width, break_on_hyphens=False) or [""]
     return [get_display(shaped(line), base_dir="R") for line in lines]
 
@@ -183,10 +171,7 @@ def _history() -> Iterator[None]:
 
 
 def _ask() -> str:
-    """Return a line typed at the prompt, which appears on standard error.
-
-    `input` has history and editing only where it prompts on standard output, so standard error takes its place.
-    """
+    """Return a line typed at the prompt, which appears on standard error in place of the output that `input` needs."""
     sys.stderr.flush()
     output = sys.stdout.fileno()
     kept = os.dup(output)

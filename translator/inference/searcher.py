@@ -1,7 +1,4 @@
-"""Search engines: source ids in, hypotheses out; our own, which computes with torch.
-
-B batch, S source length, T target length, H heads
-"""
+"""Search engines; our own, which computes with torch. B batch, S source length, T target length, H heads"""
 
 import contextlib
 from abc import ABC, abstractmethod
@@ -64,8 +61,7 @@ class Searcher(ABC):
     def cross_attention(self, rows: Rows, labels: Rows) -> list[npt.NDArray[np.float32]]:
         """Return (T, S) weights for each row: from each of its T labels to its S source tokens, which sum to 1.
 
-        Rows have no EOS, which counts in S; labels have no SOS, and EOS where it was produced. An InputError says that
-        this engine gives no attention.
+        Rows have no EOS, which counts in S; labels have no SOS, and EOS where it was produced. InputError: it has none.
         """
         raise InputError(
             f"the engine {self.name} gives no attention, which attention maps and alignments are made from; use "

@@ -66,10 +66,7 @@ def finite(value: float) -> float | None:
 
 
 def checked_texts(texts: Iterable[str], name: str) -> list[str]:
-    """Return `texts`, an argument called `name`, as a list of texts that can be encoded.
-
-    Raises InputError: it is a single text, or an item is no `str` or has a lone surrogate; the message has its index.
-    """
+    """Return `texts`, an argument called `name`, as a list; InputError has the index of one that cannot be encoded."""
     if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
         kind = type(texts).__name__
         raise InputError(f"{name} must be a list of texts, not of type {kind}; for one text, use translate(text)")
@@ -95,9 +92,8 @@ def one_line(text: str) -> str:
 def split_text(text: str, lengths: Lengths, room: int) -> list[str]:
     """Return `text`, one line, in segments of at most `room` tokens, in order; only white space at the cuts is lost.
 
-    A text that fits stays whole. Otherwise each sentence is a segment. A sentence that does not fit is cut between
-    clauses, and a clause that does not fit between words, into the fewest and most even segments. A single word that
-    does not fit is returned whole.
+    A text that fits stays whole. Otherwise each sentence is a segment. One that does not fit is cut between clauses,
+    and a clause between words, into the fewest and most even segments. A single word that does not fit stays whole.
 
     >>> split_text("It rains. When it stops, we go home.", lambda texts: [len(text.split()) for text in texts], room=4)
     ['It rains.', 'When it stops,', 'we go home.']

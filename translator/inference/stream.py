@@ -1,7 +1,6 @@
 r"""Lines in, as many lines out: pipes and files, in this process or several side by side; a file whole or not there.
 
-A line ends at "\n"; a "\r" before it, and a byte order mark before the first line, belong to no line. Memory stays flat
-however long the input is.
+A line ends at "\n"; a "\r" before it, and a byte order mark before the first line, belong to no line.
 """
 
 import codecs
@@ -22,19 +21,17 @@ from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
 
+from tqdm import tqdm
+
 from translator import __version__
 from translator.errors import InputError, StorageError
 from translator.inference.output import OutputForm, write_lines
-from translator.run.logging import progress_bar
-from translator.run.storage import output_stream, resolve_output, storage_errors, write_json, write_text
+from translator.run.logging import LOGGER, progress_bar
+from translator.run.storage import output_stream, resolve_output, sha256_of_json, storage_errors, write_json, write_text
 from translator.run.workers import available_cores, map_in_order
 
 if TYPE_CHECKING:  # it brings torch, which the command line's help does without
-    from tqdm import tqdm
-
     from translator.inference.translator import Translator
-
-LOGGER = logging.getLogger("translator")
 
 LONGEST_LINE = 4 << 20  # bytes of a line at most, without its end: a longer one is no text, and would fill the memory
 BYTES_WORTH_PROCESSES: Final = 400_000  # bytes of text below which starting processes takes longer than they save
@@ -206,10 +203,7 @@ def _begin(work: Work) -> Callable[[Chunk], tuple[int, list[str], list[str]]]:
 
 
 def choose_processes(translator: "Translator", size: int) -> int:
-    """Return the number of processes that translate `size` bytes of text together: `search.processes`, or one a core.
-
-    An engine other than torch has threads of its own, and stays in one process.
-    """
+    """Return the number of processes for `size` bytes: `search.processes`, or one a core; other engines use threads."""
     engine, wanted = translator.searcher, translator.search.processes
     if wanted == 0:
         wanted = available_cores() if engine.on_one_core and size >= BYTES_WORTH_PROCESSES else 1
@@ -251,8 +245,8 @@ def translate_file(work: Work, source: Path, output: Path, *, reuse: bool = Fals
     With `reuse` an `output` that was made like this before stays, and False is returned.
 
     Until then it grows in `OUTPUT.HASH.partial`. Started again with the same input, weights, settings and device, a
-    stopped translation continues there, and the result has the same bytes as one that was never stopped. Anything else
-    has another hash. An `output` that is an open descriptor of this process is written to as it goes.
+    stopped translation continues there, and ends in the same bytes as one that was never stopped. Anything else has
+    another hash. An `output` that is an open descriptor of this process is written to as it goes.
 
     Raises InputError: the input is no file on disk or the output itself, one of its lines cannot be read, or another
     process makes the same output from the same input with the same settings.
@@ -307,7 +301,7 @@ def _translate_rest(work: Work, translator: "Translator", file: FileIO, output: 
 def _fingerprint(work: Work, translator: "Translator", sha256: str) -> str:
     engine, search = translator.searcher, translator.search.model_dump(mode="json", exclude={"processes"})
     made_of = [__version__, sha256, translator.identity, engine.name, engine.arithmetic, search, asdict(work.form)]
-    return hashlib.sha256(json.dumps(made_of, sort_keys=True).encode()).hexdigest()
+    return sha256_of_json(made_of)
 
 
 class PartialOutput:

@@ -1,9 +1,5 @@
-"""`Translator`: from text to text with a trained model, as many lines out as in, in order, none of them cut.
+"""`Translator`: from text to text with a trained model, as many lines out as in, in order, none of them cut."""
 
-B batch, S source length, T target length, H heads
-"""
-
-import logging
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,13 +16,13 @@ from translator.inference.alignment import Alignment, AttentionMap, align_words
 from translator.inference.latin_words import with_source_spelling
 from translator.inference.searcher import Check, Searcher
 from translator.inference.segments import Segment, Translation, checked_texts, join_segments, one_line, split_text
+from translator.run.logging import LOGGER
 from translator.search import Hypothesis, check_count, length_penalty, output_lengths
 from translator.search.scoring import alike
 from translator.special_tokens import EOS
 from translator.subword import SubwordPair
 from translator.subword.placeholders import cut_out, hide, is_number, put_back, with_ascii_digits
 
-LOGGER = logging.getLogger("translator")
 SOURCE_POSITIONS_AT_ONCE: Final = 16_384
 """Source positions of a batch at most, each counted once per hypothesis, so that long lines do not fill the memory."""
 _SEVERAL_ENDINGS: Final = re.compile(r"([.!?:;؟،؛])[\s.!?:;؟،؛…]*[.!?:;؟،؛…]\s*$")

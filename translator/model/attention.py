@@ -41,8 +41,7 @@ def attend(
 ) -> Tensor:
     """Return for each query (B, H, T, K) the mean of the values (B, H, S, K), weighted by `attention_weights`.
 
-    The fused kernel takes bool masks only. If `weights` is given, the (B, H, T, S) weights before dropout are appended
-    to it, by the plain kernel.
+    The fused kernel takes bool masks only. The plain one appends the (B, H, T, S) weights before dropout to `weights`.
     """
     if kernel == "fused" and weights is None:
         return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
@@ -126,10 +125,7 @@ class _PlainAttention(torch.autograd.Function):
 
 
 class SelfCache:
-    """Keys and values of the target positions so far, of one decoder layer; sentences keep their places.
-
-    Each row attends to the keys of all W rows of its sentence, under the bias of `DecoderCache.begin_step`.
-    """
+    """Keys and values of the target positions so far, of a decoder layer and all W rows; sentences keep places."""
 
     def __init__(self, width: int) -> None:
         self.width = width  # W
@@ -216,10 +212,7 @@ class MultiHeadAttention(nn.Module):
 
 
 class SelfAttention(MultiHeadAttention):
-    """Attention of a sequence to itself; one fused projection gives queries, keys and values.
-
-    `rotary` rotates queries and keys; it is None where positions are added to the embeddings.
-    """
+    """Attention of a sequence to itself by one fused projection; `rotary` is None where embeddings have positions."""
 
     def __init__(self, d_model: int, heads: int, dropout: float = 0.0, rotary: RotaryPositions | None = None) -> None:
         super().__init__(heads, dropout)
@@ -275,10 +268,9 @@ class CrossAttention(MultiHeadAttention):
         layout: Layout = PADDED,
         memory_layout: Layout = PADDED,
     ) -> Tensor:
-        """Attend from every position of `x` to the allowed positions of `memory`.
+        """Attend from every position of `x` to the allowed positions of `memory`; see `SelfAttention.forward`.
 
-        The arguments are those of `SelfAttention.forward`. `memory` is (B, S, D), the encoder's output; or its keys and
-        values, which a search computes once.
+        `memory` is (B, S, D), the encoder's output; or its keys and values, which a search computes once.
         """
         query = layout.split_heads(self.query(x), self.heads)  # (B, H, T, K)
         if isinstance(memory, CrossCache):

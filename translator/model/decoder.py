@@ -1,8 +1,7 @@
 """The decoder (Vaswani et al. 2017 §3.1): self-attention, attention to the encoder's output, and feed-forward.
 
-One implementation serves training and search. In training T positions of a sentence attend to each other under a
-causal mask. In a step of a search the newest positions of w hypotheses stand in their place, and the keys and values
-of earlier positions come from a cache.
+One implementation serves training, where T positions of a sentence attend to each other under a causal mask, and
+search. There the newest positions of w hypotheses stand in their place; earlier keys and values are in a cache.
 
 B batch, S source length, T target length, D model width, H heads
 In a search: n of the B sentences are left, W rows for each (the beam), R = n * W rows
@@ -138,8 +137,7 @@ class DecoderCache:
     sentences leave the batch, the last ones move into the places that become free, and no others.
 
     Callers number the rows as `select` left them. Inside, a sentence has a place, which it keeps while it can.
-    `layers` are the decoder's layers with their caches. `cross_mask` is (B, 1, 1, S) bool, True = may attend; `dtype`
-    is that of the attention scores.
+    `cross_mask` is (B, 1, 1, S) bool, True = may attend; `dtype` is that of the attention scores.
     """
 
     def __init__(
@@ -179,10 +177,7 @@ class DecoderCache:
         return StepBiases(bias.expand(-1, self._heads, -1, -1).flatten(0, 1), cross)
 
     def select(self, rows: Tensor) -> None:
-        """Reorder, repeat and drop rows: row i becomes what row `rows[i]` was, for `rows` (R',) int64.
-
-        R' is a multiple of W; each run of W comes from the rows of one sentence, and sentences keep their order.
-        """
+        """Make row i what row `rows[i]` was, for `rows` (R',) int64; see `SearchState.select`."""
         if self.width > 1:
             self._branches = self._branches.index_select(0, rows)
         if len(rows) < self.count * self.width:

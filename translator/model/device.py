@@ -27,10 +27,7 @@ _GPU_SHAPE: Final = (8192, 4096, 4096)
 
 
 def choose_device(name: str) -> torch.device:
-    """Return the device for `auto`, `cpu`, `mps`, `cuda` or `cuda:N`; raise ConfigError if there is none of that name.
-
-    `auto` is the first there is of: a CUDA GPU, Apple's GPU (`mps`), the CPU.
-    """
+    """Return the device of a name, `auto` the fastest there is; raise ConfigError if there is none of that name."""
     if re.fullmatch(DEVICE, name) is None:
         raise ConfigError(f"the device is {DEVICE_NAMES}, not `{name}`")
     if name == "auto" and torch.cuda.is_available():
@@ -117,8 +114,7 @@ def use_threads(count: int) -> None:
 def keep_freed_memory() -> None:
     """Tell the C library, where it is glibc, to keep freed memory of any size for the next step.
 
-    By default glibc returns large blocks to the system, and a training step that takes them again has every page of
-    them zeroed again.
+    By default it returns large blocks to the system, and every page of a block that is taken again is zeroed again.
     """
     with contextlib.suppress(OSError, AttributeError):
         for parameter, value in _MALLOPT.items():

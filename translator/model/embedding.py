@@ -49,10 +49,7 @@ class PositionEncoding(nn.Module):
             self.register_buffer("table", table, persistent=False)
 
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
-        """Return `x` (B, T, D) plus the vectors of positions `start` to `start + T - 1`, where there are any.
-
-        Raises InputError: the sequence is longer than `max_positions`.
-        """
+        """Return `x` (B, T, D) plus the vectors of positions `start` on; raise InputError beyond `max_positions`."""
         end = start + x.size(1)
         if end > self.max_positions:
             raise InputError(

@@ -46,13 +46,10 @@ class EncoderStack(nn.Module):
     def forward(
         self, x: Tensor, mask: Tensor | None, weights: list[Tensor] | None = None, layout: Layout = PADDED
     ) -> Tensor:
-        """Return the memory (B, S, D) that the decoder attends to.
+        """Return the memory (B, S, D) that the decoder attends to, for `x` (B, S, D), the embedded source.
 
-        Args:
-            x: (B, S, D) embedded source.
-            mask: bool, broadcastable to (B, H, S, S), True = may attend; None allows everything.
-            weights: a list that each layer's (B, H, S, S) attention weights are appended to, on request.
-            layout: of `x`, and of what is returned.
+        `mask` is bool, broadcastable to (B, H, S, S), True = may attend; None allows everything. The (B, H, S, S)
+        attention weights of each layer are appended to `weights`. `layout` is that of `x` and of what is returned.
         """
         for layer in self.layers:
             x = layer(x, mask, weights, layout)

@@ -20,18 +20,11 @@ NOISE_VALUES: Final = 1 << 16  # that the noise of dropout takes: 16 bits for ea
 PACKED_OPERATORS = ("_reorder_linear_weight", "_linear_pointwise")
 """Private operators of torch that pack a bf16 weight for oneDNN, and multiply with it."""
 MULTIPLE: Final = 128
-"""Packed tokens are rounded up to a multiple of this, so that few different shapes occur.
-
-oneDNN compiles a kernel for every shape, which for bfloat16 takes longer than the product.
-"""
+"""Packed tokens are rounded up to it: oneDNN compiles a kernel for every shape, which takes longer than the product."""
 
 
 class FusedLinear(nn.Linear):
-    """Several projections of one input, computed as one product.
-
-    The weight holds `blocks` matrices of equal height, one below the other. Initialisation and optimizer treat each
-    block as a matrix of its own.
-    """
+    """Several projections of one input as one product; its weight holds `blocks` matrices, one below the other."""
 
     def __init__(self, width: int, block_width: int, blocks: int) -> None:
         super().__init__(width, blocks * block_width)
@@ -39,10 +32,7 @@ class FusedLinear(nn.Linear):
 
 
 class RoundedLinear(nn.Module):
-    """A linear layer for inference that rounds weight and input to bf16; float32 in and out.
-
-    `narrow` returns bf16, for a layer that rounds its input anyway.
-    """
+    """A linear layer for inference that rounds weight and input to bf16; `narrow` returns bf16, else float32."""
 
     def __init__(self, linear: nn.Linear, narrow: bool = False) -> None:
         super().__init__()
@@ -63,8 +53,7 @@ class RoundedLinear(nn.Module):
 def _packed_product(weight: Tensor, bias: Tensor | None) -> Callable[[Tensor], Tensor] | None:
     """Return oneDNN's bf16 product with `weight` (out, in), packed once; None where this torch does not offer it.
 
-    A bf16 search takes 0.7 to 0.9 of the time of one with torch's public product. The names are private to torch, so
-    a version without them falls back to that.
+    A bf16 search takes 0.7 to 0.9 of the time of one with torch's public product. A version may lack the private names.
     """
     pack, product = (getattr(torch.ops.mkldnn, name, None) for name in PACKED_OPERATORS)
     if pack is None or product is None or weight.device.type != "cpu" or not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]

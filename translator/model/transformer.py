@@ -78,10 +78,7 @@ class Transformer(nn.Module):
         return self.project(self.states(source, target_input))
 
     def states(self, source: Tensor, target_input: Tensor, layouts: tuple[Layout, Layout] = (PADDED, PADDED)) -> Tensor:
-        """Return the decoder's states (B, T, D) for the arguments of `forward`.
-
-        `layouts` are those of `source` and `target_input` inside the model; the states have the second.
-        """
+        """Return the decoder's states for the arguments of `forward`; `layouts` are those of both sides inside."""
         masks = self.masks(source, target_input)
         memory = self.encode(source, masks.encoder, layout=layouts[0])
         return self.decode(target_input, memory, masks.decoder, masks.cross, layouts=layouts)
@@ -145,9 +142,8 @@ class Transformer(nn.Module):
 def prepare(model: Transformer, precision: Literal["float32", "bf16"] = "float32") -> Transformer:
     """Return a copy of `model` for search only, in evaluation mode; its head is its own, so it is not for saving.
 
-    In float32 the weights lie transposed in memory, which makes products of a few rows faster. In bf16 all products
-    with weights are rounded, and what stands between those of a feed-forward sublayer; residual sums, norms, attention
-    and logits stay float32.
+    In float32 the weights lie transposed, which makes products of a few rows faster. In bf16 all products with weights
+    are rounded, and what is inside a feed-forward sublayer; residual sums, norms, attention and logits stay float32.
     """
     prepared = copy.deepcopy(model).eval()
     prepared.own_head = nn.Linear(1, 1, bias=False, device="meta")

@@ -43,10 +43,7 @@ class SentenceAttention:
     weights: Maps  # (layers, H, T, S); each row sums to 1
 
     def panels(self, layer: str = "last", head: str = "mean") -> dict[str, Maps]:
-        """Return (T, S) maps by title: of the `last` layer, `all`, or a number from 1; of heads the `mean`, or so.
-
-        Raises InputError: there is no such layer or head.
-        """
+        """Return (T, S) maps by title, for `last`, `mean`, `all` or a number from 1; raise InputError for another."""
         layers, heads = self.weights.shape[:2]
         numbers = _chosen("layer", layer, {"last": [layers - 1]}, layers)
         if head == "mean":
@@ -175,10 +172,7 @@ class _Recorder:
 def record_search(
     run: Path | str, text: str, *, checkpoint: str = "best", step: int | None = None, overrides: Sequence[str] = ()
 ) -> BeamHistory:
-    """Translate `text` with a run by beam search and return what the cache saw; of a long text, its first segment.
-
-    `step` says how many steps of the search to return; None returns all.
-    """
+    """Translate `text`, or its first segment, by beam search; return what the cache saw after `step`, or all steps."""
     loaded, engine, ids = _first_segment(run, text, checkpoint, overrides)
     settings = loaded.search.model_copy(update={"method": "beam"})
     if settings.beam_size < 2:

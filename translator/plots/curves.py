@@ -90,10 +90,7 @@ def smoothed(values: Numbers, count: int) -> Numbers:
 
 @house_style()
 def curves_figure(runs: Sequence[RunCurves], metrics: Sequence[str], over: Over = "steps", smooth: int = 1) -> "Figure":
-    """Return a panel for each metric (see `chosen_tags`), and a colour for each run; training is dashed.
-
-    With `smooth` the dashed curves are means of so many points, over the points themselves in a paler line.
-    """
+    """Return a panel for each metric, and a colour for each run; training is dashed, and means of `smooth` points."""
     from matplotlib.lines import Line2D
     from matplotlib.ticker import MaxNLocator
 

@@ -74,10 +74,7 @@ def draw_allowed(axes: "Axes", allowed: npt.NDArray[np.bool_]) -> None:
 
 
 def position_vectors(config: ModelConfig, length: int, model: Transformer | None = None) -> Table:
-    """Return the first (length, D) position vectors of the target side; of rotary ones cosines and sines of the angles.
-
-    Learned vectors are those of `model`, which is trained.
-    """
+    """Return the first (length, D) position vectors, learned ones of `model`; of rotary ones cosines and sines."""
     if config.positions == "learned":
         if model is None:
             raise InputError("model.positions is `learned`, and what was learned is in a run; name one with --run")
@@ -154,11 +151,7 @@ def measure_batches(config: Config) -> npt.NDArray[np.int64]:
 
 @house_style()
 def batches_figure(batches: npt.NDArray[np.int64], budget: int, name: str) -> "Figure":
-    """Return the picture of how many pairs fit into the token budget, and how much of each batch is padding.
-
-    `batches` are from `measure_batches`; `budget` is `batching.tokens_per_batch`, which pairs times the longest row of
-    either side never exceed.
-    """
+    """Return the picture of the batches of `measure_batches`: pairs within the token `budget`, and share of padding."""
     pairs, source, target, source_tokens, target_tokens = batches.T
     longest, positions = np.maximum(source, target), pairs * (source + target)
     padding = positions - source_tokens - target_tokens

@@ -1,7 +1,4 @@
-"""The folder of one run: where each thing lies, what it was made with, and whether it fits the configuration at hand.
-
-Also the table of all runs, and the names of folders of prepared data.
-"""
+"""The folder of one run: where each thing lies, what made it, whether it fits a configuration; a table of all runs."""
 
 import contextlib
 import filecmp

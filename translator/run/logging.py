@@ -162,8 +162,7 @@ def progress_bar(
 ) -> "tqdm[Item]":
     """Return a tqdm bar over `items`, or one to be moved by hand when `items` is None; `initial` were done before.
 
-    A `silent` one shows nothing. Where standard error is no terminal, plain lines show the progress: one every 10
-    seconds at most, and one at the end.
+    A `silent` one shows nothing. Without a terminal plain lines show the progress, one every 10 seconds at most.
     """
     terminal = sys.stderr.isatty()
     settings: dict[str, Any] = {"desc": description, "total": total, "initial": initial, "unit": unit}

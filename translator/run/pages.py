@@ -42,10 +42,7 @@ def page_script(name: str) -> Script:
 
 
 def visible(text: str) -> Markup:
-    """Return `text` as HTML in which a mark with a short name replaces every hidden character.
-
-    A ZWNJ becomes a thin bar and still separates the letters beside it. Direction controls have no effect.
-    """
+    """Return `text` as HTML with a mark for every hidden character; a ZWNJ becomes a thin bar."""
     return Markup("".join(map(_shown, text)))
 
 

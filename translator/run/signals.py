@@ -48,10 +48,9 @@ class _Requests:
 
 
 class StopRequest:
-    """Turns stop signals into `Interrupted`, now or at the next `check`.
+    """Turns stop signals into `Interrupted`: where the program stands, or inside `deferred` at the next `check`.
 
-    Outside `deferred` a signal raises where the program stands. Inside it is remembered until `check`, so that
-    an update is never torn apart. A second signal always raises at once.
+    So an update is never torn apart. A second signal always raises at once.
     """
 
     def __init__(self) -> None:
@@ -113,10 +112,9 @@ def _watch(stop: StopRequest, pipe: int) -> None:
 
 @contextlib.contextmanager
 def stop_on_signals() -> Iterator[StopRequest]:
-    """Yield a `StopRequest` that SIGINT, SIGTERM and SIGHUP reach while the block runs.
+    """Yield a `StopRequest` that SIGINT, SIGTERM and SIGHUP (except under `nohup`) reach while the block runs.
 
-    SIGHUP stays ignored under `nohup`. Python lets only the main thread set handlers; in any other thread the signals
-    keep their usual effect.
+    Python lets only the main thread set handlers; in any other thread the signals keep their usual effect.
     """
     stop = StopRequest()
     if threading.current_thread() is not threading.main_thread():

@@ -1,11 +1,9 @@
-"""Files and folders that are never half-written, locks, and operating system errors as messages for a person.
-
-Everything is written beside its place, flushed and renamed.
-"""
+"""Files and folders that are never half-written (made beside, flushed, renamed), locks, and readable system errors."""
 
 import contextlib
 import errno
 import fcntl
+import hashlib
 import io
 import json
 import logging
@@ -100,6 +98,17 @@ def write_json(path: Path, value: Any) -> None:
     write_text(path, json.dumps(value, ensure_ascii=False, indent=2) + "\n")
 
 
+def sha256_of_file(path: Path) -> str:
+    """Return the SHA-256 of a file in hexadecimal; raise OSError where it cannot be read."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def sha256_of_json(value: Any) -> str:
+    """Return the SHA-256 of JSON values in hexadecimal, whatever the order of their keys."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
 def flush_file(path: Path) -> None:
     """Force a file, or the names in a folder, to the disk."""
     handle = os.open(path, os.O_RDONLY)
@@ -154,10 +163,7 @@ def resolve_output(path: Path | str) -> Path | int:
 
 @contextlib.contextmanager
 def output_stream(path: Path | str) -> Iterator[TextIO]:
-    """Yield a text stream in UTF-8 into a user's `path` (see `resolve_output`).
-
-    A file is replaced when the block ends well. An open descriptor is written on from where it stands.
-    """
+    """Yield a UTF-8 stream into a user's `path`: a file is replaced when the block ends well, a descriptor goes on."""
     place = resolve_output(path)
     with storage_errors(path), contextlib.ExitStack() as stack:
         if isinstance(place, Path):
@@ -185,8 +191,7 @@ def write_output(path: Path | str, data: str | bytes) -> None:
 def new_folder(path: Path) -> Iterator[Path]:
     """Yield an empty folder beside `path` that becomes `path` when the block ends well, and vanishes when it does not.
 
-    An existing folder at `path` is replaced; a link to one stays. `restore_folders` undoes a replacement that a kill
-    cut short. Left-overs of killed processes are removed.
+    An existing folder at `path` is replaced; a link to one stays. What killed processes left is removed or put back.
     """
     with storage_errors(path), contextlib.ExitStack() as stack:
         path = path.resolve() if path.is_symlink() else path
@@ -232,10 +237,7 @@ def restore_folders(parent: Path) -> None:
 
 
 def replace_link(link: Path, target: str) -> None:
-    """Point the symbolic link `link` at `target` (relative to the link's folder) in one step.
-
-    A folder in its place, which a copy that follows links has made, is moved to a hidden name.
-    """
+    """Point `link` at `target`, relative to its folder, in one step; move a folder in its place to a hidden name."""
     with storage_errors(link):
         if link.is_dir() and not link.is_symlink():
             link.rename(tempfile.mkdtemp(dir=link.parent, prefix=f".{link.name}.copied."))

@@ -42,8 +42,7 @@ def search(
         source: (B, S) int64 ids, EOS at the end, filled with PAD.
         config: how to search.
         count: hypotheses for each row; fewer come back only where no more exist. Sampling draws so many.
-        prefixes: for each row the ids that its hypotheses must begin with, without SOS, fewer than the positions of the
-            model; their log-probabilities count.
+        prefixes: for each row the ids that its hypotheses must begin with, without SOS; their log-probabilities count.
 
     Raises:
         ConfigError: the method cannot find `count` hypotheses.
@@ -108,13 +107,9 @@ def follow_paths(
     """Follow W = `width` paths for each row of `source`; a sentence whose paths have all ended leaves the batch.
 
     Args:
-        model: gives the probabilities.
-        source: (B, S) int64 ids, B at least 1.
+        model, source, config, constraints: as in `search`.
         longest: (B,) int64, tokens that each output may have, EOS included; at least 1.
         choose: picks the next tokens.
-        config: has the length penalty.
-        width: paths of each row.
-        constraints: on what may be produced.
 
     Returns:
         For each row, in order, its W hypotheses, best first.

@@ -1,7 +1,4 @@
-"""What a search may not produce: an early EOS, repeated n-grams, anything but a forced prefix.
-
-B batch, R rows of a search, V vocabulary, T tokens so far, P longest prefix
-"""
+"""What a search may not produce: an early EOS, repeated n-grams, anything but a forced prefix (of P tokens at most)."""
 
 import torch
 from torch import Tensor
@@ -30,8 +27,7 @@ class Constraints:
     def forbidden(self, produced: Tensor, sentences: Tensor, vocabulary: int) -> Tensor:
         """Return (R, V) bool, True = may not follow: PAD, UNK, SOS, and what the constraints forbid.
 
-        Where they forbid everything, EOS may follow: a hypothesis that cannot go on ends, even before its shortest
-        length.
+        Where they forbid everything, EOS may follow: a hypothesis that cannot go on ends.
 
         Args:
             produced: (R, T) int64 tokens so far, without SOS.

@@ -24,8 +24,7 @@ PAD, UNK and SOS; (n,) int64 numbers of the sentences of the rows, W rows for ea
 def sampler(source: Tensor, config: SearchConfig, draws: int, steps: int) -> Choose:
     """Return what draws the next tokens, for `draws` paths of at most `steps` tokens for each row of `source` (B, S).
 
-    Draws are independent of each other and of the other rows: what is drawn for a sentence depends on its ids, the
-    seed and the number of the draw. What constraints leave keeps its proportions.
+    What is drawn for a sentence depends on its ids, the seed and the number of the draw, and on no other row.
     """
     number = widest_float(source.device)
     noise = uniform_noise(source, config.seed, draws, steps).to(number).clamp(max=1 - torch.finfo(number).eps / 2)

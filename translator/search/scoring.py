@@ -1,7 +1,6 @@
 """Scores: what a model gives, how hypotheses of different lengths compare, ensembles, rescoring of given targets.
 
-B sentences, W rows for each of them in a run, R = B * W rows, S source length, T target length, V vocabulary,
-C continuations of a row
+B sentences, W rows of each, R = B * W rows, S source length, T target length, V vocabulary, C continuations of a row
 """
 
 import math
@@ -56,11 +55,10 @@ Numbers = TypeVar("Numbers", float, Tensor)
 
 
 def length_penalty(length: Numbers, config: SearchConfig) -> Numbers:
-    """Return the divisor of a sum of log-probabilities of `length` tokens, EOS included.
+    """Return the divisor of a sum of log-probabilities of `length` tokens, EOS included (`gnmt`: Wu et al. 2016 §7).
 
     It never falls as hypotheses grow. So a sum over the divisor of the longest length bounds every continuation from
-    above: each further token adds a log-probability, at most 0. `gnmt`: Wu et al. 2016 §7, equation 14, without its
-    coverage term.
+    above: each further token adds a log-probability, at most 0.
 
     >>> length_penalty(7.0, SearchConfig(length_penalty=1.0))
     2.0
@@ -143,10 +141,7 @@ def largest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
 
 
 def _largest_of_groups(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """Return what `topk` returns, from the groups of columns whose maxima are largest.
-
-    A maximum over groups is one fast pass; `topk` then sorts two short rows in place of a long one.
-    """
+    """Return what `topk` returns, from the groups of columns with the largest maxima: two short rows sort faster."""
     columns = values.size(1) // _GROUP  # of the table whose columns are the groups
     if columns < 4 * count:
         return values.topk(count, dim=1)
@@ -211,7 +206,7 @@ def log_mean_probabilities(logits: Sequence[Tensor]) -> Tensor:
 def alike(lengths: Sequence[int], size_of: Callable[[int], int]) -> Iterator[list[int]]:
     """Yield the numbers of the sentences of each batch, the longest first: batches of like lengths have little padding.
 
-    `size_of` gives the sentences, at least 1, that a batch may have whose longest one has that length.
+    `size_of` gives the sentences that a batch may have whose longest one has that length.
     """
     order = sorted(range(len(lengths)), key=lambda number: -lengths[number])
     while order:

@@ -76,8 +76,7 @@ class TranslateRequest(BaseModel):
 def make_app(translator: Translator, limits: Limits, hosts: Iterable[str] = ()) -> FastAPI:
     """Return the application that serves `translator`.
 
-    `hosts` are the names that the `Host` header of a request may have; none allows all. They keep a page on the web
-    from pointing its own name here (DNS rebinding).
+    `hosts` are the `Host` headers that requests may have; none allows all. They stop a web page from DNS rebinding.
     """
     batcher = Batcher(translator, limits.waiting)
     model = {
@@ -222,10 +221,7 @@ async def _disconnected(request: Request) -> None:
 
 @contextlib.contextmanager
 def listening_socket(host: str, port: int) -> Iterator[socket.socket]:
-    """Yield a socket that listens at an address of this machine; port 0 takes one that is free.
-
-    An InputError says that the address is not of this machine, or is taken.
-    """
+    """Yield a socket that listens at an address, port 0 a free one; an InputError says that it is taken or not ours."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         bound = socket.create_server((address[0], port), family=family)
@@ -250,10 +246,9 @@ def url(bound: socket.socket) -> str:
 
 
 def serve(app: FastAPI, bound: socket.socket, stop: StopRequest, patience: float, ready: Callable[[], None]) -> None:
-    """Serve until a signal comes; then accept nothing new, answer what has been asked, and raise Interrupted.
+    """Serve, calling `ready` first, until a signal comes; then answer what has been asked, and raise Interrupted.
 
-    Unanswered requests get `patience` seconds after the signal; a second signal ends the process at once. `ready` is
-    called when requests are answered.
+    Unanswered requests get `patience` seconds after the signal; a second signal ends the process at once.
     """
     quiet: dict[str, Any] = {"log_config": None, "log_level": "warning", "access_log": False, "server_header": False}
     patience = math.ceil(patience)

@@ -44,11 +44,10 @@ class Line:
 
 
 def gather(waiting: list[Line], lines: int, characters: int) -> list[Line]:
-    """Take the next lines to be searched together, at least one where any is wanted.
+    """Take the next lines to be searched together, at least one where any is wanted, out of `waiting`.
 
     All have the form of the line that is next. Each request gives a line a turn, so that long requests do not delay
-    short ones. The first line is taken however many characters it has. What is taken or no longer wanted leaves
-    `waiting`.
+    short ones. The first line is taken however many characters it has.
     """
     wanted = sorted(line for line in waiting if not line.answer.done())
     taken: list[Line] = []
@@ -61,10 +60,7 @@ def gather(waiting: list[Line], lines: int, characters: int) -> list[Line]:
 
 
 class Batcher:
-    """Translates the lines of requests, of which `waiting` may be unanswered at the same time.
-
-    All methods belong to one event loop, inside `running`.
-    """
+    """Translates the lines of requests, at most `waiting` of them, in one event loop, inside `running`."""
 
     def __init__(self, translator: Translator, waiting: int) -> None:
         self._translator = translator

@@ -73,8 +73,7 @@ def things_to_copy(text: str) -> list[str]:
 def cut_out(text: str, placeholders: Sequence[str]) -> tuple[str, dict[str, str]]:
     """Return `text` with `placeholders`, in their order, for what is to be copied; and what each stands for.
 
-    Placeholders that stand in `text` already are removed. With fewer placeholders than things to copy, the last of
-    these stay.
+    Placeholders in `text` are removed. With fewer placeholders than things to copy, the last of these stay.
 
     >>> text, copied = cut_out("See www.example.org, or write to info@example.org.", PLACEHOLDERS)
     >>> print(ascii(text), copied)
@@ -115,10 +114,9 @@ def cut_out_of_pair(source: str, target: str, placeholders: Sequence[str]) -> tu
 
 
 def put_back(text: str, copied: Mapping[str, str]) -> str:
-    """Return a translation with each thing of `copied` in the place of its placeholder.
+    """Return a translation with each thing of `copied` in the place of its placeholder, or else at the end.
 
-    A thing whose placeholder is missing stands at the end, since it must not be lost. A placeholder that stands for
-    nothing, or comes a second time, is removed.
+    A placeholder that stands for nothing, or comes a second time, is removed.
     """
     left = dict(copied)
     text = _WITH_SPACES.sub(lambda found: found[0][:-1] + left.pop(found[0][-1]) if found[0][-1] in left else "", text)

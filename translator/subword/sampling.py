@@ -80,10 +80,7 @@ class SubwordSampler:
         return found
 
     def _backward_sampled(self, word: str, draw: Callable[[], float]) -> list[str]:
-        """Draw a segmentation with probability proportional to the product of its weights: forward sums, then back.
-
-        An unknown character is a piece of weight 1, as it is part of every segmentation.
-        """
+        """Draw a segmentation by its weight, from forward sums; an unknown character is a piece of weight 1."""
         weights = self._weights
         sums = [1.0]
         ways: list[list[tuple[float, int]]] = [[]]  # for each end, the mass that comes in from each start

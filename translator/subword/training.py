@@ -126,10 +126,7 @@ def _explain(message: str, config: SubwordConfig, name: str, sentences: int) -> 
 
 
 def draw_lines(corpus: PreparedCorpus, split: Split, side: Side, limit: int, seed: int) -> Iterator[str]:
-    """Yield at most `limit` lines of one side in corpus order, drawn evenly from all sources of `split`.
-
-    Each file is read to its end, so that damage is found as a StorageError.
-    """
+    """Yield at most `limit` lines of one side of `split`, drawn evenly, in order; files are read to their ends."""
     names = corpus.names(split)
     total = sum(corpus.count(split, name) for name in names)
     chosen = np.ones(total, dtype=np.bool_)

@@ -1,9 +1,5 @@
-"""What checkpoints hold: weights, their average, optimizer moments, position in the data, progress.
+"""What checkpoints hold: weights, averages, moments, position in the data, progress. Each update seeds itself."""
 
-Random generators are not part of it: each update seeds itself.
-"""
-
-import logging
 import math
 from dataclasses import asdict, dataclass, field
 
@@ -14,7 +10,6 @@ from translator.checkpoint import CheckpointState, mark_best, save_checkpoint, s
 from translator.checkpoint.files import check_normalizer, check_space, restore_weights
 from translator.checkpoint.manager import (
     BackgroundWriter,
-    finish_interrupted_writes,
     newest_whole,
     ranked_steps,
     remove_old_checkpoints,
@@ -27,10 +22,10 @@ from translator.data import DataHandler, DataPosition
 from translator.errors import CheckpointError, RunError
 from translator.model import Transformer
 from translator.run.folder import RunFolder
+from translator.run.logging import LOGGER
+from translator.run.storage import restore_folders, storage_errors
 from translator.training.meter import LossSpikes
 from translator.training.optimizer import ModelOptimizer, moving_average
-
-LOGGER = logging.getLogger("translator")
 
 
 @dataclass
@@ -129,15 +124,15 @@ class TrainingState:
     def restore(self) -> bool:
         """Put the newest intact checkpoint back into this state; return whether there is one.
 
-        A damaged one is skipped with a warning and renamed. Where settings have changed that decide the batches of an
-        epoch, the epoch begins again.
+        A damaged one is skipped with a warning and renamed. With other batches than before, the epoch begins again.
 
         Raises:
             CheckpointError: every checkpoint is damaged, or the newest intact one does not fit model or normalizer.
             RunError: the corpus or the subword models have changed since it was written.
         """
         if self.writes:
-            finish_interrupted_writes(self._folder)
+            with storage_errors(self._folder):
+                restore_folders(self._folder)  # those that a killed process was replacing
         if (found := newest_whole(self._folder)) is None:
             return False
         path, loaded = found

@@ -38,8 +38,7 @@ _LINKS: Final = 16_000_000  # between source and target pieces that are counted 
 def initialize_from_counts(model: Transformer, pairs: Sequence[tuple[Ids, Ids]]) -> None:
     """Overwrite the random weights of `model` by what `pairs`, ids without special tokens, say of its pieces.
 
-    It takes some twenty seconds, and at its peak some 40 · T · max(S, T) bytes. The same pairs, seed and threads give
-    the same weights.
+    It takes some twenty seconds and 40 · T · max(S, T) bytes. Equal pairs, seed and threads give equal weights.
     """
     source, target = model.source_embedding.tokens.weight, model.target_embedding.tokens.weight  # (S, D), (T, D)
     head, width = model.head_weight, target.size(1)

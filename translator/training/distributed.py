@@ -1,7 +1,6 @@
 """Data-parallel training: several ranks share each update, started by torch's elastic launcher.
 
-`launch` starts the ranks of this machine; `torchrun` starts those of several machines. Each rank computes a part of
-every update, and the gradients are summed over all ranks.
+`launch` starts the ranks of one machine, `torchrun` those of several. Gradients are summed over all ranks.
 """
 
 import contextlib
@@ -253,10 +252,7 @@ class Distributed:
 
     @lost_process_errors()
     def sum_gradients(self, model: nn.Module) -> None:
-        """Replace the gradient of each parameter by its sum over all ranks; a missing gradient counts as zero.
-
-        One flat tensor, in the order of the parameters, has the same sums in every restart, bit for bit.
-        """
+        """Replace each gradient, missing ones zero, by its sum over all ranks; one flat tensor gives the same bits."""
         if self.world_size == 1:
             return
         parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]

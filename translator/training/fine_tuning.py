@@ -1,7 +1,4 @@
-"""Fine-tuning (warm start): a new run takes the weights of another one as far as they fit, and logs what it took.
-
-V vocabulary, D model width
-"""
+"""Fine-tuning (warm start): a new run takes the weights of another one as far as they fit, and logs what it took."""
 
 import contextlib
 from collections.abc import Mapping
@@ -27,10 +24,7 @@ _FUNCTION: Final = ("heads", "norm", "activation", "positions")  # settings that
 
 
 def initial_checkpoint(config: Config) -> Path:
-    """Return the checkpoint folder that `training.initialize_from` stands for: of a run, its best.
-
-    Raises RunError: there is neither a run nor a checkpoint at that path, or it is the run that is to be trained.
-    """
+    """Return the checkpoint folder that `training.initialize_from` means, of a run its best, or raise RunError."""
     assert config.training.initialize_from is not None
     path = Path(config.training.initialize_from)
     advice = "set training.initialize_from to the folder of another run, or of one of its checkpoints"

@@ -131,8 +131,7 @@ def projected_loss(states: Tensor, head: Tensor, labels: Tensor, smoothing: floa
     """Return the loss of the logits `states` (N, D) · `head` (V, D)ᵀ against `labels` (N,), as `label_smoothed_loss`.
 
     Logits, loss and both gradients are computed for a few hundred tokens at a time, in one buffer: the logits of all
-    tokens would be the largest matrix of the update, and would not fit into a cache. Under autocast the products are
-    computed in its type.
+    tokens would not fit into a cache. Under autocast the products are computed in its type.
     """
     device = states.device.type
     kind = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else states.dtype

@@ -6,7 +6,6 @@ N sentences, P parts: the length buckets first, then the sources of the corpus
 """
 
 import json
-import logging
 import math
 import resource
 import sys
@@ -25,14 +24,13 @@ from translator.config import ModelConfig
 from translator.corpus.prepare import PreparedCorpus
 from translator.corpus.split import Split
 from translator.errors import RunError
+from translator.run.logging import LOGGER
 from translator.run.storage import write_json
 from translator.special_tokens import PAD
 from translator.training.distributed import Distributed
 
 if TYPE_CHECKING:
     from translator.training.step import StepResult
-
-LOGGER = logging.getLogger("translator")
 
 LONGEST: Final = (8, 16, 32, 64)  # target tokens with EOS of each length bucket; one more bucket has the rest
 BUCKETS: Final = ("01-08", "09-16", "17-32", "33-64", "65-up")
@@ -103,10 +101,7 @@ class Breakdown:
 
 @torch.no_grad()
 def block_norms(model: nn.Module, *, gradients: bool) -> dict[str, Tensor]:
-    """Return the L2 norm () of the weights or gradients of each block, on the device.
-
-    The blocks are embeddings, layers, final norms, and output head: `encoder.layers.0`, `encoder.norm`, say.
-    """
+    """Return the L2 norm () of weights or gradients of each block (`encoder.layers.0`, `encoder.norm`)."""
     blocks: dict[str, list[Tensor]] = {}
     for name, weight in model.named_parameters():
         parts = name.removeprefix("own_").split(".")
@@ -202,10 +197,7 @@ class Meter:
         self._steps.append((step, result))
 
     def read(self, beside: Mapping[str, float]) -> Report:
-        """Return the numbers since the last call, with those `beside`, and begin anew; this waits for the device, once.
-
-        Skipped updates count in rates, and in no mean of losses or norms.
-        """
+        """Return the numbers since the last call, with those `beside`, and begin anew; waits for the device, once."""
         rows = self._fetch()
         seconds = max(1e-9, time.perf_counter() - self._began)
         parts, flops = self.breakdown.sums([], [], []), 0.0

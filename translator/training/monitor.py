@@ -2,16 +2,16 @@
 
 import contextlib
 import json
-import logging
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from tqdm import tqdm
 
 from translator.config import Config
 from translator.config.resuming import flatten
@@ -22,7 +22,7 @@ from translator.evaluation.report import Table, isolated, plain
 from translator.inference.translator import Translator
 from translator.model.device import matrix_rate
 from translator.run.folder import RunFolder
-from translator.run.logging import RECORD, end_within, progress_bar
+from translator.run.logging import LOGGER, RECORD, end_within, progress_bar
 from translator.run.storage import storage_errors
 from translator.run.text import FONT, shown_pieces
 from translator.run.workers import Neighbours, available_cores
@@ -32,11 +32,6 @@ from translator.training.distributed import Distributed
 from translator.training.meter import Breakdown, Meter, SkippedUpdates, StepFlops, block_norms
 from translator.training.step import StepResult, Updater
 from translator.training.validation import Validation
-
-if TYPE_CHECKING:
-    from tqdm import tqdm
-
-LOGGER = logging.getLogger("translator")
 
 _CHARTS: Final = {
     "loss": ["train/loss", "validation/loss", "train/loss_spike"],
@@ -166,10 +161,7 @@ class Observer:
             self.report(position)
 
     def report(self, position: DataPosition) -> None:
-        """Report the updates since the last report, if there are any.
-
-        Raises RunError: too many updates in a row were skipped.
-        """
+        """Report the updates since the last report, if any; raise RunError if too many in a row were skipped."""
         last, self._last = self._last, None
         if last is None:
             return
@@ -249,9 +241,7 @@ class Observer:
 
 
 def show_test_scores(folder: Path, scores: Sequence[Score], *, own: bool) -> None:
-    """Show scores on raw text as points of the steps of their checkpoints, in an event file of their own.
-
-    An average of several checkpoints has no step, and is left out.
+    """Show scores on raw text at the steps of their checkpoints, in an event file of their own; an average has no step.
 
     Args:
         folder: of the event files of the run; if it does not exist, nothing is written.
@@ -275,10 +265,7 @@ def show_test_scores(folder: Path, scores: Sequence[Score], *, own: bool) -> Non
 def attention_figure(
     source_pieces: Sequence[str], target_pieces: Sequence[str], weights: npt.NDArray[np.floating[Any]]
 ) -> npt.NDArray[np.uint8]:
-    """Return a heat map of cross-attention as an RGB image, (height, width, 3): S pieces across, T pieces down.
-
-    `weights` (T, S), in [0, 1], are those that each target piece gives to each source piece.
-    """
+    """Return a heat map of cross-attention `weights` (T, S) as an RGB image: S pieces across, T pieces down."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # slow to import, and only pictures need it
     from matplotlib.figure import Figure
 

@@ -81,9 +81,8 @@ class LossScale:
 class ModelOptimizer:
     """Updates the weights of a model, and holds its moments.
 
-    AdamW updates all weights; with `optimizer: muon`, Muon updates the matrices of encoder and decoder layers. Muon's
-    update is scaled to the size of an update of AdamW (Liu et al. 2025, "Muon is scalable for LLM training"), so one
-    learning rate serves both.
+    AdamW updates all weights; with `optimizer: muon`, Muon updates the matrices of encoder and decoder layers. Both
+    share a learning rate: Muon's update is scaled to AdamW's (Liu et al. 2025, "Muon is scalable for LLM training").
     """
 
     def __init__(self, model: nn.Module, config: TrainingConfig, loss_scale: LossScale | None = None) -> None:
@@ -154,10 +153,7 @@ class ModelOptimizer:
             part.zero_grad(set_to_none=True)
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return moments and update counts for safetensors, named `optimizer.NUMBER.KIND` or `muon.NUMBER.KIND`.
-
-        With a loss scale also `loss_scale.0.KIND`.
-        """
+        """Return moments and counts for safetensors, named `optimizer.NUMBER.KIND`, or with `muon` or `loss_scale`."""
         scale = {} if self._loss_scale is None else self._loss_scale.state
         return {f"loss_scale.0.{kind}": value for kind, value in scale.items()} | {
             f"{name}.{number}.{kind}": value
@@ -184,8 +180,7 @@ class Muon(torch.optim.Optimizer):
     """`torch.optim.Muon(nesterov=True, adjust_lr_fn="match_rms_adamw")`, batched, and aware of fused projections.
 
     The gradient's momentum becomes a nearly orthonormal matrix, so that all directions are learned at a like speed.
-    All matrices of one shape are multiplied together: one by one, as torch does it, takes a fifth of an update of a
-    small model on a CPU.
+    All matrices of one shape are multiplied together, which is faster for small models than torch's one by one.
 
     A group has `params`, `lr`, `weight_decay`, and it may have `blocks`: the number of matrices stacked in each of its
     weights, as in the projection to queries, keys and values. Each gets an orthonormal update of its own.
@@ -235,8 +230,7 @@ def near_orthonormal(matrices: Tensor, precision: torch.dtype) -> Tensor:
 def moving_average(model: nn.Module, decay: float) -> AveragedModel:
     """Return a moving average of the weights of `model`: call its `update_parameters(model)` after each update.
 
-    The first call copies the weights. Call number n has the decay min(decay, n / (9 + n)), as in TensorFlow's
-    ExponentialMovingAverage with `num_updates`, so that the first weights soon lose their influence.
+    Call number n has the decay min(decay, n / (9 + n)), so that the first weights soon lose their influence.
     """
 
     def average(averages: Any, weights: Any, _: Any) -> None:

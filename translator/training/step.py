@@ -1,7 +1,6 @@
 """One update of the weights: gradients of all micro-batches on all ranks, clipping, finite check, optimizer.
 
-Each loss is divided by the target tokens of the whole update, so that the gradients of its micro-batches, on all ranks,
-add up to the gradient of one large batch.
+Each loss is divided by the target tokens of the whole update, so that gradients add up to that of one large batch.
 """
 
 from dataclasses import dataclass
@@ -99,10 +98,7 @@ class Updater:
         return StepResult(tuple(losses), share.batches, norm, finite, *tokens, rate, self.loss.passes, norms or None)
 
     def gradients(self, share: StepBatches) -> list[Tensor]:
-        """Leave the gradient of the whole update, times the loss scale, in the weights.
-
-        Returns the losses (B,) of the pairs of each batch.
-        """
+        """Leave the gradient of the whole update, times the loss scale, in the weights; return the losses (B,)."""
         losses = []
         for batch in share.batches:
             on_device = batch.to(self.arithmetic.device, non_blocking=True)

@@ -1,7 +1,4 @@
-"""A whole training run, and its loop: updates, validation, checkpoints, a clean end, and scores of the best checkpoint.
-
-`train_run` prepares the data and evaluates; `Trainer` trains.
-"""
+"""A whole training run: `train_run` prepares the data and evaluates; `Trainer` updates, validates, saves, and ends."""
 
 import contextlib
 import logging
@@ -26,7 +23,7 @@ from translator.errors import Interrupted, RunError
 from translator.evaluation import Score, TranslatedPair, evaluate_run, saved_scores, search_label
 from translator.model.device import choose_device
 from translator.run.folder import RunFolder, describe_environment
-from translator.run.logging import log_to_file
+from translator.run.logging import LOGGER, log_to_file
 from translator.run.signals import StopRequest
 from translator.run.storage import hold_folder
 from translator.training.advice import what_would_help
@@ -39,8 +36,6 @@ from translator.training.optimizer import learning_rate
 from translator.training.precision import Choices, set_up
 from translator.training.step import Updater
 from translator.training.validation import Validator
-
-LOGGER = logging.getLogger("translator")
 
 
 @dataclass(frozen=True)
@@ -59,8 +54,7 @@ class TrainingOutcome:
 def train_run(config: Config, stop: StopRequest, allow_changed: bool = False) -> TrainingOutcome:
     """Train the run of `config` to its end and evaluate it; resume where an earlier call was stopped.
 
-    Where a launcher started several ranks, each calls this, and rank 0 writes. `allow_changed` resumes with settings
-    that change the result.
+    Each rank calls this, and rank 0 writes. `allow_changed` resumes with settings that change the result.
 
     Raises:
         TranslatorError: a mistake in the configuration, the corpus or the run folder.
