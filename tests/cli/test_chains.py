@@ -70,7 +70,8 @@ def test_fine_tuning_takes_over_and_compares(folder: Path, capsys: pytest.Captur
     models = [SubwordPair.load(RunFolder(folder / name).subword_folder) for name in ("en-fa", "tuned")]
     assert models[0].sha256 == models[1].sha256, "no piece starts afresh"
     assert models[1].correct_spelling("") == "" and (models[0].source.pieces_of([9]) == models[1].source.pieces_of([9]))
-    assert new.training.learning_rate == load_config("fine-tune").training.learning_rate != old.training.learning_rate
+    assert new.training.learning_rate == old.training.learning_rate / 2
+    assert new.training.best_metric == load_config("fine-tune").training.best_metric != old.training.best_metric
     assert new.model == old.model and new.search == old.search and new.batching == old.batching
     log = (folder / "tuned" / "log.txt").read_text(encoding="utf-8")
     assert "source embedding: all" in log and "starting fresh" not in log

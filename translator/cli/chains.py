@@ -50,7 +50,7 @@ def _compare(before: Path, after: Path, test_sets: Sequence[str]) -> None:
     rows = []
     for comparison in found.comparisons:
         for test in comparison.tests:
-            if test.method == "bootstrap" and test.metric in ("bleu", "chrf"):
+            if test.method == "bootstrap":
                 first, second = test.systems
                 scores = [show_value(test.metric, one.score) for one in (first, second)]
                 significance = f"{second.difference:+.2f}", f"{second.p_value:.4f}"
@@ -120,6 +120,7 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
         [*new, *replayed, *validation, *inherited_sources(old, "test")],
         [
             *shipped_settings(options.recipe, "training"),
+            f"training.learning_rate={config.training.learning_rate / 2}",
             f"training.max_steps={steps}",
             f"training.validate_every={-(-steps // 6)}",
             f"training.checkpoint_every={-(-steps // 6)}",

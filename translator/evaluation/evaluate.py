@@ -15,7 +15,7 @@ from tqdm import tqdm
 from translator.config import Config, MetricName, SearchConfig
 from translator.corpus.held_out import HeldOutSet
 from translator.errors import InputError
-from translator.evaluation.compare import SystemComparison, compare_systems
+from translator.evaluation.compare import METRICS, SystemComparison, compare_systems
 from translator.evaluation.diagnosis import Diagnosis, diagnose
 from translator.evaluation.metrics import Score, comet_lacks, comet_score, compute_scores, spbleu_lacks
 from translator.evaluation.report import TranslatedPair, evaluation_page
@@ -185,12 +185,17 @@ def evaluate_systems(
         LOGGER.warning("each run searched as its recipe says (%s); name one --search for all", ", ".join(searches))
     by_test = list(zip(*found.values(), strict=True))
     every = [result for results in found.values() for result in results]
+    compared = [name for name in METRICS if name in metrics] or METRICS
     evaluation = Evaluation(
         scores=[score for scored, _ in every for score in scored.scores],
         samples=[pair for (scored, _), *_ in by_test for pair in _samples(scored, config.run.seed)],
         sets=[scored for scored, _ in every],
         diagnoses=[diagnosis for _, diagnosis in every],
-        comparisons=[compare_systems([scored for scored, _ in of_test]) for of_test in by_test if len(of_test) > 1],
+        comparisons=[
+            compare_systems([scored for scored, _ in of_test], metrics=compared)
+            for of_test in by_test
+            if len(of_test) > 1
+        ],
         missing=[lack for name in config.evaluation.metrics if (lack := lacks.get(name)) is not None],
         folders=list(dict.fromkeys(folder for folder, _, _ in found)),
         report=page,
