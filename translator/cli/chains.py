@@ -103,6 +103,8 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
     folder = Path(options.output or f"{run.path}-{'+'.join(one.name for one in new)[:60]}")
     size = measure(new)
     pairs = size.pairs
+    if not pairs:
+        raise InputError("the new text has no pairs; name files with a sentence a line")
     held_out = min(500, pairs // 10)
     read = config.batching.tokens_per_batch * config.training.accumulation_steps * (1 - options.replay)
     steps = max(_FEWEST_UPDATES, round(_PASSES * _TOKENS_A_WORD * size.words / read))
@@ -178,7 +180,8 @@ def _back_translate(options: argparse.Namespace, stop: StopRequest) -> None:
     synthetic = folder / "synthetic"
     counts = write_synthetic(english, persian, config.corpus.filters, synthetic, scores, options.min_chrf)
     say(f"back-translated pairs: {_counted(counts)}", "", "Next: mix them in, as configs/back-translation.yaml does:")
-    say(f"  translator train --config back-translation --set corpus.sources.0.source_path={synthetic}.en", "")
+    paths = [f"corpus.sources.0.{side}_path={synthetic}.{code}" for side, code in (("source", "en"), ("target", "fa"))]
+    say(f"  translator train --config back-translation --set {shlex.join(paths)}", "")
 
 
 def _counted(counts: "Counter[str]") -> str:
