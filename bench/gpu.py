@@ -22,7 +22,8 @@ from bench.learners import CPU, MARIAN, OURS, Contest, build_learner, marian_is_
 from bench.options import Options, model_sizes
 from bench.processes import TRANSLATOR, Answer, peak_memory, run_command
 from bench.training import speed_lines
-from translator.checkpoint import find_checkpoint, load_checkpoint
+from translator.checkpoint.files import load_checkpoint
+from translator.checkpoint.state import find_checkpoint
 from translator.config import Config, parse_config
 from translator.data import Batch, collate
 from translator.data.batching import epoch_generator, plan_batches

@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple
 
 from bench.options import FailedError, Options
 from bench.processes import TRANSLATOR, environment, family
-from translator.checkpoint import find_checkpoint
+from translator.checkpoint.state import find_checkpoint
 from translator.run.folder import RunFolder
 
 KILLS: Final = 25

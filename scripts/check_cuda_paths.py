@@ -24,7 +24,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from translator.config import Config, SearchConfig, parse_config
 from translator.data import Batch, DataPosition, collate
 from translator.data.batch import StepBatches
-from translator.inference.searcher import TorchSearcher
+from translator.inference.torch_searcher import TorchSearcher
 from translator.model import Transformer
 from translator.model.device import Precision
 from translator.training.distributed import Distributed

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from translator.config import NormalizationConfig, SearchConfig
 from translator.corpus.normalizer import Normalizer
-from translator.inference.searcher import TorchSearcher
+from translator.inference.torch_searcher import TorchSearcher
 from translator.inference.translator import Translator
 from translator.model import AttentionWeights
 from translator.special_tokens import EOS, SPECIAL_TOKENS

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from translator.config import SearchConfig
-from translator.search import Hypothesis
+from translator.search.hypothesis import Hypothesis
 from translator.special_tokens import EOS, SOS
 
 VOCABULARY = 7

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from translator.config import ModelConfig, SearchConfig
 from translator.data.batch import collate
-from translator.search import search
+from translator.search.algorithms import search
 from translator.special_tokens import EOS, PAD, SOS, UNK
 from translator.training.loss import label_smoothed_loss
 

@@ -20,7 +20,7 @@ from translator.model.decoder import DecoderStack
 from translator.model.embedding import Embedding, PositionEncoding
 from translator.model.encoder import EncoderStack
 from translator.model.transformer import init_weights
-from translator.search import search
+from translator.search.algorithms import search
 from translator.special_tokens import EOS, PAD, SOS
 from translator.training.loss import label_smoothed_loss
 

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import torch
 
-from translator.checkpoint import find_checkpoint, load_checkpoint
+from translator.checkpoint.files import load_checkpoint
+from translator.checkpoint.state import find_checkpoint
 from translator.config import Config
 from translator.run.folder import RunFolder
 from translator.run.signals import StopRequest

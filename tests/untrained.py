@@ -4,7 +4,9 @@ from pathlib import Path
 
 import torch
 
-from translator.checkpoint import CheckpointState, mark_best, save_checkpoint
+from translator.checkpoint.files import save_checkpoint
+from translator.checkpoint.manager import mark_best
+from translator.checkpoint.state import CheckpointState
 from translator.config import Config
 from translator.corpus.held_out import write_held_out
 from translator.data import DataHandler

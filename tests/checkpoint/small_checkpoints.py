@@ -5,7 +5,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from translator.checkpoint import CheckpointState, save_checkpoint
+from translator.checkpoint.files import save_checkpoint
+from translator.checkpoint.state import CheckpointState
 from translator.config import ModelConfig
 from translator.model import Transformer
 

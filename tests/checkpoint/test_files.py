@@ -9,8 +9,9 @@ from checkpoint.small_checkpoints import HARMS, SMALL, damage, save, small_model
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from translator.checkpoint import find_checkpoint, load_checkpoint, load_model, mark_best
-from translator.checkpoint.files import DamagedCheckpointError, restore_weights
+from translator.checkpoint.files import load_checkpoint, load_model, restore_weights
+from translator.checkpoint.manager import mark_best
+from translator.checkpoint.state import DamagedCheckpointError, find_checkpoint
 from translator.errors import CheckpointError, StorageError
 from translator.model import Transformer
 

@@ -12,17 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from untrained import untrained_run
 
-from translator.checkpoint import (
-    CheckpointState,
+from translator.checkpoint.files import load_checkpoint, load_model
+from translator.checkpoint.manager import (
+    average_checkpoints,
     average_run,
-    find_checkpoint,
-    load_checkpoint,
-    load_model,
     mark_best,
-    step_folder,
-    steps_saved,
+    newest_whole,
+    remove_old_checkpoints,
+    repair,
+    snapshot,
 )
-from translator.checkpoint.manager import average_checkpoints, newest_whole, remove_old_checkpoints, repair, snapshot
+from translator.checkpoint.state import CheckpointState, find_checkpoint, step_folder, steps_saved
 from translator.errors import CheckpointError, InputError, RunError
 from translator.run.storage import hold_folder
 

@@ -9,7 +9,7 @@ import pytest
 from tiny_runs import run
 from toy import letters, write_pairs
 
-from translator.checkpoint import find_checkpoint, read_state
+from translator.checkpoint.state import find_checkpoint, read_state
 from translator.cli import main
 from translator.config import Config, load_config, parse_config
 from translator.corpus.derived import TAG, corpus_of_run, write_synthetic

@@ -18,7 +18,9 @@ from toy import letters, write_pairs
 from untrained import add_checkpoint, untrained_run
 
 from translator import Translator
-from translator.checkpoint import average_run, find_checkpoint, load_checkpoint
+from translator.checkpoint.files import load_checkpoint
+from translator.checkpoint.manager import average_run
+from translator.checkpoint.state import find_checkpoint
 from translator.cli import main
 from translator.config import Config, SearchConfig
 from translator.data import DataHandler

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import torch
 
-from translator.checkpoint import CheckpointState, mark_best, save_checkpoint
+from translator.checkpoint.files import save_checkpoint
+from translator.checkpoint.manager import mark_best
+from translator.checkpoint.state import CheckpointState
 from translator.config import ModelConfig, parse_config
 from translator.data import collate_source
 from translator.model import Transformer

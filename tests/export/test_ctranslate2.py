@@ -10,8 +10,9 @@ from export.stand_ins import POST, SMALL, sample_rows, stand_in, taught
 
 from translator.config import SearchConfig
 from translator.errors import ConfigError, InputError
-from translator.inference.ctranslate2 import Ctranslate2Searcher, write_ctranslate2
-from translator.inference.searcher import TorchSearcher
+from translator.inference.ctranslate2 import Ctranslate2Searcher
+from translator.inference.ctranslate2_writer import write_ctranslate2
+from translator.inference.torch_searcher import TorchSearcher
 from translator.model import Transformer
 from translator.subword import SubwordPair
 
@@ -83,6 +84,8 @@ def test_greedy_search_is_the_same_with_the_same_scores(
         assert (one.tokens, one.finished) == (own.tokens, own.finished)
         assert one.token_scores == pytest.approx(own.token_scores, abs=1e-4)
         assert one.normalized_score == pytest.approx(own.normalized_score, abs=1e-4)
+    unscored = engines[0].find(rows, FREE.model_copy(update=changes), scored=False)
+    assert [one.tokens for (one,) in unscored] == [own.tokens for (own,) in ours]
 
 
 @pytest.mark.parametrize("changes", [{}, {"length_normalization": "average", "max_length_ratio": 0.3}])

@@ -2,6 +2,8 @@
 
 import logging
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -34,6 +36,15 @@ def test_a_run_is_exported_once_for_each_checkpoint(
     (first / "model.bin").write_bytes(b"")
     Translator.load(run.path, engine="ctranslate2", checkpoint="5").translate("The door is open.")
     assert any("damaged export: " in text and text.endswith("it is made again") for text in caplog.messages)
+
+
+def test_ctranslate2_translates_without_torch_which_starts_slowly(run: RunFolder) -> None:
+    Translator.load(run.path, engine="ctranslate2")
+    code = "import sys; from translator.cli import main; main(sys.argv[1:]); assert 'torch' not in sys.modules"
+    arguments = ["translate", "--run", str(run.path), "--device", "cpu", TEXTS[0]]
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"{Translator.load(run.path).translate(TEXTS[0])}\n"
 
 
 def test_an_export_is_used_as_it_is(run: RunFolder, tmp_path: Path) -> None:
@@ -137,7 +148,7 @@ def test_auto_takes_ctranslate2_where_it_can(
         ([run.path], ["search.method=sampling"], "CTranslate2 cannot repeat what it samples"),
         ([run.path], ["search.precision=bf16"], "search.precision is bf16"),
     ]
-    monkeypatch.setattr("translator.inference.loading.has_bf16", lambda device: True)
+    monkeypatch.setattr("translator.inference.torch_searcher.has_bf16", lambda device: True)
     with caplog.at_level(logging.INFO, logger="translator"):
         for folders, overrides, _ in refused:
             assert Translator.load(folders, overrides=overrides).searcher.name == "torch"

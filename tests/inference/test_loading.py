@@ -13,8 +13,7 @@ from translator import Translator
 from translator.config import SearchConfig, TrainingConfig
 from translator.data import DataHandler
 from translator.errors import CheckpointError, ConfigError, RunError, SubwordError
-from translator.inference.loading import search_rounding
-from translator.inference.searcher import TorchSearcher
+from translator.inference.torch_searcher import TorchSearcher, search_rounding
 from translator.model import Transformer
 from translator.model.transformer import matmul_precision
 from translator.subword import SubwordModel
@@ -85,7 +84,7 @@ def test_runs_that_make_no_ensemble(tiny: Any) -> None:
 
 
 def test_bf16_gives_nearly_the_same_scores(random_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("translator.inference.loading.has_bf16", lambda device: True)
+    monkeypatch.setattr("translator.inference.torch_searcher.has_bf16", lambda device: True)
     exact, rounded = (Translator.load(random_run, search=SearchConfig(precision=name)) for name in PRECISIONS)
     own, theirs = ([one.score for one in made.score(TEXTS, ["cba"] * 3)] for made in (exact, rounded))
     assert theirs == pytest.approx(own, rel=0.05)
@@ -94,7 +93,7 @@ def test_bf16_gives_nearly_the_same_scores(random_run: Path, monkeypatch: pytest
 
 
 def test_a_precision_that_is_not_there(random_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("translator.inference.loading.has_bf16", lambda device: False)
+    monkeypatch.setattr("translator.inference.torch_searcher.has_bf16", lambda device: False)
     with pytest.raises(ConfigError, match="`bf16`, which this processor computes only by way of float32"):
         Translator.load(random_run, search=SearchConfig(precision="bf16"))
     with pytest.raises(ConfigError, match="`int8`, which only the engine ctranslate2 computes; add --engine"):

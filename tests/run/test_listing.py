@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from untrained import untrained_run
 
-from translator.checkpoint import find_checkpoint, load_checkpoint
+from translator.checkpoint.files import load_checkpoint
+from translator.checkpoint.state import find_checkpoint
 from translator.errors import InputError
 from translator.run.folder import RunFolder, format_run_list
 from translator.run.storage import hold_folder

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from translator.checkpoint import find_checkpoint, verify_checkpoint
+from translator.checkpoint.state import find_checkpoint, verify_checkpoint
 from translator.cli import main
 
 Mount = Callable[[str], Path]

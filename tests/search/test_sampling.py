@@ -11,7 +11,9 @@ from known_model import KnownModel, sources
 from torch import Tensor
 
 from translator.config import SearchConfig
-from translator.search import Hypothesis, follow_paths, likeliest, sampling
+from translator.search import sampling
+from translator.search.algorithms import follow_paths, likeliest
+from translator.search.hypothesis import Hypothesis
 from translator.search.sampling import probabilities, sampler, uniform_noise
 from translator.special_tokens import EOS, PAD, SOS
 

@@ -7,8 +7,10 @@ from hypothesis import strategies as st
 from known_model import KnownModel, same, sources
 
 from translator.config import SearchConfig
-from translator.search import Ensemble, Hypothesis, beam_search, length_penalty, output_lengths, score_targets, scoring
-from translator.search.scoring import largest, log_mean_probabilities
+from translator.search import scoring
+from translator.search.algorithms import beam_search
+from translator.search.hypothesis import Hypothesis, length_penalty, lengths_of_outputs
+from translator.search.scoring import Ensemble, largest, log_mean_probabilities, output_lengths, score_targets
 from translator.special_tokens import EOS, PAD, UNK
 
 
@@ -59,6 +61,8 @@ def test_lengths_follow_the_source_and_leave_room_after_a_prefix(
     forced = None if prefixes is None else [[4] * length for length in prefixes]
     found = output_lengths(SOURCE, config, positions, forced)
     assert [lengths.tolist() for lengths in found] == [shortest, longest]
+    rows = [[5, 6], [5, 6, 7]]  # of the third, which has not even EOS, there are no ids
+    assert lengths_of_outputs(rows, config, positions, forced and forced[:2]) == (shortest[:2], longest[:2])
 
 
 @settings(deadline=None, max_examples=25)

@@ -12,8 +12,10 @@ from torch.utils._pytree import tree_leaves
 from translator.config import ModelConfig, SearchConfig
 from translator.errors import CheckpointError, TranslatorError
 from translator.model import Transformer
-from translator.search import Ensemble, Hypothesis, beam_search, follow_paths, likeliest, output_lengths, search
+from translator.search.algorithms import beam_search, follow_paths, likeliest, search
+from translator.search.hypothesis import Hypothesis
 from translator.search.sampling import sampler
+from translator.search.scoring import Ensemble, output_lengths
 from translator.special_tokens import EOS, PAD, SOS, UNK
 
 VOCABULARY = 24

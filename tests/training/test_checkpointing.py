@@ -14,14 +14,8 @@ from safetensors import SafetensorError
 from tiny_runs import assert_same_bits
 from training.small_state import BACKGROUND, NO_AVERAGE, SmallRun
 
-from translator.checkpoint import (
-    find_checkpoint,
-    load_checkpoint,
-    read_state,
-    step_folder,
-    steps_saved,
-    verify_checkpoint,
-)
+from translator.checkpoint.files import load_checkpoint
+from translator.checkpoint.state import find_checkpoint, read_state, step_folder, steps_saved, verify_checkpoint
 from translator.data import DataPosition
 from translator.errors import CheckpointError, RunError, StorageError
 from translator.training.checkpointing import TrainingProgress

@@ -10,7 +10,8 @@ import torch
 from tiny_runs import assert_same_bits
 from untrained import untrained_run
 
-from translator.checkpoint import find_checkpoint, load_checkpoint, save_checkpoint
+from translator.checkpoint.files import load_checkpoint, save_checkpoint
+from translator.checkpoint.state import find_checkpoint
 from translator.config import Config
 from translator.data import DataHandler
 from translator.errors import CheckpointError, RunError

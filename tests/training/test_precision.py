@@ -66,8 +66,8 @@ def test_a_cpu_packs_and_a_gpu_compiles(monkeypatch: pytest.MonkeyPatch) -> None
     assert (on_cpu.packed, on_cpu.attention, on_cpu.compile) == (True, "plain", False)
     assert (on_gpu.packed, on_gpu.attention, on_gpu.compile) == (False, "fused", True)
     assert not choose(GPU, TrainingConfig(max_steps=100)).compile, "a short run is over before it pays"
-    compiled = choose(CPU, TrainingConfig(compile="always"))
-    assert (compiled.packed, compiled.attention, compiled.compile) == (False, "fused", True)
+    with pytest.raises(ConfigError, match="on a CPU a compiled step is slower than this one; use auto or never"):
+        choose(CPU, TrainingConfig(compile="always"))
     assert len(on_cpu.reasons) == 5
 
 

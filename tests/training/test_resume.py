@@ -12,7 +12,8 @@ import pytest
 import torch
 from tiny_runs import assert_same_bits, final, run
 
-from translator.checkpoint import find_checkpoint, load_checkpoint, steps_saved
+from translator.checkpoint.files import load_checkpoint
+from translator.checkpoint.state import find_checkpoint, steps_saved
 from translator.config import Config
 from translator.data import DataHandler, DataPosition
 from translator.errors import Interrupted, RunError

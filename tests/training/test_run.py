@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tiny_runs import run
 
-from translator.checkpoint import find_checkpoint
+from translator.checkpoint.state import find_checkpoint
 from translator.corpus import NORMALIZER_VERSION
 from translator.errors import CheckpointError, RunError
 from translator.inference.translator import Translator

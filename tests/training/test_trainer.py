@@ -14,7 +14,8 @@ import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tiny_runs import assert_same_bits, final, run
 
-from translator.checkpoint import load_checkpoint, step_folder
+from translator.checkpoint.files import load_checkpoint
+from translator.checkpoint.state import step_folder
 from translator.data import DataHandler, DataPosition, StepBatches, collate
 from translator.errors import Interrupted, RunError
 from translator.run.folder import RunFolder

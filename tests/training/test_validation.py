@@ -17,7 +17,7 @@ from toy import letters, write_pairs
 from translator.config import Config, parse_config
 from translator.data import DataHandler
 from translator.evaluation import compute_scores
-from translator.inference.searcher import TorchSearcher
+from translator.inference.torch_searcher import TorchSearcher
 from translator.inference.translator import Translator
 from translator.model import Transformer
 from translator.model.device import Arithmetic

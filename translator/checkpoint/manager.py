@@ -11,22 +11,19 @@ from pathlib import Path
 
 from torch import Tensor
 
-from translator.checkpoint.files import (
+from translator.checkpoint.files import LoadedCheckpoint, load_checkpoint, load_weights, write_checkpoint
+from translator.checkpoint.state import (
     AVERAGED,
     BEST,
     LAST,
     MODEL_FILE,
     CheckpointState,
     DamagedCheckpointError,
-    LoadedCheckpoint,
     is_whole,
-    load_checkpoint,
-    load_weights,
     read_state,
     step_folder,
     steps_saved,
     verify_checkpoint,
-    write_checkpoint,
 )
 from translator.errors import CheckpointError, InputError
 from translator.run.folder import RunFolder

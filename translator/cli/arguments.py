@@ -132,8 +132,10 @@ def load_model(
 ) -> "Translator":
     """Return the translator of the runs, and let torch compute with the threads that the run asks for."""
     from translator.inference.translator import Translator
-    from translator.model.device import use_threads
 
     translator = Translator.load(runs, engine=engine, checkpoint=checkpoint, device=device, overrides=overrides)
-    use_threads(translator.threads)
+    if translator.searcher.name == "torch":
+        from translator.model.device import use_threads
+
+        use_threads(translator.threads)
     return translator

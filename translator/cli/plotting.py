@@ -116,7 +116,7 @@ def _masks(options: argparse.Namespace) -> "Figure":
     option("--length N", "positions to draw (default: 64)", type=int, default=64),
 )
 def _positions(options: argparse.Namespace) -> "Figure":
-    from translator.checkpoint import load_model
+    from translator.checkpoint.files import load_model
     from translator.config import load_config
     from translator.model.device import choose_device
     from translator.plots.pictures import position_vectors, positions_figure

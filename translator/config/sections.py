@@ -197,7 +197,7 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
     attention: Literal["auto", "fused", "plain"] = "auto"
     """Kernel of attention: torch's fused one, or plain products and a softmax; `auto` chooses by device and shape."""
     compile: Literal["auto", "never", "always"] = "auto"
-    """`torch.compile` the training step; `auto` does so on a GPU in a long run."""
+    """Compile the training step with `torch.compile`; `auto`: on a CUDA GPU, in a run of 2,000 updates or more."""
     matmul_precision: Literal["auto", "highest", "high", "medium"] = "auto"
     """How much float32 products may round inside (see torch.set_float32_matmul_precision); `auto`: where faster."""
     log_every: Annotated[PositiveInt, Effect.HARMLESS] = 50

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from translator.checkpoint import find_checkpoint
+from translator.checkpoint.state import find_checkpoint
 from translator.config import MetricName
 from translator.errors import CheckpointError, InputError, RunError
 from translator.evaluation.diagnosis import Diagnosis, diagnose

@@ -7,8 +7,8 @@ from typing import Final
 import jinja2
 import torch
 
-from translator.checkpoint import MODEL_FILE, load_model, step_folder
-from translator.checkpoint.files import write_checkpoint
+from translator.checkpoint.files import load_model, write_checkpoint
+from translator.checkpoint.state import MODEL_FILE, step_folder
 from translator.config import Config, ModelConfig, SourceConfig, resolved_yaml
 from translator.config.corpus_section import ENGLISH
 from translator.corpus.download import DATASETS
@@ -16,9 +16,9 @@ from translator.corpus.normalizer import RULES, Normalizer
 from translator.errors import InputError, RunError, StorageError
 from translator.evaluation.results import saved_scores
 from translator.export.marian import marian_obstacles, write_marian_tokenizer, write_marian_weights
-from translator.inference.ctranslate2 import write_ctranslate2
+from translator.inference.ctranslate2_writer import write_ctranslate2
+from translator.inference.engine import identity_of, load_subword
 from translator.inference.exported import CARD_FILE, ExportIndex, is_export, read_index, write_index
-from translator.inference.loading import identity_of, load_subword
 from translator.model import Transformer
 from translator.run.folder import MARK, RunFolder
 from translator.run.storage import new_folder, storage_errors, write_text

@@ -1,8 +1,11 @@
 """Which engine translates: a run or an exported folder with CTranslate2 or torch."""
 
 import contextlib
+import hashlib
 import importlib.util
+import os
 import shutil
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -10,23 +13,22 @@ from pathlib import Path
 from typing import Final
 
 import filelock
-import torch
 
-from translator.checkpoint import CheckpointState, find_checkpoint, load_model, read_state
+from translator.checkpoint.state import STATE_FILE, CheckpointState, check_normalizer, find_checkpoint, read_state
 from translator.config import Config, ModelConfig, SearchConfig
 from translator.corpus.normalizer import Normalizer
-from translator.errors import ConfigError, InputError, RunError, StorageError
-from translator.inference import loading
-from translator.inference.ctranslate2 import Ctranslate2Searcher, require, write_ctranslate2
+from translator.errors import CheckpointError, ConfigError, InputError, RunError, StorageError
+from translator.inference.ctranslate2 import Ctranslate2Searcher, require
 from translator.inference.exported import ExportIndex, is_export, read_index, write_index
-from translator.inference.searcher import TorchSearcher
+from translator.inference.searcher import Searcher
 from translator.inference.translator import Translator
-from translator.model.transformer import prepare
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER
 from translator.run.storage import new_folder, storage_errors
+from translator.subword import SubwordPair
 
 ENGINES: Final = ("auto", "torch", "ctranslate2")
+_GPU_DRIVERS: Final = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd")  # of Nvidia, WSL and AMD
 _COMPUTE_TYPES: Final = {"float32": "float32", "bf16": "bfloat16", "int8": "int8"}  # names of CTranslate2
 
 
@@ -67,10 +69,10 @@ def _load(
     device: str,
     search: SearchConfig,
 ) -> Translator:
-    place = loading.device_for(configs[0], device)
+    place = _device_for(configs[0], device)
     if engine == "ctranslate2":
         return _with_ctranslate2(runs, configs[0], checkpoint, search, place, must_have_gpu=device != "auto")
-    if engine == "auto" and place.type == "cpu":
+    if engine == "auto" and place == "cpu":
         try:
             if not (reason := _reason_for_torch(runs, search)):
                 return _with_ctranslate2(runs, configs[0], checkpoint, search, place)
@@ -91,11 +93,13 @@ def _reason_for_torch(runs: Sequence[RunFolder], search: SearchConfig) -> str:
 
 
 def _with_torch(
-    runs: Sequence[RunFolder], configs: Sequence[Config], checkpoint: str, search: SearchConfig, device: torch.device
+    runs: Sequence[RunFolder], configs: Sequence[Config], checkpoint: str, search: SearchConfig, device: str
 ) -> Translator:
-    searcher, states = _torch_searcher(runs, configs, checkpoint, search, device)
-    subwords = [loading.load_subword(*one, checkpoint) for one in zip(runs, states, strict=True)]
-    loading.check_ensemble(runs, configs, subwords)
+    from translator.inference.torch_searcher import load_searcher
+
+    searcher, states = load_searcher(runs, configs, checkpoint, search, device)
+    subwords = [load_subword(*one, checkpoint) for one in zip(runs, states, strict=True)]
+    check_ensemble(runs, configs, subwords)
     return Translator(
         searcher,
         subwords[0],
@@ -104,18 +108,9 @@ def _with_torch(
         min(config.batching.max_length for config in configs),
         "+".join(run.path.resolve().name for run in runs),
         "+".join(dict.fromkeys(state.name for state in states)),
-        loading.identity_of(runs, checkpoint),
+        identity_of(runs, checkpoint),
         configs[0].run.threads,
     )
-
-
-def _torch_searcher(
-    runs: Sequence[RunFolder], configs: Sequence[Config], checkpoint: str, search: SearchConfig, device: torch.device
-) -> tuple[TorchSearcher, list[CheckpointState]]:
-    precision = loading.search_precision(search.precision, device)
-    found = [load_model(run.checkpoints_folder, checkpoint, device) for run in runs]
-    rounding = loading.search_rounding(device, configs[0].training)
-    return TorchSearcher([prepare(model, precision) for model, _ in found], device, rounding), [one for _, one in found]
 
 
 def _with_ctranslate2(
@@ -123,7 +118,7 @@ def _with_ctranslate2(
     config: Config,
     checkpoint: str,
     search: SearchConfig,
-    device: torch.device,
+    device: str,
     *,
     must_have_gpu: bool = False,
 ) -> Translator:
@@ -135,20 +130,20 @@ def _with_ctranslate2(
     else:
         folder, index = exported_beside(run, checkpoint)
         exact = search.model_copy(update={"precision": "float32"})
-        torch_model = partial(_torch_searcher, [run], [config], index.state.name, exact, torch.device("cpu"))
-    if device.type != "cpu" and require("ctranslate2").get_cuda_device_count() == 0:
+        torch_model = partial(_for_attention, run, config, index.state.name, exact)
+    if device != "cpu" and require("ctranslate2").get_cuda_device_count() == 0:
         if must_have_gpu:
             raise ConfigError("ctranslate2 finds no CUDA GPU here; use --set run.device=cpu, or --engine torch")
-        device = torch.device("cpu")
+        device = "cpu"
     compute_type = _COMPUTE_TYPES[search.precision]
-    if device.type == "cuda" and index.quantization == "float16" and compute_type == "float32":
+    if device.startswith("cuda") and index.quantization == "float16" and compute_type == "float32":
         compute_type = "float16"
-    subword = loading.load_subword(run, index.state, index.state.name)
+    subword = load_subword(run, index.state, index.state.name)
     positions = int(index.state.model["max_positions"])
     workers = search.processes or config.run.threads
     searcher = Ctranslate2Searcher(folder, subword, positions, device, compute_type, workers)
     if torch_model is not None:
-        searcher.take_attention_from(lambda: torch_model()[0])
+        searcher.take_attention_from(torch_model)
     return Translator(
         searcher,
         subword,
@@ -162,11 +157,80 @@ def _with_ctranslate2(
     )
 
 
+def load_subword(run: RunFolder, state: CheckpointState, checkpoint: str) -> SubwordPair:
+    """Return the subword models of `run`; raise CheckpointError where they, or its rules, do not fit `checkpoint`."""
+    check_normalizer(state, run.path)
+    subword = SubwordPair.load(run.subword_folder)
+    if subword.sha256 != state.subword:
+        raise CheckpointError(
+            f"the subword models in {run.subword_folder} are not those that checkpoint `{checkpoint}` was trained "
+            "with (checksums differ); restore the whole run folder from a copy"
+        )
+    rules = run.config().corpus.normalization.model_dump(mode="json")
+    if changed := [key for key, value in state.normalization.items() if rules.get(key) != value]:
+        raise CheckpointError(
+            f"corpus.normalization in {run.config_file} is not what checkpoint `{checkpoint}` was trained with "
+            f"({', '.join(changed)}); restore the file from a copy"
+        )
+    return subword
+
+
+def check_ensemble(runs: Sequence[RunFolder], configs: Sequence[Config], subwords: Sequence[SubwordPair]) -> None:
+    """Raise RunError, with the names of files or keys, where tokens or normalization differ from the first run's."""
+
+    def made_of(config: Config, subword: SubwordPair) -> dict[str, dict[str, object]]:
+        rules = config.corpus.normalization.model_dump(mode="json")
+        keys = {f"corpus.normalization.{key}": value for key, value in rules.items()}
+        keys["corpus.direction"] = config.corpus.direction
+        return {"subword models": {**subword.sha256}, "normalization": keys}
+
+    first = made_of(configs[0], subwords[0])
+    for run, config, subword in zip(runs, configs, subwords, strict=True):
+        for what, theirs in made_of(config, subword).items():
+            ours = first[what]
+            if changed := sorted(key for key in ours.keys() | theirs.keys() if ours.get(key) != theirs.get(key)):
+                raise RunError(
+                    f"{runs[0].path} and {run.path} make no ensemble: they differ in {what} ({', '.join(changed)}), so "
+                    "that a token of one means another in the other; use runs trained on the same prepared corpus"
+                )
+
+
+def identity_of(runs: Sequence[RunFolder], checkpoint: str) -> str:
+    """Return a hash of the descriptions of these checkpoints, which hold the checksums of their tensors."""
+    files = [find_checkpoint(run.checkpoints_folder, checkpoint) / STATE_FILE for run in runs]
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+
+
+def _for_attention(run: RunFolder, config: Config, checkpoint: str, search: SearchConfig) -> Searcher:
+    from translator.inference.torch_searcher import load_searcher
+
+    return load_searcher([run], [config], checkpoint, search, "cpu")[0]
+
+
+def _device_for(config: Config, asked: str) -> str:
+    """Return the device that is asked for, else raise ConfigError; `auto` is the run's, or the CPU without its GPU."""
+    name = config.run.device if asked == "auto" else asked
+    if name == "cpu" or (name == "auto" and not _may_have_gpu()):
+        return "cpu"  # which it takes no torch to know
+    from translator.model.device import choose_device
+
+    try:
+        return str(choose_device(name))
+    except ConfigError:
+        if asked != "auto":
+            raise
+        return "cpu"
+
+
+def _may_have_gpu() -> bool:
+    return sys.platform != "linux" or any(map(os.path.exists, _GPU_DRIVERS))
+
+
 def exported_beside(run: RunFolder, checkpoint: str) -> tuple[Path, ExportIndex]:
     """Return the model files of a checkpoint for CTranslate2 inside its run; made if there are none or damaged ones."""
     require("ctranslate2")
     state = read_state(find_checkpoint(run.checkpoints_folder, checkpoint))
-    identity = loading.identity_of([run], checkpoint)
+    identity = identity_of([run], checkpoint)
     exports = run.path / "export"
     folder = exports / f"ctranslate2-{state.name}-{identity[:12]}"
     with contextlib.suppress(RunError):
@@ -181,9 +245,14 @@ def exported_beside(run: RunFolder, checkpoint: str) -> tuple[Path, ExportIndex]
             except RunError as error:
                 LOGGER.warning("%s: it is made again", error)
         shutil.rmtree(folder, ignore_errors=True)
+        import torch
+
+        from translator.checkpoint.files import load_model
+        from translator.inference.ctranslate2_writer import write_ctranslate2
+
         LOGGER.debug("exporting %s for ctranslate2 into %s, once", state.name, folder)
         model, state = load_model(run.checkpoints_folder, checkpoint, torch.device("cpu"))
-        subword = loading.load_subword(run, state, checkpoint)
+        subword = load_subword(run, state, checkpoint)
         index = ExportIndex("ctranslate2", "float32", run.path.resolve().name, identity, state)
         with new_folder(folder) as beside:
             write_ctranslate2(beside, model, ModelConfig(**state.model), subword)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from translator import __version__
-from translator.checkpoint import CheckpointState
+from translator.checkpoint.state import CheckpointState
 from translator.errors import RunError
 from translator.run.storage import sha256_of_file, sha256_of_json, storage_errors, write_json
 

@@ -48,7 +48,7 @@ class Pace(NamedTuple):
     bytes: int
 
 
-PIPE = Pace(64, 1024, 1 << 16)
+PIPE = Pace(256, 2048, 1 << 20)
 FILE = Pace(512, 512, 1 << 20)
 
 
@@ -137,6 +137,7 @@ class Work:
             prefixes=[form.prefix] * len(texts) if form.prefix else None,
             attention=form.attention or form.alignment,
             first_line=first_line,
+            scored=form.scores,
         )
         numbered = enumerate(zip(texts, found, strict=True), first_line)
         return [line for number, (text, of_text) in numbered for line in form.render(number, text, of_text)]

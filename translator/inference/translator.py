@@ -10,15 +10,13 @@ from typing import Final
 from translator.config import SearchConfig
 from translator.config.corpus_section import PERSIAN
 from translator.corpus.normalizer import Normalizer, unify_orthography
-from translator.data import collate_source
 from translator.errors import InputError
 from translator.inference.alignment import Alignment, AttentionMap, align_words
 from translator.inference.latin_words import with_source_spelling
 from translator.inference.searcher import Check, Searcher
 from translator.inference.segments import Segment, Translation, checked_texts, join_segments, one_line, split_text
 from translator.run.logging import LOGGER
-from translator.search import Hypothesis, check_count, length_penalty, output_lengths
-from translator.search.scoring import alike
+from translator.search.hypothesis import Hypothesis, alike, check_count, length_penalty, lengths_of_outputs
 from translator.special_tokens import EOS
 from translator.subword import SubwordPair
 from translator.subword.placeholders import cut_out, hide, is_number, put_back, with_ascii_digits
@@ -87,7 +85,7 @@ class Translator:
 
         Raises InputError: `texts` is a single text, or one of them is no `str`, or has a lone surrogate.
         """
-        return [translations[0].text for translations in self.translations(texts)]
+        return [translations[0].text for translations in self.translations(texts, scored=False)]
 
     def translations(
         self,
@@ -98,6 +96,7 @@ class Translator:
         attention: bool = False,
         first_line: int = 1,
         check: Check | None = None,
+        scored: bool = True,
     ) -> list[list[Translation]]:
         """Return up to `count` translations of each text, best first; with sampling they are independent draws.
 
@@ -111,6 +110,7 @@ class Translator:
             attention: also return attention maps and word alignments.
             first_line: number of the first text, for warnings and errors.
             check: called before each batch and each decoding step of our own engine; what it raises ends the work.
+            scored: False where only texts are wanted: scores may then be those that the engine searched by.
 
         Raises:
             ConfigError: the search settings cannot give so many, or greedy search more than one.
@@ -130,7 +130,7 @@ class Translator:
                 check()
             rows = [segments[number].ids for number in batch]
             prefix_rows = None if forced is None else [forced[number] for number in batch]
-            hypotheses = self.searcher.find(rows, self.search, count, prefix_rows, check)
+            hypotheses = self.searcher.find(rows, self.search, count, prefix_rows, check, scored=scored)
             for number, of_row in zip(batch, hypotheses, strict=True):
                 known = f"{texts[segments[number].line]} {beginnings[segments[number].line]}"
                 found[number] = self._decoded(segments[number], of_row, known, attention)
@@ -175,8 +175,8 @@ class Translator:
             numbers = [fitting[place] for place in batch]
             own = [rows[number] for number in numbers]
             scored = self.searcher.score(own, [labels[number] for number in numbers])
-            _, limits = output_lengths(collate_source(own), self.search, self.searcher.max_positions)
-            for number, one, limit in zip(numbers, scored, limits.tolist(), strict=True):
+            _, limits = lengths_of_outputs(own, self.search, self.searcher.max_positions)
+            for number, one, limit in zip(numbers, scored, limits, strict=True):
                 tokens, finished = found[number].tokens, found[number].tokens <= limit
                 normalized = one.score / length_penalty(tokens, self.search)
                 found[number] = replace(found[number], score=one.score, normalized_score=normalized, finished=finished)

@@ -15,12 +15,12 @@ from torch import Tensor
 
 from translator.data import collate_source
 from translator.errors import InputError
-from translator.inference.searcher import TorchSearcher
+from translator.inference.torch_searcher import TorchSearcher
 from translator.inference.translator import Translator
 from translator.plots import COLOURS, FAINT, PAGE_INCHES, draw_legend, house_style, new_figure, shown
 from translator.plots.pictures import MAY, MAY_NOT, draw_allowed
 from translator.run.text import excerpt, shown_pieces
-from translator.search import search
+from translator.search.algorithms import search
 from translator.special_tokens import EOS, SOS
 
 if TYPE_CHECKING:

@@ -13,19 +13,16 @@ import torch
 from torch import Tensor
 
 from translator.config import SearchConfig
-from translator.errors import CheckpointError, ConfigError, InputError
+from translator.errors import CheckpointError
 from translator.model.device import widest_float
 from translator.search.constraints import Constraints
+from translator.search.hypothesis import FIRST_PRODUCED, Hypothesis, Rows, check_count, length_penalty
 from translator.search.sampling import Choose, sampler
 from translator.search.scoring import (
-    FIRST_PRODUCED,
-    Hypothesis,
-    Rows,
     SearchModel,
     State,
     best_continuations,
     largest,
-    length_penalty,
     log_probabilities_of,
     output_lengths,
 )
@@ -67,21 +64,6 @@ def search(
             "checkpoint"
         )
     return found
-
-
-def check_count(config: SearchConfig, count: int) -> None:
-    """Raise ConfigError where the method of `config` cannot find `count` hypotheses, InputError where none could."""
-    if count < 1:
-        raise InputError(f"{count} translations of a sentence cannot be found; ask for 1 or more")
-    if config.method == "greedy" and count > 1:
-        raise ConfigError(
-            f"`search.method: greedy` finds one translation of a sentence, not {count}; use `search.method: beam`"
-        )
-    if config.method == "beam" and count > config.beam_size:
-        raise ConfigError(
-            f"a beam of {config.beam_size} cannot find {count} translations of a sentence; "
-            f"set `search.beam_size` to {count} or more"
-        )
 
 
 # --- greedy search and sampling: each row follows one path, a token at a time ---

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from translator.search.scoring import FIRST_PRODUCED, Rows
+from translator.search.hypothesis import FIRST_PRODUCED, Rows
 from translator.special_tokens import EOS, PAD
 
 

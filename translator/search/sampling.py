@@ -12,7 +12,8 @@ from torch import Tensor
 
 from translator.config import SearchConfig
 from translator.model.device import widest_float
-from translator.search.scoring import FIRST_PRODUCED, largest
+from translator.search.hypothesis import FIRST_PRODUCED
+from translator.search.scoring import largest
 from translator.special_tokens import PAD
 
 Choose = Callable[[Tensor, Tensor | None, Tensor, int], Tensor]

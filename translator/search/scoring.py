@@ -4,8 +4,7 @@ B sentences, W rows of each, R = B * W rows, S source length, T target length, V
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol, TypeVar
 
 import torch
@@ -13,15 +12,12 @@ from torch import Tensor
 
 from translator.config import SearchConfig
 from translator.model.device import widest_float
+from translator.search.hypothesis import EXTRA_LENGTH, FIRST_PRODUCED, Hypothesis, Rows, alike
 from translator.special_tokens import EOS, PAD, SOS
 
-FIRST_PRODUCED: Final = SOS + 1  # the lowest id that a search produces: PAD, UNK and SOS below it stand for no text
-EXTRA_LENGTH: Final = 10  # tokens that an output may have beyond its share of the source's, and beyond a forced prefix
 TARGET_POSITIONS_AT_ONCE = 2_048  # of a batch of `score_targets`: each takes logits for the whole vocabulary
 _USUAL: Final = SearchConfig()
 _GROUP: Final = 20  # columns of a group in `largest`; groups of 10 to 80 differ little
-
-Rows = Sequence[Sequence[int]]  # ids of several sentences
 
 
 class SearchState(Protocol):
@@ -51,22 +47,6 @@ class SearchModel(Protocol[State]):
         """Take in `tokens` (R,) int64, SOS first, and return the logits (R, V) of the tokens that follow."""
 
 
-Numbers = TypeVar("Numbers", float, Tensor)
-
-
-def length_penalty(length: Numbers, config: SearchConfig) -> Numbers:
-    """Return the divisor of a sum of log-probabilities of `length` tokens, EOS included (`gnmt`: Wu et al. 2016 §7).
-
-    It never falls as hypotheses grow. So a sum over the divisor of the longest length bounds every continuation from
-    above: each further token adds a log-probability, at most 0.
-
-    >>> length_penalty(7.0, SearchConfig(length_penalty=1.0))
-    2.0
-    """
-    base = (length + 5.0) / 6.0 if config.length_normalization == "gnmt" else length
-    return base**config.length_penalty  # type: ignore[no-any-return]
-
-
 def output_lengths(
     source: Tensor, config: SearchConfig, max_positions: int, prefixes: Rows | None = None
 ) -> tuple[Tensor, Tensor]:
@@ -81,27 +61,6 @@ def output_lengths(
         longest = torch.maximum(longest, longest.new_tensor([len(prefix) for prefix in prefixes]) + EXTRA_LENGTH)
     longest = longest.clamp(max=max_positions)
     return torch.minimum((tokens * config.min_length_ratio).long(), longest), longest
-
-
-@dataclass(frozen=True)
-class Hypothesis:
-    """One translation that a search has found."""
-
-    tokens: tuple[int, ...]  # ids without SOS and EOS
-    score: float  # sum of the log-probabilities of the tokens, and of EOS where it came
-    normalized_score: float  # `score` over the length penalty; what hypotheses are compared by
-    finished: bool  # True when it ended in EOS, False when it was stopped at its longest length
-    token_scores: tuple[float, ...] = ()  # log-probability of each token, and of EOS where it came
-
-    @classmethod
-    def from_tokens(
-        cls, tokens: Sequence[int], token_scores: Sequence[float], finished: bool, config: SearchConfig
-    ) -> "Hypothesis":
-        """Return the hypothesis of `tokens` (no SOS, no EOS), each with its log-probability, EOS's last if finished."""
-        length = len(tokens) + finished  # the model chose EOS, too
-        assert len(token_scores) == length
-        score = sum(token_scores)
-        return cls(tuple(tokens), score, score / length_penalty(length, config), finished, tuple(token_scores))
 
 
 def log_probabilities_of(tokens: Tensor, logits: Tensor) -> Tensor:
@@ -201,18 +160,6 @@ def log_mean_probabilities(logits: Sequence[Tensor]) -> Tensor:
     """Return log(mean(softmax(l) for l in logits)), (..., V) float32, without leaving the logarithms."""
     log_probabilities = torch.stack([tensor.float().log_softmax(dim=-1) for tensor in logits])
     return log_probabilities.logsumexp(dim=0) - math.log(len(logits))
-
-
-def alike(lengths: Sequence[int], size_of: Callable[[int], int]) -> Iterator[list[int]]:
-    """Yield the numbers of the sentences of each batch, the longest first: batches of like lengths have little padding.
-
-    `size_of` gives the sentences that a batch may have whose longest one has that length.
-    """
-    order = sorted(range(len(lengths)), key=lambda number: -lengths[number])
-    while order:
-        size = size_of(lengths[order[0]])
-        yield order[:size]
-        order = order[size:]
 
 
 @torch.inference_mode()

@@ -6,16 +6,17 @@ from dataclasses import asdict, dataclass, field
 import torch
 from torch import Tensor
 
-from translator.checkpoint import CheckpointState, mark_best, save_checkpoint, step_folder
-from translator.checkpoint.files import check_normalizer, check_space, restore_weights
+from translator.checkpoint.files import check_space, restore_weights, save_checkpoint
 from translator.checkpoint.manager import (
     BackgroundWriter,
+    mark_best,
     newest_whole,
     ranked_steps,
     remove_old_checkpoints,
     repair,
     snapshot,
 )
+from translator.checkpoint.state import CheckpointState, check_normalizer, step_folder
 from translator.config import Config, TrainingConfig
 from translator.config.resuming import batch_order
 from translator.data import DataHandler, DataPosition

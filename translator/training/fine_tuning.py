@@ -7,7 +7,8 @@ from typing import Final
 
 from torch import Tensor
 
-from translator.checkpoint import STATE_FILE, CheckpointState, find_checkpoint, load_weights
+from translator.checkpoint.files import load_weights
+from translator.checkpoint.state import STATE_FILE, CheckpointState, find_checkpoint
 from translator.config import Config
 from translator.corpus.normalizer import NORMALIZER_VERSION
 from translator.errors import CheckpointError, RunError, SubwordError

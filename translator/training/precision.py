@@ -45,7 +45,7 @@ class Choices:
 def choose(device: torch.device, config: TrainingConfig) -> Choices:
     """Return what training on `device` does: what `config` says, and where it says `auto`, what suits the device.
 
-    Raises ConfigError: bf16 is asked for on a GPU that cannot compute it.
+    Raises ConfigError: bf16 is asked for on a GPU that cannot compute it, or a compiled step on a CPU.
     """
     precision, why = _precision(device, config)
     rounding = choose_rounding(device, config.matmul_precision)
@@ -83,6 +83,10 @@ def _precision(device: torch.device, config: TrainingConfig) -> tuple[Precision,
 
 
 def _compilation(device: torch.device, config: TrainingConfig) -> tuple[bool, str]:
+    if device.type == "cpu" and config.compile == "always":
+        raise ConfigError(
+            "training.compile is `always`, but on a CPU a compiled step is slower than this one; use auto or never"
+        )
     if config.compile != "auto":
         return config.compile == "always", "as set"
     if device.type != "cuda":

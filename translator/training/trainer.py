@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 
-from translator.checkpoint import find_checkpoint
+from translator.checkpoint.state import find_checkpoint
 from translator.config import Config, TrainingConfig
 from translator.config.resuming import NO_CHANGES, Changes
 from translator.corpus import NORMALIZER_VERSION, format_report

@@ -14,8 +14,7 @@ from translator.config import Config
 from translator.corpus.held_out import evenly_spread
 from translator.data import DataHandler
 from translator.evaluation import TranslatedPair, compute_scores
-from translator.inference.loading import search_rounding
-from translator.inference.searcher import TorchSearcher
+from translator.inference.torch_searcher import TorchSearcher, search_rounding
 from translator.inference.translator import Translator
 from translator.model import Transformer
 from translator.model.device import Arithmetic

@@ -1,0 +1,172 @@
+"""Checkpoints without their tensors: what names mean, the state beside the weights, checksums. It imports no torch.
+
+checkpoints/step-000123/model.safetensors       raw weights
+                        optimizer.safetensors   optimizer moments
+                        ema.safetensors         moving average of the weights, where the run keeps one
+                        state.json              everything else, with the SHA-256 of the files above
+checkpoints/last -> step-000123                 the newest
+checkpoints/best -> step-000100                 the best by the validation score
+checkpoints/averaged/                           the mean of several: model.safetensors and state.json
+checkpoints/.damaged-step-000120/               one that was found damaged and set aside
+"""
+
+import json
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from translator.corpus.normalizer import NORMALIZER_VERSION
+from translator.errors import CheckpointError
+from translator.run.storage import sha256_of_file, sha256_of_json
+
+MODEL_FILE: Final = "model.safetensors"
+AVERAGE_FILE: Final = "ema.safetensors"
+OPTIMIZER_FILE: Final = "optimizer.safetensors"
+STATE_FILE: Final = "state.json"
+FORMAT = 1
+LAST, BEST, AVERAGED = "last", "best", "averaged"
+_STEP_NAME = re.compile(r"step-([0-9]{6,12})")
+
+
+@dataclass(frozen=True)
+class CheckpointState:
+    """What a checkpoint holds besides tensors: enough to resume training, or to know what the weights need."""
+
+    step: int
+    model: dict[str, Any]  # the model section of the configuration
+    source_vocabulary: int
+    target_vocabulary: int
+    subword: dict[str, str]  # SHA-256 of each subword model by file name
+    data: str = ""  # fingerprint of the prepared data, subword sampling and augmentation included
+    tokens: str = ""  # fingerprint of the prepared data without it
+    batch_order: str = ""  # fingerprint of the settings that `position` is valid for
+    normalizer_version: int = NORMALIZER_VERSION
+    normalization: dict[str, Any] = field(default_factory=dict)  # the section of the configuration
+    position: dict[str, int] = field(default_factory=dict)  # of the next batch in the data
+    progress: dict[str, Any] = field(default_factory=dict)  # best score, patience, tokens and seconds so far
+    score: float | None = None  # the validation score of these weights, by `training.best_metric`
+    average: dict[str, Any] = field(default_factory=dict)  # counters of the moving average
+    averaged_steps: list[int] = field(default_factory=list)  # the steps whose mean this is; empty in training
+
+    @property
+    def name(self) -> str:
+        """The name of its folder."""
+        return AVERAGED if self.averaged_steps else f"step-{self.step:06d}"
+
+
+class DamagedCheckpointError(CheckpointError):
+    """A checkpoint is not what was written; `damage` names the file and what is wrong with it."""
+
+    def __init__(self, damage: str, path: Path) -> None:
+        super().__init__(f"damaged checkpoint: {damage}; delete {path} to do without it, or restore it from a copy")
+        self.damage = damage
+
+
+def step_folder(folder: Path, step: int) -> Path:
+    """Return the folder of the checkpoint at `step`."""
+    return folder / f"step-{step:06d}"
+
+
+def steps_saved(folder: Path) -> list[int]:
+    """Return the steps that have a checkpoint in `folder`, damaged or not, ascending."""
+    found = (_STEP_NAME.fullmatch(path.name) for path in folder.iterdir()) if folder.is_dir() else ()
+    return sorted(int(match[1]) for match in found if match)
+
+
+def find_checkpoint(folder: Path, name: str) -> Path:
+    """Return the folder of the checkpoint `name`: `best`, `last`, `averaged`, a step number or `step-000123`.
+
+    `best` falls back to `last` in a run that was never validated.
+
+    Raises CheckpointError: there is no such checkpoint; the message lists those that there are.
+    """
+    wanted = f"step-{int(name):06d}" if re.fullmatch(r"[0-9]{1,12}", name) else name
+    if wanted == BEST and not os.path.lexists(folder / BEST):
+        wanted = LAST
+    if wanted in (BEST, LAST, AVERAGED) or _STEP_NAME.fullmatch(wanted):  # a name, never a path
+        path = folder / wanted
+        if path.is_dir():
+            if path.resolve().parent != folder.resolve():
+                raise CheckpointError(f"{path} is a link out of the run, to {path.resolve()}; remove the link")
+            return path.resolve()
+        steps = steps_saved(folder)
+        if wanted == LAST and steps:
+            return step_folder(folder, steps[-1])
+        if path.is_symlink():  # another one in its place would be scored under its name
+            raise CheckpointError(f"{path} names {path.readlink()}, which is not there; {other_checkpoints(folder)}")
+        if wanted == AVERAGED:
+            raise CheckpointError(f"no checkpoint `averaged` in {folder}; make it with `translator average`")
+    raise CheckpointError(f"no checkpoint `{name}` in {folder}; {other_checkpoints(folder)}")
+
+
+def other_checkpoints(folder: Path, damaged: Path | None = None) -> str:
+    """List the whole checkpoints in `folder` and the links to them; `damaged` is known to be none of them."""
+    paths = {step: step_folder(folder, step).resolve() for step in steps_saved(folder)}
+    whole = {step: path for step, path in paths.items() if path != damaged and is_whole(path)}
+    links = " and ".join(f"`{link}`" for link in (BEST, LAST) if (folder / link).resolve() in whole.values())
+    return f"steps saved: {', '.join(map(str, whole)) or 'none'}{links and f' (also {links})'}"
+
+
+def read_state(path: Path) -> CheckpointState:
+    """Read the state of the checkpoint in `path`, raising as `load_checkpoint`; of tensors only sizes are verified."""
+    content = read_description(path)
+    for name, size in content["bytes"].items():
+        if not (path / name).is_file() or (path / name).stat().st_size != size:
+            raise DamagedCheckpointError(f"{path / name} is missing or not what was written (length differs)", path)
+    return CheckpointState(**content["state"])
+
+
+def verify_checkpoint(path: Path) -> None:
+    """Compare every file in `path` with its checksum, keeping nothing in memory; raises as `load_checkpoint`."""
+    for name, digest in read_description(path)["sha256"].items():
+        verify_file(path, name, digest)
+
+
+def is_whole(path: Path) -> bool:
+    """Return whether the checkpoint in `path` agrees with its checksums."""
+    try:
+        verify_checkpoint(path)
+    except CheckpointError:
+        return False
+    return True
+
+
+def check_normalizer(state: CheckpointState, path: Path) -> None:
+    """Raise CheckpointError if the text of a checkpoint was prepared by another version of the normalizer."""
+    if state.normalizer_version != NORMALIZER_VERSION:
+        raise CheckpointError(
+            f"{path} was trained on text of normalizer version {state.normalizer_version}, this version of translator "
+            f"has {NORMALIZER_VERSION}; use the version that wrote it (see run.json) or train again"
+        )
+
+
+def read_description(path: Path) -> dict[str, Any]:
+    """Return what state.json of the checkpoint in `path` holds; raises as `load_checkpoint`."""
+    file = path / STATE_FILE
+    try:
+        text = file.read_text(encoding="utf-8")
+        content: dict[str, Any] = json.loads(text)
+        if json.dumps(content, ensure_ascii=False, indent=2) + "\n" != text:
+            raise ValueError("it is not as it was written")
+        if content.pop("own_sha256") != sha256_of_json(content):
+            raise ValueError("checksum differs")
+        if content["format"] != FORMAT:
+            raise CheckpointError(
+                f"{path} has checkpoint format {content['format']}, this version of translator reads {FORMAT}; "
+                "use the version that wrote it (see run.json)"
+            )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DamagedCheckpointError(f"cannot read {file} ({error})", path) from error
+    return content
+
+
+def verify_file(path: Path, name: str, digest: str) -> None:
+    """Raise DamagedCheckpointError where a file of the checkpoint in `path` has another checksum."""
+    try:
+        found = sha256_of_file(path / name)
+    except OSError as error:
+        raise DamagedCheckpointError(f"cannot read {path / name} ({error.strerror})", path) from error
+    if found != digest:
+        raise DamagedCheckpointError(f"{path / name} is not what was written (checksum differs)", path)

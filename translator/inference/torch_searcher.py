@@ -1,0 +1,129 @@
+"""Our own search engine, which computes with torch. B batch, S source length, T target length, H heads"""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from translator.checkpoint.files import load_model
+from translator.checkpoint.state import CheckpointState
+from translator.config import Config, SearchConfig, TrainingConfig
+from translator.data import collate_source
+from translator.errors import ConfigError
+from translator.inference.searcher import Check, Searcher
+from translator.model import Transformer
+from translator.model.device import MatmulPrecision, choose_rounding, has_bf16
+from translator.model.transformer import matmul_precision, prepare
+from translator.run.folder import RunFolder
+from translator.search.algorithms import search as search_with
+from translator.search.hypothesis import Hypothesis, Rows
+from translator.search.scoring import Ensemble, score_targets
+from translator.special_tokens import PAD, SOS
+
+
+class TorchSearcher(Searcher):
+    """Searches with one model, or with the mean of several models' probabilities.
+
+    The models have the same vocabularies and are on `device`; `rounding` is that of float32 products during a call. A
+    model in evaluation mode is left untouched, so that any number of threads may use it. One in training mode is
+    switched for the length of a call and switched back; its owner uses it from one thread.
+    """
+
+    name = "torch"
+    gives_attention = True
+
+    def __init__(
+        self, models: Sequence[Transformer], device: torch.device, rounding: MatmulPrecision = "highest"
+    ) -> None:
+        self.models = list(models)
+        self.arithmetic = f"{device}, {rounding}"
+        self.max_positions = min(model.max_positions for model in models)
+        self.on_one_core = device.type == "cpu"
+        self._device = device
+        self._rounding = rounding
+        self._together: Any = models[0] if len(models) == 1 else Ensemble(self.models)
+
+    def find(
+        self,
+        rows: Rows,
+        config: SearchConfig,
+        count: int = 1,
+        prefixes: Rows | None = None,
+        check: Check | None = None,
+        *,
+        scored: bool = True,
+    ) -> list[list[Hypothesis]]:
+        """Return hypotheses for each row (see `Searcher.find`)."""
+        model, source = self._together, collate_source(rows).to(self._device)
+        with self._evaluating():
+            return search_with(_Cancellable(model, check) if check else model, source, config, count, prefixes)
+
+    def score(self, rows: Rows, targets: Rows) -> list[Hypothesis]:
+        """Return the log-probabilities of each target (see `Searcher.score`)."""
+        with self._evaluating():
+            return score_targets(self._together, collate_source(rows).to(self._device), targets)
+
+    def cross_attention(self, rows: Rows, labels: Rows) -> list[npt.NDArray[np.float32]]:
+        """Return the cross-attention of the last layer, averaged over heads and models; each row sums to 1."""
+        target_input = torch.full((len(rows), max(map(len, labels))), PAD)  # (B, T)
+        for row, label in zip(target_input, labels, strict=True):
+            row[: len(label)] = torch.tensor([SOS, *label[:-1]])
+        inputs = collate_source(rows).to(self._device), target_input.to(self._device)  # (B, S), (B, T)
+        with self._evaluating():
+            found = [model.attention(*inputs).cross[-1] for model in self.models]  # (B, H, T, S) each
+        mean = torch.stack([weights.float().mean(dim=1) for weights in found]).mean(dim=0).cpu().numpy()  # (B, T, S)
+        return [weights[: len(label), : len(row) + 1] for weights, row, label in zip(mean, rows, labels, strict=True)]
+
+    @contextlib.contextmanager
+    def _evaluating(self) -> Iterator[None]:
+        """Switch dropout and gradients off inside the block, and round products as this engine does."""
+        training = [model.eval() for model in self.models if model.training]
+        try:
+            with torch.inference_mode(), matmul_precision(self._rounding):
+                yield
+        finally:
+            for model in training:
+                model.train()
+
+
+class _Cancellable:
+    """A model that calls `check` before each step; what `check` raises ends the search."""
+
+    def __init__(self, model: Any, check: Check) -> None:
+        self.max_positions, self.start, self._step, self._check = model.max_positions, model.start, model.step, check
+
+    def step(self, tokens: Tensor, cache: Any, /) -> Any:
+        self._check()
+        return self._step(tokens, cache)
+
+
+def load_searcher(
+    runs: Sequence[RunFolder], configs: Sequence[Config], checkpoint: str, search: SearchConfig, device: str
+) -> tuple[TorchSearcher, list[CheckpointState]]:
+    """Return the engine of one run or an ensemble of several, and the states of their checkpoints."""
+    place = torch.device(device)
+    precision = search_precision(search.precision, place)
+    found = [load_model(run.checkpoints_folder, checkpoint, place) for run in runs]
+    rounding = search_rounding(place, configs[0].training)
+    return TorchSearcher([prepare(model, precision) for model, _ in found], place, rounding), [one for _, one in found]
+
+
+def search_precision(precision: str, device: torch.device) -> Literal["float32", "bf16"]:
+    """Return `search.precision` where torch computes it on `device`, else raise ConfigError."""
+    if precision == "float32":
+        return "float32"
+    if precision == "bf16" and has_bf16(device):
+        return "bf16"
+    problem = "this processor computes only by way of float32;"
+    if precision == "int8":
+        problem = "only the engine ctranslate2 computes; add --engine ctranslate2, or"
+    raise ConfigError(f"search.precision is `{precision}`, which {problem} set search.precision=float32")
+
+
+def search_rounding(device: torch.device, training: TrainingConfig) -> MatmulPrecision:
+    """Return how float32 products round in a search: on a CPU, where few rows do not pay for it, not at all."""
+    return "highest" if device.type == "cpu" else choose_rounding(device, training.matmul_precision)
