@@ -122,7 +122,7 @@ def _export(options: argparse.Namespace, stop: StopRequest) -> None:
 
 @verb(
     "serve",
-    "serve a page and a JSON API that translate, on this machine alone unless told otherwise",
+    "serve a page and a JSON API that translate; by default only this machine can reach them",
     *(RUNS, CHECKPOINT, *SEARCH),
     option("--host NAME", "address to listen at (default: 127.0.0.1)", default="127.0.0.1"),
     option("--port N", "0 takes a free one (default: 8000)", type=int, default=8000),

@@ -1,0 +1,66 @@
+"""Prose: spelling, and phrases of the first version that made people read a sentence twice."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PROSE = (
+    "translator",
+    "configs",
+    "docs",
+    "bench",
+    "scripts",
+    "notebooks",
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+)
+ENDINGS = (".py", ".md", ".yaml", ".html", ".ipynb", ".css", ".js")
+PHRASES = {
+    r"hangs? on (it|the|what|how)\b": "depends on",
+    r"learn(s|t|ed)? by heart": "overfits",
+    r"the last word": "takes precedence",
+    r"goes before all": "takes precedence",
+    r"nobody waits": "does not wait",
+    r"\bkeepers?\b": "checkpoint manager",
+    r"rehears": "warm-up pass",
+    r"share of the matrix rate": "model FLOPs utilisation (MFU)",
+    r"layer steps?\b": "incremental decoding step",
+    r"\bfewest likeliest\b": "the smallest set of most likely tokens",
+    r"tells? of the run": "rank 0",
+    r"speaks? for all": "name what it represents",
+    r"does not care": "is independent of",
+    r"\bunless told\b": "by default",
+    r"if they are over first": "name the limit that is reached first",
+}
+
+
+def prose_files() -> list[Path]:
+    found = [
+        path for name in PROSE for path in ([ROOT / name] if (ROOT / name).is_file() else (ROOT / name).rglob("*"))
+    ]
+    return [path for path in found if path.suffix in ENDINGS and path.is_file()]
+
+
+@pytest.mark.parametrize(("phrase", "better"), PHRASES.items())
+def test_phrases_that_may_not_come_back(phrase: str, better: str) -> None:
+    wanted = re.compile(phrase, re.IGNORECASE)
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()} (better: {better})"
+        for path in prose_files()
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if wanted.search(line)
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_spelling() -> None:
+    files = [str(path.relative_to(ROOT)) for path in prose_files()]
+    done = subprocess.run(
+        [sys.executable, "-m", "codespell_lib", *files], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
