@@ -1,11 +1,12 @@
 """The verbs that build on a trained run: fine-tune, back-translate, distill; each prints the commands that it runs."""
 
 import argparse
+import itertools
 import json
 import shlex
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -27,6 +28,11 @@ _FEWEST_UPDATES: Final = 200
 _PASSES: Final = 3  # over a new text that is too large for so few updates
 _TOKENS_A_WORD: Final = 1.5
 _TIMED: Final = 500  # sentences whose translation is timed
+
+
+def _free_name(name: str, known: Container[str]) -> str:
+    names = itertools.chain((name, f"{name}-new"), (f"{name}-new-{number}" for number in itertools.count(2)))
+    return next(one for one in names if one not in known)
 
 
 def _run_verb(stop: StopRequest, *arguments: str) -> None:
@@ -82,13 +88,13 @@ def _opened(folder: str, direction: str | None = None) -> "tuple[RunFolder, Conf
     RUN,
     option("--corpus PATH", _CORPUS, dest="corpora", action="append", nargs="+", type=place, required=True),
     option("--replay SHARE", "of the run's own text in what is trained on (default: 0.5)", type=float, default=0.5),
-    option("--recipe NAME", "its section training is used (default: fine-tune)", default="fine-tune"),
+    option("--recipe NAME", "its section training; lengths and rates follow the text", default="fine-tune"),
     option("--output FOLDER", "the new run (default: RUN-NAME, after the text)", type=place),
     SET,
     examples=("translator fine-tune --run runs/mizan --corpus my.en my.fa",),
 )
 def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
-    from translator.corpus.derived import corpus_of_run, inherited_sources, test_set_arguments
+    from translator.corpus.derived import corpus_of_run, inherited_sources, test_set_arguments, training_weights
     from translator.corpus.recipe import measure, shipped_settings, write_derived
     from translator.corpus.sources import corpora_in_arguments
     from translator.run.folder import RunFolder
@@ -99,20 +105,20 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
     run, config = _opened(options.run)
     old = corpus_of_run(config)
     known = {name for split in ("train", "validation", "test") for name in old.names(split)}
-    new = [one.model_copy(update={"name": f"{one.name}-new"}) if one.name in known else one for one in new]
+    new = [one.model_copy(update={"name": _free_name(one.name, known)}) for one in new]
     folder = Path(options.output or f"{run.path}-{'+'.join(one.name for one in new)[:60]}")
-    size = measure(new)
-    pairs = size.pairs
+    sizes = [measure([one]) for one in new]
+    pairs, words = sum(size.pairs for size in sizes), sum(size.words for size in sizes)
     if not pairs:
         raise InputError("the new text has no pairs; name files with a sentence a line")
-    held_out = min(500, pairs // 10)
+    held_out = min(500 // len(new), *(size.pairs // 10 for size in sizes))  # of each new corpus
     read = config.batching.tokens_per_batch * config.training.accumulation_steps * (1 - options.replay)
-    steps = max(_FEWEST_UPDATES, round(_PASSES * _TOKENS_A_WORD * size.words / read))
-    given = {source.name: source.weight for source in config.corpus.sources if source.use in ("auto", "train")}
+    steps = max(_FEWEST_UPDATES, round(_PASSES * _TOKENS_A_WORD * words / read))
+    weight = training_weights(config)
     # The share of the old text is that of its weights times its pairs, when the new text has weight 1.
-    mass = sum(given.get(name, 1.0) * old.count("train", name) for name in old.names("train"))
-    share = options.replay / (1 - options.replay) * pairs / mass
-    replayed = inherited_sources(old, "train", lambda name: share * given.get(name, 1.0)) if options.replay else []
+    mass = sum(weight(name) * old.count("train", name) for name in old.names("train"))
+    share = options.replay / (1 - options.replay) * (pairs - 2 * held_out * len(new)) / mass
+    replayed = inherited_sources(old, "train", lambda name: share * weight(name)) if options.replay else []
     # As much validation text of old as of new: the best checkpoint is good at both.
     names = old.names("validation")
     validation = inherited_sources(old, "validation", most=max(1, held_out // max(1, len(names))))
@@ -151,7 +157,7 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
         "--output FOLDER", "for the pairs (default: data/back-translated)", type=place, default="data/back-translated"
     ),
     option("--round-trip RUN", "an en-fa run: drop pairs whose English it does not lead back", type=place),
-    option("--min-chrf SCORE", "with --round-trip: chrF that must come back (default: 20)", type=float, default=20.0),
+    option("--min-chrf SCORE", "with --round-trip: chrF that must come back (default: 20)", type=float),
     *SEARCH,
     examples=("translator back-translate --run runs/mizan-reverse --monolingual persian.txt",),
 )
@@ -160,6 +166,8 @@ def _back_translate(options: argparse.Namespace, stop: StopRequest) -> None:
     from translator.corpus.normalizer import Normalizer
     from translator.evaluation.metrics import sentence_chrf
 
+    if options.min_chrf is not None and options.round_trip is None:
+        raise InputError("--min-chrf has no meaning without --round-trip; name an en-fa run there, or leave it out")
     run, config = _opened(options.run, "fa-en")
     forward = None if options.round_trip is None else _opened(options.round_trip, "en-fa")[0]
     folder = Path(options.output)
@@ -178,9 +186,16 @@ def _back_translate(options: argparse.Namespace, stop: StopRequest) -> None:
         _translate(partial(load_model, (forward.path,), *model), english, back)
         scores = sentence_chrf(list(read_texts(back)), [(text,) for text in read_texts(persian)])
     synthetic = folder / "synthetic"
-    counts = write_synthetic(english, persian, config.corpus.filters, synthetic, scores, options.min_chrf)
+    counts = write_synthetic(
+        english,
+        persian,
+        config.corpus.filters,
+        synthetic,
+        scores,
+        20.0 if options.min_chrf is None else options.min_chrf,
+    )
     say(f"back-translated pairs: {_counted(counts)}", "", "Next: mix them in, as configs/back-translation.yaml does:")
-    paths = [f"corpus.sources.0.{side}_path={synthetic}.{code}" for side, code in (("source", "en"), ("target", "fa"))]
+    paths = [f"corpus.sources.2.{side}_path={synthetic}.{code}" for side, code in (("source", "en"), ("target", "fa"))]
     say(f"  translator train --config back-translation --set {shlex.join(paths)}", "")
 
 
@@ -208,7 +223,13 @@ def _translate(load: "Callable[[], Translator]", source: Path, output: Path, cou
     examples=("translator distill --run runs/cpu-small",),
 )
 def _distill(options: argparse.Namespace, stop: StopRequest) -> None:
-    from translator.corpus.derived import corpus_of_run, inherited_sources, test_set_arguments, write_best
+    from translator.corpus.derived import (
+        corpus_of_run,
+        inherited_sources,
+        test_set_arguments,
+        training_weights,
+        write_best,
+    )
     from translator.corpus.recipe import shipped_settings, write_derived
     from translator.evaluation.metrics import sentence_bleu
     from translator.export.package import export_run
@@ -223,7 +244,7 @@ def _distill(options: argparse.Namespace, stop: StopRequest) -> None:
     text = student.with_name(f"{student.name}-text")
     text.mkdir(parents=True, exist_ok=True)
     sources = []
-    for one in inherited_sources(corpus, "train"):
+    for one in inherited_sources(corpus, "train", training_weights(config)):
         paths = {"en": Path(str(one.source_path)), "fa": Path(str(one.target_path))}
         n_best, best = text / f"{one.name}.jsonl", text / f"{one.name}.{target}"
         beam = ("search.method=beam", f"search.beam_size={options.beam}")
@@ -234,14 +255,17 @@ def _distill(options: argparse.Namespace, stop: StopRequest) -> None:
         sources.append(one.model_copy(update={key: str(best.resolve())}))
     held_out = [*inherited_sources(corpus, "validation"), *inherited_sources(corpus, "test")]
     recipe = student.with_name(f"{student.name}.yaml")
-    settings = [*shipped_settings(options.recipe, "subword", "model", "training"), *options.overrides]
-    say(write_derived(run, recipe, [*sources, *held_out], ["training.initialize_from=null", *settings]))
+    settings = shipped_settings(options.recipe, "subword", "model", "training", defaults=True)
+    say(write_derived(run, recipe, [*sources, *held_out], [*settings, *options.overrides]))
     _run_verb(stop, "train", "--config", str(recipe))
     small = student.with_name(f"{student.name}-int8")
     if is_export(small):
         say("", f"{small} is there already, and is used; delete it to export the student again")
     else:
         export_run(student, "ctranslate2", small, quantization="int8")
+    if not corpus.names("test"):
+        say("", f"no test text: {run.path} and {small} are not compared")
+        return
     _compare(run.path, small, test_set_arguments(corpus))
     lines = [line for name in corpus.names("test") for line in corpus.lines("test", name, source)][:_TIMED]
     say("", *(_sized(name, folder, lines) for name, folder in (("teacher", run.path), ("student in int8", small))))
@@ -250,11 +274,15 @@ def _distill(options: argparse.Namespace, stop: StopRequest) -> None:
 
 def _sized(name: str, folder: Path, lines: Sequence[str]) -> str:
     """Return a line with size and speed of a run or an export; the first translation, which loads, is not timed."""
+    from translator.checkpoint.state import MODEL_FILE, find_checkpoint
+
     translator = load_model([folder], "auto", "best", "auto", ())
     translator.translate_lines(lines[:8])
     start = time.perf_counter()
     translator.translate_lines(lines)
     speed = len(lines) / (time.perf_counter() - start)
-    weights = (folder / "model.bin", folder / "checkpoints" / "best" / "model.safetensors")
-    size = next(file.stat().st_size for file in weights if file.exists())
+    exported = folder / "model.bin"
+    size = (
+        (exported if exported.exists() else find_checkpoint(folder / "checkpoints", "best") / MODEL_FILE).stat().st_size
+    )
     return f"{name}: {size / 1e6:.1f} MB, {speed:.0f} sentences a second ({translator.searcher.name})"

@@ -47,6 +47,12 @@ def inherited_sources(
     ]
 
 
+def training_weights(config: Config) -> Callable[[str], float]:
+    """Return what gives the weight of a source, by name, in the training text of a run."""
+    given = {source.name: source.weight for source in config.corpus.sources if source.use in ("auto", "train")}
+    return lambda name: given.get(name, 1.0)
+
+
 def test_set_arguments(corpus: PreparedCorpus) -> list[str]:
     """Return the test text of each source as an argument `NAME=ENGLISH:PERSIAN`."""
     found = inherited_sources(corpus, SPLITS[2])

@@ -13,7 +13,7 @@ import yaml
 from translator.config import SourceConfig, load_config, parse_config
 from translator.config.keys import absolute_path
 from translator.config.loading import RecipeLoader, resolved_yaml, shipped_recipes
-from translator.config.resuming import flatten
+from translator.config.resuming import fingerprint_of, flatten
 from translator.corpus.sources import read_pairs
 from translator.errors import ConfigError
 from translator.run.folder import RunFolder
@@ -139,11 +139,12 @@ def find_recipe(
     return file, [f"{file}: a recipe for {described}", *rows, f"  time: {time}", ""]
 
 
-def shipped_settings(recipe: str, *sections: str) -> list[str]:
-    """Return what `sections` of a recipe set, as overrides; raise ConfigError if there is no such recipe."""
+def shipped_settings(recipe: str, *sections: str, defaults: bool = False) -> list[str]:
+    """Return what `sections` of a recipe set, with `defaults` every key, as overrides; ConfigError: there is none."""
     file = shipped_recipes().get(recipe, Path(recipe))
-    load_config(file)  # says what is wrong with it
-    values = yaml.load(file.read_text(encoding="utf-8"), RecipeLoader)  # noqa: S506 - a safe one
+    values = load_config(file).model_dump(mode="json")  # says what is wrong with it
+    if not defaults:
+        values = yaml.load(file.read_text(encoding="utf-8"), RecipeLoader)  # noqa: S506 - a safe one
     flat = flatten({section: values.get(section, {}) for section in sections})
     return [f"{key}={json.dumps(value)}" for key, value in flat.items()]
 
@@ -156,16 +157,17 @@ def write_derived(parent: RunFolder, file: Path, sources: Sequence[SourceConfig]
     text = parent.config_file.read_text(encoding="utf-8-sig")
     listed = f"corpus.sources={json.dumps(_described(sources), ensure_ascii=False)}"
     directory = f"run.directory={json.dumps(str(file.with_suffix('')))}"
-    config = parse_config(text, f"the settings of {parent.path}, changed", [listed, directory, *overrides])
+    config = parse_config(text, f"the settings of {parent.path}, changed", [listed, *overrides, directory])
+    made_of = f"# {fingerprint_of(config.model_dump(mode='json'))[:12]}: made from the run {parent.path}"
     if file.exists():
-        if load_config(file) != config:
+        if not file.read_text(encoding="utf-8").startswith(made_of):
             raise ConfigError(
-                f"{file} is there with other settings; give --output another folder, or delete the file and its run"
+                f"{file} was made with other settings; give --output another folder, or delete the file and its run"
             )
         return f"{file} is there, and is used as it is"
     with storage_errors(file.parent):
         file.parent.mkdir(parents=True, exist_ok=True)
-    write_text(file, f"# Made from the run {parent.path}; change what you like.\n{resolved_yaml(config)}")
+    write_text(file, f"{made_of}; change what you like, and repeat the command.\n{resolved_yaml(config)}")
     return f"{file}: a recipe made from {parent.path}"
 
 

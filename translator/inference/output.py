@@ -136,7 +136,7 @@ def translate_interactively(work: "Work", translator: "Translator", order: Order
     with _history():
         while True:
             try:
-                text = _ask()
+                text = _ask(translator.normalizer.languages[0].code)
             except (EOFError, Interrupted) as error:
                 sys.stderr.write("\n")  # a message goes on a line of its own
                 if isinstance(error, EOFError):
@@ -170,7 +170,7 @@ def _history() -> Iterator[None]:
                 path.chmod(0o600)  # private
 
 
-def _ask() -> str:
+def _ask(code: str) -> str:
     """Return a line typed at the prompt, which appears on standard error in place of the output that `input` needs."""
     sys.stderr.flush()
     output = sys.stdout.fileno()
@@ -178,7 +178,7 @@ def _ask() -> str:
     os.dup2(sys.stderr.fileno(), output)
     try:
         # What a terminal sends may be no UTF-8, which Python hides as lone surrogates.
-        return input("en> ").encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        return input(f"{code}> ").encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     finally:
         os.dup2(kept, output)
         os.close(kept)

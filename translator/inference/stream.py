@@ -280,6 +280,7 @@ def translate_file(work: Work, source: Path, output: Path, *, reuse: bool = Fals
             _translate_rest(work, translator, file, partial_output, total)
             if partial_output.lines != total:
                 raise InputError(f"{source} has changed while it was translated; run the same command again")
+            record.unlink(missing_ok=True)
             partial_output.finish()
     if reuse:
         write_text(record, fingerprint)
