@@ -219,7 +219,7 @@ def test_what_cannot_be_built_on(folder: Path, capsys: pytest.CaptureFixture[str
     assert main(["distill", "--run", str(folder / "en-fa"), "--beam", "1"]) == 2
     assert "a student learns from the best of several" in capsys.readouterr().err
     assert main(["distill", "--run", str(folder / "en-fa"), "--recipe", "studnet"]) == 2
-    assert "recipes by name" in capsys.readouterr().err
+    assert "shipped recipes" in capsys.readouterr().err
     empty = folder / "empty.txt"
     empty.write_text("\n\n", encoding="utf-8")
     assert back_translate(folder, "--monolingual", str(empty)) == 2

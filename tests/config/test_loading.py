@@ -70,9 +70,9 @@ def test_all_mistakes_are_reported_together_with_their_lines() -> None:
         ("subword: {joint: 'yes'}", "subword.joint: expected true or false, got 'yes'"),
         ("evaluation: {metrics: {bleu: 1}}", "evaluation.metrics: expected a list, got a section"),
         ("evaluation: {metrics: []}", "evaluation.metrics: expected a list with at least one item, got a list"),
-        ("training: {processes: 1000}", "training.processes: expected 'auto', got 1000; or else: expected a number"),
+        ("training: {processes: 1000}", "training.processes: expected 'auto', got 1000; or: expected a number"),
         ("search:", "search: this section is empty; give it keys or leave it out"),
-        ("search: {7: 1}", "search.7: unknown key; known here: method, beam_size, length_penalty, length_normalizat"),
+        ("search: {7: 1}", "search.7: unknown key; keys of this section: method, beam_size, length_penalty"),
         ("evaluation: {test_sets: [{path: a}]}", "evaluation.test_sets.0.name: this key is required"),
         (
             "evaluation: {test_sets: [{name: -a, path: a}]}",
@@ -94,16 +94,16 @@ def test_a_wrong_value_is_explained_in_words_of_the_recipe(section: str, expecte
     [
         ("training.max_stepz=5", "training.max_stepz: unknown key; did you mean `max_steps`?"),
         ("training.max_steps", "write it as key.path=value"),
-        ("corpus.sources.7.path=x", "corpus.sources is a list of 1; name an item by number from 0"),
-        ("run.seed.x=1", "run.seed is a single value, it has no keys inside"),
+        ("corpus.sources.7.path=x", "corpus.sources is a list of 1 items; give an index that starts at 0"),
+        ("run.seed.x=1", "run.seed is a single value and has no keys"),
         ("model.d_model=60", "model.d_model: `heads` must divide `d_model` (heads: 8, d_model: 60)"),
         ("model.d_model=[1", "the value is line 1, column 3: not valid YAML"),
         ("run.device=gpu", "run.device: expected `auto`, `cpu`, `mps`, `cuda` or `cuda:N`, got 'gpu'"),
-        ("model.heads={a: 1, a: 2}", "line 1: a: this key stands twice; keep one"),
+        ("model.heads={a: 1, a: 2}", "line 1: a: duplicate key; remove one"),
         ("run.seed=" + "[" * 3000, "the value is nested too deeply"),
         (f"model.heads={'x' * 99}", "model.heads: expected a valid integer, got '" + "x" * 56 + "..."),
         ("a..b=1", "write it as key.path=value"),
-        ("run.directory=runs/a\nb", "the value has a line break; write it in one line"),
+        ("run.directory=runs/a\nb", "the value contains a line break; write it on one line"),
     ],
 )
 def test_a_mistake_stands_at_the_override_that_made_it(override: str, expected: str) -> None:
@@ -126,13 +126,13 @@ def test_overrides_reach_into_lists_make_sections_and_leave_lines_alone() -> Non
 
 def test_what_is_no_recipe_at_all(tmp_path: Path) -> None:
     twice = problem(MINIMAL + "training:\n  max_steps: 1\n  max_steps: 2\n")
-    assert "line 5: training.max_steps: this key stands twice" in twice
+    assert "line 5: training.max_steps: duplicate key" in twice
     assert "recipe.yaml: line 2, column 1: not valid YAML" in problem("run: {directory: x\n")
     assert "expected sections" in problem("- 1\n- 2\n")
     assert "run: this key is required" in problem("")
     (tmp_path / "there.yaml").write_text(MINIMAL)
     (tmp_path / "bad.yaml").write_bytes(b"run: \xff\xfe")
-    with pytest.raises(ConfigError, match=r"no configuration file at .*nope\.yaml; there is: .*there\.yaml"):
+    with pytest.raises(ConfigError, match=r"no configuration file at .*nope\.yaml; found there: .*there\.yaml"):
         load_config(tmp_path / "nope.yaml")
     with pytest.raises(ConfigError, match="cannot read the configuration"):
         load_config(tmp_path)
@@ -211,7 +211,7 @@ def test_what_is_here_takes_precedence_over_what_is_shipped(elsewhere: Path) -> 
     for path in ("configs/sample.yaml", "data", "data/mizan.zip", "data/sample/none.tsv", "/data/sample"):
         assert present_path(path) == Path(path), "nothing else is taken from what is shipped"
     with pytest.raises(
-        ConfigError, match=r"no configuration file at sampel; recipes by name: .*sample, .*reference/r1"
+        ConfigError, match=r"no configuration file at sampel; shipped recipes: .*sample, .*reference/r1"
     ):
         load_config("sampel")
 

@@ -44,7 +44,7 @@ def test_the_refusal_gives_the_command_to_type(tiny: Any, monkeypatch: pytest.Mo
     monkeypatch.setattr("sys.argv", ["/bin/translator", "train", "--config", "my recipe.yaml", "--set", longer])
     message = refusal(changes, HERE, allow_changed=False) or ""
     command = "translator train --config 'my recipe.yaml' --set training.max_steps=99 --allow-changed"
-    assert f"\nto accept them, type: {command}\n" in message
+    assert f"\nto accept them, run: {command}\n" in message
     changes = compare_settings(tiny(cosine), tiny(cosine, longer, "model.d_model=32"))
     assert "type:" not in (refusal(changes, HERE, allow_changed=False) or "type:")
 
@@ -73,14 +73,14 @@ def test_a_refusal_lists_all_and_says_what_to_do(tiny: Any) -> None:
     message = refusal(compare_settings(tiny(), new), HERE, allow_changed=False)
     assert message is not None
     assert message.splitlines() == [
-        "runs/here holds a run with other settings (old → new)",
-        "these cannot change in a run:",
-        "  subword.vocabulary_size: 60 → 50 (the weights belong to another vocabulary)",
-        "  model.d_model: 16 → 32 (the weights belong to another network)",
-        "these change the result of training, and are accepted only with --allow-changed:",
+        "runs/here contains a run with different settings (old → new)",
+        "an existing run cannot change these:",
+        "  subword.vocabulary_size: 60 → 50 (the saved weights have another vocabulary)",
+        "  model.d_model: 16 → 32 (the saved weights have another architecture)",
+        "these change the result of training and need --allow-changed:",
         "  training.learning_rate: 0.0007 → 0.5",
-        "restore the old settings, or give the new ones a run of their own (run.directory=runs/OTHER); with "
-        "training.initialize_from=runs/here it starts from these weights, as far as they fit",
+        "restore the old settings, or start a new run with the new ones (run.directory=runs/OTHER); "
+        "training.initialize_from=runs/here starts it from these weights, as far as they fit",
     ]
 
 

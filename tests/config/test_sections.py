@@ -37,10 +37,10 @@ def test_every_key_has_an_effect() -> None:
     [
         (
             "subword:\n  byte_fallback: true\n  vocabulary_size: 260\n",
-            "line 5: subword.vocabulary_size: `vocabulary_size` exceeds 260 with `byte_fallback` "
+            "line 5: subword.vocabulary_size: `vocabulary_size` must exceed 260 with `byte_fallback` "
             "(vocabulary_size: 260, byte_fallback: true)",
         ),
-        ("subword:\n  sampling: 0.1\n  model_type: char\n", "line 4: subword.sampling: `sampling` is 0 with"),
+        ("subword:\n  sampling: 0.1\n  model_type: char\n", "line 4: subword.sampling: `sampling` must be 0"),
         ("model:\n  heads: 3\n  d_model: 15\n", "line 5: model.d_model: `positions: sinusoidal` needs an even `d_mod"),
         (
             "model:\n  heads: 4\n  d_model: 12\n  positions: rotary\n",
@@ -75,14 +75,14 @@ def test_the_layout_of_a_source(source: str, fits: bool) -> None:
     if fits:
         assert SourceConfig(**values)
     else:
-        with pytest.raises(ValueError, match=r"give either `path`|go together"):
+        with pytest.raises(ValueError, match=r"give either `path`|must be given together"):
             SourceConfig(**values)
 
 
 def test_names_that_are_taken() -> None:
     text = "run: {directory: x}\ncorpus:\n  sources:\n    - {name: a, path: a}\n    - {name: a, path: b, use: test}\n"
     (mistake,) = mistakes(text)
-    assert mistake.startswith("line 5: corpus.sources.1.name: `name` is that of an earlier source")
+    assert mistake.startswith("line 5: corpus.sources.1.name: `name` is taken by an earlier source")
     sets = "evaluation:\n  test_sets:\n    - {name: a, path: x}\n    - {name: b, path: x}\n    - {name: b, path: y}\n"
     assert [line.split(": ")[:2] for line in mistakes(MINIMAL + sets)] == [
         ["line 5", "evaluation.test_sets.0.name"],

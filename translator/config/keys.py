@@ -1,4 +1,4 @@
-"""What a section of a recipe is made of: kinds of keys, rules across keys, and what a changed key does to a run."""
+"""Building blocks of the recipe sections: types of keys, rules across keys, effects of a change on resuming."""
 
 import contextlib
 import json
@@ -18,22 +18,22 @@ DEVICE_NAMES: Final = "`auto`, `cpu`, `mps`, `cuda` or `cuda:N`"
 
 
 class Effect(Enum):
-    """What changing a key means for a run that is resumed: its kind, and why, for the message."""
+    """Whether a resumed run accepts a changed key (`kind`), and the reason shown in the message (`why`)."""
 
     HARMLESS = "harmless", ""
-    SCORED = "harmless", "validation scores are not quite comparable with those from before"
-    MACHINE = "harmless", "sums are taken in another order, so the last bits differ from here on"
-    PROCESSES = "harmless", "dropout draws other noise and the last bits differ from here on"
-    START = "harmless", "only a new run starts from it; this run continues from its own weights"
+    SCORED = "harmless", "validation scores are not directly comparable with earlier ones"
+    MACHINE = "harmless", "the order of summation changes, so the last bits differ from here on"
+    PROCESSES = "harmless", "the dropout noise and the last bits differ from here on"
+    START = "harmless", "only a new run uses it; this run continues from its own weights"
     UPDATES = "changes_result", ""
-    BEST = "changes_result", "the best score so far is forgotten"
-    BATCHES = "changes_result", "the present epoch begins again"
+    BEST = "changes_result", "the best score so far is discarded"
+    BATCHES = "changes_result", "the current epoch starts again"
     AVERAGE = "changes_result", "the weights are averaged differently from here on"
     COSINE = "changes_result", "the cosine schedule depends on it"
     CLOCK = "changes_result", "cosine schedule and dropout depend on it"
-    MOMENTS = "refused", "the saved optimizer state is of another kind"
-    NETWORK = "refused", "the weights belong to another network"
-    PIECES = "refused", "the weights belong to another vocabulary"
+    MOMENTS = "refused", "the saved optimizer state does not fit"
+    NETWORK = "refused", "the saved weights have another architecture"
+    PIECES = "refused", "the saved weights have another vocabulary"
     TEXT = "refused", "the prepared text and its subword models would change"
 
     def __init__(self, kind: str, why: str) -> None:
@@ -42,13 +42,13 @@ class Effect(Enum):
 
 
 class Rule(NamedTuple):
-    """A condition that several keys of a section fulfil together."""
+    """A condition on several keys of a section."""
 
     says: str  # the condition in words, with its keys in backticks: help text and message
-    holds: Callable[[Any], bool | list[str]]  # or the key paths that do not fulfil it, each a mistake of its own
+    holds: Callable[[Any], bool | list[str]]  # or the key paths that violate it, each a separate mistake
 
     def mistakes(self, section: "Section") -> list[tuple[tuple[str, ...], str]]:
-        """Return the keys at odds and what is wrong, for each mistake in `section`."""
+        """Return the conflicting keys and the reason, for each mistake in `section`."""
         found = self.holds(section)
         words = re.findall(r"[\w.]+", " ".join(self.says.split("`")[1::2]))
         named = tuple(word for word in words if word.partition(".")[0] in type(section).model_fields)
@@ -63,7 +63,7 @@ def _shown(section: Any, key: str) -> str:
 
 
 def show_value(value: Any) -> str:
-    """Return a value as YAML has it, cut to 60 characters."""
+    """Return a value as YAML writes it, cut to 60 characters."""
     if isinstance(value, float) and not math.isfinite(value):
         return ".nan" if math.isnan(value) else f"{'-' if value < 0 else '+'}.inf"
     if value is None or isinstance(value, bool):
@@ -73,7 +73,7 @@ def show_value(value: Any) -> str:
 
 
 class Section(BaseModel):
-    """The base of every section: frozen, strict about types (`"5"` is no number), closed to unknown keys."""
+    """The base of every section: frozen, strict about types (`"5"` is not a number), without unknown keys."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True, allow_inf_nan=False
@@ -82,7 +82,7 @@ class Section(BaseModel):
     effect: ClassVar[Effect | None] = None
 
     def __init_subclass__(cls, effect: Effect | None = None) -> None:
-        """Set the effect of each key that has none in its own annotation."""
+        """Set the default effect, for keys whose annotation names none."""
         cls.effect = effect or cls.effect
 
     @model_validator(mode="after")
@@ -101,7 +101,7 @@ def section_in(annotation: Any) -> type[Section] | None:
 
 
 def effects(section: type[Section], prefix: str = "") -> Iterator[tuple[str, Effect | None]]:
-    """Yield each key path below `section` and its effect; items of a list have no number, lists an own effect."""
+    """Yield each key path below `section` with its effect; paths omit list indices, and a list has its own effect."""
     for key, field in section.model_fields.items():
         inner = section_in(field.annotation)
         if inner is None or field.annotation is not inner:
@@ -120,21 +120,21 @@ def shipped_folder() -> Path:
 
 
 def present_path(path: str) -> Path:
-    """Return `path`; where nothing is there and it is one of the embedded sample, the file that is shipped."""
+    """Return `path`, or the shipped file if `path` is a missing file of the embedded sample."""
     found = Path(path)
-    with contextlib.suppress(OSError):  # too long for the file system: whoever opens it says so
+    with contextlib.suppress(OSError):  # path too long: opening it reports the error
         if found.is_relative_to("data/sample") and not found.exists() and (shipped_folder() / found).exists():
             return shipped_folder() / found
     return found
 
 
 def absolute_path(path: str) -> str:
-    """Return `path` as it is from any folder; links stay."""
+    """Return `path` as an absolute path, with symbolic links unresolved."""
     return os.path.abspath(present_path(path))  # noqa: PTH100 - `resolve` follows links
 
 
 def _write_place(path: str, info: SerializationInfo) -> str:
-    """Return the path as written, or what the function in `context` makes of it."""
+    """Return the path as written, or converted by the function in `context`."""
     return str(info.context(path)) if info.context else path
 
 
@@ -142,7 +142,7 @@ def _write_place(path: str, info: SerializationInfo) -> str:
 
 
 def matching(pattern: str, meaning: str) -> AfterValidator:
-    """Return a validator for text that `pattern` fits as a whole; `meaning` says in words what that is."""
+    """Return a validator for text that matches all of `pattern`; `meaning` describes it in error messages."""
 
     def validate(text: str) -> str:
         if not re.fullmatch(pattern, text):
@@ -160,9 +160,9 @@ Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 PathText = Annotated[str, Field(min_length=1), matching(r"[^\x00-\x1f\x7f]*", "a path without control characters")]
 Place = Annotated[PathText, PlainSerializer(_write_place)]
-"""A path of the user's, relative to the current folder."""
+"""A path given by the user, relative to the current folder."""
 Name = Annotated[
     str,
     Field(max_length=60),
-    matching(r"\w[\w.-]*", "letters, digits, `_`, `-` and `.`, the first a letter, a digit or `_`"),
+    matching(r"\w[\w.-]*", "letters, digits, `_`, `-` and `.`, beginning with a letter, a digit or `_`"),
 ]

@@ -1,4 +1,4 @@
-"""From a YAML file with `--set` overrides to a validated `Config`; and back to YAML, to a JSON schema, to recipes."""
+"""Read a YAML file with `--set` overrides into a validated `Config`; write YAML and the JSON schema; find recipes."""
 
 import contextlib
 import difflib
@@ -28,10 +28,10 @@ _EXPECTED: Final = {
     "model_type": "a section of keys",
     "too_short": "a list with at least one item",
 }
-"""What is expected, for types of pydantic's findings whose own words are not those of YAML."""
+"""The expected value in YAML terms, by pydantic error type."""
 _LINE: Final = re.compile(r"line (\d+)")
 _CHOICE: Final = re.compile(r"literal\[.*\]|constrained-(int|float)|int|float")
-"""How pydantic names one of several kinds of value."""
+"""Names that pydantic gives to the members of a union."""
 
 
 def _dotted(path: Sequence[str | int]) -> str:
@@ -39,7 +39,7 @@ def _dotted(path: Sequence[str | int]) -> str:
 
 
 class RecipeLoader(yaml.SafeLoader):
-    """The safe loader, with `1e-4` read as a number (YAML 1.1 wants `1.0e-4`)."""
+    """The safe loader, with `1e-4` read as a number (YAML 1.1 requires `1.0e-4`)."""
 
 
 RecipeLoader.add_implicit_resolver(
@@ -49,37 +49,37 @@ RecipeLoader.add_implicit_resolver(
 
 @dataclass
 class _Document:
-    """The values of a YAML text with `--set` overrides, and where they stand."""
+    """The values of a YAML text with `--set` overrides, and the place of each."""
 
     values: Any = None
     places: dict[KeyPath, str] = field(default_factory=dict)  # a phrase for messages: `line 12`, or the override
-    problems: list[str] = field(default_factory=list)  # of the document itself, such as keys written twice
+    problems: list[str] = field(default_factory=list)  # in the document itself, such as duplicate keys
 
     def place(self, path: KeyPath) -> str:
-        """Return the place of `path`, or of the nearest enclosing key that has one."""
+        """Return the place of `path`, or of the nearest enclosing key with a known place."""
         found = (self.places[path[:end]] for end in range(len(path), -1, -1) if path[:end] in self.places)
         return next(found, "line 1")
 
     def to_blame(self, paths: Sequence[KeyPath]) -> KeyPath:
-        """Return which of the keys at odds to show: one that an override set, else one that is written, else any."""
+        """Return the conflicting key to report: one set by an override, else one in the file, else any."""
         return min(paths, key=lambda path: (not self.place(path).startswith(_OVERRIDE), path not in self.places))
 
 
 def load_config(path: Path | str, overrides: Sequence[str] = ()) -> Config:
-    """Read the recipe at `path`, or the shipped one of that name, and apply `key.path=value` overrides in order.
+    """Return the config of the recipe at `path`, or of the shipped recipe with that name, after all overrides.
 
-    A `ConfigError` lists every mistake with its line, its key path and, for an unknown key, the nearest one.
+    Overrides (`key.path=value`) apply in order. A `ConfigError` lists every mistake with its line and key path.
     """
     path = Path(path)
-    with contextlib.suppress(OSError):  # reading it gives the message
+    with contextlib.suppress(OSError):  # reading the file reports the error
         path = path if path.is_file() else shipped_recipes().get(path.as_posix(), path)
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
         known = ", ".join(sorted(map(str, path.parent.glob("*.yaml"))))
-        hint = f"; there is: {known}" if known else ""
+        hint = f"; found there: {known}" if known else ""
         names = ", ".join(shipped_recipes())
-        raise ConfigError(f"no configuration file at {path}{hint}; recipes by name: {names}") from None
+        raise ConfigError(f"no configuration file at {path}{hint}; shipped recipes: {names}") from None
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8") from error
     except OSError as error:
@@ -88,14 +88,14 @@ def load_config(path: Path | str, overrides: Sequence[str] = ()) -> Config:
 
 
 def parse_config(text: str, name: str, overrides: Sequence[str] = ()) -> Config:
-    """Do what `load_config` does for YAML `text`; `name` stands for it in messages."""
+    """Return the config of YAML `text`, as `load_config` does; error messages call the text `name`."""
     document = _Document()
     try:
         document.values = _read_yaml(text, document) or {}
     except ConfigError as error:
         raise ConfigError(f"{name}: {error}") from error
     if not isinstance(document.values, dict):
-        raise ConfigError(f"{name}: expected sections (`run:`, `corpus:`, ...) at the top, found no keys")
+        raise ConfigError(f"{name}: expected sections (`run:`, `corpus:`, ...) at the top level, found no keys")
     for override in overrides:
         _apply(override, document)
     try:
@@ -109,18 +109,18 @@ def parse_config(text: str, name: str, overrides: Sequence[str] = ()) -> Config:
     return config
 
 
-# --- what is written, and where ---
+# --- reading values with their places ---
 
 
 def _read_yaml(text: str, document: _Document) -> Any:
-    """Return the values of YAML `text` (None if empty); note places and keys that stand twice in `document`."""
+    """Return the values of YAML `text` (None if empty); record places and duplicate keys in `document`."""
     try:
         loader = RecipeLoader(text)
         root = loader.get_single_node()
         return None if root is None else _values(root, (), loader, document)
     except RecursionError as error:
         raise ConfigError("nested too deeply; remove brackets, or an alias inside its own anchor") from error
-    # PyYAML meets `!!bool x`, `!!timestamp x` and a sexagesimal number of 1000 digits with errors not its own.
+    # PyYAML raises built-in errors for `!!bool x`, `!!timestamp x` and a sexagesimal number of 1000 digits.
     except (yaml.YAMLError, ValueError, LookupError, AttributeError, OverflowError) as error:
         mark = getattr(error, "problem_mark", None)
         place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
@@ -128,9 +128,9 @@ def _read_yaml(text: str, document: _Document) -> Any:
 
 
 def _values(node: yaml.Node, path: KeyPath, loader: RecipeLoader, document: _Document) -> Any:
-    """Return the values of `node`; note the line of each key and item, and keys that stand twice.
+    """Return the values of `node`; record the line of each key and item, and duplicate keys.
 
-    Each alias gets a copy of its own, so that an override of one leaves the others alone.
+    Each alias gets a separate copy, so that an override changes only one of them.
     """
     document.places.setdefault(path, f"line {node.start_mark.line + 1}")
     if isinstance(node, yaml.SequenceNode):
@@ -141,14 +141,14 @@ def _values(node: yaml.Node, path: KeyPath, loader: RecipeLoader, document: _Doc
     for key_node, value_node in node.value:
         line, key = f"line {key_node.start_mark.line + 1}", str(key_node.value)
         if key in values:
-            document.problems.append(f"{line}: {_dotted((*path, key))}: this key stands twice; keep one")
+            document.problems.append(f"{line}: {_dotted((*path, key))}: duplicate key; remove one")
         document.places[(*path, key)] = line
         values[key] = _values(value_node, (*path, key), loader, document)
     return values
 
 
 def _apply(override: str, document: _Document) -> None:
-    """Set one `key.path=value`, whose value is YAML; a mistake is added to the problems of `document`."""
+    """Apply one override `key.path=value` with a YAML value; add mistakes to the problems of `document`."""
     where = _OVERRIDE + (override if len(override) <= 200 else override[:197] + "...").replace("\n", "\\n")
     key_path, equals, text = override.partition("=")
     keys = key_path.strip().split(".")
@@ -160,8 +160,8 @@ def _apply(override: str, document: _Document) -> None:
             value = _read_yaml(text, inside)
         except ConfigError as error:
             raise ConfigError(f"the value is {error}; if it is text, quote it") from error
-        if isinstance(value, str) and "\n" in text.strip():  # YAML would make a space of it
-            raise ConfigError("the value has a line break; write it in one line")
+        if isinstance(value, str) and "\n" in text.strip():  # YAML would replace it by a space
+            raise ConfigError("the value contains a line break; write it on one line")
         _put(value, keys, where, document)
     except ConfigError as error:
         document.problems.append(f"{where}: {error}")
@@ -169,7 +169,7 @@ def _apply(override: str, document: _Document) -> None:
 
 
 def _put(value: Any, keys: Sequence[str], where: str, document: _Document) -> None:
-    """Set `value` at `keys`, and note `where` as the place of all that is new; lists count from 0, one more appends."""
+    """Set `value` at `keys` with the place `where`; list indices start at 0, and the next free index appends."""
     holder: Any = document.values
     path: KeyPath = ()
     for depth, key in enumerate(keys, 1):
@@ -177,11 +177,11 @@ def _put(value: Any, keys: Sequence[str], where: str, document: _Document) -> No
         if isinstance(holder, list):
             part = int(key) if re.fullmatch("[0-9]{1,9}", key) else len(holder) + 1
             if part > len(holder):
-                raise ConfigError(f"{_dotted(path)} is a list of {len(holder)}; name an item by number from 0")
+                raise ConfigError(f"{_dotted(path)} is a list of {len(holder)} items; give an index that starts at 0")
             if part == len(holder):
                 holder.append(None)
         elif not isinstance(holder, dict):
-            raise ConfigError(f"{_dotted(path)} is a single value, it has no keys inside")
+            raise ConfigError(f"{_dotted(path)} is a single value and has no keys")
         path = (*path, part)
         last = depth == len(keys)
         if last or (holder.get(part) if isinstance(holder, dict) else holder[part]) is None:
@@ -191,12 +191,12 @@ def _put(value: Any, keys: Sequence[str], where: str, document: _Document) -> No
         holder = holder[part]
 
 
-# --- what is wrong ---
+# --- describing mistakes ---
 
 
 def _explain(error: ValidationError, document: _Document) -> list[str]:
     details = error.errors(include_url=False)
-    # A list that lost its bad items is called too short: what is wrong inside it is enough.
+    # pydantic calls a list without its invalid items too short: report only the mistakes inside it.
     holders = {detail["loc"][:end] for detail in details for end in range(len(detail["loc"]))}
     found: dict[KeyPath, list[str]] = {}
     for detail in details:
@@ -208,10 +208,10 @@ def _explain(error: ValidationError, document: _Document) -> list[str]:
         elif path not in holders:
             unknown = detail["type"] == "extra_forbidden"
             if not unknown and isinstance(path[-1], str) and _CHOICE.fullmatch(path[-1]):
-                path = path[:-1]  # pydantic names the kind too, of a key that takes values of several kinds
+                path = path[:-1]  # for a union, pydantic appends the name of the member
             found.setdefault(path, []).append("unknown key" + _nearest(path) if unknown else _describe(detail))
     return [
-        f"{document.place(path)}: {f'{_dotted(path)}: ' if path else ''}{'; or else: '.join(reasons)}"
+        f"{document.place(path)}: {f'{_dotted(path)}: ' if path else ''}{'; or: '.join(reasons)}"
         for path, reasons in found.items()
     ]
 
@@ -238,45 +238,45 @@ def _known_keys(section: type[Section], prefix: str = "") -> Iterator[str]:
 
 
 def _nearest(path: KeyPath) -> str:
-    """Return a hint at the known key most like the unknown one: in its own section first, then anywhere."""
+    """Return a hint that names the most similar known key: in the same section first, then anywhere."""
     keys = list(_known_keys(Config))
     prefix = "".join(f"{part}." for part in path[:-1] if isinstance(part, str))
     siblings = [key[len(prefix) :] for key in keys if key.startswith(prefix) and "." not in key[len(prefix) :]]
     leaves = {key.rpartition(".")[2]: key for key in reversed(keys)}
     close = difflib.get_close_matches(str(path[-1]), siblings, n=1, cutoff=0.6)
     close += [leaves[leaf] for leaf in difflib.get_close_matches(str(path[-1]), list(leaves), n=1, cutoff=0.8)]
-    return f"; did you mean `{close[0]}`?" if close else f"; known here: {', '.join(siblings)}"
+    return f"; did you mean `{close[0]}`?" if close else f"; keys of this section: {', '.join(siblings)}"
 
 
-# --- what is written out ---
+# --- writing ---
 
 
 def settings(config: Config, *, absolute: bool = False) -> dict[str, Any]:
-    """Return every key of `config` with its value, as JSON has it; `absolute` paths mean the same from every folder."""
+    """Return every key of `config` with its JSON value; with `absolute`, paths are absolute."""
     return config.model_dump(mode="json", context=absolute_path if absolute else None)
 
 
 def resolved_yaml(config: Config, *, absolute: bool = False) -> str:
-    """Return the `settings` as YAML; parsing it gives an equal `Config`."""
+    """Return the `settings` as YAML; parsing this text gives an equal `Config`."""
     return yaml.safe_dump(settings(config, absolute=absolute), allow_unicode=True, sort_keys=False, width=120)
 
 
 class _WithoutTitles(GenerateJsonSchema):
-    """Keys have no second name, which editors would show beside the first."""
+    """Omits titles of keys, which editors would show beside the key."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
 
 
 def schema_text() -> str:
-    """Return the JSON schema (2020-12) of a recipe, without the rules of several keys and the form of names."""
+    """Return the JSON schema (2020-12) of a recipe; it omits rules across keys and patterns of names."""
     schema = Config.model_json_schema(schema_generator=_WithoutTitles)
     schema = {"$schema": GenerateJsonSchema.schema_dialect, **schema, "title": "Recipe"}
     return json.dumps(schema, ensure_ascii=False, indent=2) + "\n"
 
 
 def shipped_recipes() -> dict[str, Path]:
-    """Return the recipes that come with the product, by the names that `--config` takes, those of folders last."""
+    """Return the shipped recipes by the names that `--config` accepts; those in subfolders come last."""
     folder = shipped_folder() / "configs"
     names = (path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.yaml"))
     return {name: folder / f"{name}.yaml" for name in sorted(names, key=lambda name: ("/" in name, name))}

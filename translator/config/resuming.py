@@ -1,4 +1,4 @@
-"""What changed settings mean for a run that is resumed: nothing, another result, or a refusal."""
+"""Effects of changed settings on a resumed run: none, a different result, or a refusal."""
 
 import hashlib
 import json
@@ -14,12 +14,12 @@ from translator.config.loading import settings
 from translator.config.sections import Config
 
 EFFECTS: Final = {key: effect for key, effect in effects(Config) if effect is not None}
-"""The effect of every key of a recipe; items of a list go by the key of the list, without their number."""
+"""The effect of every key of a recipe; paths omit list indices."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """One setting with another value than before."""
+    """One setting whose value differs from before."""
 
     key: str
     old: Any
@@ -41,30 +41,30 @@ def refusal(changes: Changes, folder: Path, *, allow_changed: bool) -> str | Non
     changing = [change for change in changes if change.effect.kind == "changes_result" and not allow_changed]
     if not refused and not changing:
         return None
-    lines = [f"{folder} holds a run with other settings (old → new)"]
+    lines = [f"{folder} contains a run with different settings (old → new)"]
     for title, changed in (
-        ("these cannot change in a run:", refused),
-        ("these change the result of training, and are accepted only with --allow-changed:", changing),
+        ("an existing run cannot change these:", refused),
+        ("these change the result of training and need --allow-changed:", changing),
     ):
         lines += [title, *(f"  {change}" for change in changed)] if changed else []
-    way_out = "restore the old settings, or give the new ones a run of their own (run.directory=runs/OTHER)"
+    way_out = "restore the old settings, or start a new run with the new ones (run.directory=runs/OTHER)"
     if refused:
-        way_out += f"; with training.initialize_from={folder} it starts from these weights, as far as they fit"
+        way_out += f"; training.initialize_from={folder} starts it from these weights, as far as they fit"
     else:
         typed = shlex.join(sys.argv[1:]) if sys.argv[1:2] == ["train"] else "train ..."
-        lines.append(f"to accept them, type: translator {typed} --allow-changed")
+        lines.append(f"to accept them, run: translator {typed} --allow-changed")
     return "\n".join([*lines, way_out])
 
 
 def compare_settings(old: Config, new: Config) -> Changes:
-    """Return what differs between the settings of a run and those it is to continue with; paths count as absolute."""
+    """Return the differences between the settings of a run and the new ones; paths are compared as absolute."""
     before, after = (flatten(settings(config, absolute=True)) for config in (old, new))
     changed = [key for key in dict.fromkeys([*before, *after]) if before.get(key) != after.get(key)]
     return tuple(Change(key, before.get(key), after.get(key), _effect(key, new)) for key in changed)
 
 
 def _effect(key: str, new: Config) -> Effect:
-    """Return the effect of a key, which is another for the end of a cosine schedule."""
+    """Return the effect of a key; a key that ends a cosine schedule has a special one."""
     training = new.training
     if training.schedule_clock == "minutes" and key in ("training.max_steps", "training.max_minutes"):
         return Effect.CLOCK
@@ -74,9 +74,9 @@ def _effect(key: str, new: Config) -> Effect:
 
 
 def fingerprint_of(made_from: Mapping[str, Any]) -> str:
-    """Return SHA-256 over JSON values, 64 hexadecimal digits; the order of the keys does not count.
+    """Return the SHA-256 of JSON values as 64 hexadecimal digits; the order of keys has no effect.
 
-    Keys that are null or false do not count either, so a new key that is off by default changes no fingerprint.
+    Keys that are null or false are ignored, so a new key that is off by default keeps old fingerprints valid.
     """
     return hashlib.sha256(json.dumps(_switched_on(made_from), sort_keys=True).encode("utf-8")).hexdigest()
 
@@ -88,7 +88,7 @@ def _switched_on(value: Any) -> Any:
 
 
 def batch_order(config: Config) -> str:
-    """Return a fingerprint of the settings that decide which batches an epoch has, for the same data."""
+    """Return a fingerprint of the settings that determine the batches of an epoch, for the same data."""
     values = flatten(settings(config))
     return fingerprint_of(
         {key: value for key, value in values.items() if value and _effect(key, config) is Effect.BATCHES}
@@ -96,7 +96,7 @@ def batch_order(config: Config) -> str:
 
 
 def flatten(value: Any, prefix: str = "") -> dict[str, Any]:
-    """Return nested sections and lists as one level of dotted keys; an empty one stays as it is.
+    """Return nested sections and lists as one level of dotted keys; empty ones stay unchanged.
 
     >>> flatten({"run": {"seed": 1}, "corpus": {"sources": [{"name": "mizan"}]}})
     {'run.seed': 1, 'corpus.sources.0.name': 'mizan'}

@@ -1,4 +1,4 @@
-"""The settings of a recipe: one frozen model per YAML section; each key has type, range, default, help and effect."""
+"""The settings of a recipe: one frozen model per YAML section. Each key has type, range, default, help and effect."""
 
 from typing import Annotated, Literal, get_args
 
@@ -23,44 +23,44 @@ from translator.config.keys import (
 
 MetricName = Literal["bleu", "bleu_intl", "chrf", "chrf++", "ter", "length_ratio", "spbleu", "comet"]
 
-MOST_COUNTED = 10_000  # pieces a side: counting takes 4 GB for so many
+MOST_COUNTED = 10_000  # pieces per side; counting needs 4 GB for this number
 
 
 class SubwordConfig(Section, effect=Effect.PIECES):
-    """SentencePiece models."""
+    """Subword models (SentencePiece)."""
 
     rules = (
-        Rule("`byte_fallback` excludes `model_type: char`", lambda c: not c.byte_fallback or c.model_type != "char"),
+        Rule("`model_type: char` forbids `byte_fallback`", lambda c: not c.byte_fallback or c.model_type != "char"),
         Rule(
-            "`vocabulary_size` exceeds 260 with `byte_fallback`",
+            "`vocabulary_size` must exceed 260 with `byte_fallback`",
             lambda c: not c.byte_fallback or c.vocabulary_size > 260,
         ),
-        Rule("`sampling` is 0 with `model_type: char`", lambda c: c.sampling == 0 or c.model_type != "char"),
-        Rule("`case: fold` excludes `joint: true`", lambda c: c.case != "fold" or not c.joint),
+        Rule("`sampling` must be 0 with `model_type: char`", lambda c: c.sampling == 0 or c.model_type != "char"),
+        Rule("`case: fold` cannot be combined with `joint: true`", lambda c: c.case != "fold" or not c.joint),
     )
 
     models_from: Place | None = None
-    """Run folder whose subword models are taken over, for fine-tuning; the other keys then only describe them."""
+    """Run folder whose subword models are reused, for fine-tuning; the other keys then only describe these models."""
     model_type: Literal["unigram", "bpe", "char"] = "unigram"
-    """Kind of model."""
+    """Type of SentencePiece model; `char`: one piece per character."""
     vocabulary_size: Annotated[int, Field(ge=8, le=256_000)] = 8000
-    """Pieces of each side, or of both together when joint, with special tokens; an upper limit for `char`."""
+    """Pieces per language, or in total if `joint`, including special tokens; for `char` an upper limit."""
     joint: bool = False
-    """One model for both languages instead of one each."""
+    """Train one model for both languages instead of one per language."""
     case: Literal["keep", "fold"] | None = None
-    """`fold`: the model reads English in lower case; `null`: fold, except for a joint model, which Persian shares."""
+    """`fold`: the model reads English in lower case. `null`: `keep` for a joint model, else `fold`."""
     character_coverage: Annotated[float, Field(ge=0.98, le=1.0)] = 0.9999
-    """Share of all characters that the vocabulary must cover."""
+    """Share of the character occurrences in the training text that the vocabulary covers."""
     byte_fallback: bool | None = None
-    """Spell unknown characters as bytes (256 pieces); `null`: yes, except for `char` and vocabularies below 1,000."""
+    """Encode unknown characters as bytes (256 pieces). `null`: yes, except for `char` and vocabularies below 1,000."""
     placeholders: Annotated[int, Field(ge=0, le=16)] = 0
-    """Pieces that stand for what is copied: addresses, handles, names of files, emoji, numbers in digits; 0: none."""
+    """Placeholder pieces for text that is copied: addresses, handles, file names, emoji, numbers in digits; 0: off."""
     max_training_sentences: PositiveInt = 100_000
-    """Sentences of each side that a model is trained on at most, drawn at random."""
+    """Largest number of sentences per language that train the subword model, drawn at random."""
     seed: Seed = 1
-    """Seed of that draw."""
+    """Seed that draws the sentences for `max_training_sentences`."""
     sampling: Annotated[Fraction, Effect.BATCHES] = 0.0
-    """Subword regularization: unigram smoothing (Kudo 2018 §3; 0.2) or BPE dropout (Provilkov et al. 2020; 0.1)."""
+    """Subword regularization: unigram alpha (Kudo 2018 §3; try 0.2) or BPE dropout (Provilkov et al. 2020; 0.1)."""
 
     @property
     def folds_case(self) -> bool:
@@ -69,18 +69,18 @@ class SubwordConfig(Section, effect=Effect.PIECES):
 
 
 class BatchingConfig(Section, effect=Effect.BATCHES):
-    """From sentences to batches."""
+    """How training pairs form batches."""
 
     rules = (Rule("`tokens_per_batch` must be at least `max_length`", lambda c: c.tokens_per_batch >= c.max_length),)
 
     tokens_per_batch: PositiveInt = 4096
-    """Positions of a batch, on its larger side, padding included."""
+    """Largest number of tokens in a batch, padding included, on the larger of its two sides."""
     max_length: Annotated[int, Field(ge=2, le=1_000_000)] = 256
-    """Longest side of a training pair in tokens, with SOS or EOS; longer pairs are left out and counted."""
+    """Largest number of tokens on either side of a training pair, including SOS or EOS; longer pairs are skipped."""
     max_sentences: PositiveInt | None = None
-    """Largest number of rows in a batch."""
+    """Largest number of sentence pairs in a batch; `null`: no limit."""
     temperature: Annotated[float, Field(ge=1.0, le=1000)] = 1.0
-    """Balances sources: an epoch draws from each in proportion to weight × pairs ^ (1 / temperature)."""
+    """Temperature for balancing sources: each is sampled in proportion to weight × pairs ^ (1 / temperature)."""
 
 
 class ModelConfig(Section, effect=Effect.NETWORK):
@@ -99,13 +99,13 @@ class ModelConfig(Section, effect=Effect.NETWORK):
     )
 
     d_model: Annotated[int, Field(ge=1, le=65_536)] = 512
-    """Width of the residual stream."""
+    """Width of embeddings and hidden states (the residual stream)."""
     heads: PositiveInt = 8
-    """Attention heads; must divide `d_model`."""
+    """Number of attention heads; must divide `d_model`."""
     encoder_layers: Annotated[int, Field(ge=1, le=1000)] = 6
-    """Encoder layers."""
+    """Number of encoder layers."""
     decoder_layers: Annotated[int, Field(ge=1, le=1000)] = 6
-    """Decoder layers."""
+    """Number of decoder layers."""
     feed_forward: Annotated[int, Field(ge=1, le=1_000_000)] = 2048
     """Inner width of the feed-forward sublayer."""
     dropout: Annotated[Fraction, Effect.UPDATES] = 0.1
@@ -115,30 +115,30 @@ class ModelConfig(Section, effect=Effect.NETWORK):
     feed_forward_dropout: Annotated[Fraction, Effect.UPDATES] = 0.0
     """Dropout after the activation of the feed-forward sublayer."""
     norm: Literal["pre", "post"] = "pre"
-    """LayerNorm before each sublayer, with one more at the end of each stack, or after the residual sum."""
+    """`pre`: LayerNorm before each sublayer and at the end of each stack; `post`: after each residual sum."""
     activation: Literal["relu", "gelu", "swiglu"] = "relu"
     """Activation of the feed-forward sublayer."""
     positions: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal"
-    """Positions: a fixed or learned vector added to the embedding, or rotated queries and keys (Su et al. 2021)."""
+    """Position encoding: fixed or learned vectors added to the embeddings, or rotary (Su et al. 2021)."""
     max_positions: Annotated[int, Field(ge=1, le=1_000_000)] = 1024
-    """Longest sequence, in tokens."""
+    """Longest sequence that the model accepts, in tokens."""
     tied_embeddings: Literal["none", "target", "all"] = "target"
-    """Shared weights: none; target embedding and output head; both embeddings and the head (joint subwords)."""
+    """Weight tying: none; target embedding and output head; or both embeddings and the head (joint subwords)."""
 
 
 class AugmentationConfig(Section, effect=Effect.BATCHES):
-    """Shares of the training pairs that are changed, anew in each epoch; validation text stays as it is."""
+    """Data augmentation: shares of the training pairs to change, drawn again in each epoch."""
 
     typos: Share = 0.0
-    """Pairs whose English gets a typo in a fifth of its longer words."""
+    """Share of pairs whose English gets typos, in a fifth of the words of four or more letters."""
     final_punctuation: Share = 0.0
-    """Pairs whose English loses the punctuation at its end, so that the model learns to put it there."""
+    """Share of pairs whose English loses its final punctuation, so that the model learns to add it."""
     case: Share = 0.0
-    """Pairs whose English is put into capitals, title case or lower case; for models that keep case."""
+    """Share of pairs whose English changes to upper, title or lower case; needs `subword.case: keep`."""
     numbers: Share = 0.0
-    """Pairs whose numbers, where both sides have the same, become other numbers."""
+    """Share of pairs whose numbers, if they occur on both sides, are replaced by random ones."""
     copies: Share = 0.0
-    """Pairs that get a placeholder on both sides: for a Latin word that both have, or at one end."""
+    """Share of pairs that get a placeholder on both sides: in place of a shared Latin word, or at one end."""
 
 
 class TrainingConfig(Section, effect=Effect.UPDATES):
@@ -152,81 +152,81 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
     )
 
     max_steps: Annotated[PositiveInt, Effect.HARMLESS] = 100_000
-    """Updates of the weights."""
+    """Number of optimizer updates after which training ends."""
     max_minutes: Annotated[Annotated[float, Field(gt=0, le=10_000_000)] | None, Effect.HARMLESS] = None
-    """Stop after so many minutes of training, all restarts of the run together."""
+    """Stop after this many minutes of training, summed over all restarts of the run; `null`: no limit."""
     accumulation_steps: Annotated[int, Field(ge=1, le=10_000)] = 1
-    """Batches whose gradients are summed for one update, over all processes."""
+    """Gradient accumulation: number of batches per optimizer update, over all processes."""
     processes: Annotated[Literal["auto"] | Annotated[int, Field(ge=1, le=64)], Effect.PROCESSES] = "auto"
-    """Processes that share each update on this machine; `auto`: one for each GPU, one on a CPU."""
+    """Data-parallel processes on this machine; `auto`: one per GPU, or one on a CPU."""
     initialization: Annotated[Literal["random", "counts"], Effect.START] = "random"
-    """`counts`: start from which words are used alike and which translate each other, counted in the training text."""
+    """Initial weights; `counts`: from word neighbours and word translations counted in the training text."""
     initialize_from: Annotated[Place | None, Effect.START] = None
-    """Run folder or checkpoint folder whose weights a new run starts from."""
+    """Run folder or checkpoint folder whose weights initialize a new run; `null`: none."""
     optimizer: Annotated[Literal["adamw", "muon"], Effect.MOMENTS] = "adamw"
-    """`muon` updates the matrices of the layers by Muon, all else by AdamW; an update learns more and takes longer."""
+    """`muon`: Muon for the weight matrices of layers, AdamW for the rest; each update gains more and takes longer."""
     learning_rate: Annotated[float, Field(gt=0, le=100)] = 7e-4
     """Peak learning rate, reached at the end of the warm-up."""
     schedule: Literal["inverse_sqrt", "cosine", "constant"] = "inverse_sqrt"
-    """Learning rate after the warm-up; `cosine` falls to a hundredth of the peak at `max_steps`."""
+    """Learning rate after the warm-up; `cosine` decays to 1% of the peak at `max_steps`."""
     schedule_clock: Literal["steps", "minutes"] = "steps"
-    """`minutes`: compress the cosine schedule and the start of dropout into `max_minutes`; not bit-reproducible."""
+    """`minutes`: compress the cosine schedule and `dropout_from` into `max_minutes`; not bit-reproducible."""
     warmup_steps: Count = 4000
-    """Updates of linear warm-up."""
+    """Linear warm-up of the learning rate, in updates."""
     beta1: Fraction = 0.9
-    """Decay rate of Adam's first moment."""
+    """Decay rate of AdamW's first moment."""
     beta2: Fraction = 0.98
-    """Decay rate of Adam's second moment."""
+    """Decay rate of AdamW's second moment."""
     weight_decay: Annotated[float, Field(ge=0, le=100)] = 0.0
     """Decoupled weight decay of AdamW and Muon, on matrices only."""
     label_smoothing: Fraction = 0.1
-    """Share of each label's probability that is spread over the vocabulary."""
+    """Label smoothing: probability mass of each label that is spread over the vocabulary."""
     dropout_from: Count = 0
-    """First update with dropout and R-Drop, in the time of `schedule_clock`; a late one helps short trainings."""
+    """Update at which dropout and R-Drop start, scaled by `schedule_clock`; a late start helps short runs."""
     augmentation: AugmentationConfig = AugmentationConfig()
     r_drop: Annotated[float, Field(ge=0, le=100)] = 0.0
-    """Weight of the divergence between two passes with different dropout (Liang et al. 2021); 0: off."""
+    """R-Drop: weight of the KL divergence between two passes with different dropout (Liang et al. 2021); 0: off."""
     gradient_clip: Annotated[float, Field(gt=0, le=1_000_000_000)] | None = 1.0
-    """Largest L2 norm of the whole gradient; `null`: no clipping."""
+    """Clip the L2 norm of the gradient of all weights to this value; `null`: no clipping."""
     max_skipped_updates: Annotated[PositiveInt, Effect.HARMLESS] = 10
-    """Successive updates skipped because loss or gradient is not finite, before the run stops."""
+    """Stop after this many consecutive updates skipped because the loss or gradient is not finite."""
     ema_decay: Annotated[Annotated[float, Field(gt=0, lt=1)] | None, Effect.AVERAGE] = None
-    """Keep an exponential moving average of the weights, and validate and export it; for example 0.999."""
+    """Decay of an exponential moving average of the weights for validation and export, such as 0.999; `null`: off."""
     precision: Literal["auto", "float32", "bf16", "fp16"] = "auto"
-    """`bf16` and `fp16` compute under autocast with float32 weights, `fp16` with a loss scale; `auto`: the fastest."""
+    """`bf16`, `fp16`: autocast with float32 weights, `fp16` with loss scaling; `auto`: the fastest on the device."""
     attention: Literal["auto", "fused", "plain"] = "auto"
-    """Kernel of attention: torch's fused one, or plain products and a softmax; `auto` chooses by device and shape."""
+    """Attention kernel: PyTorch's fused one, or plain matmul and softmax; `auto`: by device and shape."""
     compile: Literal["auto", "never", "always"] = "auto"
-    """Compile the training step with `torch.compile`; `auto`: on a CUDA GPU, in a run of 2,000 updates or more."""
+    """Compile the training step with `torch.compile`; `auto`: on a CUDA GPU for runs of 2,000 updates or more."""
     matmul_precision: Literal["auto", "highest", "high", "medium"] = "auto"
-    """How much float32 products may round inside (see torch.set_float32_matmul_precision); `auto`: where faster."""
+    """Argument of `torch.set_float32_matmul_precision`; `auto`: a lower precision only if that is faster."""
     log_every: Annotated[PositiveInt, Effect.HARMLESS] = 50
-    """Updates between two rows in TensorBoard."""
+    """Write training metrics to TensorBoard every N updates."""
     validate_every: Annotated[PositiveInt, Effect.HARMLESS] = 1000
-    """Updates between two validations."""
+    """Validate every N updates."""
     validation_sentences: Annotated[PositiveInt, Effect.SCORED] = 500
-    """Sentences translated and scored at each validation; the loss takes all."""
+    """Number of sentences to translate and score at each validation; the loss uses all."""
     sample_translations: Annotated[Count, Effect.HARMLESS] = 5
-    """Translations shown in TensorBoard at each validation."""
+    """Number of translations shown in TensorBoard at each validation."""
     checkpoint_every: Annotated[PositiveInt, Effect.HARMLESS] = 1000
-    """Updates between two checkpoints; a validation always makes one."""
+    """Save a checkpoint every N updates; every validation also saves one."""
     keep_checkpoints: Annotated[PositiveInt, Effect.HARMLESS] = 3
-    """Newest checkpoints kept."""
+    """Number of newest checkpoints to keep."""
     keep_best: Annotated[PositiveInt, Effect.HARMLESS] = 1
-    """Best checkpoints kept besides, by `best_metric`."""
+    """Number of best checkpoints to keep in addition, ranked by `best_metric`."""
     save_in_background: Annotated[bool, Effect.HARMLESS] = True
     """Write checkpoints while training continues."""
     best_metric: Annotated[Literal["loss", "bleu", "chrf"], Effect.BEST] = "chrf"
     """Validation score that selects the best checkpoint."""
     early_stopping: Annotated[PositiveInt | None, Effect.HARMLESS] = None
-    """Stop after so many validations in a row without a better `best_metric`."""
+    """Stop after this many consecutive validations without a better `best_metric`; `null`: never."""
 
     def finished(self, step: int, seconds: float, validations_without_gain: int) -> str | None:
-        """Return why training is over after `step` updates and `seconds`, with the key to change; else None."""
+        """Return why training ends after `step` updates and `seconds`, with the key to change; None if it continues."""
         if step >= self.max_steps:
             return f"training.max_steps={self.max_steps} is reached"
         if self.max_minutes is not None and seconds >= 60 * self.max_minutes:
-            return f"training.max_minutes={self.max_minutes:g} are used up"
+            return f"training.max_minutes={self.max_minutes:g} is reached"
         if self.early_stopping is not None and validations_without_gain >= self.early_stopping:
             setting = f"(training.early_stopping={self.early_stopping})"
             return f"{self.best_metric} has not improved for {validations_without_gain} validations {setting}"
@@ -234,7 +234,7 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
 
 
 class SearchConfig(Section, effect=Effect.SCORED):
-    """How a sequence is chosen from the model's probabilities."""
+    """The search algorithm that chooses a translation from the model's probabilities."""
 
     rules = (
         Rule(
@@ -243,72 +243,72 @@ class SearchConfig(Section, effect=Effect.SCORED):
     )
 
     method: Literal["greedy", "beam", "sampling"] = "beam"
-    """Algorithm: the most probable token at each step, the best of several hypotheses, or tokens drawn at random."""
+    """Search algorithm: the most probable token at each step, beam search, or random sampling."""
     beam_size: Annotated[int, Field(ge=1, le=1000)] = 5
-    """Hypotheses kept per sentence by beam search."""
+    """Beam width: hypotheses per sentence."""
     length_penalty: Annotated[float, Field(ge=0, le=10)] = 1.0
-    """Alpha, the strength of the length penalty; 0 compares plain sums, which favours short hypotheses."""
+    """Exponent alpha of the length penalty; 0 compares unnormalized scores, which favours short hypotheses."""
     length_normalization: Literal["gnmt", "average"] = "gnmt"
-    """Divisor of scores: ((5 + length) / 6) ** alpha (Wu et al. 2016 §7), or length ** alpha."""
+    """Divisor of scores: `gnmt` ((5 + length) / 6) ** alpha (Wu et al. 2016 §7), `average` length ** alpha."""
     max_length_ratio: Annotated[float, Field(gt=0, le=100)] = 2.0
-    """Longest output, as a multiple of the source's tokens, plus ten tokens."""
+    """Largest output length in tokens: this multiple of the source length, plus ten."""
     min_length_ratio: Annotated[float, Field(ge=0, le=100)] = 0.0
-    """Shortest output, as a multiple of the source's tokens, rounded down."""
+    """Smallest output length in tokens: this multiple of the source length, rounded down."""
     no_repeat_ngram: Annotated[int, Field(ge=0, le=100)] = 0
-    """Forbid a second occurrence of any sequence of so many tokens in a hypothesis; 0: allow."""
+    """Forbid any sequence of N tokens from occurring twice in a hypothesis; 0: off."""
     orthography: bool = True
-    """Write a Persian translation as it is typeset: affixes joined by ZWNJ (می روم, کتاب ها), auxiliary verbs apart."""
+    """Typeset Persian output: join affixes by ZWNJ (می روم, کتاب ها), and separate auxiliary verbs."""
     correct_spelling: bool = True
-    """Read an English word that the training text lacks as the frequent word that is one typing mistake away."""
+    """Replace an English word that the training text lacks by the frequent word that is one typo away."""
     temperature: Annotated[float, Field(gt=0, le=100)] = 1.0
-    """Divisor of the logits before sampling; below 1, probable tokens become more probable."""
+    """Sampling temperature: divisor of the logits; below 1, probable tokens become more probable."""
     top_k: Annotated[int, Field(ge=0, le=1_000_000)] = 0
     """Sample from the k most probable tokens; 0: from all."""
     top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
-    """Nucleus sampling: the smallest set of tokens whose probability reaches `top_p` (Holtzman et al. 2020 §3.1)."""
+    """Nucleus sampling: keep the smallest set of tokens whose probability reaches `top_p` (Holtzman et al. 2020)."""
     seed: Seed = 1
-    """Seed of sampling; a text with one seed gives one translation, whatever else is in its batch."""
+    """Seed of sampling; the same text and seed give the same translation in any batch."""
     batch_size: Annotated[PositiveInt, Effect.HARMLESS] = 64
-    """Sentences searched together."""
+    """Number of sentences translated in one batch."""
     precision: Literal["float32", "bf16", "int8"] = "float32"
-    """Precision of the model while it translates; bf16 needs hardware support, int8 the engine ctranslate2."""
+    """Precision of inference; `bf16` needs hardware support, `int8` needs the engine `ctranslate2`."""
     processes: Annotated[int, Field(ge=0, le=256), Effect.HARMLESS] = 0
-    """Processes that translate together; 0: one for little text or a GPU, otherwise one for each core."""
+    """Number of processes that translate; 0: one for short texts or on a GPU, otherwise one per core."""
 
 
 class EvaluationConfig(Section, effect=Effect.HARMLESS):
-    """Scoring on held-out text."""
+    """Evaluation on held-out text."""
 
     test_sets: Annotated[tuple[TestSetConfig, ...], Field(strict=False), Effect.TEXT] = ()
-    """Test sets besides the corpus's own test split; their text is kept out of the training split."""
+    """Additional test sets beside the test split; their text is removed from the training split."""
     metrics: Annotated[tuple[MetricName, ...], Field(strict=False, min_length=1)] = get_args(MetricName)
-    """Scores to compute; BLEU 13a on raw text is always first. A score without its model is left out."""
+    """Metrics to compute; BLEU 13a on raw text is always the first. A metric whose model is missing is skipped."""
     robustness: bool = False
-    """Translate and score each test set again as people type it: capitals, typos, no final punctuation and others."""
+    """Also translate and score each test set with noisy input: capitals, typos, no final punctuation and others."""
     bootstrap_samples: Annotated[int, Field(ge=40, le=1_000_000)] = 1000
-    """Resamples of a test set for the 95% interval of each score (Koehn 2004)."""
+    """Bootstrap resamples for the 95% confidence interval of each score (Koehn 2004)."""
     rare_below: PositiveInt = 5
-    """A source word is rare if it occurs fewer times in the training text."""
+    """A source word counts as rare if it occurs fewer than this many times in the training text."""
     comet_model: Place | None = None
-    """A COMET checkpoint (.ckpt), a local file from a trusted origin, since COMET unpickles it. `null`: no COMET."""
+    """Local COMET checkpoint (.ckpt); it must be trusted, since COMET unpickles it. `null`: no COMET."""
 
     @property
     def test_sources(self) -> tuple[SourceConfig, ...]:
-        """The test sets as corpora of which all is for testing."""
+        """The test sets as corpora with `use: test`."""
         return tuple(SourceConfig(**test_set.model_dump(), use="test") for test_set in self.test_sets)
 
 
 class RunConfig(Section, effect=Effect.HARMLESS):
-    """Where a run is kept, what it starts from and what it runs on."""
+    """Folder, seed and hardware of a run."""
 
     directory: PathText
-    """Run folder, which holds everything that a run writes; relative to the current folder."""
+    """Run folder, relative to the current folder; a run writes all its files there."""
     seed: Annotated[Seed, Effect.BATCHES] = 1
-    """Seed of initialisation, dropout and batch order."""
+    """Random seed of initialisation, dropout and batch order."""
     device: Annotated[str, matching(DEVICE, DEVICE_NAMES), Effect.MACHINE] = "auto"
     """`auto` (a GPU if there is one), `cpu`, `mps` (Apple's GPU), `cuda` or `cuda:N`."""
     threads: Annotated[int, Field(ge=0, le=1024), Effect.MACHINE] = 0
-    """CPU threads for computing; 0: all cores."""
+    """Number of CPU threads; 0: all cores."""
 
 
 def _names_taken(config: "Config") -> list[str]:
@@ -331,7 +331,7 @@ class Config(Section):
             lambda c: c.model.tied_embeddings != "all" or c.subword.joint,
         ),
         Rule(
-            "`training.initialization: counts` excludes `model.tied_embeddings: all`, and needs a "
+            "`training.initialization: counts` cannot be combined with `model.tied_embeddings: all`, and needs a "
             f"`subword.vocabulary_size` of at most {MOST_COUNTED:,}",
             lambda c: (
                 c.training.initialization == "random"
@@ -339,7 +339,7 @@ class Config(Section):
             ),
         ),
         Rule(
-            "`subword.placeholders` and `training.augmentation.copies` are both 0 or both above 0",
+            "`subword.placeholders` and `training.augmentation.copies` must both be 0 or both be above 0",
             lambda c: (c.subword.placeholders > 0) == (c.training.augmentation.copies > 0),
         ),
         Rule(
@@ -347,7 +347,7 @@ class Config(Section):
             lambda c: not c.training.augmentation.case or not c.subword.folds_case,
         ),
         Rule(
-            "`corpus.direction: fa-en` excludes what changes the English source: `training.augmentation.typos`, "
+            "`corpus.direction: fa-en` cannot be combined with changes to English: `training.augmentation.typos`, "
             "`training.augmentation.final_punctuation`, `training.augmentation.case` and `evaluation.robustness`",
             lambda c: c.corpus.direction == "en-fa" or not _changes_english(c),
         ),
@@ -355,7 +355,7 @@ class Config(Section):
             "`batching.max_length` must not exceed `model.max_positions`",
             lambda c: c.batching.max_length <= c.model.max_positions,
         ),
-        Rule("`name` of a test set is that of a source or an earlier test set; scores are kept under it", _names_taken),
+        Rule("`name` of a test set is already used by a source or an earlier test set; choose another", _names_taken),
     )
 
     run: RunConfig
