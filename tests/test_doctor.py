@@ -20,7 +20,7 @@ def test_this_machine_can_train(
     monkeypatch.chdir(tmp_path)
     assert main(["doctor"]) == 0
     out = capsys.readouterr().out
-    assert "Training works here" in out
+    assert "Training works on this machine" in out
     assert all(name in out for name in ("Python", "torch", "memory", "CPU", "fastapi", "runs/"))
     assert list(tmp_path.iterdir()) == [], "a check leaves nothing behind"
 

@@ -102,7 +102,7 @@ def test_fine_tuning_again_reuses_and_other_settings_need_another_folder(
     assert fine_tune(folder, "--replay", "0.2") == 2
     assert "was made with other settings; give --output another folder" in capsys.readouterr().err
     assert fine_tune(folder, "--replay", "1") == 2
-    assert "--replay 1: give a share" in capsys.readouterr().err
+    assert "--replay 1: the share must be" in capsys.readouterr().err
 
 
 def test_fine_tuning_without_replay_on_text_of_a_name_that_is_taken(folder: Path) -> None:
@@ -149,9 +149,9 @@ def test_back_translation(folder: Path, tmp_path: Path, capsys: pytest.CaptureFi
     back = (folder / "synthetic" / "round-trip.fa").read_text(encoding="utf-8").splitlines()
     assert back == Translator.load(folder / "en-fa").translate_lines(english)
     assert back_translate(folder, *given) == 0
-    assert capsys.readouterr().out.count("is there already, and is used") == 2
+    assert capsys.readouterr().out.count("exists and is reused") == 2
     assert back_translate(folder, *given, run="en-fa") == 2
-    assert "translates en-fa; name a run with corpus.direction: fa-en" in capsys.readouterr().err
+    assert "translates en-fa; give a run with corpus.direction: fa-en" in capsys.readouterr().err
 
 
 def test_synthetic_pairs_are_filtered_tagged_and_trained_on(folder: Path, tmp_path: Path) -> None:
@@ -211,13 +211,13 @@ def test_a_student_learns_the_best_of_its_teachers_translations(
     step = read_state(find_checkpoint(RunFolder(student).checkpoints_folder, "last")).step
     assert main(command) == 0
     said = capsys.readouterr().out
-    assert said.count("is there already, and is used") == 2 and "is used as it is" in said and "is finished" in said
+    assert said.count("exists and is reused") == 2 and "is used as it is" in said and "is finished" in said
     assert read_state(find_checkpoint(RunFolder(student).checkpoints_folder, "last")).step == step
 
 
 def test_what_cannot_be_built_on(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["distill", "--run", str(folder / "en-fa"), "--beam", "1"]) == 2
-    assert "a student learns from the best of several" in capsys.readouterr().err
+    assert "distillation needs at least two" in capsys.readouterr().err
     assert main(["distill", "--run", str(folder / "en-fa"), "--recipe", "studnet"]) == 2
     assert "shipped recipes" in capsys.readouterr().err
     empty = folder / "empty.txt"

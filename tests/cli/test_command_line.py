@@ -69,7 +69,7 @@ def test_recipes_are_listed_shown_and_copied(
     Path("mine/own.yaml").write_text("mine", encoding="utf-8")
     for arguments, message in (
         (["sample", "--output", "mine/own.yaml"], "own.yaml exists; choose another file"),
-        (["sampel"], "no recipe is called `sampel`; there are: "),
+        (["sampel"], "unknown recipe `sampel`; shipped recipes: "),
     ):
         assert message in complaint(capsys, "recipe", *arguments)
     assert Path("mine/own.yaml").read_text(encoding="utf-8") == "mine"
@@ -126,7 +126,7 @@ def test_training_ends_with_scores_samples_and_the_next_commands(
     monkeypatch.setenv("MAKELEVEL", "1")
     assert main(["train", "--config", str(tiny_recipe)]) == 0
     again = capsys.readouterr().out
-    for told in ("make tensorboard", "make evaluate RUN=", "max_steps=12 is reached", "To train it longer"):
+    for told in ("make tensorboard", "make evaluate RUN=", "max_steps=12 is reached", "To continue training"):
         assert told in again
 
 

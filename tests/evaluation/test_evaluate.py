@@ -402,7 +402,7 @@ def test_the_verb_prints_scores_with_intervals(run: RunFolder, capsys: pytest.Ca
     [
         (["--split", "validation", "--test-set", "x.tsv"], "--split selects"),
         (["--no-report", "--output", "x"], "leave out one"),
-        (["--ensemble"], "--ensemble needs two runs or more"),
+        (["--ensemble"], "--ensemble needs at least two runs"),
         (["--test-set", "nowhere.tsv"], "`nowhere.tsv` cannot be found"),
         (["--checkpoint", "7"], "7"),
         (["--set", "evaluation.bootstrap_samples=3"], "evaluation.bootstrap_samples"),

@@ -103,7 +103,7 @@ def test_every_picture_by_its_command(
         assert output.read_bytes().startswith(b"<?xml")
     for arguments, message in (
         (["curves", str(tmp_path / "none")], "no run at"),
-        (["curves", str(run), "--smooth", "0"], "give 1 (no smoothing) or more"),
+        (["curves", str(run), "--smooth", "0"], "give a number of at least 1"),
         (["positions", *of_run, "--set", "model.d_model=8"], "leave them out"),
     ):
         capsys.readouterr()

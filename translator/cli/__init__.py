@@ -1,4 +1,4 @@
-"""The command line: each verb calls one function of another room; here are arguments, output and exit codes."""
+"""The command line: arguments, output and exit codes; each verb calls one function of another package."""
 
 import argparse
 import io
@@ -20,7 +20,7 @@ _GROUPS: Final = {
     "corpus": ("QUESTION", "examine corpora"),
     "plot": ("PICTURE", "draw a picture: attention, positions, schedule, batches, curves, masks, cache"),
 }
-"""First words of verbs of two words: what the second one is, and what they do together."""
+"""Verb groups (first words of two-word verbs): the metavar of the second word, and the summary of the group."""
 _MANUAL: Final = """examples:
   translator train --config sample
   translator translate --run runs/sample "The children are at school."
@@ -28,8 +28,8 @@ _MANUAL: Final = """examples:
 exit codes:
   0    done
   1    a bug of translator, with its traceback
-  2    a mistake in config, corpus or command, with one message that says what to do
-  129, 130, 143   stopped by SIGHUP, SIGINT (Ctrl-C) or SIGTERM, after saving; a second signal stops at once"""
+  2    a mistake in the config, corpus or command; one message says what to do
+  129, 130, 143   stopped by SIGHUP, SIGINT (Ctrl-C) or SIGTERM after saving; a second signal stops immediately"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # the parent process closed it
             setattr(sys, name, open(os.devnull, mode))  # noqa: PTH123, SIM115 - lives as long as the process
-    for stream in (sys.stdout, sys.stderr):  # Persian is UTF-8, whatever the locale says
+    for stream in (sys.stdout, sys.stderr):  # Persian needs UTF-8 in every locale
         if isinstance(stream, io.TextIOWrapper):
             # An unprintable character must not stop a message; `reconfigure` alone would switch to "strict".
             stream.reconfigure(encoding="utf-8", errors="backslashreplace" if stream is sys.stderr else stream.errors)
@@ -55,12 +55,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"translator: {printable(str(error))}", file=sys.stderr)
         return error.exit_code if isinstance(error, Interrupted) else 2
     except BrokenPipeError:
-        pass  # the reader of our output has gone (`| head`)
+        pass  # the reader closed the pipe (`| head`)
     return 0
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of the whole command line; what it parses has the verb's function as `verb`."""
+    """Return the parser of the command line; the parsed options have the function of the verb as `verb`."""
     whole = argparse.ArgumentParser(
         prog="translator",
         description="Train, evaluate and use English→Persian neural translation models.",

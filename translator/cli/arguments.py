@@ -1,4 +1,4 @@
-"""How a verb is declared and prints; arguments that several verbs share."""
+"""Declaration of verbs and their output; arguments shared by several verbs."""
 
 import argparse
 import re
@@ -21,7 +21,7 @@ _OVERRIDE: Final = re.compile(r"[a-z_]+(\.\w+)+=")
 
 
 def say(*lines: str) -> None:
-    """Print `lines` on standard output and flush it, so that a failure appears here, not at the exit."""
+    """Print `lines` on standard output and flush it, so that a write error is raised here and not at exit."""
     write_lines(sys.stdout, lines)
 
 
@@ -30,7 +30,7 @@ class Verb:
     """A verb of the command line; its first word may be a group, such as `plot`."""
 
     name: str
-    summary: str  # the first line is for the list of verbs, all is for the help of this one
+    summary: str  # first line: list of verbs; all lines: help of this verb
     options: tuple[Option, ...]
     examples: tuple[str, ...]
     run: Run
@@ -50,18 +50,18 @@ class Verb:
 
 
 def verb(name: str, summary: str, *options: Option, examples: tuple[str, ...] = ()) -> Callable[[Run], Verb]:
-    """Make a verb of the decorated function, which gets the parsed options and the stop request."""
+    """Return a decorator that turns a function of the parsed options and the stop request into a verb."""
     return lambda run: Verb(name, summary, options, examples, run)
 
 
 def option(name: str, help_text: str, **settings: Any) -> Option:
-    """Return an argument: its name, after a space what stands for a value, and what `add_argument` takes besides."""
+    """Return an argument of a verb: `name` is the flag, a space and the metavar; `settings` go to `add_argument`."""
     name, _, metavar = name.partition(" ")
     return name, settings | {"help": help_text} | ({"metavar": metavar} if metavar else {})
 
 
 class VerbFormatter(argparse.HelpFormatter):
-    """Wraps paragraphs, and leaves those with indented lines (examples, exit codes) unchanged."""
+    """Wraps paragraphs; those with indented lines (examples, exit codes) stay unchanged."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         fill = super()._fill_text
@@ -80,35 +80,35 @@ def repeat_set(arguments: Sequence[str]) -> list[str]:
     return found
 
 
-# --- arguments that several verbs share ---
+# --- shared arguments ---
 
 
 def place(text: str) -> str:
-    """Return the name of a file or folder; an empty one (a shell's unset variable) is an error."""
+    """Return the path of a file or folder; an empty one (an unset shell variable) is an error."""
     if not text:
-        raise argparse.ArgumentTypeError("the name is empty; name a run folder, for example runs/sample")
+        raise argparse.ArgumentTypeError("the path is empty; give a path, for example runs/sample")
     return text
 
 
-_SETTINGS: Final = "override settings; one or more KEY.PATH=VALUE"
+_SETTINGS: Final = "override config keys; one or more KEY.PATH=VALUE"
 SET: Final = option("--set KEY.PATH=VALUE", _SETTINGS, dest="overrides", action="append", default=[])
 CONFIG: Final = option("--config FILE", "YAML recipe, or the name of a shipped one (translator recipe)", required=True)
 RUN: Final = option("--run FOLDER", "run folder, for example runs/sample", required=True, type=place)
-_RUNS: Final = "run folder, for example runs/sample; repeat it for several: an ensemble, or systems to evaluate"
+_RUNS: Final = "run folder, for example runs/sample; repeat it for an ensemble or to evaluate several systems"
 RUNS: Final = option("--run FOLDER", _RUNS, dest="runs", action="append", type=place, required=True)
 CHECKPOINT: Final = option("--checkpoint", "best (default), last, averaged, or a step number", default="best")
 SEARCH: Final = (
-    option("--search", "search.method (default: the run's)", choices=("greedy", "beam", "sampling")),
-    option("--beam N", "search.beam_size, with beam search", type=int),
+    option("--search", "search method (default: search.method of the run)", choices=("greedy", "beam", "sampling")),
+    option("--beam N", "beam width; implies --search beam (default: search.beam_size)", type=int),
     SET,
     option(
         "--engine",
-        "what computes; auto (default): ctranslate2 on a CPU wherever it can do what is asked, else torch",
+        "inference engine; auto (default): ctranslate2 on a CPU if it supports the request, else torch",
         choices=("auto", "torch", "ctranslate2"),
         default="auto",
     ),
-    option("--device NAME", "cpu, mps, cuda or cuda:N (default: the run's)", default="auto"),
-    option("--precision", "search.precision (default: the run's)", choices=("float32", "bf16", "int8")),
+    option("--device NAME", "cpu, mps, cuda or cuda:N (default: run.device of the run)", default="auto"),
+    option("--precision", "precision of inference (default: that of the run)", choices=("float32", "bf16", "int8")),
 )
 
 
@@ -118,9 +118,9 @@ def search_flags(options: argparse.Namespace) -> list[str]:
     if options.beam is not None:
         if options.search in ("greedy", "sampling"):
             advice = "leave out --beam, or use --search beam"
-            raise InputError(f"--beam {options.beam} has no meaning with --search {options.search}; {advice}")
+            raise InputError(f"--beam {options.beam} has no effect with --search {options.search}; {advice}")
         if options.beam < 1:
-            raise InputError(f"--beam {options.beam}: the beam width is at least 1; 5 is usual")
+            raise InputError(f"--beam {options.beam}: the beam width must be at least 1; 5 is usual")
         overrides += ["search.method=beam", f"search.beam_size={options.beam}"]
     elif options.search is not None:
         overrides.append(f"search.method={options.search}")
@@ -130,7 +130,7 @@ def search_flags(options: argparse.Namespace) -> list[str]:
 def load_model(
     runs: Sequence[Path | str], engine: str, checkpoint: str, device: str, overrides: Sequence[str]
 ) -> "Translator":
-    """Return the translator of the runs, and let torch compute with the threads that the run asks for."""
+    """Return the translator of the runs; set the number of torch threads to that of the run."""
     from translator.inference.translator import Translator
 
     translator = Translator.load(runs, engine=engine, checkpoint=checkpoint, device=device, overrides=overrides)

@@ -1,4 +1,4 @@
-"""The verbs that build on a trained run: fine-tune, back-translate, distill; each prints the commands that it runs."""
+"""The verbs fine-tune, back-translate and distill: each builds on a trained run and prints the commands it runs."""
 
 import argparse
 import itertools
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from translator.inference.translator import Translator
     from translator.run.folder import RunFolder
 
-_CORPUS: Final = "the new text, as `translator train --corpus` takes it; repeat it for more"
-_PERSIAN: Final = "Persian text, a sentence a line, plain or packed by gzip, xz or zstd"
+_CORPUS: Final = "the new text, in any form that `translator train --corpus` accepts; repeat it for several corpora"
+_PERSIAN: Final = "Persian text, one sentence per line, plain or compressed by gzip, xz or zstd"
 _FEWEST_UPDATES: Final = 200
-_PASSES: Final = 3  # over a new text that is too large for so few updates
+_PASSES: Final = 3  # over the new text, if that takes more than the fewest updates
 _TOKENS_A_WORD: Final = 1.5
 _TIMED: Final = 500  # sentences whose translation is timed
 
@@ -44,7 +44,7 @@ def _run_verb(stop: StopRequest, *arguments: str) -> None:
 
 
 def _compare(before: Path, after: Path, test_sets: Sequence[str]) -> None:
-    """Evaluate two runs on the same test sets; print what was gained, with the p-values of paired bootstrap tests."""
+    """Evaluate two runs on the same test sets; print score differences with p-values of paired bootstrap tests."""
     from translator.evaluation import System, evaluate_systems
     from translator.evaluation.metrics import show_value
     from translator.run.folder import RunFolder
@@ -72,24 +72,24 @@ def _opened(folder: str, direction: str | None = None) -> "tuple[RunFolder, Conf
     run = RunFolder.open(folder)
     if is_export(run.path):
         raise InputError(
-            f"{folder} is an export, and what builds on a run needs its training text; name the run itself"
+            f"{folder} is an export, and this command needs the training text of the run; name the run folder"
         )
     config = run.config()
     if direction is not None and config.corpus.direction != direction:
         raise InputError(
-            f"{folder} translates {config.corpus.direction}; name a run with corpus.direction: {direction}"
+            f"{folder} translates {config.corpus.direction}; give a run with corpus.direction: {direction}"
         )
     return run, config
 
 
 @verb(
     "fine-tune",
-    "train a run on with text of yours, without losing what it knows, and compare both on old and new text",
+    "continue training a run on your text mixed with its own, and compare both models on old and new test text",
     RUN,
     option("--corpus PATH", _CORPUS, dest="corpora", action="append", nargs="+", type=place, required=True),
-    option("--replay SHARE", "of the run's own text in what is trained on (default: 0.5)", type=float, default=0.5),
-    option("--recipe NAME", "its section training; lengths and rates follow the text", default="fine-tune"),
-    option("--output FOLDER", "the new run (default: RUN-NAME, after the text)", type=place),
+    option("--replay SHARE", "share of training pairs from the run's own text (default: 0.5)", type=float, default=0.5),
+    option("--recipe NAME", "recipe whose section `training` is used (default: fine-tune)", default="fine-tune"),
+    option("--output FOLDER", "folder of the new run (default: RUN-NAME, with the name of the text)", type=place),
     SET,
     examples=("translator fine-tune --run runs/mizan --corpus my.en my.fa",),
 )
@@ -100,7 +100,7 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
     from translator.run.folder import RunFolder
 
     if not 0 <= options.replay < 1:
-        raise InputError(f"--replay {options.replay:g}: give a share from 0 up to, but not including, 1")
+        raise InputError(f"--replay {options.replay:g}: the share must be at least 0 and below 1")
     new = corpora_in_arguments(options.corpora)
     run, config = _opened(options.run)
     old = corpus_of_run(config)
@@ -150,7 +150,7 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
 
 @verb(
     "back-translate",
-    "make training pairs of Persian text that has no English, with a run that translates fa-en",
+    "make training pairs from monolingual Persian text, with a run that translates Persian into English",
     RUN,
     option("--monolingual FILE", _PERSIAN, nargs="+", type=place, required=True),
     option(
@@ -204,21 +204,19 @@ def _counted(counts: "Counter[str]") -> str:
 
 
 def _translate(load: "Callable[[], Translator]", source: Path, output: Path, count: int = 1) -> None:
-    """Translate a file into one with `count` translations of each line, unless that has been done; say which."""
+    """Write `count` translations of each line of `source` to `output`, unless it is complete; print which."""
     work = Work(load, OutputForm("text" if count == 1 else "jsonl", count))
     made = translate_file(work, source, output, reuse=True)
-    say(f"{output} is {'made' if made else 'there already, and is used'}")
+    say(f"{output} {'is written' if made else 'exists and is reused'}")
 
 
 @verb(
     "distill",
     "train a small, fast student on the translations of a run, and export it in int8",
     RUN,
-    option("--recipe NAME", "its sections subword, model and training are used (default: student)", default="student"),
-    option(
-        "--beam N", "translations, of which the one nearest to the reference is taken (default: 5)", type=int, default=5
-    ),
-    option("--output FOLDER", "the student's run (default: RUN-student)", type=place),
+    option("--recipe NAME", "recipe of subwords, model and training (default: student)", default="student"),
+    option("--beam N", "beam width; the hypothesis nearest to the reference is used (default: 5)", type=int, default=5),
+    option("--output FOLDER", "folder of the student's run (default: RUN-student)", type=place),
     SET,
     examples=("translator distill --run runs/cpu-small",),
 )
@@ -236,7 +234,7 @@ def _distill(options: argparse.Namespace, stop: StopRequest) -> None:
     from translator.inference.exported import is_export
 
     if options.beam < 2:
-        raise InputError(f"--beam {options.beam}: a student learns from the best of several translations; 5 is usual")
+        raise InputError(f"--beam {options.beam}: distillation needs at least two hypotheses; 5 is usual")
     run, config = _opened(options.run)
     corpus = corpus_of_run(config)
     source, target = corpus.sides
@@ -260,7 +258,7 @@ def _distill(options: argparse.Namespace, stop: StopRequest) -> None:
     _run_verb(stop, "train", "--config", str(recipe))
     small = student.with_name(f"{student.name}-int8")
     if is_export(small):
-        say("", f"{small} is there already, and is used; delete it to export the student again")
+        say("", f"{small} exists and is reused; delete it to export the student again")
     else:
         export_run(student, "ctranslate2", small, quantization="int8")
     if not corpus.names("test"):

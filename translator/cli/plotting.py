@@ -1,4 +1,4 @@
-"""The verbs `plot ...`: pictures as PNG or SVG."""
+"""The verbs `plot ...`: draw pictures as PNG or SVG."""
 
 import argparse
 from collections.abc import Callable
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _TEXT: Final = "The children are at school."
-_SENTENCE: Final = option("text TEXT", "sentence (default: a short one)", nargs="?")
+_SENTENCE: Final = option("text TEXT", "sentence to translate (default: a short example)", nargs="?")
 _MODEL: Final = (RUN, CHECKPOINT, SET, _SENTENCE)
-_METRIC: Final = "loss, perplexity, bleu, chrf, or a TensorBoard tag; a panel each (default: loss, bleu and chrf)"
+_METRIC: Final = "loss, perplexity, bleu, chrf, or a TensorBoard tag; one panel for each (default: loss, bleu and chrf)"
 
 
 def _text(options: argparse.Namespace) -> str:
-    """Return the sentence that is given, or a short one in the source language of the run."""
+    """Return the given sentence, or an example in the source language of the run."""
     from translator.run.folder import RunFolder
 
     if options.text is not None:
@@ -30,7 +30,7 @@ def _text(options: argparse.Namespace) -> str:
 def picture(
     name: str, summary: str, *options: Option, examples: tuple[str, ...] = ()
 ) -> Callable[[Callable[[argparse.Namespace], "Figure"]], Verb]:
-    """Make a verb of the decorated function, which returns the picture once its output is known to be writable."""
+    """Return a decorator that turns a drawing function into a verb; it first checks that the output is writable."""
 
     def decorate(draw: Callable[[argparse.Namespace], "Figure"]) -> Verb:
         def write(options: argparse.Namespace, stop: StopRequest) -> None:
@@ -42,17 +42,17 @@ def picture(
 
         return verb(f"plot {name}", summary, *options, output, examples=examples)(write)
 
-    output = option("--output FILE", "where to; ends in .png or .svg", required=True, type=Path)
+    output = option("--output FILE", "picture file to write; ends in .png or .svg", required=True, type=Path)
     return decorate
 
 
 @picture(
     "attention",
-    "where a model looks while it translates a sentence",
+    "the attention weights of a model for one sentence",
     *_MODEL,
-    option("--kind", "cross: from target to source", choices=("cross", "encoder", "decoder"), default="cross"),
-    option("--layer N", "last (default), all, or a number from 1", default="last"),
-    option("--head N", "mean (default), all, or a number from 1", default="mean"),
+    option("--kind", "attention (default: cross)", choices=("cross", "encoder", "decoder"), default="cross"),
+    option("--layer N", "layer: last (default), all, or a number from 1", default="last"),
+    option("--head N", "head: mean (default), all, or a number from 1", default="mean"),
     examples=(f'translator plot attention --run runs/sample "{_TEXT}" --output attention.png',),
 )
 def _attention(options: argparse.Namespace) -> "Figure":
@@ -66,10 +66,10 @@ def _attention(options: argparse.Namespace) -> "Figure":
 
 @picture(
     "cache",
-    "the cache of a beam search: its tree, and who attends to what",
+    "the cache of a beam search: the tree of hypotheses, and the cache entries that each one attends to",
     *_MODEL,
-    option("--beam N", "search.beam_size (default: the run's)", type=int),
-    option("--step N", "after N steps (default: at the end)", type=int),
+    option("--beam N", "beam width (default: search.beam_size of the run)", type=int),
+    option("--step N", "draw the cache after N search steps (default: at the end)", type=int),
 )
 def _cache(options: argparse.Namespace) -> "Figure":
     from translator.plots.attention import cache_figure, record_search
@@ -84,23 +84,23 @@ def _cache(options: argparse.Namespace) -> "Figure":
 
 @picture(
     "curves",
-    "how runs learned, from their TensorBoard events",
-    option("runs FOLDER", "run folders, each a colour", nargs="+", type=place),
+    "learning curves of runs, from their TensorBoard events",
+    option("runs FOLDER", "run folders; each gets one colour", nargs="+", type=place),
     option("--metric NAME", _METRIC, dest="metrics", action="append"),
-    option("--over", "default: steps", choices=("steps", "tokens", "minutes"), default="steps"),
-    option("--smooth N", "draw training curves as means of N points (default: 1)", type=int, default=1),
+    option("--over", "horizontal axis (default: steps)", choices=("steps", "tokens", "minutes"), default="steps"),
+    option("--smooth N", "smooth training curves by averaging N points (default: 1)", type=int, default=1),
     examples=("translator plot curves runs/a runs/b --metric chrf --output curves.svg",),
 )
 def _curves(options: argparse.Namespace) -> "Figure":
     if options.smooth < 1:
-        raise InputError(f"--smooth {options.smooth} is no number of points; give 1 (no smoothing) or more")
+        raise InputError(f"--smooth {options.smooth}: give a number of at least 1 (no smoothing)")
     from translator.plots.curves import USUAL_METRICS, curves_figure, read_curves
 
     found = [read_curves(path) for path in dict.fromkeys(options.runs)]
     return curves_figure(found, list(dict.fromkeys(options.metrics or USUAL_METRICS)), options.over, options.smooth)
 
 
-@picture("masks", "which position may attend to which, in a batch of two sentence pairs")
+@picture("masks", "the attention masks of a batch of two sentence pairs")
 def _masks(options: argparse.Namespace) -> "Figure":
     from translator.plots.pictures import masks_figure
 
@@ -109,9 +109,9 @@ def _masks(options: argparse.Namespace) -> "Figure":
 
 @picture(
     "positions",
-    "the position vectors of a model",
-    option("--config FILE", "of this recipe (default: sample)"),
-    option("--run FOLDER", "of this trained run, which may have learned them", type=place),
+    "the position encodings of a model",
+    option("--config FILE", "recipe of the model (default: sample)"),
+    option("--run FOLDER", "trained run, instead of a recipe; shows learned positions", type=place),
     *(CHECKPOINT, SET),
     option("--length N", "positions to draw (default: 64)", type=int, default=64),
 )
@@ -125,7 +125,7 @@ def _positions(options: argparse.Namespace) -> "Figure":
     trained = None
     if options.run is not None:
         if options.overrides or options.config is not None:
-            raise InputError("--config and --set are for a recipe, and a trained run does not change; leave them out")
+            raise InputError("--run draws a trained model, so --config and --set have no effect; leave them out")
         run = RunFolder.open(options.run)
         name, model = run.path.resolve().name, run.config().model
         trained, _ = load_model(run.checkpoints_folder, options.checkpoint, choose_device("cpu"))
@@ -139,7 +139,7 @@ def _positions(options: argparse.Namespace) -> "Figure":
 
 @picture(
     "schedule",
-    "the learning rate over the updates of recipes",
+    "the learning rate at each update, for one recipe or several",
     option("--config FILE", "recipe, or name of a shipped one; repeat it for several", action="append", required=True),
     SET,
 )
@@ -155,7 +155,7 @@ def _schedule(options: argparse.Namespace) -> "Figure":
 
 @picture(
     "batches",
-    "the token budget at work: how much of a recipe's batches is padding; prepares what is not prepared yet",
+    "the share of padding in the batches of a recipe; prepares its data first if needed",
     *(CONFIG, SET),
 )
 def _batches(options: argparse.Namespace) -> "Figure":

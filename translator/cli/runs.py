@@ -1,4 +1,4 @@
-"""The verbs that make runs and judge them: prepare, train, average, evaluate, compare, runs, tensorboard."""
+"""The verbs that make and evaluate runs: prepare, train, average, evaluate, compare, runs, tensorboard."""
 
 import argparse
 import json
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 _TEXTS: Final = ("raw", "normalized", "folded")  # in the order of `text_variants`
 _METRICS: Final = ("bleu", "bleu_intl", "chrf", "chrf++", "ter")
 _TEST_SETS: Final = (
-    "instead of the run's own: a zip, a two-column TSV, a TMX, a folder of these, or files as "
-    "ENGLISH:PERSIAN[:PERSIAN...], each Persian one a reference; repeat it for another set"
+    "test set that replaces the run's own: a zip, a two-column TSV, a TMX, a folder of these, or files as "
+    "ENGLISH:PERSIAN[:PERSIAN...], each Persian file a reference; repeat it for several sets"
 )
 _CORPUS: Final = (
-    "a corpus of yours: two text files (English, Persian), a zip, a two-column TSV, a TMX or a folder of these; repeat "
-    "it for more. Without --config a recipe for it is chosen, and written to runs/NAME.yaml"
+    "your corpus: two text files (English, Persian), a zip, a two-column TSV, a TMX or a folder of these; repeat "
+    "it for several. Without --config, a recipe that fits it is written to runs/NAME.yaml"
 )
-_CHECKPOINTS: Final = "best (default), last, averaged, or a step number; each is a system of its own"
+_CHECKPOINTS: Final = "best (default), last, averaged, or a step number; repeat it to evaluate several"
 _SYSTEMS: Final = "evaluated run folders, *.sentences.jsonl of an evaluation, or text files; the first is the baseline"
-_VARIANTS: Final = "unchanged (default), with Persian normalization on both sides, or also with half-spaces as spaces"
+_VARIANTS: Final = "raw (default), normalized (by the rules for Persian), or folded (half-spaces also become spaces)"
 
 
 @verb(
     "prepare",
-    "clean and split a corpus, train its subword models, store its tokens",
+    "clean and split a corpus, train its subword models, and store its tokens",
     *(CONFIG, SET),
     examples=("translator prepare --config sample",),
 )
@@ -58,10 +58,10 @@ def _prepare(options: argparse.Namespace, stop: StopRequest) -> None:
 @verb(
     "train",
     "prepare, train (or resume training), and evaluate",
-    option("--config FILE", "YAML recipe, or the name of a shipped one (translator recipe); --corpus can do without"),
+    option("--config FILE", "YAML recipe, or the name of a shipped one (translator recipe); optional with --corpus"),
     option("--corpus PATH", _CORPUS, dest="corpora", action="append", nargs="+", type=place, default=[]),
     SET,
-    option("--allow-changed", "resume with changed settings that affect the result", action="store_true"),
+    option("--allow-changed", "resume although settings that affect the result have changed", action="store_true"),
     examples=(
         "translator train --config sample",
         "translator train --corpus my.en my.fa",
@@ -78,9 +78,7 @@ def _train(options: argparse.Namespace, stop: StopRequest) -> None:
     if options.corpora:
         recipe, overrides = _with_corpora(options)
     elif recipe is None:
-        raise InputError(
-            "nothing to train: name a recipe (--config sample) or a corpus of yours (--corpus my.en my.fa)"
-        )
+        raise InputError("nothing to train: give a recipe (--config sample) or your corpus (--corpus my.en my.fa)")
     config = load_config(recipe, overrides)
     if not launched():
         processes, why = choose_processes(config)
@@ -98,7 +96,7 @@ def _train(options: argparse.Namespace, stop: StopRequest) -> None:
     folder = outcome.run.path
     if outcome.was_finished:
         say(f"{folder} is finished: {outcome.reason}, after {outcome.progress.step} steps.")
-        say("To train it longer, raise that setting; for a new run, set run.directory or use another recipe.")
+        say("To continue training, raise that setting. To start a new run, set run.directory or use another recipe.")
     say(*format_scores(outcome.scores), *format_samples(outcome.samples))
     say(f"\nThe run is in {folder} ({outcome.progress.step} steps, {outcome.progress.seconds / 60:.1f} minutes).")
     example = config.corpus.languages[0].example
@@ -106,7 +104,7 @@ def _train(options: argparse.Namespace, stop: StopRequest) -> None:
 
 
 def _with_corpora(options: argparse.Namespace) -> tuple[str, list[str]]:
-    """Return the recipe and the overrides for `--corpus`; without `--config`, the recipe is chosen and written."""
+    """Return the recipe and the overrides for `--corpus`; without `--config`, choose and write a recipe."""
     from translator.corpus.recipe import as_overrides, find_recipe
     from translator.corpus.sources import corpora_in_arguments
     from translator.model.device import choose_device
@@ -124,7 +122,7 @@ def _with_corpora(options: argparse.Namespace) -> tuple[str, list[str]]:
 
 
 def _next_commands(run: Path, example: str) -> tuple[str, ...]:
-    """Return what to do with a trained run; where make trained it, `translator` may not be on PATH."""
+    """Return commands to try with a trained run; under make they use make, as `translator` may not be on PATH."""
     folder, sentence = shlex.quote(str(run)), f'"{example}"'
     if "MAKELEVEL" in os.environ:
         evaluate = f"make evaluate RUN={folder} SEARCH=beam BEAM=5"
@@ -138,10 +136,12 @@ def _next_commands(run: Path, example: str) -> tuple[str, ...]:
 
 @verb(
     "average",
-    "average checkpoints of a run into `averaged`",
+    "average the weights of several checkpoints of a run into a new checkpoint `averaged`",
     RUN,
-    option("--count K", "how many (default: 5)", type=int, default=5),
-    option("--of", "the newest (default) or the best", choices=("last", "best"), default="last"),
+    option("--count K", "number of checkpoints (default: 5)", type=int, default=5),
+    option(
+        "--of", "which checkpoints: the newest (last, default) or the best", choices=("last", "best"), default="last"
+    ),
     examples=("translator average --run runs/mizan --of best --count 5",),
 )
 def _average(options: argparse.Namespace, stop: StopRequest) -> None:
@@ -152,8 +152,8 @@ def _average(options: argparse.Namespace, stop: StopRequest) -> None:
 
 @verb(
     "runs",
-    "list runs: state, best score, speed",
-    option("folder FOLDER", "where they are (default: runs)", nargs="?", default="runs"),
+    "list runs with state, best score and speed",
+    option("folder FOLDER", "folder that holds the runs (default: runs)", nargs="?", default="runs"),
 )
 def _runs(options: argparse.Namespace, stop: StopRequest) -> None:
     from translator.run.folder import format_run_list
@@ -163,30 +163,30 @@ def _runs(options: argparse.Namespace, stop: StopRequest) -> None:
 
 @verb(
     "tensorboard",
-    "start TensorBoard on all runs of a folder",
-    option("folder FOLDER", "where they are (default: runs)", nargs="?", type=place, default="runs"),
-    option("--port N", "of this machine (default: 6006)", type=int, default=6006),
+    "start TensorBoard for all runs in a folder",
+    option("folder FOLDER", "folder of the runs (default: runs)", nargs="?", type=place, default="runs"),
+    option("--port N", "port on this machine (default: 6006)", type=int, default=6006),
     examples=("translator tensorboard experiments --port 6007",),
 )
 def _tensorboard(options: argparse.Namespace, stop: StopRequest) -> None:
     if not Path(options.folder).is_dir():
         raise InputError(f"{options.folder} is not a folder; name the folder that holds the runs, for example runs")
     command = [sys.executable, "-m", "tensorboard.main", "--logdir", options.folder, "--port", str(options.port)]
-    os.execv(sys.executable, command)  # TensorBoard is a program of its own; this process becomes it
+    os.execv(sys.executable, command)  # TensorBoard is a separate program, which replaces this process
 
 
 @verb(
     "evaluate",
-    "translate test sets with one run or several, then score and diagnose the translations",
+    "translate test sets with one or several runs, then score and diagnose the translations",
     RUNS,
-    option("--ensemble", "the runs translate together, as one system", action="store_true"),
+    option("--ensemble", "combine the runs into one system", action="store_true"),
     option("--checkpoint NAME", _CHECKPOINTS, dest="checkpoints", action="append"),
     option("--test-set [NAME=]PATH", _TEST_SETS, dest="test_sets", action="append", default=[]),
-    option("--split", "the run's own test text (default), or its validation text", choices=("test", "validation")),
-    option("--robustness", "also translate and score each test set as people type it", action="store_true"),
+    option("--split", "split of the run's own text to evaluate (default: test)", choices=("test", "validation")),
+    option("--robustness", "also score each test set with noisy input, such as typos", action="store_true"),
     *SEARCH,
-    option("--no-report", "write no report.html", action="store_true"),
-    option("--output FOLDER", "where to put report.html (default: the first run's evaluation folder)"),
+    option("--no-report", "do not write report.html", action="store_true"),
+    option("--output FOLDER", "folder for report.html (default: the evaluation folder of the first run)"),
     examples=(
         "translator evaluate --run runs/sample --search beam --beam 5",
         "translator evaluate --run runs/a --run runs/b --test-set mine=test.en:test.fa",
@@ -197,9 +197,9 @@ def _evaluate(options: argparse.Namespace, stop: StopRequest) -> None:
     if options.robustness:
         overrides.append("evaluation.robustness=true")
     if options.test_sets and options.split is not None:
-        raise InputError("--split selects the run's own text, and --test-set other text; leave out one")
+        raise InputError("--split selects the run's own text, and --test-set another text; leave out one of them")
     if options.output is not None and options.no_report:
-        raise InputError("--output says where to put the report, and --no-report suppresses it; leave out one")
+        raise InputError("--output and --no-report contradict each other; leave out one of them")
     from translator.evaluation import System, evaluate_systems
     from translator.inference.exported import is_export
     from translator.run.folder import RunFolder
@@ -207,9 +207,9 @@ def _evaluate(options: argparse.Namespace, stop: StopRequest) -> None:
 
     found = [RunFolder.open(folder) for folder in dict.fromkeys(options.runs)]
     if is_export(found[0].path) and not options.test_sets:
-        raise InputError(f"{found[0].path} is an export without a test set; name one: --test-set ENGLISH:PERSIAN")
+        raise InputError(f"{found[0].path} is an export and has no test set; give one: --test-set ENGLISH:PERSIAN")
     if options.ensemble and len(found) < 2:
-        raise InputError("--ensemble needs two runs or more: --run FOLDER --run FOLDER")
+        raise InputError("--ensemble needs at least two runs: --run FOLDER --run FOLDER")
     groups = [tuple(found)] if options.ensemble else [(run,) for run in found]
 
     def load(system: "System", overrides: Sequence[str]) -> "Translator":
@@ -227,7 +227,7 @@ def _evaluate(options: argparse.Namespace, stop: StopRequest) -> None:
         output=None if options.output is None else Path(options.output),
     )
     own = not options.test_sets and options.split != "validation"
-    for run in found:  # the scores of an ensemble, or of two runs of one name, belong to no single run
+    for run in found:  # scores of an ensemble, or of runs that share a name, are not of a single run
         if not options.ensemble and [one.path.name for one in found].count(run.path.name) == 1:
             scores = [score for one in evaluation.sets if one.system == run.path.name for score in one.all_scores]
             show_test_scores(run.tensorboard_folder, scores, own=own and run == found[0])
@@ -264,27 +264,27 @@ def _print_evaluation(evaluation: "Evaluation") -> None:
 
 @verb(
     "compare",
-    "test whether one system is better than another, and in which sentences",
+    "test whether one system is significantly better than another, and show sentences that differ",
     option("systems SYSTEM", _SYSTEMS, nargs="+", type=place),
-    option("--source FILE", "source text of text files"),
-    option("--reference FILE", "their references", action="extend", nargs="+", default=[]),
-    option("--test-set NAME", "only these (default: all)", action="extend", nargs="+", default=[]),
-    option("--checkpoint NAME", "of the runs (default: the one evaluated last)"),
-    option("--search-label LABEL", "of the runs, for example beam-5 (default: the last)"),
+    option("--source FILE", "source text, when systems are text files"),
+    option("--reference FILE", "references, when systems are text files", action="extend", nargs="+", default=[]),
+    option("--test-set NAME", "compare only on these test sets (default: all)", action="extend", nargs="+", default=[]),
+    option("--checkpoint NAME", "checkpoint of the runs (default: the one evaluated last)"),
+    option("--search-label LABEL", "search settings of the runs, for example beam-5 (default: the last evaluated)"),
     option("--metrics", "default: all but bleu_intl", nargs="+", choices=_METRICS, default=["bleu", *_METRICS[2:]]),
     option("--text", _VARIANTS, nargs="+", choices=_TEXTS, default=["raw"]),
-    option("--samples N", "of the bootstrap (default: 1000)", type=int, default=1000),
-    option("--trials N", "of the randomisation (default: 10000)", type=int, default=10_000),
-    option("--examples N", "sentences each way (default: 10)", type=int, default=10),
-    option("--json FILE", "also write everything to FILE"),
+    option("--samples N", "bootstrap resamples, or 0 (default: 1000)", type=int, default=1000),
+    option("--trials N", "randomisation trials, or 0 (default: 10000)", type=int, default=10_000),
+    option("--examples N", "example sentences per direction (default: 10)", type=int, default=10),
+    option("--json FILE", "also write all results to FILE as JSON"),
     examples=("translator compare runs/a runs/b",),
 )
 def _compare(options: argparse.Namespace, stop: StopRequest) -> None:
     for name in ("samples", "trials", "examples"):
         if getattr(options, name) < 0:
-            raise InputError(f"--{name} {getattr(options, name)} is negative; give 0 to leave it out")
+            raise InputError(f"--{name} {getattr(options, name)} is negative; give 0 to switch it off")
     if options.samples == options.trials == 0:
-        raise InputError("--samples 0 and --trials 0 leave no significance test; give 0 for one of them at most")
+        raise InputError("--samples 0 and --trials 0 leave no significance test; raise one of them")
     from translator.config import NormalizationConfig
     from translator.config.corpus_section import ENGLISH, PERSIAN
     from translator.evaluation.compare import compare_systems, read_systems

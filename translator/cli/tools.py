@@ -12,20 +12,20 @@ from translator.errors import InputError, TranslatorError
 from translator.run.signals import StopRequest
 
 _SCHEMA_LINE: Final = re.compile(r"^(# yaml-language-server: \$schema=).*$", re.MULTILINE)
-"""By which an editor finds the schema of a recipe: in a copy, `schema.json` beside it."""
-_COMPLETION: Final = """print the script by which a shell completes verbs, options and files
+"""The line from which an editor finds the schema of a recipe; a copied recipe refers to `schema.json` beside it."""
+_COMPLETION: Final = """print a script for shell completion of verbs, options and files
 
-where the script goes:
+where to save the script:
   bash   translator completion bash > ~/.local/share/bash-completion/completions/translator
-  zsh    translator completion zsh > FOLDER/_translator, a FOLDER of $fpath
+  zsh    translator completion zsh > FOLDER/_translator, with a FOLDER in $fpath
   fish   translator completion fish > ~/.config/fish/completions/translator.fish"""
 
 
 @verb(
     "corpus overlap",
-    "count the pairs, and the texts of either side, that two corpora share",
+    "count the pairs and the texts of each side that two corpora share",
     option("first A", "a zip, a two-column TSV, a TMX, a folder of these, or ENGLISH:PERSIAN"),
-    option("second B", "likewise"),
+    option("second B", "the other corpus, in any of these forms"),
     examples=("translator corpus overlap data/mizan.zip my-test.en:my-test.fa",),
 )
 def _overlap(options: argparse.Namespace, stop: StopRequest) -> None:
@@ -41,8 +41,8 @@ def _overlap(options: argparse.Namespace, stop: StopRequest) -> None:
 @verb(
     "download",
     "download a public corpus; no other verb downloads anything",
-    option("dataset DATASET", "its name; without one, all are listed", nargs="?"),
-    option("--folder FOLDER", "where to (default: data)", default="data"),
+    option("dataset DATASET", "name of the corpus (default: list all)", nargs="?"),
+    option("--folder FOLDER", "folder for the download (default: data)", default="data"),
     examples=("translator download mizan --folder data",),
 )
 def _download(options: argparse.Namespace, stop: StopRequest) -> None:
@@ -50,16 +50,16 @@ def _download(options: argparse.Namespace, stop: StopRequest) -> None:
 
     if options.dataset:
         path = download_dataset(options.dataset, Path(options.folder))
-        say(f"{path} is ready; for a recipe:", recipe_snippet(options.dataset, Path(options.folder)))
+        say(f"{path} is ready; add this to a recipe:", recipe_snippet(options.dataset, Path(options.folder)))
     else:
         say(dataset_table())
 
 
 @verb(
     "recipe",
-    "list the shipped recipes, show one, or copy one",
-    option("name NAME", "its name; without one, all are listed", nargs="?"),
-    option("--output FILE", "where to write it; an existing file is never overwritten"),
+    "list the shipped recipes, or print or copy one",
+    option("name NAME", "name of the recipe (default: list all)", nargs="?"),
+    option("--output FILE", "file for the copy; an existing file is never overwritten"),
     examples=("translator recipe sample --output my.yaml",),
 )
 def _recipe(options: argparse.Namespace, stop: StopRequest) -> None:
@@ -73,7 +73,7 @@ def _recipe(options: argparse.Namespace, stop: StopRequest) -> None:
         say(text_table(("name", "what"), [(name, comments[name][0]) for name in texts], text_columns=2))
         return
     if options.name not in texts:
-        raise InputError(f"no recipe is called `{options.name}`; there are: {', '.join(texts)}")
+        raise InputError(f"unknown recipe `{options.name}`; shipped recipes: {', '.join(texts)}")
     text = _SCHEMA_LINE.sub(r"\g<1>schema.json", texts[options.name])
     if options.output is None:
         say(text.rstrip("\n"))
@@ -89,8 +89,8 @@ def _recipe(options: argparse.Namespace, stop: StopRequest) -> None:
 
 @verb(
     "schema",
-    "print the JSON schema of recipes, by which editors complete and check them",
-    option("--output FILE", "where to write it (default: standard output)"),
+    "print the JSON schema of recipes, which lets editors complete and check keys",
+    option("--output FILE", "file to write (default: standard output)"),
     examples=("translator schema --output schema.json",),
 )
 def _schema(options: argparse.Namespace, stop: StopRequest) -> None:
@@ -101,13 +101,13 @@ def _schema(options: argparse.Namespace, stop: StopRequest) -> None:
         say(schema_text().rstrip("\n"))
         return
     write_output(options.output, schema_text())
-    say(f"{options.output} is written; a recipe beside it names it in its first line:")
+    say(f"{options.output} is written; a recipe in the same folder refers to it in its first line:")
     say(f"  # yaml-language-server: $schema={Path(options.output).name}")
 
 
 @verb(
     "doctor",
-    "check this machine: versions, devices, memory, disk, what is missing and how to get it",
+    "check versions, devices, memory and disk of this machine, and advise how to fix problems",
     option("--json", "print the findings as JSON", action="store_true"),
     examples=("translator doctor --json > doctor.json",),
 )
@@ -122,12 +122,12 @@ def _doctor(options: argparse.Namespace, stop: StopRequest) -> None:
     else:
         say(format_findings(findings))
     if wrong:
-        raise TranslatorError(f"training is impossible here: {', '.join(wrong)}; the advice is above")
+        raise TranslatorError(f"training is impossible on this machine: {', '.join(wrong)}; see the advice above")
     if not options.json:
-        say("", "Training works here: translator train --config sample")
+        say("", "Training works on this machine: translator train --config sample")
 
 
-@verb("completion", _COMPLETION, option("shell", "the shell", choices=("bash", "zsh", "fish")))
+@verb("completion", _COMPLETION, option("shell", "shell that runs the script", choices=("bash", "zsh", "fish")))
 def _completion(options: argparse.Namespace, stop: StopRequest) -> None:
     import shtab
 
@@ -152,7 +152,7 @@ def _completion(options: argparse.Namespace, stop: StopRequest) -> None:
 
 def verbs_of(parser: argparse.ArgumentParser, prefix: str = "") -> Iterator[tuple[str, argparse.ArgumentParser]]:
     """Yield the verbs of `parser` with their names (`corpus`, `corpus overlap`)."""
-    for action in parser._actions:  # argparse has no public way to them
+    for action in parser._actions:  # argparse has no public access to them
         if isinstance(action, argparse._SubParsersAction):
             for name, verb in action.choices.items():
                 yield prefix + name, verb

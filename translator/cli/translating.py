@@ -17,31 +17,31 @@ from translator.serve import Limits, check_installed
 
 _FORMATS: Final = ("ctranslate2", "marian", "safetensors")
 _LIMITS: Final = {
-    "characters": "characters of a request at most",
-    "lines": "lines of a request at most",
-    "waiting": "requests that may wait at the same time",
-    "seconds": "for the answer of a request",
+    "characters": "largest number of characters in a request",
+    "lines": "largest number of lines in a request",
+    "waiting": "largest number of queued requests",
+    "seconds": "time limit for a request, in seconds",
 }
-_DISPLAY: Final = "at a terminal: logical order, or joined and reordered for terminals that cannot (default: auto)"
-_HOSTS: Final = "a name that requests may address, besides localhost"
+_DISPLAY: Final = "order of Persian at a terminal; visual: joined and reordered if it has no bidi (default: auto)"
+_HOSTS: Final = "host name that requests may use, in addition to localhost; repeat it for several"
 
 
 @verb(
     "translate",
-    "translate text: arguments, a file, standard input line by line, or at a prompt",
+    "translate arguments, a file, standard input line by line, or text typed at a prompt",
     *(RUNS, CHECKPOINT, *SEARCH),
-    option("--processes N", "search.processes, for files (default: chosen)", type=int),
-    option("--input FILE", "translate this file, line by line"),
-    option("--output FILE", "with --input: written whole or not at all; resumed after a stop"),
-    option("--format", "of the output (default: text)", choices=("text", "tsv", "jsonl"), default="text"),
-    option("--n-best K", "translations of each text, best first", type=int, default=1),
+    option("--processes N", "number of processes, for files (default: search.processes of the run)", type=int),
+    option("--input FILE", "text file to translate, line by line"),
+    option("--output FILE", "with --input: file for the translations, replaced atomically; resumes after a stop"),
+    option("--format", "output format (default: text)", choices=("text", "tsv", "jsonl"), default="text"),
+    option("--n-best K", "number of translations of each text, best first (default: 1)", type=int, default=1),
     option("--scores", "add log-probabilities (tsv, jsonl)", action="store_true"),
     option("--alignment", "add the word alignment (tsv, jsonl)", action="store_true"),
     option("--attention", "add the attention weights (jsonl)", action="store_true"),
-    option("--prefix TEXT", "text that each translation begins with", default=""),
+    option("--prefix TEXT", "forced beginning of each translation", default=""),
     option("--display", _DISPLAY, choices=("auto", "logical", "visual"), default="auto"),
-    option("--strict", "stop at a line that is not UTF-8, instead of replacing its bytes", action="store_true"),
-    option("text", "text to translate, one sentence each; without it, standard input", nargs="*"),
+    option("--strict", "stop at a line that is not UTF-8 (default: replace its invalid bytes)", action="store_true"),
+    option("text", "text to translate, one sentence per argument (default: read standard input)", nargs="*"),
     examples=(
         'translator translate --run runs/sample "The children are at school."',
         "translator translate --run runs/sample --input book.en --output book.fa",
@@ -78,9 +78,9 @@ def _translate(options: argparse.Namespace, stop: StopRequest) -> None:
 
 
 def _check_input(options: argparse.Namespace) -> None:
-    """Check before a model is loaded that there is one source of text, that it can be read, and that it is UTF-8."""
+    """Check, before a model is loaded, that there is one input, that it is readable, and that it is UTF-8."""
     if options.text and options.input is not None:
-        raise InputError("text is given as arguments and as --input; leave out one of them")
+        raise InputError("text is given both as arguments and as --input; leave out one of them")
     if options.output is not None and options.input is None:
         raise InputError("--output needs --input FILE; without it, redirect: translator translate ... > FILE")
     if options.input is not None:
@@ -95,15 +95,15 @@ def _check_input(options: argparse.Namespace) -> None:
 
 @verb(
     "export",
-    "write the model of a run into a folder that other programs load",
+    "export the model of a run to a folder that other programs can load",
     RUN,
     option("--to", "format of the export", required=True, choices=_FORMATS),
     CHECKPOINT,
     option(
         "--quantization TYPE",
-        "float32 (default); ctranslate2, marian: also float16, bfloat16; ctranslate2: int8, int16",
+        "float32 (default); ctranslate2 and marian: also float16, bfloat16; ctranslate2: also int8, int16",
     ),
-    option("folder FOLDER", "where to; new, or empty"),
+    option("folder FOLDER", "folder for the export; new or empty"),
     examples=("translator export --run runs/sample --to ctranslate2 exports/sample",),
 )
 def _export(options: argparse.Namespace, stop: StopRequest) -> None:
@@ -122,10 +122,10 @@ def _export(options: argparse.Namespace, stop: StopRequest) -> None:
 
 @verb(
     "serve",
-    "serve a page and a JSON API that translate; by default only this machine can reach them",
+    "serve a web page and a JSON API for translation; by default only this machine can reach them",
     *(RUNS, CHECKPOINT, *SEARCH),
-    option("--host NAME", "address to listen at (default: 127.0.0.1)", default="127.0.0.1"),
-    option("--port N", "0 takes a free one (default: 8000)", type=int, default=8000),
+    option("--host NAME", "address to listen on (default: 127.0.0.1)", default="127.0.0.1"),
+    option("--port N", "port to listen on; 0 chooses a free one (default: 8000)", type=int, default=8000),
     option("--allow-host NAME", _HOSTS, dest="names", action="append", default=[]),
     *(
         option(f"--{name} N", f"{meaning} (default: {default:g})", type=type(default), default=default)
@@ -145,7 +145,7 @@ def _serve(options: argparse.Namespace, stop: StopRequest) -> None:
         if not app.is_loopback(bound):
             LOGGER.warning(
                 "--host %s: anyone who can reach this machine can use the page and the API, without password or "
-                "encryption; put a reverse proxy in front of it for the open internet",
+                "encryption; on the open internet, put a reverse proxy in front of it",
                 options.host,
             )
         address = f"{app.url(bound)} translates with {translator.label}, {translator.checkpoint_name}; Ctrl+C stops it"
