@@ -55,10 +55,10 @@ def test_a_file_in_every_form(run: Path, tmp_path: Path, capsys: pytest.CaptureF
         (["--n-best", "2", "abc"], "`search.method: greedy` finds one translation of a sentence, not 2"),
         (["--search", "beam", "--n-best", "6", "abc"], "set `search.beam_size` to 6 or more"),
         (["--n-best", "0", "abc"], "--n-best 0 is too small; give 1 or more"),
-        (["--attention", "abc"], "--attention gives a matrix, which --format text cannot hold; use --format jsonl"),
+        (["--attention", "abc"], "--attention is a matrix, which --format text cannot hold; use --format jsonl"),
         (
             ["--format", "tsv", "--attention", "abc"],
-            "--attention gives a matrix, which --format tsv cannot hold",
+            "--attention is a matrix, which --format tsv cannot hold",
         ),
         (["--scores", "abc"], "--scores does not fit plain text; add --format tsv or --format jsonl"),
         (["--alignment", "abc"], "--alignment does not fit plain text"),
