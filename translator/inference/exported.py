@@ -64,5 +64,5 @@ def read_index(folder: Path, *, verify: bool = True) -> ExportIndex:
             raise RunError(f"damaged export: {path} is missing; {advice}")
         with storage_errors(path, "read"):
             if sha256_of_file(path) != digest:
-                raise RunError(f"damaged export: {path} is not what was written (checksum differs); {advice}")
+                raise RunError(f"damaged export: {path} does not match its checksum; {advice}")
     return index

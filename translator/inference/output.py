@@ -51,7 +51,7 @@ class OutputForm:
             if asked and self.format == "text":
                 raise InputError(f"{flag} does not fit plain text; add --format tsv or --format jsonl")
         if self.attention and self.format != "jsonl":
-            raise InputError(f"--attention gives a matrix, which --format {self.format} cannot hold; use --format jsonl")
+            raise InputError(f"--attention is a matrix, which --format {self.format} cannot hold; use --format jsonl")
 
     def render(self, line: int, source: str, translations: "Sequence[Translation]") -> list[str]:
         """Return the output lines of one text (docs/translating.md, "What is written")."""
