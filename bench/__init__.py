@@ -1,1 +1,1 @@
-"""Benchmarks: `python -m bench PART`. Every figure is a ratio measured inside one run, interleaved, with its spread."""
+"""Benchmarks: `python -m bench PART`. Every figure is a ratio with its spread, from interleaved rounds of one run."""

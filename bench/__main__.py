@@ -10,14 +10,14 @@ from bench.options import FailedError, Options
 from translator.errors import Interrupted, TranslatorError
 
 PARTS = {
-    "training": "training speed beside nn.Transformer and Hugging Face Marian",
-    "search": "translation speed beside CTranslate2 and Hugging Face generate",
+    "training": "training speed compared with nn.Transformer and Hugging Face Marian",
+    "search": "translation speed compared with CTranslate2 and Hugging Face generate",
     "preparation": "time and memory of preparing up to 4,000,000 pairs",
-    "gpu": "all about a GPU in eight minutes: training, loss, resuming, search, the sample",
-    "torture": "kill, stop and hinder training, and compare the bits with those of an undisturbed run",
-    "quality": "our recipe beside eole and Marian of equal size for equal minutes (hours; resumes)",
+    "gpu": "a GPU in eight minutes: training, loss, resuming, search, the sample",
+    "torture": "kill, stop and disturb training, and compare the bits with those of an undisturbed run",
+    "quality": "our recipe compared with eole and Marian at equal size and training time (hours; resumes)",
     "experiments": "train the variants of a recipe and compare them on validation text (hours; resumes)",
-    "newcomer": "the first hour with the wheel and the source distribution in a folder (`newcomer dist`)",
+    "newcomer": "a new user's first hour, with the wheel and the source distribution in a folder (`newcomer dist`)",
 }
 """The parts; `bench.PART:bench` yields the lines of its report."""
 DEFAULT_PARTS = ("training", "search", "preparation")
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--set", dest="overrides", action="extend", nargs="+", default=[], metavar="KEY.PATH=VALUE")
     parser.add_argument("--output", type=Path, default=Options.output, metavar="FOLDER", help="for files of results")
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="contestant, size, variant, ...")
-    parser.add_argument("--table", action="store_true", help="quality, experiments: only the table of what is finished")
+    parser.add_argument("--table", action="store_true", help="quality, experiments: only the table of finished work")
     for name in ("rounds", "steps", "seed", "kills"):
         default = getattr(Options, name)
         parser.add_argument(f"--{name}", type=_above_0, default=default, metavar="N", help=f"default: {default}")
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if parts[0] == "newcomer" and len(parts) == 2 and parts[1] not in PARTS:
         values["dist"] = Path(parts.pop())
     if unknown := [part for part in parts if part not in PARTS]:
-        parser.error(f"there is no part {', '.join(unknown)}; there are: {', '.join(PARTS)}")
+        parser.error(f"unknown part: {', '.join(unknown)}; choose from: {', '.join(PARTS)}")
     options, code = Options(**values), 0
     try:
         for part in parts:

@@ -1,7 +1,7 @@
 """Train the variants of a recipe with several seeds and compare them on validation text.
 
-Each run is a `translator train` of its own, then an `evaluate --split validation` of its last checkpoint. It may be
-stopped at any time: the same command resumes. Runs with one thread can be trained side by side with `--only`.
+Each run is a separate `translator train`, then an `evaluate --split validation` of its last checkpoint. It can be
+stopped at any time: the same command resumes. Runs with one thread can be trained in parallel with `--only`.
 """
 
 import json
@@ -36,17 +36,17 @@ class Variant(BaseModel):
     about: str
     settings: tuple[str, ...] = ()
     average: Annotated[int, Field(ge=1)] | None = None
-    """Train nothing: score the mean of so many of the baseline's last checkpoints."""
+    """Without training: score the mean of this number of the baseline's last checkpoints."""
 
 
 class Plan(BaseModel):
-    """The file of experiments; the first variant is the baseline, and each needs its own name."""
+    """The file of experiments; the first variant is the baseline, and names are unique."""
 
     model_config = ConfigDict(extra="forbid")
     directory: str
     recipe: str
     settings: tuple[str, ...] = ()
-    """Changes of the recipe that all variants have."""
+    """Changes of the recipe shared by all variants."""
     seeds: Annotated[tuple[int, ...], Field(min_length=1)]
     variants: Annotated[tuple[Variant, ...], Field(min_length=1)]
 
@@ -63,21 +63,21 @@ class Trial:
 
     @property
     def checkpoint(self) -> str:
-        """The checkpoint that is scored."""
+        """The name of the scored checkpoint."""
         return "averaged" if self.variant.average else "last"
 
     @property
     def result(self) -> Path:
-        """Where the scores are, together with the settings that they belong to."""
+        """The file of the scores, with the settings they belong to."""
         return self.run / f"validation-{self.checkpoint}.json"
 
 
 def bench(options: Options) -> Iterator[str]:
-    """Train and score what is not finished, and yield the table.
+    """Train and score all unfinished trials, and yield the table.
 
     Raises:
-        ConfigError: the file or a setting of a variant is wrong.
-        FailedError: a variant failed, and the others went on.
+        ConfigError: the file or a setting of a variant is invalid.
+        FailedError: a variant failed; the others were completed.
         Interrupted: a command was stopped.
     """
     plan = read_yaml(Path(options.config or PLAN), Plan)
@@ -101,18 +101,18 @@ def bench(options: Options) -> Iterator[str]:
 
 
 def read_yaml(path: Path, kind: type[Model]) -> Model:
-    """Return a YAML file as a `kind`; raise ConfigError, with every mistake, if it cannot be read or is wrong."""
+    """Return a YAML file as a `kind`; raise ConfigError, with all errors, if it is unreadable or invalid."""
     try:
         return kind.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ConfigError(f"cannot read {path}: {error}") from error
     except ValidationError as error:
         rows = [f"  {'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors(include_url=False)]
-        raise ConfigError("\n".join([f"{path} has mistakes:", *rows])) from error
+        raise ConfigError("\n".join([f"{path} is invalid:", *rows])) from error
 
 
 def trials(plan: Plan, overrides: Sequence[str] = ()) -> Iterator[Trial]:
-    """Yield every trial in the order of work: all variants with one seed before any with the next."""
+    """Yield every trial in execution order: all variants with one seed, then all with the next."""
     for seed in plan.seeds:
         for variant in plan.variants:
             trained = plan.variants[0] if variant.average else variant
@@ -123,7 +123,7 @@ def trials(plan: Plan, overrides: Sequence[str] = ()) -> Iterator[Trial]:
 
 
 def carry_out(plan: Plan, trial: Trial) -> None:
-    """Train and score `trial` unless that is done.
+    """Train and score `trial` unless it is finished.
 
     Raises:
         RunError: a command failed.
@@ -149,12 +149,12 @@ def carry_out(plan: Plan, trial: Trial) -> None:
 
 
 def read_result(trial: Trial) -> dict[str, float] | None:
-    """Return the means over the test sets of each metric on raw text and the numbers of the training, once finished."""
+    """Return each metric's mean over the test sets and the training numbers of a finished trial, else None."""
     if not trial.result.is_file():
         return None
     result: dict[str, Any] = json.loads(trial.result.read_text(encoding="utf-8"))
     if result["config"] != json.loads(trial.config.model_dump_json()):
-        print(f"bench: {trial.run} was trained with other settings and is left out", file=sys.stderr)
+        print(f"bench: {trial.run} was trained with other settings and is excluded", file=sys.stderr)
         return None
     raw = [one for one in result["scores"] if one["normalization"] == "raw"]
     means = {m: statistics.fmean(one["score"] for one in raw if one["metric"] == m) for m in METRICS}
@@ -162,7 +162,7 @@ def read_result(trial: Trial) -> dict[str, float] | None:
 
 
 def table(plan: Plan, planned: Sequence[Trial]) -> Iterator[str]:
-    """Yield the table of all trials that are finished: means over the test sets, and of each seed."""
+    """Yield the table of all finished trials: means over the test sets, and scores of each seed."""
     scores: dict[str, dict[int, Mapping[str, float]]] = {}
     for trial in planned:
         if (result := read_result(trial)) is not None:

@@ -1,8 +1,8 @@
-"""All that is to be known of a GPU, in one call of at most eight minutes: `make bench-gpu`.
+"""All GPU benchmarks in one call of at most eight minutes: `make bench-gpu`.
 
-Training speed of Transformer-base and -big by precision, compiled or not, beside `MarianMTModel`; the loss after the
-same updates on the CPU; the sample's recipe, resumed bit for bit; the three searches. The ids of the speeds are drawn
-at random, with lengths like those of a real corpus, so that no text is needed.
+Training speed of Transformer-base and -big by precision, compiled or not, compared with `MarianMTModel`; the loss after
+the same updates on the CPU; the sample's recipe, with a bit-exact restart; the three search methods. The speeds use
+random ids with lengths of a realistic distribution, so that no text is needed.
 """
 
 import gc
@@ -54,19 +54,19 @@ VARIANTS: Final[Mapping[str, Mapping[str, str]]] = {
     f"{OURS}, float32": {"precision": "float32", "compile": "never"},
     MARIAN: {"precision": "bf16"},
 }
-"""By name of a contestant its settings of training; the last is the library's model."""
-_RESUMED_AT, _RESUMED_TO = 40, 80  # updates of the run whose second half is made twice
+"""Training settings by name of a contestant; the last is the library's model."""
+_RESUMED_AT, _RESUMED_TO = 40, 80  # updates of the run whose second half runs twice
 
 
 @dataclass(frozen=True)
 class Work:
-    """What is trained on, and for how long."""
+    """The data and the duration of the measurements."""
 
     device: torch.device
     vocabulary: int = 8000
     tokens_per_batch: int = 25_000
-    pairs: int = 20_000  # drawn once; their batches come again and again
-    warm_steps: int = 40  # untimed updates of each contestant, in which every shape is compiled
+    pairs: int = 20_000  # drawn once; their batches repeat
+    warm_steps: int = 40  # untimed warm-up updates of each contestant, which compile every shape
     steps: int = 20  # updates of each contestant in a round
     rounds: int = 3
 
@@ -75,11 +75,11 @@ def bench(options: Options) -> Iterator[str]:
     """Yield the lines of a report on the GPU, and write all figures to gpu.json.
 
     Raises:
-        ConfigError: there is no GPU, or no part of that name.
+        ConfigError: there is no GPU, or a part is unknown.
         RunError: training the sample failed.
     """
     if not torch.cuda.is_available():
-        raise ConfigError("the GPU benchmark needs a CUDA GPU, and torch finds none here")
+        raise ConfigError("the GPU benchmark needs a CUDA GPU, but torch finds none here")
     work, results = Work(torch.device("cuda")), dict[str, Any]()
     yield f"{torch.cuda.get_device_name(work.device)}, torch {torch.__version__}"
     for part in options.chosen([*SIZES, "loss", "sample"]):
@@ -97,7 +97,7 @@ def bench(options: Options) -> Iterator[str]:
 
 def recipe(work: Work, sizes: Mapping[str, Any], training: Mapping[str, str], name: str) -> Config:
     """Return the recipe of a model of these sizes."""
-    source = {"name": "none", "path": "none.tsv"}  # a recipe must name one; it is never read
+    source = {"name": "none", "path": "none.tsv"}  # required, but never read
     values = {
         "run": {"directory": "runs/bench/gpu"},
         "corpus": {"sources": [source]},
@@ -109,7 +109,7 @@ def recipe(work: Work, sizes: Mapping[str, Any], training: Mapping[str, str], na
 
 
 def bench_size(name: str, sizes: Mapping[str, Any], work: Work, results: dict[str, Any]) -> Iterator[str]:
-    """Yield the lines on one size of model: each of `VARIANTS`, in turns; for `big` without the slow ones."""
+    """Yield the lines on one model size: all `VARIANTS` in interleaved rounds; for `big`, without the slow ones."""
     batches, on_gpu = list(synthetic_batches(work)), work.device.type == "cuda"
     contests: dict[str, Contest] = {}
     facts: dict[str, Answer] = {}
@@ -118,7 +118,7 @@ def bench_size(name: str, sizes: Mapping[str, Any], work: Work, results: dict[st
         if (contestant == MARIAN and not marian_is_installed()) or (slow and name == "big"):
             continue
         if contestant == COMPILED and not on_gpu:
-            continue  # on a CPU it does not pay
+            continue  # no gain on a CPU
         gc.collect()
         if on_gpu:
             torch.cuda.reset_peak_memory_stats(work.device)
@@ -138,12 +138,12 @@ def bench_size(name: str, sizes: Mapping[str, Any], work: Work, results: dict[st
     yield f"  Transformer-{name}, {model_sizes(config)}, up to {work.tokens_per_batch:,} positions a batch"
     yield from speed_lines(rates, rounds, facts)
     if MARIAN not in contests:
-        yield "    Marian is left out: the library `transformers` is not installed (the extra `bench` has it)"
+        yield "    Marian is excluded: the library `transformers` is not installed (the extra `bench` has it)"
     results[name] = {"rates": rates, "rounds": rounds, "facts": facts}
 
 
 def compare_losses(work: Work, results: dict[str, Any]) -> Iterator[str]:
-    """Yield the loss of a small model after the same updates without dropout, here and on the CPU."""
+    """Yield the loss of a small model after the same updates without dropout, on this device and on the CPU."""
     batches = list(itertools.islice(synthetic_batches(replace(work, tokens_per_batch=2000, pairs=2000)), 30))
     losses = {}
     for precision, device in (("float32", CPU), ("float32", work.device), ("bf16", work.device), ("fp16", work.device)):
@@ -158,7 +158,7 @@ def compare_losses(work: Work, results: dict[str, Any]) -> Iterator[str]:
 
 
 def bench_sample(folder: Path, device: torch.device, results: dict[str, Any], *settings: str) -> Iterator[str]:
-    """Yield time and score of the sample's recipe, whether it resumes bit for bit, and the speed of each search."""
+    """Yield time and score of the sample's recipe, whether a restart is bit-exact, and the speed of each search."""
     shutil.rmtree(folder, ignore_errors=True)
     train = [*TRANSLATOR, "train", "--config", "sample", "--set", f"run.device={device.type}", *settings]
     run, short = folder / "sample", RunFolder(folder / "short")
@@ -174,7 +174,7 @@ def bench_sample(folder: Path, device: torch.device, results: dict[str, Any], *s
         run_command(short_run, folder / "log.txt")
         last = find_checkpoint(short.checkpoints_folder, "last")
         found.append(load_checkpoint(last).model)
-        shutil.rmtree(last.resolve())  # the same command goes on from the checkpoint before
+        shutil.rmtree(last.resolve())  # the same command resumes from the previous checkpoint
     same = all(torch.equal(first, found[1][name]) for name, first in found[0].items())
     yield f"  resumed at update {_RESUMED_AT} of {_RESUMED_TO}: {'the same' if same else 'OTHER'} bits"
     lines = (run / "evaluation" / "sample.source.txt").read_text(encoding="utf-8").splitlines()
@@ -191,9 +191,9 @@ def bench_sample(folder: Path, device: torch.device, results: dict[str, Any], *s
 
 
 def synthetic_batches(work: Work) -> Iterator[Batch]:
-    """Yield an epoch of bucketed batches of random ids, the same at every call.
+    """Yield an epoch of batches of random ids by length, the same at every call.
 
-    Lengths are log-normal with a long tail, as those of literary prose in subwords.
+    Lengths are log-normal with a long tail, like those of literary prose in subwords.
     """
     generator = np.random.default_rng(1)
     longest = min(128, work.tokens_per_batch)

@@ -1,7 +1,7 @@
-"""The contestants of the training figures, each a model with its optimizer and its loop.
+"""The contestants of the training benchmark, each a model with its optimizer and its loop.
 
-`python -m bench.learners NAME CONFIG` is the process of one of them; CONFIG is a recipe as JSON. Each has a process of
-its own, so that peak memory, precision of products and whatever a library sets at import belong to it alone.
+`python -m bench.learners NAME CONFIG` is the process of one contestant; CONFIG is a recipe as JSON. Separate processes
+isolate peak memory, precision of products and a library's settings at import.
 """
 
 import importlib
@@ -38,14 +38,14 @@ from translator.training.step import Updater
 OURS, PLAIN, MARIAN, MARIAN_MEDIUM = "translator", "nn.Transformer", "Marian", "Marian, medium"
 NAMES: Final = (OURS, PLAIN, MARIAN, MARIAN_MEDIUM)
 CPU: Final = torch.device("cpu")
-_UNTRAINED: Final = ("embed_positions", "final_logits_bias", "emb.pe.", "layer_scalar")  # parts of names of tensors
+_UNTRAINED: Final = ("embed_positions", "final_logits_bias", "emb.pe.", "layer_scalar")  # substrings of tensor names
 
 
 class Learner:
-    """A peer's model with the usual loop: forward, torch's cross entropy, backward, clip, step.
+    """A model of another library with the usual loop: forward, torch's cross entropy, backward, clip, step.
 
     Args:
-        model: of a peer.
+        model: the other library's model.
         optimizer: of its weights.
         config: learning rate, label smoothing and clipping.
         arithmetic: device and autocast.
@@ -86,7 +86,7 @@ class Learner:
 
     @torch.no_grad()
     def held_out_loss(self, batches: Sequence[Batch]) -> float:
-        """Return the mean loss of a real target token in nats, without smoothing and dropout."""
+        """Return the mean loss per real target token in nats, without smoothing and dropout."""
         self.model.eval()
         total = 0.0
         for batch in batches:
@@ -127,7 +127,7 @@ class PlainTransformer(nn.Module):
         self.target_embedding = nn.Embedding(vocabularies[1], width, padding_idx=PAD)
         self.register_buffer("table", sinusoidal_positions(512, width))
         layers, norm_first = (config.encoder_layers, config.decoder_layers), config.norm == "pre"
-        with warnings.catch_warnings():  # with pre-norm it warns of a path that it cannot use in evaluation
+        with warnings.catch_warnings():  # with pre-norm it warns about an unavailable fast path
             warnings.filterwarnings("ignore", message="enable_nested_tensor")
             self.transformer = nn.Transformer(
                 *(width, config.heads, *layers, config.feed_forward, config.dropout),
@@ -158,7 +158,7 @@ def build_marian(config: ModelConfig, vocabularies: tuple[int, int], **further: 
 
     `further` holds values of the library's `MarianConfig`, such as `init_std`.
     """
-    transformers = importlib.import_module("transformers")  # type checks must pass where it is not installed
+    transformers = importlib.import_module("transformers")  # optional: type checks must pass without it
     like_marian = config.model_copy(update={"activation": "relu", "tied_embeddings": "target"})
     settings = {
         "use_cache": False,
@@ -187,12 +187,12 @@ def _marian_logits(model: nn.Module, batch: Batch) -> Tensor:
 
 
 def marian_is_installed() -> bool:
-    """Return whether the library `transformers` is there."""
+    """Return whether the library `transformers` is installed."""
     return importlib.util.find_spec("transformers") is not None
 
 
 def build_learner(name: str, config: Config, vocabularies: tuple[int, int], device: torch.device = CPU) -> Learner:
-    """Return the contestant `name`, one of `NAMES`; the peers compute in float32 on a CPU, Marian in bf16 on a GPU."""
+    """Return the contestant `name`, one of `NAMES`; the others compute in float32 on a CPU, Marian in bf16 on a GPU."""
     torch.manual_seed(config.run.seed)
     if name == OURS:
         return OurLearner(config, vocabularies, device)
@@ -212,7 +212,7 @@ def build_learner(name: str, config: Config, vocabularies: tuple[int, int], devi
 
 
 class Contest:
-    """A learner on its way through `batches`, which do not end; `flops` counts those of an update."""
+    """A learner on endless `batches`; `flops` counts the operations of an update."""
 
     def __init__(self, learner: Learner, batches: Iterator[Batch], flops: StepFlops) -> None:
         self.learner = learner
@@ -221,7 +221,7 @@ class Contest:
         self._number = 0
 
     def train(self, steps: int) -> Answer:
-        """Make `steps` updates, reading the batches included, and return what they took."""
+        """Make `steps` updates, including reading of batches, and return their time and counts."""
         seen = []
         began = time.perf_counter()
         for batch in itertools.islice(self._batches, steps):
@@ -248,7 +248,7 @@ def our_batches(data: DataHandler) -> Iterator[Batch]:
 
 
 def answers(name: str, config: Config) -> dict[str, Callable[..., Answer]]:
-    """Return what the process of contestant `name` answers; `machine` measures matrix products."""
+    """Return the functions of the process of contestant `name`, by verb; `machine` measures matrix products."""
     use_threads(config.run.threads or available_cores())
     logging.getLogger("translator").setLevel(logging.ERROR)  # the parent process has logged it
     if name == "machine":
@@ -271,7 +271,7 @@ def answers(name: str, config: Config) -> dict[str, Callable[..., Answer]]:
 
 
 def count_weights(path: Path) -> int:
-    """Return how many numbers a safetensors file has that were trained; tied matrices count once."""
+    """Return the number of trained parameters in a safetensors file; tied matrices count once."""
     different: list[torch.Tensor] = []
     for name, tensor in load_file(path).items():
         tied = tensor.dim() > 1 and any(one.shape == tensor.shape and torch.equal(one, tensor) for one in different)
@@ -281,7 +281,7 @@ def count_weights(path: Path) -> int:
 
 
 def average_weights(paths: Sequence[Path], output: Path) -> None:
-    """Write the mean of the tensors of several files, summed in float64; whole numbers are the last file's."""
+    """Write the mean tensors of several files, summed in float64; integer tensors are those of the last file."""
     files = [load_file(path) for path in paths]
     means = {
         name: torch.stack([file[name].double() for file in files]).mean(0).to(tensor.dtype)

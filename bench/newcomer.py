@@ -1,8 +1,8 @@
-"""The first hour with a wheel and with a source distribution, on a machine that lacks much.
+"""The first hour with a wheel and with a source distribution, in a minimal environment.
 
 Each distribution is installed into an empty environment. The commands then run in an empty folder with a space and
-Persian letters in its name, without a home, with nothing else on the path (so without git), with 4 GiB of memory, and
-without a network where this machine can take it away.
+Persian letters in its name, without a home folder, with an empty PATH (so without git), with 4 GiB of memory, and
+without a network if this machine can disable it.
 """
 
 import os
@@ -23,16 +23,16 @@ from translator.errors import InputError
 from translator.run.text import text_table
 
 FOLDER: Final = "a folder, پوشهٔ من"
-MEMORY: Final = 4 << 30  # bytes of data that each process may hold
-Step = tuple[tuple[str, ...], int]  # arguments of `translator`, and the exit code that it must have
+MEMORY: Final = 4 << 30  # maximum bytes of data per process
+Step = tuple[tuple[str, ...], int]  # arguments of `translator`, and the expected exit code
 
 
 def bench(options: Options) -> Iterator[str]:
-    """Walk through the first hour with each distribution in `options.dist`, and yield a table for each.
+    """Run the commands of the first hour with each distribution in `options.dist`, and yield a table for each.
 
     Raises:
         InputError: there is no distribution.
-        FailedError: a command ended with another exit code than it must.
+        FailedError: a command had an unexpected exit code.
     """
     distributions = [*sorted(options.dist.glob("*.whl")), *sorted(options.dist.glob("*.tar.gz"))]
     if not distributions:
@@ -43,15 +43,15 @@ def bench(options: Options) -> Iterator[str]:
             program, folder = install(distribution, Path(place, "environment")), Path(place, FOLDER)
             folder.mkdir()
             rows = walk(program, folder, hour(options.steps), before)
-        yield f"\n{distribution.name}, {'no network' if before else 'a network, which could not be taken away'}\n"
+        yield f"\n{distribution.name}, {'no network' if before else 'a network, which cannot be disabled here'}\n"
         yield text_table(("command", "exit code", "seconds", "peak MiB", ""), rows, text_columns=1)
         failed += [distribution.name for row in rows if row[-1]]
     if failed:
-        raise FailedError(f"a command did not end as it must with {', '.join(dict.fromkeys(failed))}")
+        raise FailedError(f"a command had an unexpected exit code with {', '.join(dict.fromkeys(failed))}")
 
 
 def hour(steps: int) -> list[Step]:
-    """Return the commands of the first hour, with a training of so many updates."""
+    """Return the commands of the first hour, with a training of `steps` updates."""
     run, most = ("--run", "runs/sample"), ("--set", f"training.max_steps={steps}")
     sentence = "The children are at school."
     return [
@@ -72,11 +72,11 @@ def hour(steps: int) -> list[Step]:
 
 
 def walk(program: Path, folder: Path, steps: Sequence[Step], before: Sequence[str] = ()) -> list[list[str]]:
-    """Run the commands of `program` in `folder`, their output on standard error; return rows of a table.
+    """Run the commands of `program` in `folder`, with output on standard error; return rows of a table.
 
-    `before` is what each command line begins with.
+    `before` is a prefix of each command line.
     """
-    # A home below a file cannot be made; without the variable it would be that of whoever is logged in.
+    # A home below a file cannot be created; without the variable, the current user's home would be used.
     variables = {"PATH": str(program.parent), "HOME": str(program / "home"), "LC_ALL": "C.UTF-8"}
     rows = []
     for arguments, expected in steps:
@@ -92,7 +92,7 @@ def walk(program: Path, folder: Path, steps: Sequence[Step], before: Sequence[st
         )
         try:
             _, status, usage = os.wait4(process.pid, 0)
-        except BaseException:  # it would train on in a folder that is about to be deleted
+        except BaseException:  # end the training before its folder is deleted
             process.kill()
             process.wait()
             raise
@@ -104,7 +104,7 @@ def walk(program: Path, folder: Path, steps: Sequence[Step], before: Sequence[st
 
 
 def without_network() -> list[str]:
-    """Return what a command line begins with to have no network; empty where this machine cannot take it away."""
+    """Return the prefix of a command line that disables the network; empty if this machine does not allow it."""
     unshare = shutil.which("unshare")
     for flags in (["--net"], ["--map-root-user", "--net"]):
         if unshare and subprocess.run([unshare, *flags, "true"], capture_output=True, check=False).returncode == 0:
@@ -113,7 +113,7 @@ def without_network() -> list[str]:
 
 
 def install(distribution: Path, folder: Path) -> Path:
-    """Make an environment in `folder` with the distribution alone, and return its `translator`."""
+    """Create an environment in `folder` with only the distribution, and return its `translator`."""
     venv.create(folder, with_pip=True)
     pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, "-c", str(ROOT / "constraints.txt"), str(distribution.resolve())], check=True)

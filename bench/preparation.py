@@ -1,6 +1,6 @@
 """Preparation at scale: seconds of each stage and peak memory for corpora of several sizes, each in a new process.
 
-`python -m bench.preparation RECIPE` prepares a recipe, given as JSON, and prints what its stages took.
+`python -m bench.preparation RECIPE` prepares a recipe, given as JSON, and prints the time of its stages.
 """
 
 import json
@@ -26,7 +26,7 @@ from translator.run.text import text_table
 SIZES: Final = (1_000_000, 4_000_000)
 SHARED: Final = Path("../shared/data")
 LAYOUTS: Final = ("mizan.zip", "tatoeba.zip", "bible.en-fa.zip", "quran.en-fa.zip", "docs.tsv.gz")
-BLOCK: Final = 512  # neighbouring lines that stay neighbours, as in a book
+BLOCK: Final = 512  # consecutive lines that stay together, as in a book
 POLL: Final = 0.1  # seconds between two measurements of memory
 
 
@@ -34,8 +34,8 @@ def bench(options: Options) -> Iterator[str]:
     """Yield the lines of a report on preparing corpora of several sizes with the settings of a recipe.
 
     Raises:
-        ConfigError: the recipe cannot be used, or a size is no number.
-        CorpusError: the real corpora are not here.
+        ConfigError: the recipe is invalid, or a size is not a number.
+        CorpusError: the real corpora are missing.
         RunError: preparation failed.
     """
     config = options.load("configs/sample.yaml")
@@ -61,7 +61,7 @@ def _measure(config: Config, corpus: Path, prepared: Path) -> dict[str, Any]:
     """Prepare `corpus` in another process; return its stages, seconds, pairs kept and peak memory in bytes."""
     recipe = config.model_dump(mode="json")
     recipe["corpus"] |= {"sources": [{"name": "large", "path": str(corpus)}], "prepared_directory": str(prepared)}
-    recipe["subword"] = SubwordConfig().model_dump(mode="json")  # 8,000 pieces a side, whatever the recipe has
+    recipe["subword"] = SubwordConfig().model_dump(mode="json")  # 8,000 pieces per side, for every recipe
     recipe["evaluation"]["test_sets"] = []
     command = [sys.executable, "-m", "bench.preparation", json.dumps(recipe)]
     began = time.perf_counter()
@@ -81,11 +81,11 @@ def _measure(config: Config, corpus: Path, prepared: Path) -> dict[str, Any]:
 def write_large_corpus(path: Path, pairs: int, seed: int = 1) -> None:
     """Write `pairs` pairs to the TSV `path`: blocks of the corpora in `../shared/data` in random order, repeated.
 
-    From the second pass on, about a quarter of the words of each side are replaced by words of that side from
-    elsewhere, so that lengths and spelling stay those of real text while hardly any pair is a near-duplicate.
+    From the second pass, random words of the same side replace about a quarter of the words of each side. So lengths
+    and spelling stay realistic, with few near-duplicates.
 
     Raises:
-        CorpusError: the corpora are not there.
+        CorpusError: the corpora are missing.
     """
     real, generator, number = list(_real_pairs()), random.Random(seed), 0
     words = [[word for pair in real[::7] for word in pair[side].split(" ")] for side in (0, 1)]
@@ -105,7 +105,7 @@ def _real_pairs() -> Iterator[tuple[str, str]]:
     english, persian = (str(SHARED / f"afec.{side}.gz") for side in ("en", "fa"))
     sources.append(SourceConfig(name="afec", source_path=english, target_path=persian))
     if not SHARED.exists():
-        raise CorpusError(f"{SHARED} is not there: this benchmark is made of the real corpora in it")
+        raise CorpusError(f"{SHARED} is missing: this benchmark uses the real corpora in it")
     for source in sources:
         for pair in read_pairs(source):
             if pair.source.strip() and pair.target.strip() and "\t" not in pair.source + pair.target:

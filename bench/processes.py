@@ -1,4 +1,4 @@
-"""Processes of the benchmarks: workers that compute when asked, commands that are waited for, and memory in use."""
+"""Processes of the benchmarks: workers that compute on request, commands run to their end, and memory in use."""
 
 import contextlib
 import json
@@ -19,7 +19,7 @@ Answer = dict[str, float]
 
 
 def environment(threads: int | None = None) -> dict[str, str]:
-    """Return an environment in which what this process imports is found; None leaves `threads` to the process."""
+    """Return an environment with this process's import path; None leaves the number of threads to the new process."""
     found = {key: value for key, value in os.environ.items() if key not in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")}
     found["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     found["TOKENIZERS_PARALLELISM"] = "false"
@@ -29,7 +29,7 @@ def environment(threads: int | None = None) -> dict[str, str]:
 
 
 class Worker:
-    """One contestant in one process or several, which sleep between two questions.
+    """One contestant in one or several processes, which are idle between requests.
 
     `commands` are the arguments of Python for each process, which calls `serve`.
     """
@@ -42,7 +42,7 @@ class Worker:
         ]
 
     def ask(self, verb: str, **arguments: Any) -> list[Answer]:
-        """Return the answer of each process, which compute at the same time; raise RunError if one is gone."""
+        """Return the answers of all processes, computed in parallel; raise RunError if a process has ended."""
         for process in self._processes:
             assert process.stdin
             with contextlib.suppress(BrokenPipeError):
@@ -69,16 +69,16 @@ class Worker:
 
 
 def in_turns(workers: Sequence[Worker], rounds: int) -> Iterator[Worker]:
-    """Yield all workers in each round; each begins a round in turn."""
+    """Yield all workers in each round; the first worker rotates."""
     for number in range(rounds):
         turn = number % len(workers)
         yield from (*workers[turn:], *workers[:turn])
 
 
 def serve(build: Callable[[], Mapping[str, Callable[..., Answer]]]) -> int:
-    """Answer the questions of a `Worker` on standard input, in its process.
+    """Answer the requests of a `Worker` on standard input, in its process.
 
-    `build` returns what answers each verb. What a library prints meanwhile goes to standard error.
+    `build` returns the function for each verb. Output of libraries goes to standard error.
     """
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as answers:
         os.dup2(2, 1)
@@ -91,7 +91,7 @@ def serve(build: Callable[[], Mapping[str, Callable[..., Answer]]]) -> int:
 
 
 def run_command(command: Sequence[str], log: Path, threads: int | None = None) -> None:
-    """Run `command` to its end, with its output added to `log`; SIGINT and SIGTERM are passed on to it.
+    """Run `command` to its end, with its output appended to `log`; forwards SIGINT and SIGTERM to it.
 
     Raises:
         RunError: it failed.
@@ -119,7 +119,7 @@ def run_command(command: Sequence[str], log: Path, threads: int | None = None) -
 
 
 def family(process: int) -> list[int]:
-    """Return the process and all its descendants; nothing where the system does not tell."""
+    """Return the process and all its descendants; empty if the system has no such information."""
     try:
         children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
     except OSError:
@@ -128,7 +128,7 @@ def family(process: int) -> list[int]:
 
 
 def memory_of(process: int) -> int:
-    """Return the resident bytes of a process now, memory shared with others counted in parts (PSS)."""
+    """Return the current resident bytes of a process, with its part of shared memory (PSS)."""
     try:
         rollup = Path(f"/proc/{process}/smaps_rollup").read_text()
     except OSError:
@@ -137,8 +137,8 @@ def memory_of(process: int) -> int:
 
 
 def peak_memory() -> int:
-    """Return the most resident memory that this process has held, in bytes."""
-    with contextlib.suppress(OSError):  # on Linux the mark of `getrusage` begins with that of the parent process
+    """Return the peak resident memory of this process, in bytes."""
+    with contextlib.suppress(OSError):  # on Linux, `getrusage` starts with the parent's peak
         status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
         return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:")) * 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -1,7 +1,7 @@
-"""Our recipe beside eole and Hugging Face Marian: the same text and subwords, the same minutes of training.
+"""Our recipe compared with eole and Hugging Face Marian: equal text, subwords and minutes of training.
 
-Long. It may be stopped at any time: the same command resumes, and finished parts are not run again. Marian computes in
-this process; eole runs in the Python that QUALITY_PYTHON names (see bench/quality_eole.py).
+It takes hours, and can be stopped at any time: the same command resumes without repeating finished parts. Marian runs
+in this process; eole runs in the Python named by QUALITY_PYTHON (see bench/quality_eole.py).
 """
 
 import importlib
@@ -35,10 +35,10 @@ from translator.special_tokens import EOS, PAD, SOS, UNK
 from translator.subword import SubwordModel
 
 PLAN: Final = "bench/quality.yaml"
-PYTHON: Final = "QUALITY_PYTHON"  # environment variable: the Python that eole is installed in
-SHOWN: Final = 3  # sentences of each set that are shown
-WARM_UP: Final = 3  # updates of a peer before the clock starts
-ROWS: Final = 64  # sentences that Marian translates together
+PYTHON: Final = "QUALITY_PYTHON"  # environment variable: the Python with eole
+SHOWN: Final = 3  # sentences shown of each set
+WARM_UP: Final = 3  # updates of another toolkit before the clock starts
+ROWS: Final = 64  # batch size of Marian's translation
 _ENDLESS: Final = 1_000_000
 
 
@@ -62,17 +62,17 @@ class Plan(BaseModel):
     marian: Mapping[str, Any]  # `matmul`, `precision`, `settings` of the recipe, `model`: values of MarianConfig
 
     def config(self, settings: Sequence[str] = ()) -> Config:
-        """Return our recipe with the settings of the plan and further ones; raise ConfigError if one is wrong."""
+        """Return our recipe with the settings of the plan and further ones; raise ConfigError if one is invalid."""
         return load_config(self.recipe, [*self.settings, *settings])
 
 
 def bench(options: Options) -> Iterator[str]:
-    """Train, choose and translate what is not finished, and yield the tables, which are also in results.md.
+    """Train, choose and translate all unfinished parts, and yield the tables, which are also in results.md.
 
     Raises:
-        ConfigError: the plan cannot be used.
-        RunError: the folder holds the contest of another plan.
-        FailedError: a contestant failed, and the others went on.
+        ConfigError: the plan is invalid.
+        RunError: the folder belongs to another plan.
+        FailedError: a contestant failed; the others were completed.
     """
     plan = read_yaml(Path(options.config or PLAN), Plan)
     known, failed, folder = contestants(plan), [], Path(plan.directory)
@@ -80,7 +80,7 @@ def bench(options: Options) -> Iterator[str]:
     folder.mkdir(parents=True, exist_ok=True)
     with hold_folder(folder):
         if kept(folder / "plan.json", lambda: now) != now:
-            raise RunError(f"{folder} holds the contest of another plan or recipe; change `directory`")
+            raise RunError(f"{folder} belongs to another plan or recipe; change `directory`")
         text = contest_text(plan)
         for name in [] if options.table else options.chosen(known):
             try:
@@ -94,7 +94,7 @@ def bench(options: Options) -> Iterator[str]:
 
 
 def kept(path: Path, make: Callable[[], Any]) -> Any:
-    """Return the JSON of a finished part, or carry the part out and keep what it returns."""
+    """Return the JSON of a finished part, or run the part and save its result."""
     if not path.is_file():
         path.parent.mkdir(parents=True, exist_ok=True)
         write_json(path, make())
@@ -104,8 +104,8 @@ def kept(path: Path, make: Callable[[], Any]) -> Any:
 def contest_text(plan: Plan) -> Path:
     """Return the folder of the contest's text, written once.
 
-    Of train (normalized), validation, choice (a part of it) and test: NAME.en and NAME.fa, NAME.input with normalized
-    English, and NAME.json with the number of sentences of each source.
+    It has, for train (normalized), validation, choice (part of validation) and test: NAME.en and NAME.fa, NAME.input
+    with normalized English, and NAME.json with the number of sentences of each source.
     """
     folder = Path(plan.directory) / "text"
     if folder.is_dir():
@@ -142,14 +142,14 @@ def by_set(text: Path, split: str, file: Path) -> dict[str, list[str]]:
 
 @dataclass(frozen=True)
 class Contestant:
-    """One toolkit; everything it writes is in `folder`, and the text of the contest is in `text`."""
+    """One toolkit; its output is in `folder`, the text of the contest in `text`."""
 
     plan: Plan
     text: Path
     folder: Path
 
     def train(self) -> dict[str, Any]:
-        """Train for the minutes of the plan; RunError: the command failed.
+        """Train for the minutes of the plan; raise RunError if the command failed.
 
         Returns:
             `seconds`, `steps`, real `target_tokens`, the number of `weights`, and `candidates`: names of checkpoints.
@@ -157,7 +157,7 @@ class Contestant:
         raise NotImplementedError
 
     def translate(self, checkpoint: str, penalty: float, split: str, output: Path) -> None:
-        """Translate `choice` or `test` with the plan's beam into `output`, one line for each; raises as `train`."""
+        """Translate `choice` or `test` with the plan's beam into `output`, line by line; errors as `train`."""
         raise NotImplementedError
 
     def run(self, command: Sequence[str], log: str = "log.txt") -> None:
@@ -201,11 +201,11 @@ class Ours(Contestant):
 
 
 class Peer(Contestant):
-    """Another toolkit, whose training is ended by the time; a stopped one begins anew."""
+    """Another toolkit, with training limited by time; a stopped training restarts."""
 
     def train(self) -> dict[str, Any]:
         folder, average = self.folder / "training", self.plan.average
-        shutil.rmtree(folder, ignore_errors=True)  # what a killed training has left
+        shutil.rmtree(folder, ignore_errors=True)  # remains of a killed training
         folder.mkdir(parents=True)
         self.train_into(folder, 60 * self.plan.minutes)
         saved = sorted(folder.glob("model/step_*"), key=lambda path: int(path.name.removeprefix("step_")))
@@ -217,40 +217,40 @@ class Peer(Contestant):
         return {**result, "weights": count_weights(files[-1]), "candidates": candidates}
 
     def train_into(self, folder: Path, seconds: float) -> None:
-        """Train for so many seconds, with checkpoints `model/step_N` and numbers in `result.json` in `folder`."""
+        """Train for `seconds`, with checkpoints `model/step_N` and numbers in `result.json` in `folder`."""
         raise NotImplementedError
 
 
 class Eole(Peer):
-    """eole with the same text and SentencePiece models; it gets normalized text."""
+    """eole with the same text, normalized, and the same SentencePiece models."""
 
     def train_into(self, folder: Path, seconds: float) -> None:
         config, own, place = self.plan.config(), self.plan.eole, folder.resolve()
         pairs = list(zip(*(read_lines(self.text / f"train.{side}") for side in ("en", "fa")), strict=True))
-        random.Random(config.run.seed).shuffle(pairs)  # eole reads the text as it is
+        random.Random(config.run.seed).shuffle(pairs)  # eole does not shuffle the text
         models = {}
         for number, (side, name) in enumerate((("src", "source"), ("tgt", "target"))):
             models[side] = str((DataHandler(config).prepare().subword_folder / f"{name}.model").resolve())
             subword = SubwordModel.load(Path(models[side]))
-            pieces = subword.pieces_of(range(EOS + 1, subword.vocabulary_size))  # eole adds special tokens by itself
+            pieces = subword.pieces_of(range(EOS + 1, subword.vocabulary_size))  # eole adds special tokens itself
             counts = range(len(pieces), 0, -1)  # they only order the pieces
             rows = (f"{piece}\t{count}\n" for piece, count in zip(pieces, counts, strict=True))
             write_text(place / f"{side}.vocab", "".join(rows))
             write_text(place / f"train.{side}", "".join(f"{pair[number]}\n" for pair in pairs))
         length = config.batching.max_length
         training = {
-            "bucket_size": max(1, int(0.8 * len(pairs))),  # one of a whole epoch would repeat the same batches
+            "bucket_size": max(1, int(0.8 * len(pairs))),  # a bucket of a whole epoch would repeat the same batches
             **own["config"]["training"],
             "model_path": str(place / "model"),
             "save_format": "safetensors",
             "keep_checkpoint": self.plan.average,
-            **dict.fromkeys(("train_steps", "valid_steps", "save_checkpoint_steps"), _ENDLESS),  # the time ends it
+            **dict.fromkeys(("train_steps", "valid_steps", "save_checkpoint_steps"), _ENDLESS),  # ended by time
             "world_size": 1,
             "gpu_ranks": [],
             "compute_dtype": own["precision"],
         }
         recipe = {
-            "seed": config.run.seed + 1,  # eole takes 0 for no seed
+            "seed": config.run.seed + 1,  # for eole, 0 means no seed
             "save_data": str(place / "data"),
             "overwrite": True,
             "report_every": 50,
@@ -309,7 +309,7 @@ class Marian(Peer):
         for number, batch in enumerate(our_batches(data), 1 - WARM_UP):
             if number == 1:
                 began = time.monotonic()
-            learner.update(batch, max(1, round(share * config.training.max_steps)))  # its schedule goes by the time
+            learner.update(batch, max(1, round(share * config.training.max_steps)))  # its schedule follows the time
             if number < 1:
                 continue
             steps, tokens, share = number, tokens + batch.target_tokens, (time.monotonic() - began) / seconds
@@ -353,7 +353,7 @@ class Marian(Peer):
 
 
 def contestants(plan: Plan) -> dict[str, Callable[[Plan, Path, Path], Contestant]]:
-    """Return what makes each contestant from plan, text and folder, by name, in the order of the tables."""
+    """Return the constructor of each contestant, from plan, text and folder, by name, in the order of the tables."""
     further = {f"translator-seed-{seed}": partial(Ours, seed=seed) for seed in range(2, plan.seeds + 1)}
     return {"translator": Ours, **further, "eole": Eole, "marian": Marian}
 
@@ -362,7 +362,7 @@ def contestants(plan: Plan) -> dict[str, Callable[[Plan, Path, Path], Contestant
 
 
 def carry_out(contestant: Contestant) -> None:
-    """Train a contestant, choose checkpoint and length penalty, and translate the test text; raises as `train`."""
+    """Train a contestant, choose checkpoint and length penalty, and translate the test text; errors as `train`."""
     folder = contestant.folder
     trained = kept(folder / "trained.json", contestant.train)
     print(f"bench: {folder.name}: trained for {trained['seconds'] / 60:.1f} minutes", file=sys.stderr, flush=True)
@@ -379,9 +379,9 @@ def carry_out(contestant: Contestant) -> None:
 
 
 def choose(contestant: Contestant, candidates: Sequence[str]) -> dict[str, Any]:
-    """Return the best checkpoint on the validation text, and then the best length penalty.
+    """Return the best checkpoint on the validation text, and the best length penalty for it.
 
-    Checkpoints are compared under the penalty nearest to 1. What is tried is kept under `tried`.
+    Checkpoints are compared with the penalty nearest to 1. All attempts are saved under `tried`.
     """
     text, penalties = contestant.text, contestant.plan.length_penalties
     references = list(by_set(text, "choice", text / "choice.fa").values())
@@ -403,7 +403,7 @@ def choose(contestant: Contestant, candidates: Sequence[str]) -> dict[str, Any]:
 
 
 def write_tables(plan: Plan, text: Path) -> list[str]:
-    """Return the tables of all contestants that are finished, ours first, and write them to results.md."""
+    """Return the tables of all finished contestants, ours first, and write them to results.md."""
     place = Path(plan.directory)
     folders = [place / name for name in contestants(plan) if (place / name / "translated.json").exists()]
     if not folders:

@@ -1,9 +1,9 @@
-"""eole's own command line, with an end after a given time. A Python that has eole and not this project runs it.
+"""eole's command line with a time limit. It runs in a Python that has eole, but not this project.
 
 python quality_eole.py JOB EOLE_ARGUMENTS...
 
-JOB is JSON, or `translate`. The clock starts after three warm-up updates. The learning rate goes by the clock, as if
-the schedule's steps were spread over the time; checkpoints are saved at even shares of the time, the last at its end.
+JOB is JSON, or `translate`. The clock starts after three warm-up updates. The learning rate follows the clock, with the
+schedule's steps spread over the time. Checkpoints are saved at equal intervals, the last at the end.
 """
 
 import json
@@ -31,7 +31,7 @@ def main() -> None:
 
 
 def limit_training(seconds: float, saves: int, matmul: str, schedule: int, result: str) -> None:
-    """Let eole's trainer, and its schedule of so many steps, end when the time is over."""
+    """Make eole's trainer and its schedule of `schedule` steps end after `seconds`."""
     import torch
     from eole.trainer import Trainer  # type: ignore[import-not-found]
 

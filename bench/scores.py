@@ -1,4 +1,4 @@
-"""sacreBLEU's scores of several systems on one test set, and whether a difference to the first one is chance."""
+"""sacreBLEU scores of several systems on one test set, with significance of differences from the first."""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ NOTE: Final = (
 def compare_systems(
     systems: Mapping[str, Sequence[str]], references: Sequence[str], samples: int = 1000
 ) -> tuple[dict[str, list[str]], list[str]]:
-    """Return the score of each system by each of `METRICS`, as `NOTE` explains it, and the signatures of the metrics.
+    """Return the scores of each system in each of `METRICS`, in the format of `NOTE`, and the metrics' signatures.
 
     Args:
         systems: name and translations; the first is the baseline.
@@ -52,14 +52,14 @@ def compare_systems(
 def mean_score(translations: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> float:
     """Return the mean of BLEU and chrF over several sets.
 
-    chrF alone rewards length: it prefers length penalties under which some hypotheses run on, which BLEU punishes.
+    chrF alone rewards length: it prefers length penalties with some overlong hypotheses, which BLEU penalizes.
     """
     pairs = [(list(ours), [list(theirs)]) for ours, theirs in zip(translations, references, strict=True)]
     return statistics.fmean(metric.corpus_score(*pair).score for pair in pairs for metric in (BLEU(force=True), CHRF()))
 
 
 def read_lines(path: Path, expected: int | None = None) -> list[str]:
-    """Return the lines of a file; raise RunError if there are not as many as expected."""
+    """Return the lines of a file; raise RunError if their number is not `expected`."""
     text = path.read_bytes().decode("utf-8").removesuffix("\n")
     lines = text.split("\n") if text else []
     if expected is not None and len(lines) != expected:

@@ -1,7 +1,7 @@
-"""Translation speed, text to text, beside CTranslate2 and Hugging Face `generate` with the same weights.
+"""Translation speed, text to text, compared with CTranslate2 and Hugging Face `generate` with the same weights.
 
-Each contestant computes in one process for each core, with one thread. `python -m bench.search NAME FOLDER PART PARTS`
-is such a process.
+Each contestant runs in one process per core, with one thread each. `python -m bench.search NAME FOLDER PART PARTS`
+starts one of them.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ from translator.run.workers import available_cores
 RECIPES: Final = ("bench/search.yaml", "bench/training-sample.yaml")
 SENTENCES: Final = 480
 SIZES: Final = (32, 64, 128)
-"""Sentences of a batch: each other library takes what is fastest for it; ours chooses by itself."""
+"""Sentences per batch: the fastest value for each other library; ours chooses its own."""
 LIBRARIES: Final = {
     "translator float32": "torch",
     "translator bf16": "torch",
@@ -51,10 +51,10 @@ MOST_SHELL_ROUNDS: Final = 3
 
 
 def bench(options: Options) -> Iterator[str]:
-    """Yield the lines of a report on sentences a second; the numbers of each round go to a file.
+    """Yield the lines of a report on sentences per second; writes the numbers of each round to a file.
 
     Raises:
-        ConfigError: the recipe cannot be used, or there is no contestant of that name.
+        ConfigError: the recipe is invalid, or a contestant is unknown.
         RunError: a contestant failed.
     """
     names = options.chosen(LIBRARIES)
@@ -65,7 +65,7 @@ def bench(options: Options) -> Iterator[str]:
     yield f"search, {model_sizes(config)}, {count} sentences, {available_cores()} processes of one thread"
     for name in sorted(missing | slow):
         why = f"`{LIBRARIES[name]}` is not installed (the extra `bench` has it)" if name in missing else "no bf16 here"
-        yield f"  {name} is left out: {why}"
+        yield f"  {name} is excluded: {why}"
     names = [name for name in names if name not in missing | slow]
     results: dict[str, Any] = {"config": config.model_dump(mode="json")}
     for beam in BEAMS:
@@ -87,7 +87,7 @@ def bench(options: Options) -> Iterator[str]:
 
 
 def _train_and_export(config: Config, libraries: set[str], folder: Path) -> int:
-    """Train the run of `config` unless it is there, and write its exports and sentences into `folder`.
+    """Train the run of `config` if it is missing, and write its exports and sentences into `folder`.
 
     Returns the number of sentences; raises RunError if training or an export failed.
     """
@@ -110,7 +110,7 @@ def _train_and_export(config: Config, libraries: set[str], folder: Path) -> int:
 
 
 def _rounds(names: Sequence[str], folder: Path, beam: int, rounds: int) -> dict[str, list[float]]:
-    """Return the sentences a second of each contestant in each round."""
+    """Return the sentences per second of each contestant in each round."""
 
     def rate(worker: Worker, size: int) -> float:
         began = time.perf_counter()
@@ -123,7 +123,7 @@ def _rounds(names: Sequence[str], folder: Path, beam: int, rounds: int) -> dict[
         for name in names:
             commands = [["-m", "bench.search", name, str(folder), str(part), str(parts)] for part in range(parts)]
             workers.append(stack.enter_context(Worker(name, commands)))
-            rate(workers[-1], SIZES[0])  # loads what is loaded at first use
+            rate(workers[-1], SIZES[0])  # warm-up
             tried = SIZES[:1] if LIBRARIES[name] == "torch" else SIZES
             best[name] = max(tried, key=lambda size: rate(workers[-1], size)) if len(tried) > 1 else tried[0]
         for worker in in_turns(workers, rounds):
@@ -205,7 +205,7 @@ def _transformers(folder: Path, _: str) -> Translate:
 
 
 def _answers(name: str, folder: Path, part: int, parts: int) -> dict[str, Callable[..., Answer]]:
-    """Return what the process of a contestant answers."""
+    """Return the functions of the process of a contestant, by verb."""
     use_threads(1)
     lines = sorted((folder / "lines.txt").read_text(encoding="utf-8").splitlines(), key=len, reverse=True)[part::parts]
     build = {"torch": _ours, "ctranslate2": _ctranslate2, "transformers": _transformers}[LIBRARIES[name]]

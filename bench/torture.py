@@ -1,6 +1,6 @@
-"""Training killed, stopped and hindered in every way: each run must end in the same bits as an undisturbed one.
+"""Training killed, stopped and disturbed: each run must end with the same bits as an undisturbed one.
 
-Real processes of `translator train` on a tiny recipe are struck and started again until they end by themselves.
+Processes of `translator train` on a tiny recipe are interrupted and restarted until they finish.
 """
 
 import contextlib
@@ -26,9 +26,9 @@ from translator.run.folder import RunFolder
 
 KILLS: Final = 25
 FEWER: Final = {"stop": 12, "processes": 8}
-"""Blows of scenarios that need fewer, or take longer for each, than the others."""
+"""Number of interruptions of scenarios that need fewer, or take longer for each."""
 STOPPED: Final = {signal.SIGTERM: 143, signal.SIGINT: 130, signal.SIGHUP: 129}  # exit codes after a stop signal
-PATIENCE: Final = 60.0  # seconds after which processes that outlive the blow are killed
+PATIENCE: Final = 60.0  # seconds after which surviving processes are killed
 RECIPE: Final = """
 run: {{seed: 1, device: cpu, threads: 1}}
 corpus:
@@ -44,7 +44,7 @@ training:
     validate_every: 12, validation_sentences: 8, checkpoint_every: 5, keep_checkpoints: 2, early_stopping: 6}}
 search: {{method: greedy}}
 """
-"""Learns to copy words, with dropout, micro-batches, validation, checkpoints and early stopping: seconds of work."""
+"""Learns to copy words, with dropout, micro-batches, validation, checkpoints and early stopping, in seconds."""
 SAMPLING: Final = (
     *("subword.model_type=unigram", "subword.vocabulary_size=40", "subword.byte_fallback=false"),
     "subword.sampling=0.3",
@@ -54,19 +54,19 @@ SAMPLING: Final = (
 
 
 class Instant(NamedTuple):
-    """When a blow falls."""
+    """The instant of an interruption."""
 
-    seconds: float  # of computing: the clock of a busy machine would make all instants early or late
-    of_training: bool = False  # counted from the beginning of training, not from that of the process
-    in_a_save: bool = False  # after that time, when a checkpoint is being written
+    seconds: float  # CPU seconds: wall time on a busy machine would shift all instants
+    of_training: bool = False  # counted from the start of training, not of the process
+    in_a_save: bool = False  # after that time, during a checkpoint write
 
 
 class Death(NamedTuple):
-    """How a process that was struck ended."""
+    """The end of an interrupted process."""
 
     phase: str  # `start`, `training`, `checkpoint write` or `evaluation`
     exit_code: int
-    all_gone: bool  # whether its processes ended by themselves
+    all_gone: bool  # whether all its processes ended without a further kill
 
 
 class TrainingProcess:
@@ -75,10 +75,10 @@ class TrainingProcess:
     def __init__(self, run: Path, output: Path, command: Sequence[str]) -> None:
         self._checkpoints = run / "checkpoints"
         self._scores = run / "evaluation" / "scores.json"
-        self._info = run / "run.json"  # is written when training begins
+        self._info = run / "run.json"  # written at the start of training
         self._info_before = self._info.stat().st_mtime_ns if self._info.exists() else 0
-        self.computed = 0.0  # seconds, by it and its children
-        self.training_began: float | None = None  # seconds that were computed before training
+        self.computed = 0.0  # CPU seconds, children included
+        self.training_began: float | None = None  # CPU seconds before training
         with output.open("wb") as stream:
             streams: dict[str, Any] = {"stdout": stream, "stderr": stream, "stdin": subprocess.DEVNULL}
             self.process = subprocess.Popen(command, env=environment(1), **streams)
@@ -91,9 +91,9 @@ class TrainingProcess:
         return code
 
     def strike(self, blow: signal.Signals, instant: Instant, chance: random.Random) -> Death | None:
-        """Send a signal at an instant and wait for the end; return None if the process had ended by itself before.
+        """Send a signal at an instant and wait for the end; return None if the process had ended before.
 
-        `chance` decides which of several processes gets a SIGKILL; other signals go to the first.
+        `chance` selects which of several processes gets a SIGKILL; other signals go to the first.
         """
         due = None if instant.of_training else instant.seconds
         while due is None or self.computed < due or (instant.in_a_save and not self._is_saving()):
@@ -135,7 +135,7 @@ class TrainingProcess:
 
 
 def _status(process: int) -> list[str]:
-    """Return the fields of /proc/PID/stat from the state on; nothing where the process is gone."""
+    """Return the fields of /proc/PID/stat from the state; empty if the process has ended."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -151,7 +151,7 @@ def _lives(process: int) -> bool:
 
 @dataclass
 class TortureRun:
-    """A run that is started, struck and started again."""
+    """A run that is started, interrupted and restarted."""
 
     recipe: Path
     folder: Path
@@ -160,7 +160,7 @@ class TortureRun:
     outputs: list[Path] = field(default_factory=list)
 
     def start(self) -> TrainingProcess:
-        """Start it, or start it again."""
+        """Start or restart the run."""
         prepared = self.prepared or self.folder.with_name(f"{self.folder.name}-prepared")
         settings = (f"run.directory={self.folder}", f"corpus.prepared_directory={prepared}", *self.settings)
         self.outputs.append(self.folder.with_name(f"{self.folder.name}-{len(self.outputs)}.txt"))
@@ -168,19 +168,19 @@ class TortureRun:
         return TrainingProcess(self.folder, self.outputs[-1], command)
 
     def finish(self) -> list[str]:
-        """Let it come to its end; return a complaint if it does not end well."""
+        """Run to the end; return an error message if the exit code is not 0."""
         code = self.start().wait()
         last = " / ".join(self.last_output.strip().splitlines()[-3:])
         return [f"{self.folder.name}, start {len(self.outputs)}: exit code {code}: {last}"] if code else []
 
     @property
     def last_output(self) -> str:
-        """What the last process printed."""
+        """The output of the last process."""
         return self.outputs[-1].read_text(encoding="utf-8", errors="replace")
 
 
 def differences(run: Path, undisturbed: Path) -> list[str]:
-    """Return in what the ends of two runs differ that must be the same, bit for bit."""
+    """Return the differences between the final states of two runs, which must be bit-identical."""
     mine, other = map(_end, (run, undisturbed))
     return [
         f"{run.name}: {key} differs" for key in sorted(mine.keys() | other.keys()) if mine.get(key) != other.get(key)
@@ -188,7 +188,7 @@ def differences(run: Path, undisturbed: Path) -> list[str]:
 
 
 def _end(run: Path) -> dict[str, Any]:
-    """Return what the end of a run holds, but for the time spent and the number of starts."""
+    """Return the final state of a run, without the time spent and the number of starts."""
     found: dict[str, Any] = {name: (run / "checkpoints" / name).resolve(strict=True).name for name in ("last", "best")}
     last = run / "checkpoints" / "last"
     found |= {file.name: file.read_bytes() for file in last.glob("*.safetensors")}
@@ -203,16 +203,16 @@ def _end(run: Path) -> dict[str, Any]:
 
 @dataclass
 class Workshop:
-    """What a scenario works with, and what it finds."""
+    """The settings of a scenario, and its findings."""
 
     folder: Path
     recipe: Path
     kills: int
     chance: random.Random
-    where: Counter[str] = field(default_factory=Counter)  # blows, by what the process was doing
+    where: Counter[str] = field(default_factory=Counter)  # interruptions by phase of the process
     remarks: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
-    life: tuple[float, float] = (0.0, 0.0)  # seconds that the undisturbed run computed before and from training on
+    life: tuple[float, float] = (0.0, 0.0)  # CPU seconds of the undisturbed run before and from the start of training
 
     def run(self, name: str, settings: tuple[str, ...] = (), prepared: Path | None = None) -> TortureRun:
         """Return a new run."""
@@ -229,10 +229,10 @@ class Workshop:
         return run.folder
 
     def instant(self, number: int) -> Instant:
-        """Return the instant of blow `number`: of three, one in the whole life, one in training, one in a save.
+        """Return the instant of interruption `number`: of three, one at any time, one in training, one in a save.
 
-        Starting takes longer than training here, so instants of the whole life alone would mostly hit the start. A run
-        resumes where it was struck, so that a third of the rest is enough to strike it everywhere, several times.
+        The start takes longer than training here, so instants at any time would mostly hit the start. A run resumes
+        where it stopped, so a third of the rest is enough to reach all phases several times.
         """
         before, then = self.life[0], self.life[1] / 3
         if number % 3 == 0:
@@ -240,7 +240,7 @@ class Workshop:
         return Instant(self.chance.uniform(0, then), of_training=True, in_a_save=number % 3 == 2)
 
     def strike(self, run: TortureRun, blow: signal.Signals, instant: Instant) -> Death | None:
-        """Start `run` and strike it; return how it ended, or None if it had ended before."""
+        """Start and interrupt `run`; return its end, or None if it had ended before."""
         death = run.start().strike(blow, instant, self.chance)
         if death is not None:
             self.where[death.phase] += 1
@@ -249,12 +249,12 @@ class Workshop:
         return death
 
     def finish(self, run: TortureRun, undisturbed: Path) -> None:
-        """Let `run` come to its end, and note in what it differs from the undisturbed one."""
+        """Run `run` to its end, and record its differences from the undisturbed one."""
         self.failures += run.finish() or differences(run.folder, undisturbed)
 
 
 def strike_repeatedly(work: Workshop, settings: tuple[str, ...] = (), blows: Sequence[signal.Signals] = ()) -> None:
-    """Strike runs `work.kills` times, with `blows` in turn, and compare each with an undisturbed one at its end."""
+    """Interrupt runs `work.kills` times, with `blows` in turn, and compare the end of each with an undisturbed run."""
     undisturbed, blows = work.undisturbed(settings), blows or [signal.SIGKILL]
     count = struck = 0
     while struck < work.kills and not work.failures:
@@ -274,8 +274,8 @@ def strike_repeatedly(work: Workshop, settings: tuple[str, ...] = (), blows: Seq
 
 
 def stop_complaints(run: TortureRun, blow: signal.Signals, death: Death) -> list[str]:
-    """Return a complaint if a stopped process ended with another exit code, or the step it names is not saved."""
-    further = {"start": [-blow], "evaluation": [0]}  # before signals are handled; when nothing is left to do
+    """Return an error message if a stopped process has another exit code, or the step it names is not saved."""
+    further = {"start": [-blow], "evaluation": [0]}  # before signal handlers are set; when nothing is left to do
     if death.exit_code not in [STOPPED[blow], *further.get(death.phase, [])]:
         return [f"{blow.name} in {death.phase}: exit code {death.exit_code}: {run.last_output[-300:]}"]
     said = re.search(r"stopped at step (\d+)", run.last_output)
@@ -287,9 +287,9 @@ def stop_complaints(run: TortureRun, blow: signal.Signals, death: Death) -> list
 
 
 def damaged_copies(work: Workshop) -> None:
-    """Each file of the newest checkpoint with a bit flipped, cut short, or gone: the one before it is used."""
+    """Damage each file of the newest checkpoint (bit flipped, truncated, deleted): the previous one must be used."""
     undisturbed = work.undisturbed()
-    # The end of a validation, so that resuming from there is what an uninterrupted run does.
+    # The end of a validation, where resuming equals an uninterrupted run.
     half = work.run("half", ("training.max_steps=36",))
     work.failures += half.finish()
     if work.failures:
@@ -318,7 +318,7 @@ def damaged_copies(work: Workshop) -> None:
 
 
 def full_disk(work: Workshop) -> None:
-    """File systems too small for the run: one message, and with more room it ends as it should."""
+    """File systems too small for the run: one error message, and a correct end with more space."""
     undisturbed = work.undisturbed()
     for size in (150, 250, 350, 450, 600):  # KiB
         place = work.folder / f"disk-{size}"
@@ -345,7 +345,7 @@ def full_disk(work: Workshop) -> None:
 
 
 def in_short(work: Workshop) -> None:
-    """One short run killed at random instants: what is tested with every change."""
+    """One short run killed at random instants, for the tests."""
     short = ("training.max_steps=16", "training.validate_every=16")
     undisturbed, run = work.undisturbed(short), work.run("short", short)
     for number in range(work.kills):  # the first one inside a save
@@ -360,14 +360,14 @@ SCENARIOS: Final[dict[str, Callable[[Workshop], object]]] = {
     "stop": lambda work: strike_repeatedly(work, blows=list(STOPPED)),
     "damage": damaged_copies,
     "disk": full_disk,
-    "processes": lambda work: strike_repeatedly(work, ("training.processes=2",)),  # any of them is struck
+    "processes": lambda work: strike_repeatedly(work, ("training.processes=2",)),  # any process is interrupted
 }
 
 
 def play(
     name: str, folder: Path, seed: int, kills: int, scenario: Callable[[Workshop], object] | None = None
 ) -> Workshop:
-    """Play one scenario in `folder`, print a line about it, and return what it found."""
+    """Run one scenario in `folder`, print a line on it, and return its findings."""
     folder.mkdir()
     letters = random.Random(1)
     words = dict.fromkeys("".join(letters.choices("abcdefgh", k=letters.randint(3, 8))) for _ in range(220))
@@ -385,13 +385,13 @@ def play(
 
 
 def bench(options: Options) -> Iterator[str]:
-    """Play the scenarios and yield the verdict; the runs of one that failed are kept.
+    """Run the scenarios and yield the verdict; runs of failed scenarios are kept.
 
     Raises:
-        ConfigError: there is no scenario of that name.
+        ConfigError: a scenario is unknown.
         FailedError: a scenario failed.
     """
-    if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:  # under `nohup`; the runs are to receive it
+    if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:  # under `nohup`; the runs must receive SIGHUP
         signal.signal(signal.SIGHUP, lambda *_: None)
     names, failed = options.chosen(SCENARIOS), []
     folder = Path(tempfile.mkdtemp(prefix="torture-")).resolve()

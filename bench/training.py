@@ -1,4 +1,4 @@
-"""Training speed beside other libraries, on the same text, sizes and batches, in interleaved rounds."""
+"""Training speed compared with other libraries, on the same text, sizes and batches, in interleaved rounds."""
 
 import contextlib
 import statistics
@@ -16,17 +16,17 @@ Rounds = Sequence[Answer]
 
 
 def bench(options: Options) -> Iterator[str]:
-    """Yield the lines of a report on training speed, memory and loss; the numbers go to a file.
+    """Yield the lines of a report on training speed, memory and loss; writes the numbers to a file.
 
     Raises:
-        ConfigError: the recipe cannot be used, or there is no contestant of that name.
+        ConfigError: the recipe is invalid, or a contestant is unknown.
         RunError: a contestant failed.
     """
     names, config = options.chosen(NAMES), options.load(*RECIPES)
     yield f"training, {model_sizes(config)}, {config.run.threads or available_cores()} threads"
     if not marian_is_installed():
         names = [name for name in names if "Marian" not in name]
-        yield "  Marian is left out: the library `transformers` is not installed (the extra `bench` has it)"
+        yield "  Marian is excluded: the library `transformers` is not installed (the extra `bench` has it)"
     DataHandler(config).prepare()  # once, for all contestants
     recipe = config.model_dump_json()
     rounds: dict[str, list[Answer]] = {name: [] for name in ("machine", *names)}
@@ -50,9 +50,9 @@ def speed_lines(rates: Rounds, rounds: Mapping[str, Rounds], facts: Mapping[str,
     """Yield tables of speed and of ratios.
 
     Args:
-        rates: of matrix products in each round, by precision, in operations a second.
-        rounds: what each contestant did in each round.
-        facts: its peak memory and number of weights.
+        rates: rates of matrix products in each round, by precision, in operations per second.
+        rounds: results of each contestant in each round.
+        facts: peak memory and number of weights of each contestant.
     """
     products = (f"{kind} {spread([rate[kind] / 1e9 for rate in rates], '{:,.0f}')}" for kind in rates[0])
     yield f"  matrix products of this machine, GFLOP/s: {', '.join(products)}"

@@ -1,8 +1,8 @@
-"""Drive updates, a validation and searches on a pretended GPU: `python scripts/check_cuda_paths.py`.
+"""Run updates, a validation and searches on a simulated GPU: `python scripts/check_cuda_paths.py`.
 
-Tensors are fake (torch's FakeTensorMode): they have a device, a type and a shape, and no content. So a tensor that was
-left on the CPU, a wrong type and a read that would wait for the GPU show without one. The CUDA build of torch pretends
-`cuda`; with another build the device is the CPU, and only reads and graph breaks show. Exit code 1: something is wrong.
+Tensors are fake (torch's FakeTensorMode), with device, type and shape, but no content. This detects, without a GPU,
+tensors left on the CPU, wrong types and reads that synchronize the GPU. The CUDA build of torch simulates `cuda`; with
+other builds the device is the CPU, and only reads and graph breaks are detected. Exit code 1: a check failed.
 """
 
 import contextlib
@@ -58,7 +58,7 @@ def main() -> int:
 
 
 def failure() -> str:
-    """Return the present exception, and where in our code it came from."""
+    """Return the current exception, and its origin in our code."""
     _, error, trace = sys.exc_info()
     places = [place(frame) for frame in traceback.extract_tb(trace) if "/translator/" in frame.filename]
     return f"FAILED at {' '.join(places[-3:])}: {type(error).__name__}: {str(error)[:300]}"
@@ -70,7 +70,7 @@ def place(frame: traceback.FrameSummary) -> str:
 
 
 def checks() -> Iterator[tuple[str, Callable[[], str]]]:
-    """Yield the name of each check, and the check, which returns what it found or raises."""
+    """Yield the name of each check, and the check, which returns its result or raises."""
     for precision, optimizer in itertools.product(("bf16", "fp16", "float32"), ("adamw", "muon")):
         settings = f"training.precision={precision}", f"training.optimizer={optimizer}"
         for packed in (False, True):
@@ -87,7 +87,7 @@ def checks() -> Iterator[tuple[str, Callable[[], str]]]:
 
 
 def update(settings: tuple[str, ...], packed: bool = False) -> str:
-    """Make two updates and a validation; only packing, and Muon once in an update, may wait for the GPU."""
+    """Make two updates and a validation; only packing, and Muon once per update, may synchronize the GPU."""
     config = recipe(settings)
     precision: Precision = "bf16" if config.training.precision == "auto" else config.training.precision
     attention: Literal["fused", "plain"] = "plain" if packed or config.training.attention == "plain" else "fused"
@@ -113,7 +113,7 @@ def update(settings: tuple[str, ...], packed: bool = False) -> str:
 
 
 def search(method: str, kind: torch.dtype) -> str:
-    """Search a batch; reads tell the search that nothing has ended."""
+    """Search a batch; simulated reads report no finished hypotheses."""
     with FakeTensorMode(allow_non_fake_inputs=True), reads() as waits:
         model = Transformer(recipe().model, VOCABULARY, VOCABULARY).to(DEVICE, kind).eval()
         searcher = TorchSearcher([model], DEVICE)
@@ -145,7 +145,7 @@ def batch() -> Batch:
 
 @contextlib.contextmanager
 def reads() -> Iterator[list[str]]:
-    """Answer what waits for the GPU with made-up values inside the block, and list the places that asked."""
+    """Replace reads that synchronize the GPU by made-up values inside the block, and list their places."""
     found: list[str] = []
 
     def answer(value: Callable[[Tensor], Any]) -> Callable[[Tensor], Any]:
@@ -171,7 +171,7 @@ def reads() -> Iterator[list[str]]:
     with contextlib.ExitStack() as stack:
         for name, value in names.items():
             stack.enter_context(patch.object(Tensor, name, answer(value)))
-        # A fake tensor that is made of known values is computed in earnest, which needs the device.
+        # A fake tensor of known values is really computed, which needs the device.
         stack.enter_context(patch.object(torch, "tensor", without_values))
         stack.enter_context(
             patch.object(Tensor, "new_tensor", lambda like, values: without_values(values, like.dtype, like.device))
@@ -193,13 +193,13 @@ def reads() -> Iterator[list[str]]:
 
 
 def without_values(values: Any, dtype: torch.dtype | None = None, device: Any = None) -> Tensor:
-    """Return what `torch.tensor` does, without the values."""
+    """Return the result of `torch.tensor` without the values."""
     found = np.asarray(values)
     return torch.empty(found.shape, dtype=dtype or torch.from_numpy(found.reshape(-1)[:0]).dtype, device=device)
 
 
 def backward(loss: Tensor) -> None:
-    """Do what `Tensor.backward` does, node by node: torch's own engine asks the driver for the GPU."""
+    """Run the backward pass node by node, since torch's engine needs the driver of the GPU."""
     assert loss.grad_fn is not None
     order: dict[Any, None] = {}
 
@@ -225,7 +225,7 @@ def backward(loss: Tensor) -> None:
         each = found if isinstance(found, tuple) else (found,)
         for (after, number), gradient in zip(node.next_functions, each, strict=False):
             if after is not None and gradient is not None:
-                wanted = after._input_metadata[number]  # torch's engine gives a gradient this form, too
+                wanted = after._input_metadata[number]  # torch's engine also gives a gradient this form
                 assert gradient.device == wanted.device, f"a gradient of {node} is on {gradient.device}"
                 gradient = gradient.sum_to_size(wanted.shape).to(wanted.dtype)
                 into = gradients.setdefault(after, {})
@@ -233,7 +233,7 @@ def backward(loss: Tensor) -> None:
 
 
 def replaced(model: nn.Module, change: Callable[[Tensor], Tensor], recurse: bool = True) -> nn.Module:
-    """Do what `Module.to` does, which cannot exchange fake tensors in place."""
+    """Replace the tensors of `model`, as `Module.to`, which cannot do so in place for fake tensors."""
     seen: dict[int, nn.Parameter] = {}
     for module in model.modules():
         for name, weight in module._parameters.items():

@@ -1,4 +1,4 @@
-"""Look into the wheel and the source distribution of a folder: `python scripts/check_distributions.py dist`."""
+"""Check the files of the wheel and source distribution in a folder: `python scripts/check_distributions.py dist`."""
 
 import sys
 import tarfile
@@ -11,7 +11,7 @@ IN_THE_WHEEL = {
     "configs": "translator/shipped/configs",
     "data/sample": "translator/shipped/data/sample",
 }
-"""Folders of the checkout, and where they lie in a wheel."""
+"""Folders of the checkout, and their places in a wheel."""
 IN_THE_SOURCE = ("translator", "configs", "data/sample", "tests", "bench", "scripts", "docs", "book", ".ci", ".github")
 AT_THE_TOP = {
     *("Makefile", "mkdocs.yml", "constraints.txt", "pyproject.toml", "LICENSE", "CITATION.cff", ".gitignore"),
@@ -27,7 +27,7 @@ def files_of(folder: str) -> set[str]:
 
 
 def check_wheel(names: set[str]) -> list[str]:
-    """Return what is missing in a wheel and what is too much, of the paths in it."""
+    """Return the missing and the extra paths among `names`, the paths in a wheel."""
     wanted = {f"{place}/{file}" for folder, place in IN_THE_WHEEL.items() for file in files_of(folder)}
     there = {name for name in names if ".dist-info/" not in name}
     return [f"missing: {name}" for name in sorted(wanted - there)] + [
@@ -36,13 +36,13 @@ def check_wheel(names: set[str]) -> list[str]:
 
 
 def check_source(names: set[str]) -> list[str]:
-    """Return what is missing in a source distribution, of the paths in it without the first folder."""
+    """Return the missing paths among `names`, the paths in a source distribution without the first folder."""
     wanted = {f"{folder}/{file}" for folder in IN_THE_SOURCE for file in files_of(folder)} | AT_THE_TOP
     return [f"missing: {name}" for name in sorted(wanted - names)]
 
 
 def main(folder: Path) -> int:
-    """Check the only wheel and the only source distribution in `folder`; return 1 if anything is wrong with them."""
+    """Check the only wheel and the only source distribution in `folder`; return 1 if a check fails."""
     (wheel,), (source,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
     with zipfile.ZipFile(wheel) as archive, tarfile.open(source) as tar:
         in_wheel = {name for name in archive.namelist() if not name.endswith("/")}

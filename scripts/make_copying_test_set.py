@@ -1,11 +1,11 @@
-"""Make test sets of what must be copied from the held-out text of a run.
+"""Create test sets for copied numbers and links from the held-out text of a run.
 
     python scripts/make_copying_test_set.py RUN FOLDER
     translator evaluate --run RUN --test-set FOLDER/numbers.tsv --test-set FOLDER/links.tsv
 
 `numbers.tsv` has the test pairs with the same numbers in digits on both sides. `links.tsv` has pairs without any, into
-which a web or e-mail address, a handle or an emoji was put: at the beginning, before the final punctuation, or at the
-end. The diagnosis of the evaluation (`numbers` and `copies`) counts what went wrong.
+which a web or e-mail address, a handle or an emoji was inserted: at the start, before the final punctuation, or at the
+end. The diagnosis of the evaluation (`numbers` and `copies`) counts the errors.
 """
 
 import random

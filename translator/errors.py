@@ -1,15 +1,15 @@
-"""The error types that a user's mistake can raise; anything else that escapes is a bug and keeps its traceback.
+"""The error types for user errors; any other uncaught exception is a bug and keeps its traceback.
 
-Every message says what is wrong, where (file and line, key path), and what to do.
+Every message states the problem, its location (file and line, key path), and the remedy.
 """
 
 
 class TranslatorError(Exception):
-    """A mistake that the person at the keyboard can mend; the base of all the types below."""
+    """An error that the user can fix; the base of all types below."""
 
 
 class ConfigError(TranslatorError):
-    """The configuration file or a `--set` override is wrong."""
+    """The configuration file or a `--set` override is invalid."""
 
 
 class CorpusError(TranslatorError):
@@ -17,11 +17,11 @@ class CorpusError(TranslatorError):
 
 
 class SubwordError(TranslatorError):
-    """A subword model cannot be trained or loaded as asked."""
+    """A subword model cannot be trained or loaded as requested."""
 
 
 class RunError(TranslatorError):
-    """A run folder is missing, incomplete, or was made with other settings."""
+    """A run folder is missing, incomplete, or has other settings."""
 
 
 class CheckpointError(RunError):
@@ -29,19 +29,19 @@ class CheckpointError(RunError):
 
 
 class InputError(TranslatorError):
-    """Text or an argument given on the command line or to the Python interface cannot be used."""
+    """A text or an argument of the command line or the Python interface is invalid."""
 
 
 class StorageError(TranslatorError):
-    """The disk is full, or a file may not be read or written: every function that touches files may raise it."""
+    """The disk is full, or a file cannot be read or written; every function that accesses files may raise it."""
 
 
 class Interrupted(BaseException):
     """SIGINT, SIGTERM or SIGHUP arrived.
 
-    A first one raises only where nothing is at stake or all is saved, a second one anywhere.
+    The first signal raises only where no work is lost or all work is saved; a second signal raises anywhere.
 
-    Derives from `BaseException`, as `KeyboardInterrupt` does, so that no handler for ordinary errors swallows it.
+    Derives from `BaseException`, as `KeyboardInterrupt` does, so that no handler of ordinary errors catches it.
     """
 
     def __init__(self, signal_number: int) -> None:
@@ -50,5 +50,5 @@ class Interrupted(BaseException):
 
     @property
     def exit_code(self) -> int:
-        """The shell's convention: 128 plus the number of the signal (130 for SIGINT, 143 for SIGTERM)."""
+        """The exit code by shell convention: 128 plus the signal number (130 for SIGINT, 143 for SIGTERM)."""
         return 128 + self.signal_number

@@ -1,12 +1,12 @@
-"""Attention masks made from token ids: boolean, and True means "may attend", here and everywhere in the product.
+"""Attention masks from token ids: boolean; True means "may attend", here and everywhere in this package.
 
-Masks broadcast over heads and, where they can, over queries:
+Masks broadcast over heads, and over queries where they are the same for all:
 
-    encoder   (B, 1, 1, S)   any source position may look at the real tokens of its own sentence
-    decoder   (B, 1, T, T)   target position t may look at the real tokens at positions 0..t
-    cross     (B, 1, 1, S)   any target position may look at the real tokens of its source
+    encoder   (B, 1, 1, S)   any source position may attend to the real tokens of its own sentence
+    decoder   (B, 1, T, T)   target position t may attend to the real tokens at positions 0..t
+    cross     (B, 1, 1, S)   any target position may attend to the real tokens of its source
 
-A query that may attend to nothing (a row of PAD alone) gets zeros from attention, never NaN.
+For a query without allowed positions (a row of only PAD), attention returns zeros, never NaN.
 
 B batch, S source length, T target length, L either
 """
@@ -28,7 +28,7 @@ class Masks(NamedTuple):
 
 
 class MaskGenerator:
-    """Makes the masks of Vaswani et al. 2017 §3.2.3 from token ids."""
+    """Creates the masks of Vaswani et al. 2017 §3.2.3 from token ids."""
 
     def __call__(self, source: Tensor, target_input: Tensor) -> Masks:
         """Return all masks of a batch.
@@ -40,15 +40,15 @@ class MaskGenerator:
         return Masks(self.encoder(source), self.decoder(target_input), self.cross(source))
 
     def encoder(self, source: Tensor) -> Tensor:
-        """Return the (B, 1, 1, S) mask for queries from `source` (B, S) itself: not PAD."""
+        """Return the (B, 1, 1, S) mask of self-attention on `source` (B, S): True at real tokens."""
         return self.padding(source)
 
     def decoder(self, target_input: Tensor) -> Tensor:
-        """Return the (B, 1, T, T) mask of `target_input` (B, T): not after the query, and not PAD."""
+        """Return the (B, 1, T, T) mask of `target_input` (B, T): True at real tokens up to the query's position."""
         return self.causal(target_input.size(1), target_input.device) & self.padding(target_input)
 
     def cross(self, source: Tensor) -> Tensor:
-        """Return the (B, 1, 1, S) mask for queries from the target to `source` (B, S): not PAD."""
+        """Return the (B, 1, 1, S) mask for queries from the target to `source` (B, S): True at real tokens."""
         return self.padding(source)
 
     def padding(self, tokens: Tensor) -> Tensor:

@@ -1,9 +1,9 @@
-"""The four special tokens and their ids, the same in every vocabulary, file and tensor of the product."""
+"""The four special tokens and their ids, the same in every vocabulary, file and tensor."""
 
 from typing import Final
 
-PAD: Final = 0  # fills a batch up to its longest row; never attended to and never scored
-UNK: Final = 1  # A piece that the subword model does not know
+PAD: Final = 0  # padding of a batch to its longest row; never attended to and never scored
+UNK: Final = 1  # a piece outside the vocabulary
 SOS: Final = 2  # start of sentence: the first token of every decoder input
 EOS: Final = 3  # end of sentence: the last token of every source row and of every label row
 

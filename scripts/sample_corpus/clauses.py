@@ -215,5 +215,5 @@ def be_clause(
 
 
 def extend(base: Clause, lemmas: tuple[str, ...] = (), keys: tuple[str, ...] = ()) -> Clause:
-    """The clause with more words and combinations on its account."""
+    """The clause with further lemmas and word combinations."""
     return replace(base, lemmas=base.lemmas + lemmas, keys=base.keys + keys)

@@ -103,7 +103,7 @@ def generate(folder: Path, seed: int = SEED, pairs: int = PAIRS) -> Corpus:
             f"{pairs} pairs are too few: the idioms and the held-out splits alone take more; raise --pairs"
         )
     pools: dict[str, list[Sentence]] = {"train": corpus.train, "validation": [], "test": []}
-    # More held-out sentences than needed, because some use words that train turns out to show too rarely.
+    # More held-out sentences than needed, because some use words that are too rare in train.
     spare = {"train": wanted["train"], "validation": 2 * VALIDATION, "test": 2 * TEST}
     seen_en = {sentence.en for sentence in corpus.train}
     seen_fa: dict[str, str] = {sentence.fa: "train" for sentence in corpus.train}
@@ -132,7 +132,7 @@ def generate(folder: Path, seed: int = SEED, pairs: int = PAIRS) -> Corpus:
 
 
 def write(corpus: Corpus, folder: Path) -> None:
-    """Write train.tsv, validation.tsv and test.tsv; each appears whole or not at all."""
+    """Write train.tsv, validation.tsv and test.tsv, each atomically."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in SPLITS:
         text = render(corpus.split(name))

@@ -1,4 +1,4 @@
-"""What every sentence pattern works with: the phrase builders, and the finished sentence."""
+"""The common parts of all sentence patterns: the phrase builders, and the finished sentence."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TRIES = 60
 
 @dataclass(frozen=True)
 class Sentence:
-    """A finished pair, with what a split must know about it."""
+    """A finished pair, with the data needed for the split."""
 
     en: str
     fa: str
@@ -55,7 +55,7 @@ class Grammar:
         style_tense: str = "",
         suits: Callable[[Verb, Frame], bool] | None = None,
     ) -> tuple[NounPhrase, VerbPhrase, Frame]:
-        """A subject and something that it does; tries until one makes sense."""
+        """A subject and its action; repeats the draw until the pair makes sense."""
         while True:
             verb, frame = self.verbs.pick(tense, ban, need)
             if suits and not suits(verb, frame):

@@ -15,7 +15,7 @@ FILES = ("nouns", "people", "names", "places", "spots", "times", "adjectives", "
 
 @dataclass(frozen=True)
 class Noun:
-    """A person, a thing or a place, with everything that decides which sentences it may enter."""
+    """A person, a thing or a place, with all properties that determine its possible sentences."""
 
     lemma: str
     fa: str
@@ -146,7 +146,7 @@ class Lexicon:
         return list(found.values())
 
     def lemmas(self) -> int:
-        """How many content words there are."""
+        """The number of content words."""
         return len(self.nouns) + len(self.adjectives) + len(self.verbs)
 
 

@@ -12,7 +12,7 @@ TENSES = {
     "state": ("present", "past"),
     "long": ("present", "past", "perfect", "future", "used to"),
 }
-# Which ban of the lexicon shuts out which tenses.
+# The tenses excluded by each ban of the lexicon.
 BANS = {
     "habit": ("present", "used to"),
     "progressive": ("progressive", "past progressive"),

@@ -95,7 +95,7 @@ def test_the_best_checkpoint_then_the_best_penalty_and_what_failed_resumes(
     assert any("step-2, 0.6" in line for line in lines) and "| first | 15 | fake | 100.00 | 100.00 |" in lines
     assert (tmp_path / "contest" / "results.md").read_text(encoding="utf-8") == "\n".join(lines) + "\n"
     assert list(quality_part.bench(options)) == lines and len(Fake.done) == 8, "nothing is done twice"
-    with pytest.raises(RunError, match="holds the contest of another plan"):
+    with pytest.raises(RunError, match="belongs to another plan"):
         list(quality_part.bench(Options(config=str(tiny_plan(tmp_path, minutes=0.03)))))
 
 

@@ -44,7 +44,7 @@ def test_another_format_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with monkeypatch.context() as patch:
         patch.setattr("translator.checkpoint.files.FORMAT", 99)
         save(tmp_path, 1)
-    with pytest.raises(CheckpointError, match=r"checkpoint format 99, this version of translator reads 1"):
+    with pytest.raises(CheckpointError, match=r"checkpoint format 99, but this version of translator reads 1"):
         load_checkpoint(tmp_path / "step-000001")
 
 
@@ -112,7 +112,7 @@ def test_a_best_that_is_gone_is_not_replaced_by_another(tmp_path: Path) -> None:
     save(tmp_path, 2)
     mark_best(tmp_path, 1)
     shutil.rmtree(tmp_path / "step-000001")
-    with pytest.raises(CheckpointError, match=r"best names step-000001, which is not there; steps saved: 2 \("):
+    with pytest.raises(CheckpointError, match=r"best links to step-000001, which is missing; steps saved: 2 \("):
         find_checkpoint(tmp_path, "best")
 
 

@@ -106,7 +106,7 @@ def test_the_one_before_is_used(tmp_path: Path, name: str, harm: str, caplog: py
     (warning,) = caplog.messages
     assert f"step-000003/{name}" in warning
     assert str(aside) in warning
-    assert "training goes on from step-000002" in warning
+    assert "training continues from step-000002" in warning
 
 
 @pytest.mark.parametrize(("lower_is_better", "next_best"), [(False, 3), (True, 4)])
@@ -147,7 +147,7 @@ def test_if_all_are_damaged_nothing_is_changed_and_all_are_told(tmp_path: Path) 
     message = str(caught.value)
     assert "step-000001/model.safetensors" in message
     assert "step-000002/state.json" in message
-    assert f"from a copy; or, to train again from the beginning, delete {tmp_path}" in message
+    assert f"from a copy; or delete {tmp_path} to train from the start" in message
     assert steps_saved(tmp_path) == [1, 2]
 
 
@@ -171,7 +171,7 @@ def test_the_mean_of_weights(tmp_path: Path, which: Any, lower_is_better: bool, 
     assert steps_saved(tmp_path) == [1, 2, 3, 4]
     found = newest_whole(tmp_path)
     assert found is not None
-    assert found[0].name == "step-000004", "training goes on from its own checkpoints"
+    assert found[0].name == "step-000004", "training continues from its own checkpoints"
 
 
 def test_moving_averages_are_averaged_where_there_are_some(tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ def test_too_few_are_told_with_their_steps(tmp_path: Path) -> None:
 def test_other_shapes_are_refused(tmp_path: Path) -> None:
     save(tmp_path, 1, tied="none")
     save(tmp_path, 2)
-    with pytest.raises(CheckpointError, match=r"cannot average .*step-000001 with .*step-000002: .* different models"):
+    with pytest.raises(CheckpointError, match=r"cannot average .*step-000001 with .*step-000002: their models differ"):
         average_checkpoints(tmp_path, 2, "last")
 
 

@@ -74,7 +74,7 @@ def test_fine_tuning_takes_over_and_compares(folder: Path, capsys: pytest.Captur
     assert new.training.best_metric == load_config("fine-tune").training.best_metric != old.training.best_metric
     assert new.model == old.model and new.search == old.search and new.batching == old.batching
     log = (folder / "tuned" / "log.txt").read_text(encoding="utf-8")
-    assert "source embedding: all" in log and "starting fresh" not in log
+    assert "source embedding: all" in log and "newly initialized" not in log
     before, after = corpus_of_run(old), corpus_of_run(new)
     assert list(after.pairs("test", "toy")) == list(before.pairs("test", "toy")), "scores are comparable"
     assert set(after.pairs("train", "toy")) <= set(before.pairs("train", "toy")), "what was held out stays so"

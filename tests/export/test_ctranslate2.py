@@ -136,12 +136,14 @@ def test_a_row_without_tokens_and_many_threads(engines: Engines, rows: list[list
 
 def test_what_it_cannot_do(engines: Engines, rows: list[list[int]], subword: SubwordPair, tmp_path: Path) -> None:
     theirs, _ = engines
-    with pytest.raises(ConfigError, match=r"search\.method is `sampling`, which the engine ctranslate2 cannot repeat"):
+    with pytest.raises(
+        ConfigError, match=r"search\.method is `sampling`, which the engine ctranslate2 cannot reproduce"
+    ):
         theirs.find(rows, SearchConfig(method="sampling"))
     for too_long in (lambda: theirs.find([[9] * 128], FREE), lambda: theirs.score([[9]], [[9] * 128])):
         with pytest.raises(InputError, match="a sequence of 129 tokens is longer than the 128 positions"):
             too_long()
     endless = theirs.find([[9] * 127], FREE)[0][0]  # stopped where the positions end
     assert (len(endless.tokens), endless.finished) == (127, False)
-    with pytest.raises(ConfigError, match=r"cannot compute in float8 on this machine's cpu, only in: .*int8"):
+    with pytest.raises(ConfigError, match=r"does not support float8 on this machine's cpu, only: .*int8"):
         Ctranslate2Searcher(tmp_path, subword, 128, compute_type="float8")

@@ -57,7 +57,7 @@ def test_nothing_is_ever_overwritten(run: RunFolder, tmp_path: Path) -> None:
     thesis = tmp_path / "full" / "thesis.txt"
     thesis.parent.mkdir()
     thesis.write_text("years of work", encoding="utf-8")
-    with pytest.raises(InputError, match=r"cannot export to .*full: the folder is not empty, .* nothing .* overwri"):
+    with pytest.raises(InputError, match=r"cannot export to .*full: the folder is not empty; .* never overwri"):
         export_run(run.path, "safetensors", thesis.parent)
     with pytest.raises(InputError, match=r"thesis\.txt: it is a file; name a folder that does not exist yet"):
         export_run(run.path, "safetensors", thesis)
@@ -107,7 +107,7 @@ def test_every_file_but_the_card_is_watched(run: RunFolder, tmp_path: Path) -> N
         content = file.read_bytes()
         middle = len(content) // 2
         file.write_bytes(content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :])
-        with pytest.raises(RunError, match=rf"damaged export: .*{file.name} is not what was written .* export the run"):
+        with pytest.raises(RunError, match=rf"damaged export: .*{file.name} does not match .* export the run"):
             read_index(folder)
         file.unlink()
         with pytest.raises(RunError, match=rf"damaged export: .*{file.name} is missing"):
@@ -137,7 +137,7 @@ def test_the_card_tells_data_licence_scores_and_rules(subword_folder: Path, tmp_
     card = (export_run(run.path, "safetensors", tmp_path / "out") / "README.md").read_text(encoding="utf-8")
     for words in (
         "| sample | train | It comes with translator, Apache 2.0. |",
-        "| tatoeba | test | not said; a public corpus of this name is Tatoeba",
+        "| tatoeba | test | not stated; a public corpus of this name is Tatoeba",
         "CC BY 2.0 FR",
         *("12.34 (11.34–13.34)", r"`nrefs:1\|tok:13a`", "normalizer version 2", "digits: ascii", "up to 60 tokens"),
         "NormalizationConfig(digits='ascii', quotes=False)",

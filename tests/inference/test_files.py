@@ -176,7 +176,7 @@ def test_an_input_that_changes_meanwhile_is_noticed(source: Path, tmp_path: Path
             if file.tell() > 100_000:
                 os.truncate(source, 0)
 
-    with pytest.raises(InputError, match=r"source\.txt has changed while it was translated; run the same command"):
+    with pytest.raises(InputError, match=r"source\.txt changed during its translation; run the same command"):
         translate_file(Work(partial(loud, more), OutputForm()), source, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

@@ -94,9 +94,9 @@ def test_bf16_gives_nearly_the_same_scores(random_run: Path, monkeypatch: pytest
 
 def test_a_precision_that_is_not_there(random_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("translator.inference.torch_searcher.has_bf16", lambda device: False)
-    with pytest.raises(ConfigError, match="`bf16`, which this processor computes only by way of float32"):
+    with pytest.raises(ConfigError, match="`bf16`, which this processor emulates with float32"):
         Translator.load(random_run, search=SearchConfig(precision="bf16"))
-    with pytest.raises(ConfigError, match="`int8`, which only the engine ctranslate2 computes; add --engine"):
+    with pytest.raises(ConfigError, match="`int8`, which only the engine ctranslate2 supports; add --engine"):
         Translator.load(random_run, engine="torch", search=SearchConfig(precision="int8"))
 
 

@@ -117,8 +117,8 @@ def test_a_line_that_is_not_utf8_is_told_and_translated_all_the_same(caplog: pyt
     written = through(b"a\n" * 100 + b"bc\xffd\n" + b"\xc3\n" * 8 + b"e")
     assert written == "A\n" * 100 + "BC\ufffdD\n" + "\ufffd\n" * 8 + "E\n"
     assert caplog.messages == [
-        "not UTF-8 in line 101 of the input and 8 more up to line 109: invalid bytes are translated as U+FFFD "
-        "(--strict refuses such lines)"
+        "not UTF-8 in line 101 of the input and 8 more up to line 109: invalid bytes are replaced by U+FFFD "
+        "(--strict rejects such lines)"
     ]
 
 
@@ -172,7 +172,7 @@ def die() -> None:
 
 
 def test_a_killed_process_is_one_message() -> None:
-    with pytest.raises(StorageError, match=r"a process that translates was killed, .*use fewer \(--processes 1\)"):
+    with pytest.raises(StorageError, match=r"a worker process was killed, .*use fewer \(--processes 1\)"):
         from_file(b"a\n" * 100, Work(partial(loud, die), OutputForm()), 2, io.StringIO())
 
 

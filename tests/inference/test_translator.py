@@ -201,7 +201,7 @@ def test_words_are_aligned_across_pieces_and_with_a_translation_from_elsewhere()
     assert seen.weights.tolist() == [[0.5, 0.0, 0.0, 0.5]] * 4, "the mean over the heads of the last layer"
     found = translator.align("a b c", "x y")
     assert (found.source, found.target, len(found.pairs)) == (("a", "b", "c"), ("x", "y"), 2)
-    with pytest.raises(InputError, match="the texts have 6 and 1 tokens, and the model can take 3"):
+    with pytest.raises(InputError, match="the texts have 6 and 1 tokens, but the model takes at most 3"):
         translator.align("a b c d e f", "x")
 
 

@@ -34,7 +34,7 @@ def test_a_gpu_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(monkeypatch, gpus=0)
     with pytest.raises(ConfigError, match=r"torch finds no CUDA GPU here; use run\.device=cpu or auto"):
         choose_device("cuda")
-    with pytest.raises(ConfigError, match=r"run\.device is `mps`, but torch finds no GPU of Apple's here"):
+    with pytest.raises(ConfigError, match=r"run\.device is `mps`, but torch finds no Apple GPU here"):
         choose_device("mps")
     pretend(monkeypatch, gpus=2)
     with pytest.raises(ConfigError, match=r"run\.device is `cuda:2`, but there are only 2 GPUs"):

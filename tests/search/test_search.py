@@ -167,7 +167,7 @@ def test_a_model_that_has_diverged_is_named_as_such(method: str) -> None:
         def logits(self, name: int, prefix: tuple[int, ...]) -> torch.Tensor:
             return super().logits(name, prefix) * float("nan")
 
-    with pytest.raises(CheckpointError, match=r"probabilities that are not numbers .* take an earlier checkpoint"):
+    with pytest.raises(CheckpointError, match=r"probabilities are not numbers .* use an earlier checkpoint"):
         search(Diverged(1), SOURCE, SearchConfig.model_validate({"method": method}))
 
 

@@ -88,7 +88,7 @@ def test_bytes_are_read_marked_or_made_spaces(with_bytes: SubwordModel) -> None:
 
 def test_a_missing_model_file_is_named_and_a_folder_in_its_place_too(tmp_path: Path) -> None:
     with pytest.raises(
-        SubwordError, match=rf"no subword model at .*source\.model; take it .* or delete the folder {tmp_path}"
+        SubwordError, match=rf"no subword model at .*source\.model; restore it .* or delete the folder {tmp_path}"
     ):
         SubwordPair.load(tmp_path)
     (tmp_path / "joint.model").mkdir()
@@ -112,11 +112,11 @@ def test_a_truncated_model_is_refused_at_every_length(tmp_path: Path) -> None:
         ({"normalization_rule_name": "nfkc"}, "have the ids -1, 0, 1, 2; they must be 0, 1, 2, 3"),
         (
             {"normalization_rule_name": "nmt_nfkc", "pad_id": 0, "unk_id": 1, "bos_id": 2, "eos_id": 3},
-            "neither `nfkc` nor",
+            "not `nfkc` or",
         ),
         (
             {"normalization_rule_name": "identity", "pad_id": 0, "unk_id": 1, "bos_id": 2, "eos_id": 3},
-            "neither `nfkc` nor",
+            "not `nfkc` or",
         ),
     ],
 )

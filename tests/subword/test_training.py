@@ -76,7 +76,7 @@ def test_mistakes_in_the_settings_or_the_text_are_told() -> None:
         yield "one"
         raise CorpusError("line 2 of pairs.tsv is broken")
 
-    with pytest.raises(SubwordError, match=r"subword\.vocabulary_size: 10 is too small .* need \d+ pieces; raise it"):
+    with pytest.raises(SubwordError, match=r"subword\.vocabulary_size: 10 is too small .* need \d+ pieces; set"):
         train_model(PERSIAN, unigram(vocabulary_size=10), "target")
     with pytest.raises(SubwordError, match="no text to train the source subword model on"):
         train_model([], unigram(), "source")

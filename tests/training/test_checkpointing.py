@@ -115,7 +115,7 @@ def test_an_epoch_of_other_batches_begins_again(
     with caplog.at_level(logging.INFO):
         assert again.restore()
     assert again.state.position == DataPosition(2, batch)
-    assert caplog.text.count("the present epoch begins again") == (batch == 0)
+    assert caplog.text.count("the epoch restarts") == (batch == 0)
     again.step()
     again.state.position = DataPosition(2, 1)
     again.save()
@@ -136,7 +136,7 @@ def test_other_text_and_missing_moments_are_refused(tmp_path: Path, monkeypatch:
     third.step()
     monkeypatch.setattr(third.state.optimizer, "tensors", dict)
     third.save()
-    with pytest.raises(CheckpointError, match=r"lacks what training needs.*delete it to resume"):
+    with pytest.raises(CheckpointError, match=r"is incomplete for training.*delete it to resume"):
         SmallRun(tmp_path).restore()
 
 

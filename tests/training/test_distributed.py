@@ -121,7 +121,7 @@ def test_one_process_needs_no_group(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_more_processes_than_gpus_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in zip(LAUNCHED, "787", strict=True):
         monkeypatch.setenv(name, value)
-    with pytest.raises(ConfigError, match=r"more processes on this machine than its GPUs, of which there are \d"):
+    with pytest.raises(ConfigError, match=r"more processes than GPUs on this machine, which has \d"):
         Distributed.join(torch.device("cuda"))
 
 

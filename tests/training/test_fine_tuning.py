@@ -46,9 +46,9 @@ def test_the_same_model_takes_everything_and_the_moving_average_where_there_is_o
     path = find_checkpoint(old.checkpoints_folder, "best").resolve()
     assert lines == [
         f"starting from the weights of {path}",
-        "layers: 36 of 36 tensors taken",
-        f"source embedding: all {len(weights[SOURCE_TABLE])} pieces taken",
-        f"target embedding: all {len(weights[TARGET_TABLE])} pieces taken",
+        "layers: 36 of 36 tensors copied",
+        f"source embedding: all {len(weights[SOURCE_TABLE])} pieces copied",
+        f"target embedding: all {len(weights[TARGET_TABLE])} pieces copied",
     ]
     loaded = load_checkpoint(path)
     average = {name: weight + 1 for name, weight in loaded.model.items()}
@@ -73,7 +73,7 @@ def test_pieces_are_found_by_their_text_in_another_vocabulary(tiny: Any, old: Ru
     for row in set(range(len(pieces))) - {row for row, _ in found}:
         assert torch.equal(weights[SOURCE_TABLE][row], fresh[SOURCE_TABLE][row])
     assert (
-        f"source embedding: {len(found)} of {len(pieces)} pieces found by their text, the rest starts fresh"
+        f"source embedding: {len(found)} of {len(pieces)} pieces matched by text, the others newly initialized"
     ) in lines
 
 
@@ -84,7 +84,7 @@ def test_pieces_that_cannot_be_known_start_fresh(tiny: Any, old: RunFolder) -> N
     for _ in range(2):
         fresh, weights, lines = start(config)
         assert all(torch.equal(weights[table], fresh[table]) for table in (SOURCE_TABLE, TARGET_TABLE))
-        assert any("target embedding: starts fresh: the subword models differ" in line for line in lines)
+        assert any("target embedding: newly initialized, since the subword models differ" in line for line in lines)
         old.keep_subword(DataHandler(config).prepare().subword_folder)
     _, same, _ = start(tiny(f"training.initialize_from={old.path}"))
     assert torch.equal(same[SOURCE_TABLE], weights_of(old)[SOURCE_TABLE]), "the same models need not be at hand"
@@ -97,8 +97,8 @@ def test_a_deeper_model_takes_the_layers_that_there_are(tiny: Any, old: RunFolde
     for name, weight in weights.items():
         source = expected[name] if name in expected else fresh[name]
         assert torch.equal(weight, source), name
-    assert "layers: 36 of 60 tensors taken" in lines
-    (fresh_layers,) = (line for line in lines if line.startswith("starting fresh: encoder.layers.1."))
+    assert "layers: 36 of 60 tensors copied" in lines
+    (fresh_layers,) = (line for line in lines if line.startswith("newly initialized: encoder.layers.1."))
     assert "encoder.layers.2." in fresh_layers and "layers.0" not in fresh_layers
 
 
@@ -114,7 +114,7 @@ def test_tied_tables_are_parted_and_parted_ones_tied(tiny: Any, old: RunFolder, 
 
 def test_a_model_of_another_width_takes_nothing_and_that_is_refused(tiny: Any, old: RunFolder) -> None:
     with pytest.raises(
-        CheckpointError, match=r"nothing of .* fits .*16 wide there and 32 here.*or leave training\.init"
+        CheckpointError, match=r"no weight of .* fits .*32 here and 16 in that run.*or leave training\.init"
     ):
         start(tiny("model.d_model=32", f"training.initialize_from={old.path}"))
 
@@ -126,14 +126,14 @@ def test_what_the_weights_do_not_know_is_told(tiny: Any, old: RunFolder) -> None
     save_checkpoint(old.checkpoints_folder, state, loaded.model, {})
     _, _, lines = start(tiny("model.activation=gelu", f"training.initialize_from={old.path}"))
     activation, digits, version = (line for line in lines if line.startswith("caution: "))
-    assert "model.activation was relu there and is gelu here" in activation
-    assert "corpus.normalization.digits was ascii there and is persian here" in digits
-    assert "the version of the normalizer was -1 there" in version
+    assert "model.activation is gelu, but the weights were trained with relu" in activation
+    assert "corpus.normalization.digits is persian, but the weights were trained with ascii" in digits
+    assert "but the weights were trained with -1" in version
 
 
 def test_a_path_that_leads_nowhere(tiny: Any, tmp_path: Path, old: RunFolder) -> None:
     for name in ("nowhere", "prepared"):
-        with pytest.raises(RunError, match=rf"{name}, where there is neither a run nor a checkpoint; set training"):
+        with pytest.raises(RunError, match=rf"{name}, which is neither a run nor a checkpoint; set training"):
             initial_checkpoint(tiny(f"training.initialize_from={tmp_path}/{name}"))
     shutil.rmtree(old.checkpoints_folder)
     with pytest.raises(CheckpointError, match=r"no checkpoint `best`"):
@@ -142,5 +142,5 @@ def test_a_path_that_leads_nowhere(tiny: Any, tmp_path: Path, old: RunFolder) ->
 
 def test_a_run_does_not_start_from_itself(tiny: Any, old: RunFolder) -> None:
     for path in (old.path, old.checkpoints_folder / "last", old.path / ".." / "old"):
-        with pytest.raises(RunError, match=r"the run that is to be trained"):
+        with pytest.raises(RunError, match=r"the run to be trained"):
             initial_checkpoint(tiny(f"run.directory={old.path}", f"training.initialize_from={path}"))

@@ -161,7 +161,7 @@ def test_cores_are_left_to_other_programs_where_no_bits_are_promised(
     settings = ("training.schedule=cosine", f"training.schedule_clock={clock}", "training.max_minutes=9")
     outcome = run(tiny("run.threads=0", "training.max_steps=4", *settings))
     log = outcome.run.log_file.read_text(encoding="utf-8")
-    assert log.count("of the time only: other programs compute on this machine") == 1
-    left = "other programs use 1.2 cores: training goes on with 2 threads" in log
+    assert log.count("of the time: other programs compute on this machine") == 1
+    left = "other programs use 1.2 cores: training continues with 2 threads" in log
     assert left == (2 in threads) == (clock == "minutes" and cores == 3), "never more than it began with"
     assert 3 in threads and max(threads) == 3, "given back at the end"

@@ -38,7 +38,7 @@ def test_float32_products_round_where_it_pays(monkeypatch: pytest.MonkeyPatch, p
 
 def test_bf16_that_a_gpu_lacks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "has_bf16", lambda device: False)
-    with pytest.raises(ConfigError, match="this GPU has none; use fp16, float32 or auto"):
+    with pytest.raises(ConfigError, match="this GPU lacks it; use fp16, float32 or auto"):
         choose(GPU, TrainingConfig(precision="bf16"))
     assert choose(CPU, TrainingConfig(precision="bf16")).precision == "bf16"
 
@@ -61,12 +61,12 @@ def test_a_cpu_packs_and_a_gpu_compiles(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
     on_cpu, on_gpu = choose(CPU, TrainingConfig()), choose(GPU, TrainingConfig())
     monkeypatch.setattr("shutil.which", lambda name: None)
-    assert "there is no C compiler" in choose(GPU, TrainingConfig()).reasons["training.compile"]
+    assert "needs a C compiler" in choose(GPU, TrainingConfig()).reasons["training.compile"]
     assert not choose(GPU, TrainingConfig()).compile
     assert (on_cpu.packed, on_cpu.attention, on_cpu.compile) == (True, "plain", False)
     assert (on_gpu.packed, on_gpu.attention, on_gpu.compile) == (False, "fused", True)
     assert not choose(GPU, TrainingConfig(max_steps=100)).compile, "a short run is over before it pays"
-    with pytest.raises(ConfigError, match="on a CPU a compiled step is slower than this one; use auto or never"):
+    with pytest.raises(ConfigError, match="on a CPU a compiled step is slower; use auto or never"):
         choose(CPU, TrainingConfig(compile="always"))
     assert len(on_cpu.reasons) == 5
 

@@ -55,7 +55,7 @@ def test_a_run_is_used_with_the_normalizer_it_was_trained_with(
 ) -> None:
     for module in ("corpus.prepare", "data.token_store", "checkpoint.files"):
         monkeypatch.setattr(f"translator.{module}.NORMALIZER_VERSION", NORMALIZER_VERSION + 1)
-    expected = f"normalizer version {NORMALIZER_VERSION}, this version of translator has {NORMALIZER_VERSION + 1}"
+    expected = f"normalizer version {NORMALIZER_VERSION}, but this version of translator has {NORMALIZER_VERSION + 1}"
     with pytest.raises(CheckpointError, match=expected):
         run(tiny("training.max_steps=20"))
     with pytest.raises(CheckpointError, match=expected):

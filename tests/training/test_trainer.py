@@ -51,7 +51,7 @@ def test_minutes_that_end_a_cosine_by_steps_are_warned_of(
     monkeypatch.setattr("translator.training.trainer.time", clock())
     outcome = run(tiny(*MINUTES))
     assert "training.max_minutes=1" in outcome.reason and 20 < outcome.progress.step < 100
-    assert "learning rate still at" in caplog.text
+    assert "learning rate at" in caplog.text
 
 
 def test_a_cosine_by_minutes_ends_with_them_also_in_a_resumed_run(
@@ -78,7 +78,7 @@ def test_a_cosine_by_minutes_ends_with_them_also_in_a_resumed_run(
         train_run(config, stop)
     monkeypatch.setattr("translator.training.trainer.time", clock())
     assert "training.max_minutes=1" in run(config).reason
-    assert "learning rate still at" not in caplog.text
+    assert "learning rate at" not in caplog.text
     assert 25 < len(rates) < 100 and rates[-1] < 0.03 * rates[0]
     falls = [before - after for before, after in itertools.pairwise(rates)]
     assert min(falls) > 0.0

@@ -1,1 +1,1 @@
-"""Checkpoints: saved whole or not at all, verified when loaded, never unpickled."""
+"""Checkpoints: saved atomically, verified on loading, never unpickled."""

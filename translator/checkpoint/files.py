@@ -1,4 +1,4 @@
-"""The tensors of a checkpoint: written whole or not at all, verified when read, never unpickled."""
+"""The tensors of a checkpoint: written atomically, verified on reading, never unpickled."""
 
 import re
 import shutil
@@ -35,22 +35,22 @@ from translator.run.storage import new_folder, replace_link, sha256_of_file, sha
 
 
 class LoadedCheckpoint(NamedTuple):
-    """A checkpoint as it was saved."""
+    """The content of a checkpoint."""
 
     state: CheckpointState
-    model: dict[str, Tensor]  # the raw weights, as the optimizer left them
+    model: dict[str, Tensor]  # the raw weights, not averaged
     training: dict[str, Tensor]  # optimizer moments
     average: dict[str, Tensor]  # moving average of the weights; empty in a run without one
 
 
 def check_space(path: Path, tensors: Sequence[Tensor]) -> None:
     """Raise StorageError if the disk of `path` has no room for a checkpoint with `tensors`."""
-    # 256 bytes for name, type, shape and place of a tensor; the rest for state.json and partly filled disk blocks.
+    # 256 bytes for name, type, shape and offset of a tensor; the rest for state.json and partly filled disk blocks.
     needed = 131_072 + sum(tensor.nbytes + 256 for tensor in tensors)
     with storage_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         disk = shutil.disk_usage(path.parent)
-    if disk.total and disk.free < needed:  # a file system in memory without a limit has a total of 0
+    if disk.total and disk.free < needed:  # 0 for an in-memory file system without a limit
         raise StorageError(
             f"cannot write {path}: the disk is too full; the checkpoint needs {needed / 1e6:,.2f} MB and "
             f"{disk.free / 1e6:,.2f} MB are free. Older checkpoints are untouched; free some space there, or lower "
@@ -65,7 +65,7 @@ def save_checkpoint(
     training: Mapping[str, Tensor],
     average: Mapping[str, Tensor] | None = None,
 ) -> Path:
-    """Write one checkpoint into `folder` and point `last` at it; a StorageError leaves older ones untouched."""
+    """Write one checkpoint into `folder` and point `last` to it; a StorageError leaves older checkpoints intact."""
     tensors = {MODEL_FILE: model, OPTIMIZER_FILE: training} | ({AVERAGE_FILE: average} if average else {})
     path = write_checkpoint(folder / state.name, state, tensors)
     replace_link(folder / LAST, path.name)
@@ -73,7 +73,7 @@ def save_checkpoint(
 
 
 def write_checkpoint(path: Path, state: CheckpointState, files: Mapping[str, Mapping[str, Tensor]]) -> Path:
-    """Write the checkpoint folder `path`, in place of an older one; see `save_checkpoint` for errors."""
+    """Write the checkpoint folder `path`, replacing an older one, and return it; errors as `save_checkpoint`."""
     check_space(path, [tensor for tensors in files.values() for tensor in tensors.values()])
     with new_folder(path) as beside:
         digests, sizes = {}, {}
@@ -81,10 +81,10 @@ def write_checkpoint(path: Path, state: CheckpointState, files: Mapping[str, Map
             file = beside / name
             try:
                 save_file({key: tensor.detach().contiguous().cpu() for key, tensor in tensors.items()}, file)
-            except SafetensorError as error:  # it wraps the system's own error into text
+            except SafetensorError as error:  # contains the system's error only as text
                 number = re.search(r"os error (\d+)", str(error))
                 raise OSError(int(number[1]) if number else 0, str(error)) from error
-            file.chmod(0o644)  # safetensors gives 0600; others may read a run folder too
+            file.chmod(0o644)  # safetensors sets 0600, but a run folder is readable by others
             digests[name], sizes[name] = sha256_of_file(file), file.stat().st_size
         body = {"format": FORMAT, "sha256": digests, "bytes": sizes, "state": asdict(state)}
         write_json(beside / STATE_FILE, body | {"own_sha256": sha256_of_json(body)})
@@ -92,23 +92,23 @@ def write_checkpoint(path: Path, state: CheckpointState, files: Mapping[str, Map
 
 
 def load_checkpoint(path: Path) -> LoadedCheckpoint:
-    """Read the checkpoint in `path`; raise CheckpointError where it is damaged or of another format."""
+    """Return the checkpoint in `path`; raise CheckpointError if it is damaged or has another format."""
     content = read_description(path)
     tensors = [_read_tensors(path, name, content) for name in (MODEL_FILE, OPTIMIZER_FILE, AVERAGE_FILE)]
     return LoadedCheckpoint(CheckpointState(**content["state"]), *tensors)
 
 
 def load_weights(path: Path) -> tuple[CheckpointState, dict[str, Tensor]]:
-    """Read the weights to translate with: the moving average where there is one; raises as `load_checkpoint`."""
+    """Return state and weights for translation: the moving average, if there is one; errors as `load_checkpoint`."""
     content = read_description(path)
     name = AVERAGE_FILE if AVERAGE_FILE in content["sha256"] else MODEL_FILE
     return CheckpointState(**content["state"]), _read_tensors(path, name, content)
 
 
 def load_model(folder: Path, name: str, device: torch.device) -> tuple[Transformer, CheckpointState]:
-    """Build the model of the checkpoint `name` (see `find_checkpoint`) in `folder`, in evaluation mode on `device`.
+    """Return the model of the checkpoint `name` (see `find_checkpoint`) in `folder`, in evaluation mode on `device`.
 
-    Raises CheckpointError: there is no such checkpoint, it is damaged, or another normalizer prepared its text.
+    Raises CheckpointError: the checkpoint is missing or damaged, or its text had another normalizer version.
     """
     path = find_checkpoint(folder, name)
     try:
@@ -122,7 +122,7 @@ def load_model(folder: Path, name: str, device: torch.device) -> tuple[Transform
 
 
 def restore_weights(model: Transformer, tensors: Mapping[str, Tensor], path: Path) -> None:
-    """Copy saved weights into `model`; raise CheckpointError with the names or shapes that differ."""
+    """Copy saved weights into `model`; raise CheckpointError, with the differences, if names or shapes differ."""
     try:
         model.load_state_dict(tensors)
     except RuntimeError as error:
@@ -131,7 +131,7 @@ def restore_weights(model: Transformer, tensors: Mapping[str, Tensor], path: Pat
 
 
 def _read_tensors(path: Path, name: str, content: Mapping[str, Any]) -> dict[str, Tensor]:
-    """Read one file of tensors and verify it; return no tensors for a file that the checkpoint does not have."""
+    """Return the verified tensors of one file; empty if the checkpoint does not include it."""
     if name not in content["sha256"]:
         return {}
     verify_file(path, name, content["sha256"][name])

@@ -1,4 +1,4 @@
-"""The checkpoints of a run: which stay, what `last` and `best` name, falling back, averaging, background writing."""
+"""The checkpoint manager: retention, the links `last` and `best`, recovery, averaging, background writing."""
 
 import contextlib
 import itertools
@@ -34,12 +34,12 @@ _SET_ASIDE = ".damaged-"
 
 
 def mark_best(folder: Path, step: int) -> None:
-    """Point the link `best` at the checkpoint of `step`."""
+    """Point the link `best` to the checkpoint of `step`."""
     replace_link(folder / BEST, step_folder(folder, step).name)
 
 
 def intact_states(folder: Path) -> dict[int, CheckpointState]:
-    """Return the state of each checkpoint in `folder` by step, ascending; without those whose files are incomplete."""
+    """Return the state of each checkpoint in `folder` by step, ascending; omits incomplete checkpoints."""
     states = {}
     for step in steps_saved(folder):
         with contextlib.suppress(CheckpointError):
@@ -48,7 +48,7 @@ def intact_states(folder: Path) -> dict[int, CheckpointState]:
 
 
 def ranked_steps(folder: Path, *, lower_is_better: bool) -> list[int]:
-    """Return the steps with a score of the newest one's metric, the best first; of equals the oldest."""
+    """Return the steps with a score in the newest checkpoint's metric, best first; ties by age, oldest first."""
     states = {step: state for step, state in intact_states(folder).items() if state.score is not None}
     metrics = {step: state.progress.get("best_metric", "") for step, state in states.items()}
     scores = {step: state.score or 0.0 for step, state in states.items() if metrics[step] == metrics[max(states)]}
@@ -58,10 +58,10 @@ def ranked_steps(folder: Path, *, lower_is_better: bool) -> list[int]:
 def remove_old_checkpoints(
     folder: Path, keep: int, keep_best: int = 1, *, lower_is_better: bool = False, whole: int | None = None
 ) -> None:
-    """Delete all but the newest `keep` checkpoints, the best `keep_best`, and those that `best` and `last` name.
+    """Delete all but the newest `keep` checkpoints, the best `keep_best`, and the targets of `best` and `last`.
 
-    A damaged checkpoint does not count among the newest. At least one whole checkpoint stays: that of step `whole`,
-    which the caller knows to be whole, or one that is verified here.
+    A damaged checkpoint does not count among the newest. At least one intact checkpoint stays: that of step `whole`,
+    which the caller has verified, or one that is verified here.
     """
     intact = list(intact_states(folder))
     kept = {*intact[-keep:], *ranked_steps(folder, lower_is_better=lower_is_better)[:keep_best]}
@@ -73,16 +73,16 @@ def remove_old_checkpoints(
         newer_than_all_kept = step > max(kept, default=-1)  # damaged, and not reported yet
         if step not in kept and path.resolve() not in linked and not newer_than_all_kept:
             with storage_errors(path, "delete"):
-                # Renamed first: a kill in the middle of the deletion leaves no folder that looks whole.
+                # Renamed first, so that a kill during the deletion leaves no folder that looks intact.
                 shutil.rmtree(path.rename(folder / f".{path.name}.old"))
     for left_over in folder.glob(".step-*"):
         shutil.rmtree(left_over, ignore_errors=True)
 
 
 def newest_whole(folder: Path) -> tuple[Path, LoadedCheckpoint] | None:
-    """Read the newest whole checkpoint in `folder`; return None if the run has no checkpoint yet.
+    """Return path and content of the newest intact checkpoint in `folder`; None if the run has no checkpoint yet.
 
-    Raises CheckpointError: there were checkpoints, and none of them is whole; or one is of another format.
+    Raises CheckpointError: all checkpoints are damaged, or one has another format.
     """
     damages = []
     for step in reversed(steps_saved(folder)):
@@ -95,13 +95,13 @@ def newest_whole(folder: Path) -> tuple[Path, LoadedCheckpoint] | None:
     if not damages:
         return None
     raise CheckpointError(
-        f"every checkpoint in {folder} is damaged: {'; '.join(damages)}. Restore one of them from a copy; or, to train "
-        f"again from the beginning, delete {folder}"
+        f"every checkpoint in {folder} is damaged: {'; '.join(damages)}. Restore one of them from a copy; or delete "
+        f"{folder} to train from the start"
     )
 
 
 def repair(folder: Path, whole: int, *, lower_is_better: bool) -> None:
-    """Make `last` (step `whole`) and `best` name whole checkpoints; rename damaged ones that this finds, and warn."""
+    """Point `last` (to step `whole`) and `best` to intact checkpoints; rename damaged ones found, with a warning."""
     intact = intact_states(folder)
     for step in steps_saved(folder):
         if step > whole or step not in intact:
@@ -112,13 +112,13 @@ def repair(folder: Path, whole: int, *, lower_is_better: bool) -> None:
             mark_best(folder, step)
             break
     best = folder / BEST
-    if best.is_symlink() and not best.is_dir():  # no checkpoint has a score: `best` falls back to `last`
+    if best.is_symlink() and not best.is_dir():  # without any score, `best` falls back to `last`
         with storage_errors(best, "delete"):
             best.unlink()
 
 
 def _set_aside_if_damaged(folder: Path, step: int, whole: int) -> bool:
-    """Rename the checkpoint of `step` if it is damaged, and warn; return whether it was."""
+    """Rename the checkpoint of `step` if it is damaged, with a warning; return whether it is."""
     path = step_folder(folder, step)
     try:
         verify_checkpoint(path)
@@ -128,31 +128,29 @@ def _set_aside_if_damaged(folder: Path, step: int, whole: int) -> bool:
         with storage_errors(path, "rename"):
             path.rename(aside)
         newest = step_folder(folder, whole).name
-        LOGGER.warning(
-            f"damaged checkpoint: {error.damage}; it is set aside as {aside}, training goes on from {newest}"
-        )
+        LOGGER.warning(f"damaged checkpoint: {error.damage}; renamed to {aside}, training continues from {newest}")
         return True
     return False
 
 
 def average_run(run_folder: Path | str, count: int, which: str) -> str:
-    """Average checkpoints of a run and return a line on it; raise RunError where there is no run, or it is held."""
+    """Average checkpoints of a run and return a summary line; raise RunError if the run is missing or in use."""
     run = RunFolder.open(run_folder)
     lower_is_better = run.config().training.best_metric == "loss"
-    with hold_folder(run.path):  # a training would delete checkpoints while they are read
+    with hold_folder(run.path):  # a training would delete checkpoints during the reading
         path = average_checkpoints(run.checkpoints_folder, count, which, lower_is_better=lower_is_better)
         steps = ", ".join(map(str, read_state(path).averaged_steps))
     return f"{path}: the mean of the weights of steps {steps}; use it with --checkpoint averaged"
 
 
 def average_checkpoints(folder: Path, count: int, which: str, *, lower_is_better: bool = False) -> Path:
-    """Write `averaged` into `folder`: the mean of the weights of `count` checkpoints (Vaswani et al. 2017 §6.1).
+    """Write `averaged`, the mean weights of `count` checkpoints (Vaswani et al. 2017 §6.1), and return its path.
 
-    Where a checkpoint has a moving average, that is its weights. `which` is `last`, the newest, or `best`, by score.
+    The moving average of a checkpoint, if any, counts as its weights. `which` is `last` (newest) or `best` (by score).
 
     Raises:
         InputError: `count` is less than 1.
-        CheckpointError: there are fewer checkpoints than asked for, or one is damaged or of another model.
+        CheckpointError: there are fewer checkpoints than `count`, or one is damaged or has another model.
     """
     assert which in ("last", "best")
     if count < 1:
@@ -169,10 +167,10 @@ def average_checkpoints(folder: Path, count: int, which: str, *, lower_is_better
     *others, newest = (step_folder(folder, step) for step in sorted(steps[:count]))
     state, like = load_weights(newest)
     sums = {name: tensor.double() for name, tensor in like.items()}
-    for path in others:  # one is in memory at a time, and the sum is in float64
+    for path in others:  # one in memory at a time, summed in float64
         other, weights = load_weights(path)
         if (other.subword, other.model) != (state.subword, state.model) or weights.keys() != like.keys():
-            raise CheckpointError(f"cannot average {path} with {newest}: they are of different models")
+            raise CheckpointError(f"cannot average {path} with {newest}: their models differ")
         for name, tensor in weights.items():
             sums[name] += tensor
     mean = {name: (total / count).to(like[name].dtype) for name, total in sums.items()}
@@ -181,33 +179,33 @@ def average_checkpoints(folder: Path, count: int, which: str, *, lower_is_better
 
 
 def snapshot(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return copies of `tensors` on the CPU, which further training does not change."""
+    """Return copies of `tensors` on the CPU, independent of further training."""
     return {name: tensor.detach().to("cpu", copy=True) for name, tensor in tensors.items()}
 
 
 class BackgroundWriter:
-    """Does one job at a time in a thread of its own, and raises the error of a job at the next call."""
+    """Runs one job at a time in a background thread; the next call raises the error of a failed job."""
 
     def __init__(self) -> None:
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="checkpoint")
         self._pending: Future[None] | None = None
 
     def submit(self, job: Callable[[], None]) -> None:
-        """Start `job` when the one before it is done; if that one failed, raise its error instead."""
+        """Start `job` after the previous one; if that one failed, raise its error instead."""
         self.wait()
         self._pending = self._executor.submit(job)
 
     def wait(self) -> None:
-        """Return when the job is done; raise its error, once."""
+        """Wait for the job; raise its error, once."""
         if self._pending is not None:
             try:
                 self._pending.result()
             finally:
-                if self._pending.done():  # a signal may interrupt the waiting
+                if self._pending.done():  # a signal may interrupt the wait
                     self._pending = None
 
     def close(self) -> None:
-        """Wait, end the thread, and raise the error of the last job."""
+        """Wait for the job, end the thread, and raise the error of the job."""
         try:
             self.wait()
         finally:

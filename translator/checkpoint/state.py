@@ -1,13 +1,13 @@
-"""Checkpoints without their tensors: what names mean, the state beside the weights, checksums. It imports no torch.
+"""Checkpoints without tensors: names, the state beside the weights, checksums. Imports no torch.
 
 checkpoints/step-000123/model.safetensors       raw weights
                         optimizer.safetensors   optimizer moments
-                        ema.safetensors         moving average of the weights, where the run keeps one
+                        ema.safetensors         moving average of the weights, if enabled
                         state.json              everything else, with the SHA-256 of the files above
 checkpoints/last -> step-000123                 the newest
 checkpoints/best -> step-000100                 the best by the validation score
 checkpoints/averaged/                           the mean of several: model.safetensors and state.json
-checkpoints/.damaged-step-000120/               one that was found damaged and set aside
+checkpoints/.damaged-step-000120/               a damaged checkpoint, renamed
 """
 
 import json
@@ -32,16 +32,16 @@ _STEP_NAME = re.compile(r"step-([0-9]{6,12})")
 
 @dataclass(frozen=True)
 class CheckpointState:
-    """What a checkpoint holds besides tensors: enough to resume training, or to know what the weights need."""
+    """The content of a checkpoint besides tensors, for resuming training and for using the weights."""
 
     step: int
     model: dict[str, Any]  # the model section of the configuration
     source_vocabulary: int
     target_vocabulary: int
     subword: dict[str, str]  # SHA-256 of each subword model by file name
-    data: str = ""  # fingerprint of the prepared data, subword sampling and augmentation included
-    tokens: str = ""  # fingerprint of the prepared data without it
-    batch_order: str = ""  # fingerprint of the settings that `position` is valid for
+    data: str = ""  # fingerprint of the prepared data, with subword sampling and augmentation
+    tokens: str = ""  # fingerprint of the prepared data without them
+    batch_order: str = ""  # fingerprint of the settings for which `position` is valid
     normalizer_version: int = NORMALIZER_VERSION
     normalization: dict[str, Any] = field(default_factory=dict)  # the section of the configuration
     position: dict[str, int] = field(default_factory=dict)  # of the next batch in the data
@@ -57,10 +57,10 @@ class CheckpointState:
 
 
 class DamagedCheckpointError(CheckpointError):
-    """A checkpoint is not what was written; `damage` names the file and what is wrong with it."""
+    """A checkpoint is damaged; `damage` names the file and the problem."""
 
     def __init__(self, damage: str, path: Path) -> None:
-        super().__init__(f"damaged checkpoint: {damage}; delete {path} to do without it, or restore it from a copy")
+        super().__init__(f"damaged checkpoint: {damage}; delete {path}, or restore it from a copy")
         self.damage = damage
 
 
@@ -78,9 +78,9 @@ def steps_saved(folder: Path) -> list[int]:
 def find_checkpoint(folder: Path, name: str) -> Path:
     """Return the folder of the checkpoint `name`: `best`, `last`, `averaged`, a step number or `step-000123`.
 
-    `best` falls back to `last` in a run that was never validated.
+    `best` falls back to `last` in a run without validations.
 
-    Raises CheckpointError: there is no such checkpoint; the message lists those that there are.
+    Raises CheckpointError: the checkpoint is missing; the message lists the existing ones.
     """
     wanted = f"step-{int(name):06d}" if re.fullmatch(r"[0-9]{1,12}", name) else name
     if wanted == BEST and not os.path.lexists(folder / BEST):
@@ -94,15 +94,15 @@ def find_checkpoint(folder: Path, name: str) -> Path:
         steps = steps_saved(folder)
         if wanted == LAST and steps:
             return step_folder(folder, steps[-1])
-        if path.is_symlink():  # another one in its place would be scored under its name
-            raise CheckpointError(f"{path} names {path.readlink()}, which is not there; {other_checkpoints(folder)}")
+        if path.is_symlink():  # no fallback, which would be scored under this name
+            raise CheckpointError(f"{path} links to {path.readlink()}, which is missing; {other_checkpoints(folder)}")
         if wanted == AVERAGED:
             raise CheckpointError(f"no checkpoint `averaged` in {folder}; make it with `translator average`")
     raise CheckpointError(f"no checkpoint `{name}` in {folder}; {other_checkpoints(folder)}")
 
 
 def other_checkpoints(folder: Path, damaged: Path | None = None) -> str:
-    """List the whole checkpoints in `folder` and the links to them; `damaged` is known to be none of them."""
+    """Return a list, as text, of the intact checkpoints in `folder` and their links; excludes `damaged`."""
     paths = {step: step_folder(folder, step).resolve() for step in steps_saved(folder)}
     whole = {step: path for step, path in paths.items() if path != damaged and is_whole(path)}
     links = " and ".join(f"`{link}`" for link in (BEST, LAST) if (folder / link).resolve() in whole.values())
@@ -110,22 +110,22 @@ def other_checkpoints(folder: Path, damaged: Path | None = None) -> str:
 
 
 def read_state(path: Path) -> CheckpointState:
-    """Read the state of the checkpoint in `path`, raising as `load_checkpoint`; of tensors only sizes are verified."""
+    """Return the state of the checkpoint in `path`; of tensor files, verify only sizes; errors as `load_checkpoint`."""
     content = read_description(path)
     for name, size in content["bytes"].items():
         if not (path / name).is_file() or (path / name).stat().st_size != size:
-            raise DamagedCheckpointError(f"{path / name} is missing or not what was written (length differs)", path)
+            raise DamagedCheckpointError(f"{path / name} is missing or has another length", path)
     return CheckpointState(**content["state"])
 
 
 def verify_checkpoint(path: Path) -> None:
-    """Compare every file in `path` with its checksum, keeping nothing in memory; raises as `load_checkpoint`."""
+    """Verify the checksum of every file in `path` without loading it; errors as `load_checkpoint`."""
     for name, digest in read_description(path)["sha256"].items():
         verify_file(path, name, digest)
 
 
 def is_whole(path: Path) -> bool:
-    """Return whether the checkpoint in `path` agrees with its checksums."""
+    """Return whether the checkpoint in `path` matches its checksums."""
     try:
         verify_checkpoint(path)
     except CheckpointError:
@@ -134,27 +134,27 @@ def is_whole(path: Path) -> bool:
 
 
 def check_normalizer(state: CheckpointState, path: Path) -> None:
-    """Raise CheckpointError if the text of a checkpoint was prepared by another version of the normalizer."""
+    """Raise CheckpointError if another version of the normalizer prepared the text of a checkpoint."""
     if state.normalizer_version != NORMALIZER_VERSION:
         raise CheckpointError(
-            f"{path} was trained on text of normalizer version {state.normalizer_version}, this version of translator "
-            f"has {NORMALIZER_VERSION}; use the version that wrote it (see run.json) or train again"
+            f"{path} was trained on text of normalizer version {state.normalizer_version}, but this version of "
+            f"translator has {NORMALIZER_VERSION}; use the version that wrote it (see run.json) or train again"
         )
 
 
 def read_description(path: Path) -> dict[str, Any]:
-    """Return what state.json of the checkpoint in `path` holds; raises as `load_checkpoint`."""
+    """Return the content of state.json of the checkpoint in `path`; errors as `load_checkpoint`."""
     file = path / STATE_FILE
     try:
         text = file.read_text(encoding="utf-8")
         content: dict[str, Any] = json.loads(text)
         if json.dumps(content, ensure_ascii=False, indent=2) + "\n" != text:
-            raise ValueError("it is not as it was written")
+            raise ValueError("its content is damaged")
         if content.pop("own_sha256") != sha256_of_json(content):
             raise ValueError("checksum differs")
         if content["format"] != FORMAT:
             raise CheckpointError(
-                f"{path} has checkpoint format {content['format']}, this version of translator reads {FORMAT}; "
+                f"{path} has checkpoint format {content['format']}, but this version of translator reads {FORMAT}; "
                 "use the version that wrote it (see run.json)"
             )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -163,10 +163,10 @@ def read_description(path: Path) -> dict[str, Any]:
 
 
 def verify_file(path: Path, name: str, digest: str) -> None:
-    """Raise DamagedCheckpointError where a file of the checkpoint in `path` has another checksum."""
+    """Raise DamagedCheckpointError if a file of the checkpoint in `path` is unreadable or has another checksum."""
     try:
         found = sha256_of_file(path / name)
     except OSError as error:
         raise DamagedCheckpointError(f"cannot read {path / name} ({error.strerror})", path) from error
     if found != digest:
-        raise DamagedCheckpointError(f"{path / name} is not what was written (checksum differs)", path)
+        raise DamagedCheckpointError(f"{path / name} does not match its checksum", path)

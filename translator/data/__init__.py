@@ -1,4 +1,4 @@
-"""From clean text to batches: token stores, mixture, sampling, batching, and `DataHandler`, the face of this room."""
+"""From clean text to batches: token stores, mixture, sampling, batching, and `DataHandler`, the public interface."""
 
 from translator.data.batch import Batch, StepBatches, collate, collate_source
 from translator.data.batching import DataPosition, MixtureRow, plan_batches

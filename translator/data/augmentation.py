@@ -1,6 +1,6 @@
-"""Augmentation: training pairs changed anew in each epoch, so that the model meets text as people type it.
+"""Augmentation: random changes of training pairs in each epoch, for robustness to text as people type it.
 
-What happens to a pair is a pure function of run seed, epoch and pair, so a resumed run sees the same text.
+The changes of a pair are a pure function of run seed, epoch and pair, so that a resumed run sees the same text.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from translator.config.sections import AugmentationConfig
 
-SHARE_OF_TYPOS: Final = 0.2  # of the longer words of a text with typos
+SHARE_OF_TYPOS: Final = 0.2  # share of mistyped words among the longer words of a text with typos
 _LONGER_WORD: Final = re.compile("[A-Za-z]{4,}")
 _KEYS: Final = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _BESIDE: Final = {
@@ -19,7 +19,7 @@ _BESIDE: Final = {
     for row in _KEYS
     for place, key in enumerate(row)
 }
-"""The keys at the left and right of each key."""
+"""The left and right neighbours of each key."""
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _END: Final = re.compile(r"\s*[.!?…؟۔]+(?=[\"'»”)\]]*$)")
 _NUMBER: Final = re.compile(r"(?<![\w:/.,٫٬-])[0-9۰-۹]+(?![\w:/-]|[.,٫٬][0-9۰-۹])")  # neither 22nd, 10:30 nor 3.5
@@ -35,11 +35,11 @@ class SidePair(NamedTuple):
     target: str
 
 
-# --- texts as people type them ---
+# --- changes of a text ---
 
 
 def with_typos(text: str, share: float, random: Random) -> str:
-    """Return `text` with a letter moved, lost, doubled or mistyped in a `share` of its longer words (four letters)."""
+    """Return `text` with one letter swapped, dropped, doubled or mistyped in a `share` of the words of 4+ letters."""
     return _LONGER_WORD.sub(lambda found: _mistyped(found[0], random) if random.random() < share else found[0], text)
 
 
@@ -63,7 +63,7 @@ def without_final_punctuation(text: str) -> str:
 
 
 def title_case(text: str) -> str:
-    """Return `text` with a capital at the beginning of each word, and all other letters small."""
+    """Return `text` in title case: each word capitalized, all other letters in lower case."""
     return _WORD.sub(lambda found: found[0].capitalize(), text)
 
 
@@ -71,7 +71,7 @@ def title_case(text: str) -> str:
 
 
 class Augmentation:
-    """Changes pairs at the rates of a recipe."""
+    """Changes pairs at random, at the rates of a recipe."""
 
     def __init__(self, rates: AugmentationConfig, placeholders: Sequence[str]) -> None:
         """Take the rates, and the placeholders that the subword models have."""
@@ -86,7 +86,7 @@ class Augmentation:
         self._kinds = [(rate, change) for rate, change in kinds if rate]
 
     def apply(self, pair: SidePair, seed: str) -> SidePair:
-        """Return `pair`, changed by each kind with its probability; one seed gives one result."""
+        """Return `pair` after each kind of change with its probability; deterministic for a seed."""
         random = Random(seed)
         for rate, change in self._kinds:
             if random.random() < rate:
@@ -94,7 +94,7 @@ class Augmentation:
         return pair
 
     def _with_placeholders(self, pair: SidePair, random: Random) -> SidePair:
-        """Put placeholders for Latin words that stand once on both sides, or else at one end of both."""
+        """Replace Latin words that occur once on both sides by placeholders, or else add some at one end of both."""
         free = [one for one in self._placeholders if one not in pair.source and one not in pair.target]
         unused = random.sample(free, len(free))
         if not unused:
@@ -126,7 +126,7 @@ def _before_the_end(text: str, symbol: str) -> str:
 
 
 def _other_numbers(pair: SidePair, random: Random) -> SidePair:
-    """Replace each number that stands once on both sides by another with as many digits."""
+    """Replace each number that occurs once on both sides by another one with the same number of digits."""
     counts = [Counter(number.translate(_TO_ASCII) for number in _NUMBER.findall(side)) for side in pair]
     others = {
         number: str(random.randrange(10 ** (len(number) - 1) if len(number) > 1 else 2, 10 ** len(number)))

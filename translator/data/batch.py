@@ -1,4 +1,4 @@
-"""The frozen `Batch`, how rows of ids become one, and the batches of a step."""
+"""The immutable `Batch`, collation of rows of ids, and the batches of a step."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from translator.special_tokens import EOS, PAD, SOS
 
 @dataclass(frozen=True)
 class Batch:
-    """Pairs computed together: B pairs, S and T the longest of each side with its special token."""
+    """A batch of B pairs; S and T are the longest source and target with their special token."""
 
     source: Tensor  # (B, S) int64: sentence, EOS, PAD…
     target_input: Tensor  # (B, T) int64: SOS, sentence, PAD…
     labels: Tensor  # (B, T) int64: sentence, EOS, PAD…
     indices: Tensor  # (B,) int64: number of each pair in its split
     source_tokens: int
-    target_tokens: int  # positions of `labels` that are not PAD, as a plain number: reading it never waits for a GPU
+    target_tokens: int  # positions of `labels` that are not PAD, as an int: reading it needs no GPU synchronization
 
     @property
     def size(self) -> int:
@@ -29,8 +29,8 @@ class Batch:
         return int(self.source.shape[0])
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> "Batch":
-        """Return the batch with its tensors on `device`; `non_blocking` does not wait for the transfer to a GPU."""
-        # A copy to a GPU blocks all the same unless it starts from pinned memory.
+        """Return the batch with its tensors on `device`; with `non_blocking`, the transfer to a GPU is asynchronous."""
+        # A copy to a GPU is asynchronous only from pinned memory.
         pin = non_blocking and torch.device(device).type == "cuda" and self.source.device.type == "cpu"
 
         def moved(tensor: Tensor) -> Tensor:
@@ -42,17 +42,17 @@ class Batch:
 
 @dataclass(frozen=True)
 class StepBatches:
-    """What one process computes of one update of the weights, and totals over all processes."""
+    """The batches of one process in one update of the weights, and totals over all processes."""
 
-    batches: tuple[Batch, ...]  # of this process; none if the step has too few rows for all
+    batches: tuple[Batch, ...]  # of this process; empty if the step has too few rows for all processes
     target_tokens: int
     source_tokens: int  # tokens of the whole step, all processes together
     positions: int  # positions of the whole step, both sides, padding included
-    position: DataPosition  # of the step that follows
+    position: DataPosition  # of the next step
 
 
 def collate(sources: Sequence[ArrayLike], targets: Sequence[ArrayLike], indices: ArrayLike) -> Batch:
-    """Return the batch of rows of ids without special tokens; `indices` (B,) are the pairs' numbers in their split.
+    """Return the batch of rows of ids without special tokens; `indices` (B,) are the pair numbers in their split.
 
     >>> batch = collate([[7, 8], [9]], [[10], [11, 12]], [0, 1])
     >>> batch.source.tolist()  # 3 is EOS, 0 is PAD
@@ -76,7 +76,7 @@ def collate_source(sources: Sequence[ArrayLike]) -> Tensor:
 
 
 def _pad(rows: Sequence[ArrayLike], special: int, *, in_front: bool = False) -> tuple[Tensor, int]:
-    """Return rows with `special` before or after each, filled up with PAD, and the number of tokens."""
+    """Return rows with `special` before or after each, padded with PAD, and the number of tokens."""
     arrays = [np.asarray(row, dtype=np.int64) for row in rows]
     width = max(map(len, arrays), default=0) + 1
     padded = np.full((len(arrays), width), PAD, dtype=np.int64)

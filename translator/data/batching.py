@@ -1,14 +1,14 @@
-"""Which pairs an epoch shows, and which go together in a batch: seeded, resumable, shared by processes.
+"""The pairs of an epoch and their division into batches: seeded, resumable, shared by processes.
 
-An epoch takes of each source a number of pairs in proportion to weight × pairs ^ (1 / temperature): temperature
-sampling (Devlin et al. 2019, multilingual BERT; Arivazhagan et al. 2019 §4.2 for translation). Temperature 1 gives
-every pair of weight 1 the same chance; a higher one evens the sources out. Pairs are drawn without replacement.
+An epoch takes pairs from each source in proportion to weight × pairs ^ (1 / temperature): temperature sampling (Devlin
+et al. 2019, multilingual BERT; Arivazhagan et al. 2019 §4.2 for translation). With temperature 1, every pair of weight
+1 has the same probability; a higher temperature evens the sources out. Pairs are drawn without replacement.
 
-Padding comes from rows of unlike length, so a batch is a small rectangle in the plane of both lengths. Pairs are
-ordered by their longer side into strips of a few batches each, and inside a strip by the difference of the sides, there
-and back (snake order). That line of pairs is cut into batches by dynamic programming: the cut that takes the fewest
-positions, where each batch has a small fixed cost. A large corpus gives full batches with hardly any padding; a small
-one, whose pairs are too unlike, gives batches that are smaller where that saves padding.
+Rows of different lengths cause padding, so a batch is a small rectangle in the plane of both lengths. Pairs are sorted
+by their longer side into strips of a few batches each. Inside a strip they are sorted by the difference of the sides,
+in alternating direction (snake order). Dynamic programming cuts this sequence into batches with the fewest positions,
+with a small fixed cost per batch. A large corpus gives full batches with little padding; a small one, whose lengths
+differ more, gives smaller batches where that saves padding.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,19 +24,19 @@ Lengths = NDArray[np.int32] | NDArray[np.int64]
 Numbers = NDArray[np.int64]
 
 _STRIP_FACTOR: Final = (0.2, 0.4)
-"""Batches in a strip, over the square root of all batches: measured, padding is the same all over this range.
+"""Batches per strip, divided by the square root of all batches; measured padding is constant over this range.
 
-Drawn anew for each epoch, as is where the first strip ends: else the same pairs of a small corpus would always meet.
+It is drawn in each epoch, and so is the end of the first strip. Otherwise a small corpus would repeat its batches.
 """
-_BATCH_COST: Final = 25  # a batch costs 1/25 of its budget in positions: what a step takes besides its tokens
-_SMALL: Final = 4  # a batch filled to less than 1/4 costs twice that, since it gives a noisy gradient
-_TARGET_WEIGHT: Final = 2  # cost of a target token in source tokens: cross-attention and the output come on top
-_PIECES: Final = 8  # rows of equal lengths are cut at every eighth of a batch at most, which bounds the work
+_BATCH_COST: Final = 25  # fixed cost of a batch: 1/25 of its budget in positions, for the overhead of a step
+_SMALL: Final = 4  # a batch filled to less than 1/4 costs twice that, since its gradient is noisy
+_TARGET_WEIGHT: Final = 2  # cost of a target token in source tokens, for cross-attention and the output head
+_PIECES: Final = 8  # possible cuts per batch among rows of equal lengths; bounds the work
 
 
 @dataclass(frozen=True)
 class DataPosition:
-    """The position of the next batch: `batch` batches of `epoch` (both from 0) have been seen."""
+    """The position of the next batch: after `batch` batches of `epoch` (both from 0)."""
 
     epoch: int = 0
     batch: int = 0
@@ -48,18 +48,18 @@ class DataPosition:
 
 @dataclass(frozen=True)
 class MixtureRow:
-    """What one source gives to an epoch."""
+    """The share of one source in an epoch."""
 
     name: str
-    pairs: int  # training pairs, the over-long ones not counted
+    pairs: int  # training pairs, without over-long ones
     weight: float
-    share: float  # part of an epoch that it should make up, between 0 and 1
-    drawn: int  # pairs that an epoch takes; if more than `pairs`, some are shown twice or more
+    share: float  # planned share of an epoch, between 0 and 1
+    drawn: int  # pairs drawn in an epoch; if more than `pairs`, some occur twice or more
 
 
 def mixture_rows(pairs: Mapping[str, int], weights: Mapping[str, float], temperature: float) -> list[MixtureRow]:
-    """Return the row of each source from its usable `pairs` and weight, by name; with pairs, it draws at least one."""
-    heaviest = max(weights[name] for name, count in pairs.items() if count)  # divided by, so that nothing underflows
+    """Return the row of each source from its usable `pairs` and weight, by name; draws at least one of its pairs."""
+    heaviest = max(weights[name] for name, count in pairs.items() if count)  # a divisor that prevents underflow
     mass = np.array([weights[name] / heaviest * count ** (1 / temperature) for name, count in pairs.items()])
     shares = mass / mass.sum()
     drawn = _whole_numbers(shares, np.array(list(pairs.values())))
@@ -70,9 +70,9 @@ def mixture_rows(pairs: Mapping[str, int], weights: Mapping[str, float], tempera
 
 
 def _whole_numbers(shares: NDArray[np.float64], pairs: Numbers) -> Numbers:
-    """Divide the sum of `pairs` as `shares` say, by largest remainders, at least 1 for each that has pairs."""
+    """Return the sum of `pairs` divided in proportion to `shares`, by largest remainders; at least 1 if pairs exist."""
     exact = shares * float(pairs.sum())
-    whole = np.floor(exact + 1e-9)  # a whole number that rounding made a little smaller keeps its value
+    whole = np.floor(exact + 1e-9)  # 1e-9 corrects whole numbers slightly lowered by rounding
     # Rounded, because the last bit of a power may differ between machines.
     by_remainder = np.argsort(-np.round(exact - whole, 9), kind="stable")
     whole[by_remainder[: int(pairs.sum()) - int(whole.sum())]] += 1
@@ -84,11 +84,11 @@ def _whole_numbers(shares: NDArray[np.float64], pairs: Numbers) -> Numbers:
 
 
 def epoch_draws(usable: Sequence[Numbers], drawn: Sequence[int], seed: int, epoch: int) -> Numbers:
-    """Return the pair numbers of one epoch in rising order; a pair that is drawn twice stands there twice.
+    """Return the pair numbers of one epoch in ascending order; a pair drawn twice occurs twice.
 
-    `usable` holds the numbers of the usable pairs of each source; an epoch takes `drawn` of them. A source's draws run
-    through one shuffle of its pairs after another, and epoch e takes draws e × `drawn` to (e + 1) × `drawn`: a function
-    of seed and epoch alone. After any number of epochs its pairs have been shown equally often, give or take one.
+    `usable` holds the numbers of the usable pairs of each source; an epoch takes `drawn` of them. A source's draws are
+    consecutive shuffles of its pairs, and epoch e takes draws e × `drawn` to (e + 1) × `drawn`. They depend only on
+    seed and epoch. After any number of epochs, the counts of a source's pairs differ by at most one.
     """
     parts = []
     for source, (numbers, count) in enumerate(zip(usable, drawn, strict=True)):
@@ -101,7 +101,7 @@ def epoch_draws(usable: Sequence[Numbers], drawn: Sequence[int], seed: int, epoc
 
 
 def epoch_generator(seed: int, epoch: int) -> np.random.Generator:
-    """Return the generator that orders epoch `epoch` of a run seeded with `seed`, the same on every machine."""
+    """Return the random generator of epoch `epoch` of a run with `seed`, the same on every machine."""
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, epoch])))
 
 
@@ -116,11 +116,11 @@ def plan_batches(
     """Return batches of pair numbers, each pair once, in random order.
 
     Args:
-        source_lengths: (N,) tokens of each source sentence, special token counted.
-        target_lengths: (N,) the same of each target sentence.
-        tokens_per_batch: rows times the longest row of either side never exceeds this; no pair is longer.
-        max_sentences: rows at most, if given.
-        generator: decides which of like pairs go together, and the order of the batches.
+        source_lengths: (N,) tokens of each source sentence, special token included.
+        target_lengths: (N,) tokens of each target sentence, special token included.
+        tokens_per_batch: maximum of rows times the longest row, on either side; no pair is longer.
+        max_sentences: maximum number of rows, if given.
+        generator: decides ties between pairs of similar lengths, and the order of the batches.
     """
     source, target = source_lengths.astype(np.int64), target_lengths.astype(np.int64)
     if not len(source):
@@ -134,11 +134,11 @@ def plan_batches(
 
 
 def _snake_order(source: Numbers, target: Numbers, budget: int, generator: np.random.Generator) -> Numbers:
-    """Return all pair numbers, ordered so that neighbours are alike on both sides; ties are in random order."""
+    """Return all pair numbers, ordered so that neighbours have similar lengths on both sides; ties in random order."""
     longer, difference = np.maximum(source, target), source - target
     width = int(np.abs(difference).max()) + 1
     order = generator.permutation(len(source))
-    # Stable sorts of whole-number keys: the result is the same on every platform.
+    # Stable sorts of integer keys: the result is the same on every platform.
     order = order[np.argsort((longer * (2 * width) + difference + width)[order], kind="stable")]
     positions = np.cumsum(longer[order])
     strip_size = 1 + int(generator.uniform(*_STRIP_FACTOR) * float(positions[-1] / budget) ** 0.5 * budget)
@@ -150,7 +150,7 @@ def _snake_order(source: Numbers, target: Numbers, budget: int, generator: np.ra
 
 
 def _cut(order: Numbers, source: Numbers, target: Numbers, budget: int, max_sentences: int | None) -> list[Numbers]:
-    """Cut `order`, whose lengths are `source` and `target`, into the batches that cost least."""
+    """Return `order`, with lengths `source` and `target`, cut into batches at the lowest total cost."""
     bounds = _cutting_points(source, target, budget, max_sentences)
     pieces = len(bounds) - 1
     source, target = source[bounds[:-1]], target[bounds[:-1]]
@@ -160,7 +160,7 @@ def _cut(order: Numbers, source: Numbers, target: Numbers, budget: int, max_sent
     furthest = np.searchsorted(bounds, bounds[:-1] + rows_at_most, side="right") - 1
     batch_cost = max(1, budget // _BATCH_COST)
     impossible = np.iinfo(np.int64).max // 2
-    cheapest = np.full(pieces + 1, impossible, np.int64)  # cost of the best cut of everything up to each point
+    cheapest = np.full(pieces + 1, impossible, np.int64)  # cost of the best cut up to each point
     cheapest[0] = 0
     previous = np.zeros(pieces + 1, np.int64)
     for first in range(pieces):
@@ -184,7 +184,7 @@ def _cut(order: Numbers, source: Numbers, target: Numbers, budget: int, max_sent
 
 
 def _cutting_points(source: Numbers, target: Numbers, budget: int, max_sentences: int | None) -> Numbers:
-    """Return the rows where a batch may begin: where the lengths change, and often enough in long runs of equals."""
+    """Return the rows where a batch may begin: changes of length, and regular points in long runs of equal lengths."""
     count = len(source)
     begins = np.ones(count, bool)
     begins[1:] = (source[1:] != source[:-1]) | (target[1:] != target[:-1])
@@ -199,33 +199,33 @@ def _cutting_points(source: Numbers, target: Numbers, budget: int, max_sentences
 
 @dataclass(frozen=True)
 class Rows:
-    """Pairs to be collated together, not read yet."""
+    """The pair numbers of a batch, before their ids are read."""
 
     pairs: PairStore
-    numbers: Numbers  # (B,) which of them; at least one
+    numbers: Numbers  # (B,) pair numbers; at least one
 
     @property
     def source_tokens(self) -> int:
-        """Tokens of the source side, EOS counted."""
+        """Tokens of the source side, EOS included."""
         return int(self.pairs.source_lengths[self.numbers].sum())
 
     @property
     def target_tokens(self) -> int:
-        """Tokens of the target side, EOS counted."""
+        """Tokens of the target side, EOS included."""
         return int(self.pairs.target_lengths[self.numbers].sum())
 
     @property
     def positions(self) -> int:
-        """Positions of both sides once they are collated, padding included."""
+        """Positions of both sides after collation, padding included."""
         longest = self.pairs.source_lengths[self.numbers].max() + self.pairs.target_lengths[self.numbers].max()
         return len(self.numbers) * int(longest)
 
 
 def share_step(batches: Sequence[Rows], world: int) -> list[list[Rows]]:
-    """Return what each of `world` processes computes of a step: together the rows of `batches`, each once.
+    """Return the rows of a step for each of `world` processes: together the rows of `batches`, each once.
 
-    A process gets neighbouring rows, at most one piece of each batch. Neighbours are alike in length, so the pieces of
-    a batch have no more padding than the batch. Where rows are few, or one is long, some processes get nothing.
+    A process gets consecutive rows, at most one part of each batch. Neighbours have similar lengths, so the parts of a
+    batch have no more padding than the batch. With few rows, or a very long one, some processes get none.
     """
     costs = [
         batch.pairs.source_lengths[batch.numbers].astype(np.int64)
@@ -233,7 +233,7 @@ def share_step(batches: Sequence[Rows], world: int) -> list[list[Rows]]:
         for batch in batches
     ]
     line = np.concatenate(costs)
-    middles = 2 * np.cumsum(line) - line  # doubled, to stay in whole numbers: every machine cuts at the same row
+    middles = 2 * np.cumsum(line) - line  # doubled to stay integer: every machine cuts at the same row
     owners = middles * world // (2 * int(line.sum()))
     shares: list[list[Rows]] = [[] for _ in range(world)]
     ends = np.cumsum([len(one) for one in costs])

@@ -1,4 +1,4 @@
-"""`DataHandler`: from a configuration to batches; and `read_ahead`, which makes them in a thread."""
+"""`DataHandler`: from a configuration to batches; and `read_ahead`, which prefetches them in a thread."""
 
 import contextlib
 import itertools
@@ -38,37 +38,37 @@ from translator.run.workers import processes_for
 from translator.subword import SubwordPair, prepare_subword
 
 Item = TypeVar("Item")
-Check = Callable[[], None]  # a function called now and then in long work; it may raise to stop
+Check = Callable[[], None]  # called periodically during long work; may raise to stop it
 
 _POLL: Final = 0.1  # seconds between two calls of a check while waiting
 
 
 class DataHandler:
-    """Corpus, subword models and token stores of a recipe, and the batches made of them; call `prepare` first."""
+    """Corpus, subword models, token stores and batches of a recipe; call `prepare` first."""
 
     corpus: PreparedCorpus
     subword: SubwordPair
     subword_folder: Path
     token_folder: Path
-    token_fingerprint: str  # of the text and the models alone, whatever the strength of sampling
-    fingerprint: str  # of everything that decides the ids of an epoch
-    report: list[LengthReport]  # lengths of each source of the training and the validation split
-    mixture: list[MixtureRow]  # what each source gives to an epoch
+    token_fingerprint: str  # of the text and the models only, for any strength of sampling
+    fingerprint: str  # of everything that determines the ids of an epoch
+    report: list[LengthReport]  # lengths of each source in the training and the validation split
+    mixture: list[MixtureRow]  # the share of each source in an epoch
 
     def __init__(self, config: Config) -> None:
         self._config = config
         self.normalizer = Normalizer(config.corpus.normalization, config.corpus.languages)
-        """Applied to the training text; other text needs it before it is encoded."""
+        """The rules applied to the training text; apply them to any other text before encoding."""
         self._prepared = Path(config.corpus.prepared_directory)
         self._sampler: EpochSampler | None = None
 
     def prepare(self) -> "DataHandler":
-        """Prepare what is not there yet, and return this handler; nothing is downloaded.
+        """Prepare all missing data, without downloads, and return this handler.
 
-        Over-long pairs are counted in `report` and named in a warning: they are never cut. Validation pairs that are
-        over-long are left out of the validation loss only.
+        Over-long pairs are excluded, never cut; `report` and a warning give their number. Over-long validation pairs
+        are excluded only from the validation loss.
 
-        Raises TranslatorError: corpus, subword settings or disk do not allow it, or no training pair is short enough.
+        Raises TranslatorError: an error in corpus, subword settings or disk, or no training pair is short enough.
         """
         config = self._config
         corpus = prepare_corpus(config.corpus, config.evaluation.test_sources)
@@ -113,28 +113,28 @@ class DataHandler:
                 )
             LOGGER.warning(
                 f"{left_out:,} of {len(store):,} {split} pairs ({left_out / len(store):.2%}) are longer than {longest} "
-                f"and are left out{' of the loss' if split == 'validation' else ''}"
+                f"and are excluded{' from the loss' if split == 'validation' else ''}"
             )
         return usable
 
     def held_out(self, split: HeldOutSplit) -> list[HeldOutSet]:
-        """Return the raw text that a run is scored on: for `test` with `evaluation.test_sets`; empty sets left out."""
+        """Return the raw held-out sets of `split`, without empty ones; `test` includes `evaluation.test_sets`."""
         return held_out_of_run(self._config, self.corpus, split)
 
     def pair_count(self, split: Split) -> int:
-        """Return the pairs of `split`; over-long ones are not counted in training and validation."""
+        """Return the number of pairs of `split`; without over-long ones in training and validation."""
         if split == "test":
             return sum(self.corpus.count(split, name) for name in self.corpus.names(split))
         return len(self._usable[split])
 
     def format_report(self) -> str:
-        """Return tables for a person: pairs, over-long pairs and tokens of each source; the mixture if it is uneven."""
+        """Return text tables: pairs, over-long pairs and tokens of each source; the mixture if it is uneven."""
         table = format_lengths(self.report, self._config.batching.max_length)
         uneven = any(row.drawn != row.pairs for row in self.mixture)
         return f"{table}\n\n{format_mixture(self.mixture)}" if uneven else table
 
     def training_ids(self, most: int) -> list[tuple[Ids, Ids]]:
-        """Return the ids of `most` training pairs without special tokens, evenly spread; of all, if there are fewer."""
+        """Return the ids, without special tokens, of at most `most` training pairs, spread evenly."""
         train, usable = self._stores["train"], self._usable["train"]
         return [train[int(number)] for number in usable[:: max(1, -(-len(usable) // most))]]
 
@@ -146,13 +146,13 @@ class DataHandler:
         world: int = 1,
         check: Check = lambda: None,
     ) -> Generator[StepBatches, None, None]:
-        """Yield what process `rank` of `world` computes of each step, from `position` on, without end.
+        """Yield the batches of process `rank` of `world` for each step, from `position`, endlessly.
 
-        The batches are a function of seed and epoch alone, so iteration resumes exactly from a saved position. A step
-        is the same `accumulation` batches on any number of processes, and may run on into the next epoch. An epoch
-        holds every usable pair once, unless weights or a temperature mix the sources otherwise. With
-        `subword.sampling` or augmentation the next epoch is made while this one is read: close the iterator when it is
-        no longer needed. `check` is called while the batches wait for sampled text.
+        The batches depend only on seed and epoch, so iteration resumes exactly from a saved position. A step has the
+        same `accumulation` batches for any number of processes, and may extend into the next epoch. An epoch has every
+        usable pair once, unless weights or a temperature change the mixture. With `subword.sampling` or augmentation,
+        the next epoch is sampled while this one is read: close the iterator after use. `check` is called while the
+        batches wait for sampled text.
         """
         assert accumulation >= 1 and 0 <= rank < world
         with contextlib.closing(self._train_rows(position, check)) as planned:
@@ -169,13 +169,13 @@ class DataHandler:
                 )
 
     def train_batches(self, position: DataPosition) -> Generator[tuple[Batch, DataPosition], None, None]:
-        """Yield whole batches one at a time, each with the position after it; otherwise as `train_steps`."""
+        """Yield single whole batches, each with the position after it; otherwise as `train_steps`."""
         with contextlib.closing(self.train_steps(position, accumulation=1)) as steps:
             for step in steps:
                 yield step.batches[0], step.position
 
     def _train_rows(self, position: DataPosition, check: Check) -> Generator[tuple[Rows, DataPosition], None, None]:
-        """Yield the rows of each batch from `position` on, with the position after it; nothing is read."""
+        """Yield the rows of each batch from `position`, with the position after it; reads no ids."""
         seed, draws = self._config.run.seed, [row.drawn for row in self.mixture]
         done = position.batch
         with contextlib.closing(self._epochs(position.epoch, check)) as epochs:
@@ -190,7 +190,7 @@ class DataHandler:
                 done = 0
 
     def _epochs(self, first: int, check: Check) -> Generator[PairStore, None, None]:
-        """Yield the training pairs of each epoch; sampled or augmented ones are made in a thread meanwhile."""
+        """Yield the training pairs of each epoch; a thread samples or augments the next ones ahead."""
         sampler = self._sampler
         if sampler is None:
             yield from itertools.repeat(self._stores["train"])
@@ -200,7 +200,7 @@ class DataHandler:
             )
 
     def validation_batches(self) -> Iterator[Batch]:
-        """Yield every usable validation pair once, in batches that are the same at every call and for every seed."""
+        """Yield every usable validation pair once, in batches that are the same for every call and seed."""
         pairs = self._stores["validation"]
         for numbers in self._plan(pairs, self._usable["validation"], epoch_generator(0, 0)):
             yield _batch(Rows(pairs, numbers))
@@ -222,20 +222,20 @@ def _batch(rows: Rows) -> Batch:
 
 
 class _UnwantedError(Exception):
-    """Ends work whose result is no longer wanted."""
+    """Ends work whose result is no longer needed."""
 
 
 def read_ahead(
     items: Callable[[Check], Generator[Item, None, None]], check: Check = lambda: None, depth: int = 2
 ) -> Generator[Item, None, None]:
-    """Yield what `items` yields, made by a thread while earlier items are used; close it to end the thread.
+    """Yield the items of `items`, which a thread produces ahead; close the iterator to end the thread.
 
-    An error of `items` is raised after the items that came before it.
+    An error of `items` is raised after all items before it.
 
     Args:
-        items: called once, with a check for long work, which raises once the items are no longer wanted.
-        check: called by the consumer while it waits, about ten times a second.
-        depth: items that may be ready or in the making before one is taken; at least 1.
+        items: called once, with a check to call in long work; the check raises when no more items are needed.
+        check: called by the consumer while it waits, about ten times per second.
+        depth: maximum number of items produced ahead, including one in progress; at least 1.
     """
     closed = threading.Event()
 

@@ -1,4 +1,4 @@
-"""The preparation report: corpus, subwords, lengths and mixture, as JSON, as tables and as a page for a browser."""
+"""The preparation report: corpus, subwords, lengths and mixture, as JSON, text tables and an HTML page."""
 
 import itertools
 from collections import Counter
@@ -26,20 +26,20 @@ from translator.subword.training import draw_lines
 if TYPE_CHECKING:
     from translator.data.handler import DataHandler
 
-_LINES = 10_000  # of each side, at most, on which subwords are counted
+_LINES = 10_000  # maximum lines of each side on which subwords are counted
 _SECTIONS = ("sources", "rules", "examples", "mixture", "subwords", "tokens", "versions")
 
 
 @dataclass(frozen=True)
 class LengthReport:
-    """Tokens of one source of one split, and its pairs that are over-long."""
+    """Token counts and over-long pairs of one source of one split."""
 
     split: str
     name: str
     pairs: int
-    over_long: int  # pairs left out because a side has more than `batching.max_length` tokens
-    longest: int  # tokens of the longest side, special token counted
-    source_tokens: int  # of the pairs that are used, one special token counted
+    over_long: int  # pairs excluded because a side has more than `batching.max_length` tokens
+    longest: int  # tokens of the longest side, special token included
+    source_tokens: int  # of the used pairs, one special token each included
     target_tokens: int
 
 
@@ -53,14 +53,14 @@ def measure_lengths(split: str, store: PairStore, limit: int) -> Iterator[Length
 
 
 def format_lengths(reports: Sequence[LengthReport], limit: int) -> str:
-    """Return the reports as a table for a person."""
+    """Return the reports as a text table."""
     header = ("split", "source", "pairs", f"over {limit} tokens", "longest", "source tokens", "target tokens")
     rows = [[row.split, row.name, *(f"{count:,}" for count in astuple(row)[2:])] for row in reports]
     return text_table(header, rows, text_columns=2)
 
 
 def format_mixture(rows: Sequence[MixtureRow]) -> str:
-    """Return what each source gives to an epoch as a table for a person."""
+    """Return the share of each source in an epoch as a text table."""
     header = ("source", "usable pairs", "weight", "share of an epoch", "drawn in an epoch", "each pair")
     cells = []
     for row in rows:
@@ -71,10 +71,10 @@ def format_mixture(rows: Sequence[MixtureRow]) -> str:
 
 @dataclass(frozen=True)
 class SubwordTable:
-    """One side's model, and what it makes of the validation text, or of training text where there is no other."""
+    """One side's model, and its statistics on the validation text, or on training text without a validation split."""
 
     side: str
-    model: str  # `unigram`, `bpe` or `char`; with `, joint` where both sides share it
+    model: str  # `unigram`, `bpe` or `char`; with `, joint` if both sides share it
     vocabulary_size: int
     pieces: int
     words: int
@@ -84,7 +84,7 @@ class SubwordTable:
 
 
 def subword_tables(data: "DataHandler", config: Config) -> list[SubwordTable]:
-    """Return a table for each side, the source first, over at most 10,000 lines drawn by `subword.seed`."""
+    """Return a table per side, source first, over at most 10,000 lines drawn with `subword.seed`."""
     kind = f"{config.subword.model_type}, joint" if data.subword.joint else config.subword.model_type
     split: Split = "validation" if data.corpus.names("validation") else "train"
     source, target = config.corpus.languages
@@ -104,7 +104,7 @@ def subword_tables(data: "DataHandler", config: Config) -> list[SubwordTable]:
 
 
 def format_subword_tables(tables: Sequence[SubwordTable]) -> str:
-    """Return the tables for a person: a row for each side."""
+    """Return the tables as text, with a row per side."""
     header = ["subwords", "model", "vocabulary", "pieces", "words", "pieces/word", "unknown", "bytes"]
     rows = []
     for table in tables:
@@ -116,7 +116,7 @@ def format_subword_tables(tables: Sequence[SubwordTable]) -> str:
 
 @dataclass(frozen=True)
 class PreparationReport:
-    """The results of preparing a recipe; a function of corpus and settings alone."""
+    """The results of preparing a recipe; they depend only on corpus and settings."""
 
     corpus: CorpusReport
     subwords: Sequence[SubwordTable]
@@ -125,11 +125,11 @@ class PreparationReport:
     mixture: Sequence[MixtureRow]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the report as values that JSON can hold."""
+        """Return the report as JSON values."""
         return asdict(self)
 
     def page(self) -> str:
-        """Return one self-contained HTML page, in which all text of the corpus is escaped."""
+        """Return one self-contained HTML page; text of the corpus is escaped."""
         named = list(zip(self.corpus.source_titles(), self.corpus.sources, strict=True))
         return render_page(
             "preparation.html.j2",
@@ -154,13 +154,13 @@ def _source_row(title: str, sources: Sequence[SourceReport]) -> dict[str, Any]:
 
 
 def preparation_report(data: "DataHandler", config: Config) -> PreparationReport:
-    """Return the results of preparing `config`, which `data` has done."""
+    """Return the report on `config`, which `data` has prepared."""
     tables = subword_tables(data, config)
     return PreparationReport(data.corpus.report, tables, data.report, config.batching.max_length, data.mixture)
 
 
 def write_preparation_report(report: PreparationReport, folder: Path) -> tuple[Path, Path]:
-    """Write `report.json` and `report.html` into `folder`, each whole or not at all, and return their paths."""
+    """Write `report.json` and `report.html` into `folder`, each atomically, and return their paths."""
     values, page = folder / "report.json", folder / "report.html"
     write_json(values, report.to_json())
     write_text(page, report.page())

@@ -1,7 +1,7 @@
-"""Another training text in each epoch: augmented pairs, cut into other pieces (subword regularization, Kudo 2018 §3).
+"""Sampled training text for each epoch: augmented pairs and subword regularization (Kudo 2018 §3).
 
 The text of an epoch is sampled as a whole, since batches are planned from the lengths of all pairs. The pieces of a
-sentence are a pure function of run seed, epoch and sentence, whatever the number of processes.
+sentence are a pure function of run seed, epoch and sentence, for any number of processes.
 """
 
 import contextlib
@@ -28,15 +28,15 @@ from translator.run.workers import map_in_order
 from translator.subword import SubwordPair
 from translator.subword.placeholders import cut_out_of_pair
 
-_VERSION: Final = 4  # raised whenever the same settings would give other pieces
-_SENTENCES: Final = 512  # of a block of work: a stop waits for milliseconds only
+_VERSION: Final = 4  # increased when the same settings give other pieces
+_SENTENCES: Final = 512  # per block of work: a stop takes only milliseconds
 _WORTH_PROCESSES: Final = 4_000  # pairs; fewer are sampled faster than a process starts
-_PROCESSES_AHEAD: Final = 2  # that sample the next epoch beside training
-_NICENESS: Final = 5  # lowers the priority of sampling beside training, without starving it
+_PROCESSES_AHEAD: Final = 2  # processes that sample the next epoch during training
+_NICENESS: Final = 5  # lowers the priority of sampling during training, without starving it
 
 
 class _Block(NamedTuple):
-    """Neighbouring pairs of one source, of which one side is wanted."""
+    """Consecutive pairs of one source, of which one side is sampled."""
 
     side: Side
     pairs: list[SidePair]
@@ -45,14 +45,14 @@ class _Block(NamedTuple):
 
 @dataclass(frozen=True)
 class EpochSampler:
-    """All that decides the sampled text of an epoch; it can be sent to another process."""
+    """All settings that determine the sampled text of an epoch; picklable."""
 
     corpus: PreparedCorpus
     subword_folder: Path
-    strength: float  # as `subword.sampling` sets it; 0 takes the plain pieces
+    strength: float  # `subword.sampling`; 0 uses the unsampled pieces
     augmentation: AugmentationConfig
     seed: int
-    max_length: int  # of a side in tokens, special token counted; a longer sample is replaced by the plain pieces
+    max_length: int  # of a side in tokens, special token included; the unsampled pieces replace a longer sample
 
     def fingerprint(self, tokens: str) -> str:
         """Return the fingerprint (16 hex digits) of training on sampled text; `tokens` is that of the plain stores."""
@@ -81,7 +81,7 @@ class EpochSampler:
             for name, side in itertools.product(self.corpus.names("train"), self.corpus.sides):
                 blocks = -(-self.corpus.count("train", name) // _SENTENCES)
                 TokenStore.write(folder / f"{name}.{side}", rows(blocks), sizes[side])
-            assert next(sampled, None) is None  # reads the last text to its end, where its length is checked
+            assert next(sampled, None) is None  # reads the text to its end, which checks its length
 
     def _blocks(self) -> Iterator[_Block]:
         for name, side in itertools.product(self.corpus.names("train"), self.corpus.sides):
@@ -91,7 +91,7 @@ class EpochSampler:
 
 
 def _block_sampler(settings: EpochSampler, epoch: int) -> Callable[[_Block], list[list[int]]]:
-    """Return the function that samples one block, with models of its own."""
+    """Return the function that samples one block, with its own models."""
     if multiprocessing.parent_process() is not None:
         os.nice(_NICENESS)
     subword = SubwordPair.load(settings.subword_folder)
@@ -110,7 +110,7 @@ def _block_sampler(settings: EpochSampler, epoch: int) -> Callable[[_Block], lis
         touched = [number for number, pair in enumerate(changed) if pair != pairs[number]]
         rows = (model.encode([changed[n][side] for n in touched]) for side, model in enumerate(models.values()))
         for number, *both in zip(touched, *rows, strict=True):
-            if max(map(len, both)) < settings.max_length:  # else the change is taken back on both sides
+            if max(map(len, both)) < settings.max_length:  # else both sides stay unchanged
                 pairs[number] = changed[number]
         model = models[block.side]
         texts = [pair[settings.corpus.sides.index(block.side)] for pair in pairs]
@@ -128,11 +128,11 @@ def _block_sampler(settings: EpochSampler, epoch: int) -> Callable[[_Block], lis
 def sampled_epochs(
     sampler: EpochSampler, first: int, parent: Path, processes: int = 1, check: Callable[[], None] = lambda: None
 ) -> Generator[PairStore, None, None]:
-    """Yield the sampled pairs of epoch `first` and of all that follow.
+    """Yield the sampled pairs of epoch `first` and all later epochs.
 
-    The stores are written into a hidden folder in `parent`, the folder of prepared data, mapped into memory, and
-    removed at once: what is mapped stays readable. What a killed run left behind is removed as well. `processes`
-    sample the first epoch, which training waits for. For `check` and errors see `EpochSampler.write`.
+    The stores are written to a hidden folder in `parent`, the folder of prepared data, mapped into memory, and deleted
+    immediately: the mapping stays readable. Remains of a killed run are deleted too. `processes` sample the first
+    epoch, which training waits for. For `check` and errors see `EpochSampler.write`.
     """
     names = sampler.corpus.names("train")
     large = sum(sampler.corpus.count("train", name) for name in names) >= _WORTH_PROCESSES

@@ -2,10 +2,10 @@
 
 A store holds one side of one source of one split:
 
-PREFIX.ids       every sentence's ids, one after another, without special tokens: little-endian uint16 where the
-                 vocabulary allows it (at most 65,536 pieces), else int32
-PREFIX.offsets   little-endian int64: where each sentence starts, and at the end the total
-PREFIX.json      what the two files must hold, with their check sums, so that a damaged one is recognised
+PREFIX.ids       the ids of all sentences, without special tokens: little-endian uint16 if the vocabulary has at
+                 most 65,536 pieces, else int32
+PREFIX.offsets   little-endian int64: the start of each sentence, and finally the total
+PREFIX.json      expected sizes and checksums of the two files, to detect damage
 """
 
 import itertools
@@ -31,32 +31,32 @@ from translator.subword.placeholders import PLACEHOLDERS_VERSION, cut_out_of_pai
 
 StoredSplit = Literal["train", "validation"]
 STORED_SPLITS: Final[tuple[StoredSplit, ...]] = ("train", "validation")
-"""The splits whose ids are needed; the test split is translated from its text."""
+"""The splits with stored ids; the test split is translated from its text."""
 Ids = NDArray[np.int32]
 
-_FORMAT: Final = 2  # of a store, and of the folder that holds them
-_CHUNK: Final = 4096  # rows converted at once: few enough to stay in the processor's cache
-_LINES_AT_ONCE: Final = 2048  # divided by SentencePiece among its threads; larger blocks are slower
+_FORMAT: Final = 2  # of a store, and of the folder of stores
+_CHUNK: Final = 4096  # rows converted at once, small enough for the processor's cache
+_LINES_AT_ONCE: Final = 2048  # lines that SentencePiece divides among its threads; larger blocks are slower
 _OFFSET: Final = np.dtype("<i8")
 
 
 class DamagedStoreError(StorageError):
-    """A token store is not what was written there."""
+    """A token store is damaged."""
 
 
 class TokenStore:
-    """The sentences of one side of one corpus part, by number."""
+    """The ids of the sentences of one side of one source, by number."""
 
     def __init__(self, ids: NDArray[Any], offsets: NDArray[np.int64]) -> None:
         self._ids = ids
         self._offsets = offsets
-        self.lengths: NDArray[np.int32] = np.diff(offsets).astype(np.int32)  # special tokens not counted
+        self.lengths: NDArray[np.int32] = np.diff(offsets).astype(np.int32)  # without special tokens
 
     @staticmethod
     def write(prefix: Path, rows: Iterable[Sequence[int]], vocabulary_size: int) -> None:
-        """Stream `rows` of ids to `PREFIX.ids`, `.offsets` and `.json`; not atomic: write inside `new_folder`.
+        """Stream `rows` of ids to `PREFIX.ids`, `.offsets` and `.json`; not atomic: use it inside `new_folder`.
 
-        Raises StorageError: the disk is full or the folder may not be written.
+        Raises StorageError: the disk is full or the folder is not writable.
         """
         dtype = np.dtype("<u2") if vocabulary_size <= 2**16 else np.dtype("<i4")
         rows, crc32, lengths = iter(rows), 0, [np.zeros(1, np.int64)]
@@ -78,7 +78,7 @@ class TokenStore:
 
     @classmethod
     def open(cls, prefix: Path) -> "TokenStore":
-        """Map the store at `prefix` into memory; raise DamagedStoreError where a file is not what was written."""
+        """Return the store at `prefix`, memory-mapped; raise DamagedStoreError if a file is damaged."""
         try:
             record = json.loads(_file(prefix, "json").read_text("utf-8"))
             dtype, sentences, tokens = np.dtype(record["dtype"]), int(record["sentences"]), int(record["tokens"])
@@ -99,38 +99,38 @@ class TokenStore:
 
 
 def _file(prefix: Path, kind: str) -> Path:
-    return prefix.with_name(f"{prefix.name}.{kind}")  # a name may hold dots, so `with_suffix` will not do
+    return prefix.with_name(f"{prefix.name}.{kind}")  # not `with_suffix`: names may contain dots
 
 
 def _map(path: Path, dtype: np.dtype[Any], count: int, crc32: int) -> NDArray[Any]:
-    """Map `count` numbers of `path`; a file of another size or check sum is a ValueError."""
+    """Return `count` numbers of `path`, memory-mapped; raise ValueError for another size or checksum."""
     size = path.stat().st_size
     if size != count * dtype.itemsize:
-        raise ValueError(f"{path.name} has {size:,} bytes, {count * dtype.itemsize:,} were written")
+        raise ValueError(f"{path.name} has {size:,} bytes instead of {count * dtype.itemsize:,}")
     numbers = np.memmap(path, dtype, mode="r", shape=(count,)) if count else np.empty(0, dtype)
     if zlib.crc32(numbers.data) != crc32:
-        raise ValueError(f"the check sum of {path.name} is not the one that was written")
+        raise ValueError(f"the checksum of {path.name} differs")
     return numbers
 
 
 class PairStore:
-    """Numbered pairs of ids of several sources one after another: one token store a side for each source."""
+    """Pairs of ids of several sources, numbered consecutively; each source has one token store per side."""
 
     def __init__(self, names: Sequence[str], sources: Sequence[TokenStore], targets: Sequence[TokenStore]) -> None:
         self.names = list(names)
         self._sources = list(sources)
         self._targets = list(targets)
         assert all(len(one) == len(other) for one, other in zip(sources, targets, strict=True))
-        # Number of the first pair of each source, and at the end the number of all pairs.
+        # Index of the first pair of each source; the last entry is the number of all pairs.
         self.starts: NDArray[np.int64] = np.cumsum([0, *map(len, sources)], dtype=np.int64)
         none = [np.zeros(0, np.int32)]
-        # With the special token that each side gets in a batch.
+        # With the special token of each side in a batch.
         self.source_lengths: NDArray[np.int32] = np.concatenate([store.lengths for store in sources] or none) + 1
         self.target_lengths: NDArray[np.int32] = np.concatenate([store.lengths for store in targets] or none) + 1
 
     @classmethod
     def open(cls, folder: Path, names: Sequence[str], sides: tuple[Side, Side] = ("en", "fa")) -> "PairStore":
-        """Open `<folder>/<name>.SIDE` of each source and side; raise DamagedStoreError if they do not fit together."""
+        """Return the pairs in `<folder>/<name>.SIDE` of each source; raise DamagedStoreError if the sides differ."""
         sources, targets = ([TokenStore.open(folder / f"{name}.{side}") for name in names] for side in sides)
         for name, source, target in zip(names, sources, targets, strict=True):
             if len(source) != len(target):
@@ -159,10 +159,10 @@ def open_tokens(
 ) -> tuple[dict[StoredSplit, PairStore], Path, str]:
     """Return the encoded training and validation text, their folder and its fingerprint (16 hex digits).
 
-    Stores are kept in `<prepared_directory>/tokens-<fingerprint>` as `<split>/<source name>.en` and `.fa`. They are
-    written if there are none yet, and with a warning if they are damaged.
+    Stores are in `<prepared_directory>/tokens-<fingerprint>` as `<split>/<source name>.en` and `.fa`. They are written
+    if missing, and rewritten with a warning if damaged.
 
-    Raises StorageError: the folder cannot be written, what is written does not last, or the prepared text is damaged.
+    Raises StorageError: the folder is not writable, written data is unreadable, or the prepared text is damaged.
     """
     made_from = {
         "format": _FORMAT,
@@ -184,16 +184,16 @@ def open_tokens(
         try:
             return stores(), folder, fingerprint
         except DamagedStoreError as damage:
-            LOGGER.warning(f"{damage}; all of {folder} is made anew from the prepared text")
+            LOGGER.warning(f"{damage}; recreating {folder} from the prepared text")
     _write(corpus, subword, Normalizer(normalization, corpus.languages), folder)
     try:
         return stores(), folder, fingerprint
     except DamagedStoreError as damage:
-        raise StorageError(f"{damage}, and it has just been written; check the disk") from damage
+        raise StorageError(f"{damage} directly after writing; check the disk") from damage
 
 
 def _write(corpus: PreparedCorpus, subword: SubwordPair, normalizer: Normalizer, folder: Path) -> None:
-    """Encode all that is stored; training text is normalized already, validation text is not."""
+    """Encode the stored splits; training text is already normalized, validation text is not."""
     sides = list(enumerate(zip(corpus.sides, (subword.source, subword.target), strict=True)))
     parts: list[tuple[StoredSplit, str]] = [(split, name) for split in STORED_SPLITS for name in corpus.names(split)]
     with new_folder(folder) as beside:

@@ -1,4 +1,4 @@
-"""Export: a trained model as a folder that other programs load."""
+"""Export: a trained model as a folder for other programs."""
 
 from translator.export.package import export_run
 

@@ -1,7 +1,7 @@
-"""A model as Hugging Face's `MarianMTModel` and `MarianTokenizer` load it: post-norm, sinusoids, separate q, k and v.
+"""Export to Hugging Face's `MarianMTModel` and `MarianTokenizer`: post-norm, sinusoids, separate q, k and v.
 
-Marian's sinusoids have all sines first and then all cosines; ours alternate. The columns of the residual stream may
-stand in any order that all readers and writers share, so they are put into Marian's order here. D is the model width.
+Marian's sinusoids have all sines first, then all cosines; ours alternate. The columns of the residual stream can have
+any order that all its readers and writers share, so the export permutes them to Marian's order. D is the model width.
 """
 
 from collections.abc import Sequence
@@ -28,17 +28,17 @@ _TOKENS: Final = {
     "forced_eos_token_id": None,  # Marian's own default forces token 0
 }
 _READERS: Final = ("embed_tokens", "shared", "lm_head", "q_proj", "k_proj", "v_proj", "fc1")
-"""Weights (·, D) whose columns are those of the residual stream; their biases are not."""
-_WRITERS: Final = ("out_proj", "fc2", "layer_norm")  # weights and biases (D, ·) whose rows are those of that stream
+"""Weights (·, D) whose columns belong to the residual stream; their biases do not."""
+_WRITERS: Final = ("out_proj", "fc2", "layer_norm")  # weights and biases (D, ·) whose rows belong to that stream
 
 
 def marian_obstacles(config: ModelConfig) -> list[str]:
-    """Return a reason for each setting that Hugging Face's Marian does not have."""
+    """Return a reason for each setting that Hugging Face's Marian does not support."""
     norm, activation, positions = config.norm, config.activation, config.positions
     reasons = {
-        f"model.norm is `{norm}`, and Marian has its LayerNorm after each residual sum (`post`)": norm != "post",
-        "model.activation is `swiglu`, and Marian has no gated feed-forward layer": activation == "swiglu",
-        f"model.positions is `{positions}`, and Marian computes its sinusoids anew": positions != "sinusoidal",
+        f"model.norm is `{norm}`, but Marian has its LayerNorm after each residual sum (`post`)": norm != "post",
+        "model.activation is `swiglu`, but Marian has no gated feed-forward layer": activation == "swiglu",
+        f"model.positions is `{positions}`, but Marian supports only sinusoids": positions != "sinusoidal",
     }
     return [reason for reason, applies in reasons.items() if applies]
 
@@ -47,7 +47,7 @@ def marian_obstacles(config: ModelConfig) -> list[str]:
 def write_marian_weights(
     folder: Path, model: Transformer, config: ModelConfig, search: SearchConfig, quantization: str = "float32"
 ) -> None:
-    """Write config.json, generation_config.json (from `search`) and model.safetensors into `folder`, which exists."""
+    """Write config.json, generation_config.json (from `search`) and model.safetensors into the existing `folder`."""
     assert not marian_obstacles(config), "see check_format"
     tensors = {name: tensor.to(_TYPES[quantization]) for name, tensor in _marian_tensors(model, config).items()}
     write_bytes(folder / "model.safetensors", save(tensors, metadata={"format": "pt"}))
@@ -58,7 +58,7 @@ def write_marian_weights(
 
 
 def marian_config(config: ModelConfig, vocabularies: tuple[int, int]) -> dict[str, Any]:
-    """Return what the library's `MarianConfig` takes for a model of `config` with so many source and target tokens."""
+    """Return the arguments of `MarianConfig` for a model of `config`; `vocabularies` are source and target sizes."""
     return {
         **_TOKENS,
         "vocab_size": vocabularies[0],
@@ -82,7 +82,7 @@ def marian_config(config: ModelConfig, vocabularies: tuple[int, int]) -> dict[st
 
 
 def generation_config(config: ModelConfig, search: SearchConfig) -> dict[str, Any]:
-    """Return the defaults of `generate`: the search of the run, as near as Marian has it."""
+    """Return the defaults of `generate`, as close to the run's search as Marian supports."""
     settings: dict[str, Any] = {
         **_TOKENS,
         "suppress_tokens": [PAD, UNK, SOS],
@@ -114,7 +114,7 @@ def _marian_tensors(model: Transformer, config: ModelConfig) -> dict[str, Tensor
             for name, tensor in _layer_tensors(layer).items():
                 tensors[f"model.{side}.layers.{number}.{name}"] = tensor
     columns = torch.arange(config.d_model)
-    order = torch.cat((columns[0::2], columns[1::2]))  # our column at each place in Marian: sines before cosines
+    order = torch.cat((columns[0::2], columns[1::2]))  # our column for each Marian column: sines before cosines
     for name, tensor in tensors.items():
         module, _, kind = name.rpartition(".")
         if module.endswith(_WRITERS):
@@ -151,7 +151,7 @@ def _layer_tensors(layer: Any) -> dict[str, Tensor]:
 
 
 def write_marian_tokenizer(folder: Path, subword_folder: Path, max_length: int, languages: Languages) -> None:
-    """Write the tokenizer into `folder`; `max_length` is in tokens, EOS included: where `truncation=True` cuts."""
+    """Write the tokenizer into `folder`; `max_length`, in tokens with EOS, is the limit for `truncation=True`."""
     subword = SubwordPair.load(subword_folder)
     files = (JOINT_FILE, JOINT_FILE) if subword.joint else (SOURCE_FILE, TARGET_FILE)
     for file, written in zip(files, ("source.spm", "target.spm"), strict=True):
@@ -168,7 +168,7 @@ def write_marian_tokenizer(folder: Path, subword_folder: Path, max_length: int, 
         "separate_vocabs": not subword.joint,
         **{names[token]: spelling for spelling, token in SPECIAL_TOKENS},
         "model_max_length": max_length,
-        # A text that spells a special token is text, and a Persian sentence keeps its spaces.
+        # A special token's spelling in a text stays text, and a Persian sentence keeps its spaces.
         "split_special_tokens": True,
         "clean_up_tokenization_spaces": False,
     }

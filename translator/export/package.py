@@ -1,4 +1,4 @@
-"""From a run to a folder that other programs load: formats, model card, checksums; whole or not at all."""
+"""Export of a run to a folder for other programs: formats, model card, checksums; atomic."""
 
 import shutil
 from pathlib import Path
@@ -30,7 +30,7 @@ QUANTIZATIONS: Final = {
     "marian": ("float32", "float16", "bfloat16"),
     "safetensors": ("float32",),
 }
-"""The formats, and the types that weights can be stored in; the first is the default."""
+"""The formats, and the supported types of weights; the first is the default."""
 FORMATS: Final = tuple(QUANTIZATIONS)
 
 
@@ -42,18 +42,18 @@ def export_run(
     checkpoint: str = "best",
     quantization: str | None = None,
 ) -> Path:
-    """Write the model of a run into `folder`, which is new or empty, for other programs, and return its path.
+    """Write the model of a run into `folder`, which is new or empty, and return its path.
 
     Args:
         run_folder: folder of the run.
         format: `ctranslate2`, `marian` or `safetensors`.
-        folder: where to.
+        folder: the destination.
         checkpoint: `best`, `last`, `averaged` or a step number.
         quantization: type of the weights; by default `float32`.
 
     Raises:
         RunError: the run, its checkpoint or its scores are damaged or missing.
-        InputError: the format cannot express this model or this type, `folder` is not empty, or a library is missing.
+        InputError: the format does not support this model or type, `folder` is not empty, or a library is missing.
     """
     run, target = RunFolder.open(run_folder), Path(folder).expanduser().resolve()
     if is_export(run.path) and read_index(run.path, verify=False).format == "ctranslate2":
@@ -64,8 +64,8 @@ def export_run(
         if target.exists() and not target.is_dir():
             raise InputError(f"cannot export to {folder}: it is a file; name a folder that does not exist yet")
         if target.is_dir() and any(target.iterdir()):
-            advice = "and nothing in it is ever overwritten; name another, or delete it first"
-            raise InputError(f"cannot export to {folder}: the folder is not empty, {advice}")
+            advice = "existing files are never overwritten; name another folder, or delete it first"
+            raise InputError(f"cannot export to {folder}: the folder is not empty; {advice}")
     config = run.config()
     chosen, weights = check_format(format, quantization, config.model)  # before the weights are read
     model, state = load_model(run.checkpoints_folder, checkpoint, torch.device("cpu"))
@@ -91,7 +91,7 @@ def export_run(
 
 
 def check_format(name: str, quantization: str | None, config: ModelConfig) -> tuple[str, str]:
-    """Return the format and the type of its weights; raise InputError where a model of `config` has no such export."""
+    """Return the format and the type of its weights; raise InputError if it does not support a model of `config`."""
     if name not in FORMATS:
         raise InputError(f"cannot export to `{name}`; choose one of: {', '.join(FORMATS)}")
     types = QUANTIZATIONS[name]
@@ -103,13 +103,13 @@ def check_format(name: str, quantization: str | None, config: ModelConfig) -> tu
         advice = "Export it to ctranslate2 or safetensors, or train one with model.norm: post, model.activation: relu "
         advice += "or gelu, model.positions: sinusoidal"
         raise InputError(
-            f"the Marian format of Hugging Face cannot express this model: {'; '.join(obstacles)}. {advice}"
+            f"the Marian format of Hugging Face does not support this model: {'; '.join(obstacles)}. {advice}"
         )
     return name, quantization or types[0]
 
 
 def _check_space(target: Path, model: Transformer) -> None:
-    """Refuse a disk without room for the weights in float32, of which the export is a copy."""
+    """Raise StorageError if the disk lacks space for a copy of the weights in float32."""
     needed = sum(tensor.nbytes for tensor in model.state_dict().values()) + (1 << 20)
     with storage_errors(target):
         disk = shutil.disk_usage(next(parent for parent in target.parents if parent.exists()))
@@ -119,7 +119,7 @@ def _check_space(target: Path, model: Transformer) -> None:
 
 
 def _shared_config(config: Config, name: str, precision: str) -> str:
-    """Return config.yaml for others: paths are cut down to their last part, and `name` is the run's directory."""
+    """Return config.yaml for publication: paths reduced to their last part, and `name` as the run's directory."""
     values = config.model_dump(mode="json", context=lambda path: Path(path).name or path)
     values["run"]["directory"], values["search"]["precision"] = name, precision
     return f"{MARK}\n{resolved_yaml(Config.model_validate(values))}"
@@ -134,7 +134,7 @@ def _model_card(index: ExportIndex, config: Config, run: RunFolder) -> str:
     )  # Markdown, not HTML
     environment.filters["cell"] = lambda text: text.replace("|", "\\|").replace("\n", " ")
     rules, search, languages = config.corpus.normalization, config.search, config.corpus.languages
-    side = "source" if languages[0] == ENGLISH else "target"  # of a rule, and of a normalizer without languages
+    side = "source" if languages[0] == ENGLISH else "target"  # sides in the rules and the normalizer
     switches = rules.model_dump(mode="json")
     usual = {key: field.default for key, field in type(rules).model_fields.items()}
     sources: list[tuple[SourceConfig, str]] = [(source, source.use) for source in config.corpus.sources]
@@ -151,7 +151,7 @@ def _model_card(index: ExportIndex, config: Config, run: RunFolder) -> str:
         placeholders=f"U+{ord(PLACEHOLDERS[count - 1]):X}" if (count := config.subword.placeholders) else "",
         subword_files=(JOINT_FILE, JOINT_FILE) if config.subword.joint else (SOURCE_FILE, TARGET_FILE),
         beam=search.beam_size if search.method == "beam" else 1,
-        longest=min(512, config.model.max_positions - 1),  # beyond the positions it would stop with an error
+        longest=min(512, config.model.max_positions - 1),  # longer input would exceed the positions
         gnmt_penalty=search.length_normalization != "average" and search.method == "beam",
         normalizer_module=Normalizer.__module__,
         changed_rules=", ".join(f"{key}={value!r}" for key, value in rules if value != usual[key]),
@@ -171,5 +171,5 @@ def _origin(source: SourceConfig) -> str:
     if source.obtain and source.obtain.strip():
         return " ".join(source.obtain.split())
     if known := DATASETS.get(source.name):
-        return f"not said; a public corpus of this name is {known.title} ({known.licence}, {known.home})"
-    return "origin and licence are not said"
+        return f"not stated; a public corpus of this name is {known.title} ({known.licence}, {known.home})"
+    return "origin and licence are not stated"

@@ -1,1 +1,1 @@
-"""From text to text with a trained model: lines in, as many lines out. It imports nothing, so that help is quick."""
+"""Inference: text to text with a trained model, one output line per input line. Imports nothing, for fast help."""

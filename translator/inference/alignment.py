@@ -1,4 +1,4 @@
-"""Attention maps and word alignments: where the decoder looked, and which words belong together by that.
+"""Attention maps: the decoder's attention to the source. Word alignments: the word pairs derived from it.
 
 T target length, S source length
 """
@@ -14,39 +14,39 @@ import numpy.typing as npt
 from translator.special_tokens import EOS, SPECIAL_TOKENS
 from translator.subword import SubwordPair
 
-WORD_MARK: Final = "▁"  # what SentencePiece puts before the first piece of a word
-LEAST_SHARE: Final = 0.01  # share of a word's attention below which `word_weights` leaves a source word out
+WORD_MARK: Final = "▁"  # SentencePiece's mark before the first piece of a word
+LEAST_SHARE: Final = 0.01  # `word_weights` omits source words with a smaller share of a word's attention
 
 
 class AttentionMap(NamedTuple):
-    """Where the decoder looked while it produced each target piece."""
+    """The decoder's attention to the source pieces for each target piece."""
 
     source: list[str]
     target: list[str]
-    weights: npt.NDArray[np.float32]  # (T, S) cross-attention of the last layer, mean of its heads; each row sums to 1
+    weights: npt.NDArray[np.float32]  # (T, S) cross-attention of the last layer, averaged over heads; rows sum to 1
 
     def to_json(self) -> dict[str, Any]:
-        """Return the map for JSON, weights to four places."""
+        """Return the map for JSON, with weights rounded to four decimal places."""
         rows = [[round(float(weight), 4) for weight in row] for row in self.weights]
         return {"source": self.source, "target": self.target, "weights": rows}
 
 
 @dataclass(frozen=True)
 class Alignment:
-    """Which words of a translation come from which of its source, by attention."""
+    """A word alignment: the source word of each word of a translation, by attention."""
 
     source: tuple[str, ...] = ()  # words, after normalization
     target: tuple[str, ...] = ()
     pairs: tuple[tuple[int, int], ...] = ()
-    """Indexes from 0 of a source word and a target word, in the order of the target; one for each target word."""
+    """(source word, target word), indexes from 0, in target order; one pair per target word."""
 
     @property
     def pharaoh(self) -> str:
-        """The pairs as Pharaoh and fast_align write them: `0-0 1-2`."""
+        """The pairs in the format of Pharaoh and fast_align: `0-0 1-2`."""
         return " ".join(f"{source}-{target}" for source, target in self.pairs)
 
     def __add__(self, other: "Alignment") -> "Alignment":
-        """Return the alignment of a text and of the one that follows it."""
+        """Return the alignment of this text followed by the other."""
         pairs = tuple((source + len(self.source), target + len(self.target)) for source, target in other.pairs)
         return Alignment(self.source + other.source, self.target + other.target, self.pairs + pairs)
 
@@ -54,9 +54,9 @@ class Alignment:
 def align_words(
     subword: SubwordPair, source_ids: Sequence[int], target_ids: Sequence[int], weights: npt.NDArray[np.float32]
 ) -> Alignment:
-    """Return for each target word the source word with the most attention, summed over the pieces of both.
+    """Return the alignment of each target word to the source word with the most attention, summed over their pieces.
 
-    Attention to EOS counts for no word: the ids have none, the (T, S) weights may. Without words there are no pairs.
+    The ids have no EOS; the (T, S) weights may, and its attention is ignored. A side without words gives no pairs.
     """
     sides = ((subword.source, source_ids), (subword.target, target_ids))
     spans = [word_spans(model.pieces_of(ids)) for model, ids in sides]
@@ -73,7 +73,7 @@ def align_words(
 
 
 def word_spans(pieces: Sequence[str]) -> list[tuple[int, int]]:
-    """Return where each word begins and ends in `pieces`; a word mark that stands alone belongs to what follows it."""
+    """Return (begin, end) of each word in `pieces`; a lone word mark belongs to the piece after it."""
     starts = [
         place
         for place, piece in enumerate(pieces)
@@ -83,10 +83,10 @@ def word_spans(pieces: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def word_weights(maps: Sequence[AttentionMap]) -> list[list[list[float]]]:
-    """Return for each target word `[source word, share]` for each source word with at least `LEAST_SHARE` of attention.
+    """Return, per target word, `[source word, share]` of each source word with at least `LEAST_SHARE` of its attention.
 
-    The share of a source word is the sum over its pieces, averaged over the pieces of the target word. EOS is no word.
-    The maps are those of a text's segments; words are counted through all of them, from 0.
+    A share is summed over the source word's pieces and averaged over the target word's pieces. EOS is not a word.
+    `maps` are those of the segments of one text; word indexes start at 0 and continue across segments.
     """
     found: list[list[list[float]]] = []
     words_before = 0

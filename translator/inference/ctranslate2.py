@@ -1,4 +1,4 @@
-"""The search engine that computes with CTranslate2. It imports no torch, which starts slowly."""
+"""The search engine on CTranslate2. Imports no torch, which is slow to start."""
 
 import importlib
 import itertools
@@ -20,11 +20,11 @@ from translator.special_tokens import EOS, PAD, SOS, SPECIAL_TOKENS
 from translator.subword import SubwordModel, SubwordPair
 
 SPELLING: Final = {token: spelling for spelling, token in SPECIAL_TOKENS}
-_TOKENS_AT_ONCE: Final = 2_048  # target tokens of a batch that is scored: each takes logits for the whole vocabulary
+_TOKENS_AT_ONCE: Final = 2_048  # target tokens per scored batch; each has logits over the whole vocabulary
 
 
 def require(name: str) -> Any:
-    """Return the module `name` of CTranslate2; an InputError gives the command to install it."""
+    """Return the module `name` of CTranslate2; raise InputError, with the command to install it, if it is missing."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
@@ -38,11 +38,11 @@ def spellings(model: SubwordModel) -> list[str]:
 
 
 class Ctranslate2Searcher(Searcher):
-    """Searches with what `write_ctranslate2` has written; any number of threads may use one.
+    """Searches with a model written by `write_ctranslate2`; thread-safe.
 
-    Hypotheses are scored once more by teacher forcing, unless scores are not wanted: CTranslate2 leaves forbidden
-    tokens out of the distribution and forced ones out of the sum. On a CPU each of the `workers` has one thread; 0
-    means one for each core. A ConfigError says that this machine does not compute in `compute_type`.
+    CTranslate2 renormalizes without the forbidden tokens and omits forced ones from the score. So hypotheses are
+    rescored by teacher forcing if scores are wanted. On a CPU, each of the `workers` has one thread; 0 means one worker
+    per core. Raises ConfigError: this machine does not support `compute_type`.
     """
 
     name = "ctranslate2"
@@ -61,8 +61,8 @@ class Ctranslate2Searcher(Searcher):
         kind, _, index = device.partition(":")
         supported = library.get_supported_compute_types(kind)
         if compute_type not in supported:
-            problem = f"cannot compute in {compute_type} on this machine's {kind}"
-            advice = f"only in: {', '.join(sorted(supported))}; choose another search.precision, or --engine torch"
+            problem = f"does not support {compute_type} on this machine's {kind}"
+            advice = f"only: {', '.join(sorted(supported))}; choose another search.precision, or --engine torch"
             raise ConfigError(f"ctranslate2 {problem}, {advice}")
         on_gpu = kind == "cuda"
         self._workers = 1 if on_gpu else workers or available_cores()
@@ -80,11 +80,11 @@ class Ctranslate2Searcher(Searcher):
         self._ids = {piece: token for token, piece in enumerate(self._target)}
 
     def take_attention_from(self, load: Callable[[], Searcher]) -> None:
-        """Let `load` give the engine that computes attention; it is called once, when attention is asked for."""
+        """Set `load`, which returns the engine for attention; called once, when attention is first requested."""
         self._load, self.gives_attention = load, True
 
     def cross_attention(self, rows: Rows, labels: Rows) -> list[npt.NDArray[np.float32]]:
-        """Return the weights of the engine that gives attention (see `Searcher.cross_attention`)."""
+        """Return the weights that the engine for attention computes (see `Searcher.cross_attention`)."""
         if self.gives_attention:
             return self._with_attention.cross_attention(rows, labels)
         return super().cross_attention(rows, labels)
@@ -103,21 +103,21 @@ class Ctranslate2Searcher(Searcher):
         *,
         scored: bool = True,
     ) -> list[list[Hypothesis]]:
-        """Return hypotheses for each row (see `Searcher.find`); of a row without a token the empty one."""
+        """Return hypotheses for each row (see `Searcher.find`); the empty hypothesis for an empty row."""
         check_count(config, count)
         if config.method == "sampling":
-            advice = "not on search.seed alone; use --engine torch, or beam or greedy search"
-            problem = "its draws depend on the other sentences of a batch"
+            advice = "use --engine torch, or beam or greedy search"
+            problem = "its draws depend on the batch, not on search.seed alone"
             raise ConfigError(
-                f"search.method is `sampling`, which the engine ctranslate2 cannot repeat: {problem}, {advice}"
+                f"search.method is `sampling`, which the engine ctranslate2 cannot reproduce: {problem}; {advice}"
             )
         self._check_lengths(rows)
         if not rows:
             return []
         shortest, limits = lengths_of_outputs(rows, config, self.max_positions, prefixes)
         found: list[list[Hypothesis]] = [[] for _ in rows]
-        # CTranslate2 has one longest length for a whole call. All rows are searched up to that of the longest one;
-        # rows with a hypothesis beyond their own limit are searched once more, together with rows of the same limit.
+        # CTranslate2 takes one maximum length per call. The first pass uses the largest limit of all rows. Rows with a
+        # hypothesis beyond their own limit are searched again, in one call for each limit.
         pending, maxima = list(range(len(rows))), [max(limits)] * len(rows)
         while pending:
             calls = defaultdict[tuple[int, int], list[int]](list)
@@ -135,14 +135,14 @@ class Ctranslate2Searcher(Searcher):
             beyond = [n for n in pending if any(len(one.tokens) + one.finished > limits[n] for one in found[n])]
             pending, maxima = [n for n in beyond if maxima[n] > limits[n]], limits
         best = [sorted(hypotheses, key=_rank)[:count] for hypotheses in found]
-        if not scored and count == 1:  # exact scores would order several
+        if not scored and count == 1:  # several would need exact scores for their order
             return best
         sources = [row for row, hypotheses in zip(rows, best, strict=True) for _ in hypotheses]
         exact = iter(self._scored(sources, list(itertools.chain(*best)), config))
         return [sorted(itertools.islice(exact, len(hypotheses)), key=_rank) for hypotheses in best]
 
     def score(self, rows: Rows, targets: Rows) -> list[Hypothesis]:
-        """Return what the model gives each target (see `Searcher.score`)."""
+        """Return the log-probabilities of each target (see `Searcher.score`)."""
         self._check_lengths([*rows, *targets])
         given = [Hypothesis(tuple(target), 0.0, 0.0, True) for target in targets]
         return self._scored(rows, given, SearchConfig())
@@ -151,13 +151,13 @@ class Ctranslate2Searcher(Searcher):
         longest = max((len(row) + 1 for row in rows), default=0)
         if longest > self.max_positions:
             advice = "split the sentence, or train with a larger model.max_positions"
-            known = f"the {self.max_positions} positions that this model knows"
+            known = f"the {self.max_positions} positions of this model"
             raise InputError(f"a sequence of {longest} tokens is longer than {known}; {advice}")
 
     def _start(
         self, rows: Rows, config: SearchConfig, shortest: int, longest: int, prefixes: Rows | None
     ) -> Sequence[Any]:
-        """Start a search, and return what waits for the result of each row."""
+        """Start a search, and return a future for the result of each row."""
         width = config.beam_size if config.method == "beam" else 1
         found: Sequence[Any] = self._model.translate_batch(
             _spelt(self._source, rows),
@@ -165,13 +165,13 @@ class Ctranslate2Searcher(Searcher):
             max_batch_size=min(config.batch_size, -(-len(rows) // self._workers)),
             asynchronous=True,
             beam_size=width,
-            patience=2,  # a beam of W ends after 2 W hypotheses, nearly as ours does (docs/export.md)
+            patience=2,  # ends after 2 W finished hypotheses, nearly as our beam search (docs/export.md)
             num_hypotheses=width,
             length_penalty=config.length_penalty,
             no_repeat_ngram_size=config.no_repeat_ngram,
             disable_unk=True,
             suppress_sequences=[[SPELLING[PAD]], [SPELLING[SOS]]],
-            return_end_token=True,  # and so it counts in lengths, as it does with us
+            return_end_token=True,  # so that lengths include EOS, as in our search
             return_scores=True,
             max_input_length=0,
             max_decoding_length=longest,
@@ -182,7 +182,7 @@ class Ctranslate2Searcher(Searcher):
     def _hypothesis(self, pieces: Sequence[str], score: float, config: SearchConfig) -> Hypothesis:
         finished = not pieces or pieces[-1] == SPELLING[EOS]  # an empty row gets no pieces
         tokens = tuple(self._ids[piece] for piece in (pieces[:-1] if finished else pieces))
-        tokens = tokens[: self.max_positions - 1]  # scoring adds EOS, for which there must be a position
+        tokens = tokens[: self.max_positions - 1]  # leaves a position for EOS, which scoring adds
         total = score * max(1, len(pieces)) ** config.length_penalty
         return Hypothesis(tokens, total, total / length_penalty(len(tokens) + finished, config), finished)
 
@@ -205,5 +205,5 @@ def _spelt(pieces: Sequence[str], rows: Rows) -> list[list[str]]:
 
 
 def _rank(one: Hypothesis) -> tuple[bool, float]:
-    """Return what sorts hypotheses best first, as our own search ranks them: those that finished before all others."""
+    """Return the sort key of our own search: finished hypotheses first, then by normalized score, best first."""
     return not one.finished, -one.normalized_score

@@ -1,4 +1,4 @@
-"""A model in the specification of CTranslate2."""
+"""Writes a model in CTranslate2's format."""
 
 import inspect
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from translator.subword import SubwordPair
 def write_ctranslate2(
     folder: Path, model: Transformer, config: ModelConfig, subword: SubwordPair, quantization: str = "float32"
 ) -> None:
-    """Write a model for CTranslate2 into `folder`, which exists; InputError says that the library cannot express it."""
+    """Write a model for CTranslate2 into the existing `folder`; raise InputError if CTranslate2 does not support it."""
     spec = _empty_spec(config)
     stacks: Sequence[tuple[Any, Any, Any, Embedding]] = (
         (spec.encoder, spec.encoder.embeddings[0], model.encoder, model.source_embedding),
@@ -30,7 +30,7 @@ def write_ctranslate2(
     )
     for stack_spec, embedding_spec, stack, embedding in stacks:
         embedding_spec.weight = _array(embedding.tokens.weight)
-        if embedding.positions.table is not None:  # CTranslate2 would lay out sinusoids in another order
+        if embedding.positions.table is not None:  # CTranslate2's own sinusoids have another layout
             stack_spec.position_encodings.encodings = _array(embedding.positions.table)
         for layer_spec, layer in zip(stack_spec.layer, stack.layers, strict=True):
             _set_layer(layer_spec, layer)
@@ -56,7 +56,7 @@ def _empty_spec(config: ModelConfig) -> Any:
         "activation": {"relu": kinds.RELU, "gelu": kinds.GELU, "swiglu": kinds.SWISH}[config.activation],
         "ffn_glu": config.activation == "swiglu",
     }
-    if config.positions == "rotary":  # all columns of a head, by pairs of neighbours
+    if config.positions == "rotary":  # all columns of a head, in adjacent pairs
         if "rotary_dim" not in inspect.signature(encoder.__init__).parameters:
             lacking = f"the encoder of CTranslate2 {require('ctranslate2').__version__} lacks"
             advice = 'install a newer one: pip install --upgrade "ctranslate2<5"'
@@ -69,7 +69,7 @@ def _empty_spec(config: ModelConfig) -> Any:
 
 
 def _set_layer(spec: Any, layer: Any) -> None:
-    """Set a layer of either stack; fused projections have the same order on both sides."""
+    """Set a layer of the encoder or decoder; the order of fused projections is the same in both formats."""
     own, feed_forward = layer.self_attention, layer.feed_forward
     _set([spec.self_attention.layer_norm], layer.self_attention_residual.norm)
     _set(spec.self_attention.linear, own.query_key_value, own.output)
@@ -79,7 +79,7 @@ def _set_layer(spec: Any, layer: Any) -> None:
         _set(spec.attention.linear, cross.query, cross.key_value, cross.output)
     _set([spec.ffn.layer_norm], layer.feed_forward_residual.norm)
     _set([spec.ffn.linear_0, spec.ffn.linear_1], feed_forward.inner, feed_forward.outer)
-    if feed_forward.activation == "swiglu":  # the gate, which is activated, and then the value
+    if feed_forward.activation == "swiglu":  # first the activated gate, then the value
         gate, value = spec.ffn.linear_0, spec.ffn.linear_0_noact
         (gate.weight, value.weight), (gate.bias, value.bias) = np.split(gate.weight, 2), np.split(gate.bias, 2)
 
@@ -92,5 +92,5 @@ def _set(specs: Sequence[Any], *modules: Any) -> None:
 
 
 def _array(tensor: Tensor) -> Any:
-    """Return a copy as a NumPy array: quantizing works in place, and the model must stay as it is."""
+    """Return a copy as a NumPy array: quantization works in place and must not change the model."""
     return tensor.detach().float().cpu().numpy().copy()

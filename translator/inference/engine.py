@@ -1,4 +1,4 @@
-"""Which engine translates: a run or an exported folder with CTranslate2 or torch."""
+"""Selects and loads the engine, CTranslate2 or torch, for a run or an exported folder."""
 
 import contextlib
 import hashlib
@@ -44,9 +44,9 @@ def load_translator(
     if not folders:
         raise RunError("no run is given; give at least one run folder")
     if engine not in ENGINES:
-        raise InputError(f"there is no engine `{engine}`; choose one of: {', '.join(ENGINES)}")
+        raise InputError(f"unknown engine `{engine}`; choose one of: {', '.join(ENGINES)}")
     named = "" if engine == "auto" else engine
-    runs = [RunFolder.open(one) for one in folders]  # its errors say what a folder is that is neither
+    runs = [RunFolder.open(one) for one in folders]  # raises for any other folder, and names its kind
     for run in runs:
         index = read_index(run.path, verify=False) if is_export(run.path) else None
         if index and index.format == "ctranslate2":
@@ -55,7 +55,7 @@ def load_translator(
                 raise InputError(f"{run.path} is an export for CTranslate2, and torch cannot use it; {advice}")
             engine = "ctranslate2"
         if index and checkpoint not in ("best", "last", index.state.name, str(index.state.step)):
-            raise InputError(f"{run.path} is an export of checkpoint {index.state.name}, and holds no `{checkpoint}`")
+            raise InputError(f"{run.path} is an export of checkpoint {index.state.name} only; it has no `{checkpoint}`")
     configs = [run.config(overrides) for run in runs]
     made = _load(runs, configs, engine, checkpoint, device, search or configs[0].search)
     return replace(made, engine=named)
@@ -76,16 +76,16 @@ def _load(
         try:
             if not (reason := _reason_for_torch(runs, search)):
                 return _with_ctranslate2(runs, configs[0], checkpoint, search, place)
-        except (InputError, StorageError) as error:  # it cannot express the model, or the run cannot be written to
+        except (InputError, StorageError) as error:  # the model is unsupported, or the run is read-only
             reason = str(error)
-        LOGGER.info("torch translates: %s", reason)
+        LOGGER.info("translating with the engine torch: %s", reason)
     return _with_torch(runs, configs, checkpoint, search, place)
 
 
 def _reason_for_torch(runs: Sequence[RunFolder], search: SearchConfig) -> str:
     reasons = {
         "several runs make an ensemble": len(runs) > 1,
-        "CTranslate2 cannot repeat what it samples": search.method == "sampling",
+        "sampling with CTranslate2 is not reproducible": search.method == "sampling",
         "search.precision is bf16": search.precision == "bf16",
         "ctranslate2, which is faster, is not installed": importlib.util.find_spec("ctranslate2") is None,
     }
@@ -133,7 +133,7 @@ def _with_ctranslate2(
         torch_model = partial(_for_attention, run, config, index.state.name, exact)
     if device != "cpu" and require("ctranslate2").get_cuda_device_count() == 0:
         if must_have_gpu:
-            raise ConfigError("ctranslate2 finds no CUDA GPU here; use --set run.device=cpu, or --engine torch")
+            raise ConfigError("ctranslate2 finds no CUDA GPU; use --set run.device=cpu, or --engine torch")
         device = "cpu"
     compute_type = _COMPUTE_TYPES[search.precision]
     if device.startswith("cuda") and index.quantization == "float16" and compute_type == "float32":
@@ -158,7 +158,7 @@ def _with_ctranslate2(
 
 
 def load_subword(run: RunFolder, state: CheckpointState, checkpoint: str) -> SubwordPair:
-    """Return the subword models of `run`; raise CheckpointError where they, or its rules, do not fit `checkpoint`."""
+    """Return the subword models of `run`; raise CheckpointError if they or its rules do not match `checkpoint`."""
     check_normalizer(state, run.path)
     subword = SubwordPair.load(run.subword_folder)
     if subword.sha256 != state.subword:
@@ -176,7 +176,7 @@ def load_subword(run: RunFolder, state: CheckpointState, checkpoint: str) -> Sub
 
 
 def check_ensemble(runs: Sequence[RunFolder], configs: Sequence[Config], subwords: Sequence[SubwordPair]) -> None:
-    """Raise RunError, with the names of files or keys, where tokens or normalization differ from the first run's."""
+    """Raise RunError, naming files or keys, if subword models or normalization differ from the first run's."""
 
     def made_of(config: Config, subword: SubwordPair) -> dict[str, dict[str, object]]:
         rules = config.corpus.normalization.model_dump(mode="json")
@@ -191,12 +191,12 @@ def check_ensemble(runs: Sequence[RunFolder], configs: Sequence[Config], subword
             if changed := sorted(key for key in ours.keys() | theirs.keys() if ours.get(key) != theirs.get(key)):
                 raise RunError(
                     f"{runs[0].path} and {run.path} make no ensemble: they differ in {what} ({', '.join(changed)}), so "
-                    "that a token of one means another in the other; use runs trained on the same prepared corpus"
+                    "the same token has different meanings; use runs trained on the same prepared corpus"
                 )
 
 
 def identity_of(runs: Sequence[RunFolder], checkpoint: str) -> str:
-    """Return a hash of the descriptions of these checkpoints, which hold the checksums of their tensors."""
+    """Return a hash of the state files of these checkpoints, which contain the checksums of their tensors."""
     files = [find_checkpoint(run.checkpoints_folder, checkpoint) / STATE_FILE for run in runs]
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
@@ -208,10 +208,10 @@ def _for_attention(run: RunFolder, config: Config, checkpoint: str, search: Sear
 
 
 def _device_for(config: Config, asked: str) -> str:
-    """Return the device that is asked for, else raise ConfigError; `auto` is the run's, or the CPU without its GPU."""
+    """Return the requested device, else raise ConfigError; `auto` is the run's device, or the CPU if it is missing."""
     name = config.run.device if asked == "auto" else asked
     if name == "cpu" or (name == "auto" and not _may_have_gpu()):
-        return "cpu"  # which it takes no torch to know
+        return "cpu"  # without importing torch
     from translator.model.device import choose_device
 
     try:
@@ -227,30 +227,30 @@ def _may_have_gpu() -> bool:
 
 
 def exported_beside(run: RunFolder, checkpoint: str) -> tuple[Path, ExportIndex]:
-    """Return the model files of a checkpoint for CTranslate2 inside its run; made if there are none or damaged ones."""
+    """Return the run's CTranslate2 export of a checkpoint; create it if it is missing or damaged."""
     require("ctranslate2")
     state = read_state(find_checkpoint(run.checkpoints_folder, checkpoint))
     identity = identity_of([run], checkpoint)
     exports = run.path / "export"
     folder = exports / f"ctranslate2-{state.name}-{identity[:12]}"
     with contextlib.suppress(RunError):
-        if is_export(folder):  # needs no lock, and so no right to write
+        if is_export(folder):  # needs no lock, so it works in a read-only run
             return folder, read_index(folder)
     with storage_errors(exports):
         exports.mkdir(exist_ok=True)
     with storage_errors(exports), filelock.FileLock(exports / ".lock"):
-        if is_export(folder):  # damaged, or another process has made it meanwhile
+        if is_export(folder):  # damaged, or just created by another process
             try:
                 return folder, read_index(folder)
             except RunError as error:
-                LOGGER.warning("%s: it is made again", error)
+                LOGGER.warning("%s: exporting again", error)
         shutil.rmtree(folder, ignore_errors=True)
         import torch
 
         from translator.checkpoint.files import load_model
         from translator.inference.ctranslate2_writer import write_ctranslate2
 
-        LOGGER.debug("exporting %s for ctranslate2 into %s, once", state.name, folder)
+        LOGGER.debug("exporting %s for ctranslate2 into %s; later calls reuse it", state.name, folder)
         model, state = load_model(run.checkpoints_folder, checkpoint, torch.device("cpu"))
         subword = load_subword(run, state, checkpoint)
         index = ExportIndex("ctranslate2", "float32", run.path.resolve().name, identity, state)

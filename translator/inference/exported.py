@@ -1,4 +1,4 @@
-"""Exported folders: export.json, which says what a folder was made from, and the checksums of all that is in it."""
+"""Exported folders: export.json records the origin of a folder and the checksums of its files."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -11,13 +11,13 @@ from translator.errors import RunError
 from translator.run.storage import sha256_of_file, sha256_of_json, storage_errors, write_json
 
 INDEX_FILE: Final = "export.json"
-CARD_FILE: Final = "README.md"  # the one file that its owner may edit: it has no checksum
+CARD_FILE: Final = "README.md"  # has no checksum, so that its owner may edit it
 _VERSION: Final = 1
 
 
 @dataclass(frozen=True)
 class ExportIndex:
-    """The content of an exported folder and its origin, as export.json has them."""
+    """The content of export.json: the format and origin of an exported folder."""
 
     format: str
     quantization: str  # type of the weights
@@ -27,12 +27,12 @@ class ExportIndex:
 
 
 def is_export(folder: Path) -> bool:
-    """Return whether `folder` was written by an export, damaged or not."""
+    """Return whether an export wrote `folder`, damaged or not."""
     return (folder / INDEX_FILE).is_file()
 
 
 def write_index(folder: Path, index: ExportIndex) -> None:
-    """Write export.json for all that lies in `folder` now."""
+    """Write export.json with the checksums of the present files of `folder`."""
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name not in (CARD_FILE, INDEX_FILE))
     content = {
         "version": _VERSION,
@@ -44,7 +44,7 @@ def write_index(folder: Path, index: ExportIndex) -> None:
 
 
 def read_index(folder: Path, *, verify: bool = True) -> ExportIndex:
-    """Read export.json and, to `verify` it, all checksums of `folder`; a RunError says that they do not agree."""
+    """Return the content of export.json; with `verify`, raise RunError if a checksum of `folder` does not match."""
     file, advice = folder / INDEX_FILE, "copy the folder again, or export the run again"
     with storage_errors(file, "read"):
         text = file.read_bytes()
@@ -64,5 +64,5 @@ def read_index(folder: Path, *, verify: bool = True) -> ExportIndex:
             raise RunError(f"damaged export: {path} is missing; {advice}")
         with storage_errors(path, "read"):
             if sha256_of_file(path) != digest:
-                raise RunError(f"damaged export: {path} is not what was written (checksum differs); {advice}")
+                raise RunError(f"damaged export: {path} does not match its checksum; {advice}")
     return index

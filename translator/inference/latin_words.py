@@ -1,19 +1,19 @@
-"""Latin words in a translation: a misspelt copy of a word of the source takes the spelling that it has there."""
+"""Latin words in a translation: a misspelt copy of a source word gets the spelling of the source."""
 
 import difflib
 import re
 from typing import Final
 
-LIKENESS: Final = 0.6  # of two words, from 0 to 1, from which one is taken for a misspelt copy of the other
+LIKENESS: Final = 0.6  # minimum similarity, 0 to 1, of a misspelt copy to its source word
 _LATIN: Final = "A-Za-zÀ-ÖØ-öø-ɏ"
 _PERSIAN: Final = re.compile("[ء-ی]")
 _WORD: Final = re.compile(rf"[{_LATIN}]{{2,}}")
 
 
 def with_source_spelling(text: str, source: str) -> str:
-    """Return `text`, a translation of `source`, where each Latin word that the source lacks is its most similar one.
+    """Return `text`, a translation of `source`; a Latin word that `source` lacks becomes the most similar source word.
 
-    A word that is like none of the source stays, and so does a text without a Persian letter.
+    A word that resembles no word of the source stays. A text without a Persian letter stays unchanged.
 
     >>> with_source_spelling("آقای Smth درBerln است", "Mr Smith is in Berlin")
     'آقای Smith در Berlin است'

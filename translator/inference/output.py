@@ -1,4 +1,4 @@
-"""What is written for each text: lines, columns, JSON, an order for terminals; the prompt. It imports no torch."""
+"""Output of translations: plain text, TSV, JSON Lines, visual order for terminals; the prompt. Imports no torch."""
 
 import contextlib
 import json
@@ -26,15 +26,15 @@ Order = Literal["logical", "visual"]
 
 _ESCAPES: Final = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 _ESCAPED: Final = re.compile(r"[\\\x00-\x1f\x7f\x85\u2028\u2029]")
-_LINE_BREAKS: Final = re.compile(r"[\x7f\x85\u2028\u2029]")  # line ends of some programs, which JSON does not escape
+_LINE_BREAKS: Final = re.compile(r"[\x7f\x85\u2028\u2029]")  # line breaks in some programs; JSON does not escape them
 _DO_NOT_ORDER: Final = ("vscode", "iTerm.app", "WezTerm", "ghostty", "Hyper", "tmux", "alacritty", "kitty")
-"""Values of TERM_PROGRAM of terminals that show Persian letters one by one from left to right, or did so for long."""
+"""TERM_PROGRAM of terminals that show (or in old versions showed) Persian unjoined and from left to right."""
 _VARIABLES_OF_THOSE: Final = ("KITTY_WINDOW_ID", "ALACRITTY_WINDOW_ID", "ALACRITTY_LOG", "WT_SESSION", "XTERM_VERSION")
 
 
 @dataclass(frozen=True)
 class OutputForm:
-    """What is asked of each text, and how it is written."""
+    """The requested outputs for each text, and their format."""
 
     format: Literal["text", "jsonl", "tsv"] = "text"
     count: int = 1  # translations of each text
@@ -44,17 +44,17 @@ class OutputForm:
     prefix: str = ""  # the beginning of each translation
 
     def check(self) -> None:
-        """Raise InputError where the format cannot hold what is asked for."""
+        """Raise InputError if the format cannot hold the requested outputs."""
         if self.count < 1:
-            raise InputError(f"--n-best {self.count}: a text has at least one translation; give 1 or more")
+            raise InputError(f"--n-best {self.count} is too small; give 1 or more")
         for flag, asked in (("--scores", self.scores), ("--alignment", self.alignment)):
             if asked and self.format == "text":
-                raise InputError(f"{flag} has no place in plain text; add --format tsv or --format jsonl")
+                raise InputError(f"{flag} does not fit plain text; add --format tsv or --format jsonl")
         if self.attention and self.format != "jsonl":
-            raise InputError(f"--attention, a matrix, has no place in --format {self.format}; add --format jsonl")
+            raise InputError(f"--attention is a matrix, which --format {self.format} cannot hold; use --format jsonl")
 
     def render(self, line: int, source: str, translations: "Sequence[Translation]") -> list[str]:
-        """Return the lines that are written for one text (docs/translating.md, "What is written")."""
+        """Return the output lines of one text (docs/translating.md, "What is written")."""
         if self.format == "text":
             return [translation.text for translation in translations] + [""] * (self.count - len(translations))
         if self.format == "jsonl":
@@ -81,12 +81,12 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def write_lines(output: TextIO, lines: Sequence[str]) -> None:
-    """Write `lines` to the standard output and flush it; a StorageError says that it cannot be written."""
+    """Write `lines` to standard output and flush; raise StorageError if that fails."""
     try:
         output.writelines(f"{line}\n" for line in lines)
         output.flush()
     except BaseException as error:
-        # Discard the rest: at its exit the interpreter would wait for the reader, or complain again.
+        # Discard the rest: otherwise the interpreter's flush at exit blocks, or fails again.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, output.fileno())
         os.close(nowhere)
@@ -96,25 +96,25 @@ def write_lines(output: TextIO, lines: Sequence[str]) -> None:
 
 
 def choose_display(asked: Display, output: TextIO, environment: Mapping[str, str]) -> Order:
-    """Return how text is written to `output`: as stored (`logical`, if in doubt), or as it is to be seen (`visual`)."""
+    """Return the character order for `output`: `logical` (as stored; the fallback) or `visual` (as displayed)."""
     if asked != "auto" or not output.isatty():
         return "visual" if asked == "visual" and output.isatty() else "logical"
     program, version = environment.get("TERM_PROGRAM", ""), environment.get("VTE_VERSION", "")
     if version.isdigit() and program != "tmux":
-        return "logical" if int(version) >= 5800 else "visual"  # VTE (GNOME Terminal) orders Persian since 0.58
+        return "logical" if int(version) >= 5800 else "visual"  # VTE (GNOME Terminal) reorders Persian since 0.58
     known = program in _DO_NOT_ORDER or any(environment.get(name) for name in _VARIABLES_OF_THOSE)
     return "visual" if known or environment.get("TERM") == "linux" else "logical"
 
 
 def visual_lines(text: str, columns: int | None = None) -> list[str]:
-    """Return `text` as lines of at most `columns`, letters in joined shapes and from left to right as they are seen."""
-    from bidi.algorithm import get_display  # the other one, `bidi.get_display`, mirrors no brackets
+    """Return `text` as lines of at most `columns`, with joined letter shapes in visual order, left to right."""
+    from bidi.algorithm import get_display  # `bidi.get_display` does not mirror brackets
 
     from translator.run.text import shaped
 
     width = columns or shutil.get_terminal_size().columns
     printable = "".join(letter for letter in text if unicodedata.category(letter) != "Cf" or letter in "\u200c\u200d")
-    # Before they are reordered: a terminal that cuts a reordered line puts its end before its beginning.
+    # Wrap before reordering: a terminal that wraps a reordered line shows its end before its beginning.
     lines = textwrap.wrap(printable, width, break_on_hyphens=False) or [""]
     return [get_display(shaped(line), base_dir="R") for line in lines]
 
@@ -122,7 +122,7 @@ def visual_lines(text: str, columns: int | None = None) -> list[str]:
 def translate_texts(
     work: "Work", translator: "Translator", texts: Sequence[str], output: TextIO, order: Order, first_line: int = 1
 ) -> None:
-    """Write the translations of `texts` to `output`, plain text in `order`; the other formats stay as they are."""
+    """Write the translations of `texts` to `output`; `order` applies to plain text only."""
     lines = work.render(translator, texts, first_line)
     if order == "visual" and work.form.format == "text":
         lines = [part for line in lines for part in visual_lines(line)]
@@ -138,7 +138,7 @@ def translate_interactively(work: "Work", translator: "Translator", order: Order
             try:
                 text = _ask(translator.normalizer.languages[0].code)
             except (EOFError, Interrupted) as error:
-                sys.stderr.write("\n")  # a message goes on a line of its own
+                sys.stderr.write("\n")  # the next message starts on a new line
                 if isinstance(error, EOFError):
                     return
                 raise
@@ -149,14 +149,14 @@ def translate_interactively(work: "Work", translator: "Translator", order: Order
 
 @contextlib.contextmanager
 def _history() -> Iterator[None]:
-    """Give the prompt editing and a history inside the block, where there is readline and a home."""
+    """Enable line editing and a history file inside the block, if readline and a home folder exist."""
     try:
         import readline
     except ImportError:
         yield
         return
     path = Path(os.environ.get("XDG_STATE_HOME") or "~/.local/state", "translator", "history")
-    with contextlib.suppress(OSError, RuntimeError):  # a history is no reason to fail
+    with contextlib.suppress(OSError, RuntimeError):  # the history is optional
         path = path.expanduser()
         readline.read_history_file(path)
     readline.set_history_length(1000)
@@ -164,20 +164,20 @@ def _history() -> Iterator[None]:
         yield
     finally:
         with contextlib.suppress(OSError):
-            if path.is_absolute():  # there is a home
+            if path.is_absolute():  # a home folder exists
                 path.parent.mkdir(parents=True, exist_ok=True)
                 readline.write_history_file(path)
                 path.chmod(0o600)  # private
 
 
 def _ask(code: str) -> str:
-    """Return a line typed at the prompt, which appears on standard error in place of the output that `input` needs."""
+    """Return a line typed at the prompt; the prompt goes to standard error, although `input` writes to the output."""
     sys.stderr.flush()
     output = sys.stdout.fileno()
     kept = os.dup(output)
     os.dup2(sys.stderr.fileno(), output)
     try:
-        # What a terminal sends may be no UTF-8, which Python hides as lone surrogates.
+        # Python decodes invalid UTF-8 from a terminal to lone surrogates.
         return input(f"{code}> ").encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     finally:
         os.dup2(kept, output)

@@ -1,4 +1,4 @@
-"""What a search engine offers. T target length, S source length"""
+"""The interface of a search engine. T target length, S source length"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -14,14 +14,14 @@ Check = Callable[[], None]
 
 
 class Searcher(ABC):
-    """A search engine: source ids in, hypotheses out. Several threads may call one at the same time."""
+    """A search engine: source ids in, hypotheses out. Thread-safe."""
 
-    name: str  # what computes: `torch`, `ctranslate2`
-    arithmetic: str  # device and precision of its products; another one may give other translations
-    max_positions: int  # longest sequence of either side that the model knows, EOS or SOS included
+    name: str  # `torch` or `ctranslate2`
+    arithmetic: str  # device and precision of matrix products; another value may change translations
+    max_positions: int  # maximum length of either side, EOS or SOS included
     gives_attention = False
-    on_one_core = False  # whether several processes of one thread each translate faster than one process
-    batches_at_once = 1  # how many times `search.batch_size` rows it takes, to divide them by itself
+    on_one_core = False  # whether several processes of one thread each are faster than one process
+    batches_at_once = 1  # number of batches of `search.batch_size` rows that one call takes and divides itself
 
     @abstractmethod
     def find(
@@ -38,30 +38,29 @@ class Searcher(ABC):
 
         Args:
             rows: source ids without EOS.
-            config: how hypotheses are searched.
-            count: hypotheses wanted for each row.
-            prefixes: for each row the target ids that its hypotheses begin with.
-            check: called before each decoding step, where the engine sees its steps; what it raises ends the search.
-            scored: False where only the tokens are wanted: an engine may then leave out work for exact scores.
+            config: the search settings.
+            count: number of hypotheses per row.
+            prefixes: for each row, the target ids that begin its hypotheses.
+            check: called before each decoding step, if the engine exposes them; an exception it raises ends the search.
+            scored: False if only the tokens are needed; an engine may then skip exact scores.
 
         Raises:
-            ConfigError: the settings cannot give so many hypotheses, or this engine does not have them.
-            InputError: a row or a prefix is longer than the model knows.
+            ConfigError: the settings cannot give `count` hypotheses, or this engine does not support them.
+            InputError: a row or a prefix exceeds the model's positions.
         """
 
     @abstractmethod
     def score(self, rows: Rows, targets: Rows) -> list[Hypothesis]:
         """Return the log-probabilities of each target as the translation of its row (teacher forcing, EOS included).
 
-        Rows have no EOS, targets neither SOS nor EOS. An InputError says that a side is longer than the model knows.
+        Rows have no EOS, targets neither SOS nor EOS. Raises InputError: a side exceeds the model's positions.
         """
 
     def cross_attention(self, rows: Rows, labels: Rows) -> list[npt.NDArray[np.float32]]:
-        """Return (T, S) weights for each row: from each of its T labels to its S source tokens, which sum to 1.
+        """Return attention weights (T, S) for each row, from T labels to S source tokens; each label's sum to 1.
 
-        Rows have no EOS, which counts in S; labels have no SOS, and EOS where it was produced. InputError: it has none.
+        Rows have no EOS, but S includes it; labels have no SOS, and EOS if finished. Raises InputError: no attention.
         """
         raise InputError(
-            f"the engine {self.name} gives no attention, which attention maps and alignments are made from; use "
-            "--engine torch"
+            f"the engine {self.name} gives no attention, which attention maps and alignments need; use --engine torch"
         )

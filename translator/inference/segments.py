@@ -1,4 +1,4 @@
-"""Texts and their translations: long texts are cut where a reader would pause, and their translations are joined."""
+"""Texts and their translations: splits long texts at sentences and clauses, and joins the translations."""
 
 import bisect
 import heapq
@@ -24,10 +24,10 @@ _LONGEST_ABBREVIATION = 12  # characters, with the character before it and the f
 class Segment(NamedTuple):
     """A text, or a part of one that is too long for the model."""
 
-    line: int  # number of its text, from 0
+    line: int  # index of its text, from 0
     ids: list[int]
-    is_first: bool  # whether it is the beginning of its text
-    copied: Mapping[str, str]  # what its placeholders stand for
+    is_first: bool  # whether it is the first segment of its text
+    copied: Mapping[str, str]  # placeholder to copied text
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,13 @@ class Translation:
     """One translation of a text, with its scores."""
 
     text: str  # on one line
-    score: float  # sum of the log-probabilities of its tokens, over all segments
-    normalized_score: float  # `score` over the length penalty; of several segments, the mean of theirs
+    score: float  # summed log-probability of its tokens, over all segments
+    normalized_score: float  # `score` over the length penalty; the mean over several segments
     tokens: int  # of the target, EOS included
-    pieces: int  # segments that the source was cut into; 0 for an empty one
-    finished: bool  # False where a segment was stopped at its longest length
-    alignment: Alignment | None = None  # where it was asked for
-    attention: tuple[AttentionMap, ...] | None = None  # a map for each segment, where they were asked for
+    pieces: int  # number of source segments; 0 for an empty source
+    finished: bool  # False if a segment was cut off at its longest length
+    alignment: Alignment | None = None  # if requested
+    attention: tuple[AttentionMap, ...] | None = None  # one map per segment, if requested
 
     def to_json(self) -> dict[str, Any]:
         """Return the translation for JSON; a score of minus infinity becomes None."""
@@ -61,12 +61,12 @@ class Translation:
 
 
 def finite(value: float) -> float | None:
-    """Return `value`, or None where it is not finite: JSON has no other number."""
+    """Return `value`, or None if it is not finite, which JSON cannot represent."""
     return value if math.isfinite(value) else None
 
 
 def checked_texts(texts: Iterable[str], name: str) -> list[str]:
-    """Return `texts`, an argument called `name`, as a list; InputError has the index of one that cannot be encoded."""
+    """Return `texts` as a list; raise InputError, with the argument's `name`, for an item that is not valid text."""
     if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
         kind = type(texts).__name__
         raise InputError(f"{name} must be a list of texts, not of type {kind}; for one text, use translate(text)")
@@ -85,15 +85,15 @@ def checked_texts(texts: Iterable[str], name: str) -> list[str]:
 
 
 def one_line(text: str) -> str:
-    """Return `text` with a space for each kind of line break."""
+    """Return `text` with each line break, of any kind, replaced by a space."""
     return " ".join(text.splitlines())
 
 
 def split_text(text: str, lengths: Lengths, room: int) -> list[str]:
-    """Return `text`, one line, in segments of at most `room` tokens, in order; only white space at the cuts is lost.
+    """Return `text`, one line, as segments of at most `room` tokens, in order; only white space at the cuts is lost.
 
-    A text that fits stays whole. Otherwise each sentence is a segment. One that does not fit is cut between clauses,
-    and a clause between words, into the fewest and most even segments. A single word that does not fit stays whole.
+    A text that fits stays whole. Otherwise each sentence is a segment. A longer sentence is split between clauses, and
+    a longer clause between words, into the fewest and most even segments. A longer word stays whole.
 
     >>> split_text("It rains. When it stops, we go home.", lambda texts: [len(text.split()) for text in texts], room=4)
     ['It rains.', 'When it stops,', 'we go home.']
@@ -109,7 +109,7 @@ def split_text(text: str, lengths: Lengths, room: int) -> list[str]:
 
 
 def _parts(text: str, mark: re.Pattern[str]) -> Iterator[str]:
-    """Yield what stands between the white space after each `mark`, which the full stop of an abbreviation is not."""
+    """Yield the parts of `text`, split at the white space after each `mark`; an abbreviation's full stop is no mark."""
     start = 0
     for match in mark.finditer(text):
         end, following = match.span("gap")
@@ -135,19 +135,19 @@ def _clauses(sentence: str, lengths: Lengths, room: int) -> list[str]:
 
 
 def _even(parts: Sequence[tuple[str, int]], lengths: Lengths, room: int) -> list[str]:
-    """Join texts of known lengths into the fewest segments that fit, the longest of them as short as it can be."""
+    """Return `parts` (text, length) joined into the fewest segments that fit, with the longest as short as possible."""
     fewest = len(_groups(parts, room))
     limit = 1 + bisect.bisect_left(range(1, room), True, key=lambda limit: len(_groups(parts, limit)) <= fewest)
     segments: list[str] = []
     for texts in _groups(parts, limit):
         whole = " ".join(texts)
-        # The sum of the lengths was an estimate: what does not fit after all stays in its parts.
+        # The sum of the lengths is an estimate: a group that does not fit stays split.
         segments += [whole] if lengths([whole])[0] <= room else texts
     return segments
 
 
 def _groups(parts: Sequence[tuple[str, int]], limit: int) -> list[list[str]]:
-    """Return the texts in groups, filled one after another up to `limit`; a longer text is a group by itself."""
+    """Return the texts in groups, filled greedily up to a length of `limit`; a longer text forms its own group."""
     groups: list[list[str]] = []
     room_left = -1
     for text, size in parts:
@@ -163,8 +163,8 @@ def _groups(parts: Sequence[tuple[str, int]], limit: int) -> list[list[str]]:
 def join_segments(segments: Sequence[Sequence[Translation]], count: int, *, ranked: bool) -> list[Translation]:
     """Return up to `count` translations of a text from those of its segments.
 
-    Ranked ones are the combinations with the highest mean normalized score, best first; the first joins the best of
-    each segment. Draws are joined in turn: the first of each segment, the second of each, and so on.
+    If `ranked`, these are the combinations with the highest mean normalized score, best first. Otherwise draws are
+    joined by number: the first of each segment, the second of each, and so on.
     """
     if len(segments) == 1:
         return list(segments[0][:count])

@@ -1,6 +1,6 @@
-r"""Lines in, as many lines out: pipes and files, in this process or several side by side; a file whole or not there.
+r"""Line by line translation of pipes and files, in one process or several; an output file appears only when complete.
 
-A line ends at "\n"; a "\r" before it, and a byte order mark before the first line, belong to no line.
+A line ends at "\n"; a "\r" before it and a byte order mark before the first line are dropped.
 """
 
 import codecs
@@ -30,20 +30,20 @@ from translator.run.logging import LOGGER, progress_bar
 from translator.run.storage import output_stream, resolve_output, sha256_of_json, storage_errors, write_json, write_text
 from translator.run.workers import available_cores, map_in_order
 
-if TYPE_CHECKING:  # it brings torch, which the command line's help does without
+if TYPE_CHECKING:  # a run-time import would slow the command line's help
     from translator.inference.translator import Translator
 
-LONGEST_LINE = 4 << 20  # bytes of a line at most, without its end: a longer one is no text, and would fill the memory
-BYTES_WORTH_PROCESSES: Final = 400_000  # bytes of text below which starting processes takes longer than they save
+LONGEST_LINE = 4 << 20  # maximum bytes of a line, without its end; longer ones could exhaust memory
+BYTES_WORTH_PROCESSES: Final = 400_000  # below this size in bytes, starting processes costs more time than it saves
 
 
 # --- lines in ---
 
 
 class Pace(NamedTuple):
-    """How many lines are translated together, and how many bytes are read at once."""
+    """The number of lines translated together, and of bytes read at once."""
 
-    at_first: int  # lines; then twice as many each time, so that the first results come soon
+    at_first: int  # lines of the first chunk; doubled for each next one, so that first results come early
     at_most: int
     bytes: int
 
@@ -53,39 +53,39 @@ FILE = Pace(512, 512, 1 << 20)
 
 
 class Chunk(NamedTuple):
-    """Lines that follow one another."""
+    """Consecutive lines."""
 
     first_line: int  # number of the first, from 1
     texts: list[str]
-    invalid: list[int]  # numbers of the lines that were not UTF-8; their invalid bytes have become U+FFFD
+    invalid: list[int]  # numbers of lines that were not UTF-8; U+FFFD replaces their invalid bytes
 
 
 def read_lines(source: int, strict: bool = False, pace: Pace = PIPE) -> Iterator[Chunk]:
-    """Yield the lines that a file descriptor gives, as they come; a file on disk gives the same chunks each time.
+    """Yield the lines of a file descriptor as they arrive; a file on disk gives the same chunks each time.
 
-    This reads the descriptor itself, in the calling thread: a file object would wait until its buffer is full, and a
-    thread that waits in its place would outlive a stop signal.
+    Reads the descriptor directly, in the calling thread: a file object would block until its buffer is full, and a
+    reader thread would outlive a stop signal.
 
     Raises:
-        InputError: a line is longer than any text or, if `strict`, not UTF-8; all lines before it have been yielded.
+        InputError: a line exceeds `LONGEST_LINE` or, if `strict`, is not UTF-8; all lines before it have been yielded.
         StorageError: the input cannot be read.
     """
     mark, block = codecs.BOM_UTF8, b"\n"
-    unfinished: list[bytes] = []  # parts of a line that has no end yet, joined once
+    unfinished: list[bytes] = []  # parts of a line whose end has not arrived
     size, number, together = 0, 1, pace.at_first
     while block:
         with storage_errors("the input", "read"):
-            select.select([source], [], [])  # some programs hand over an input that does not block
+            select.select([source], [], [])  # the descriptor may be non-blocking
             block = os.read(source, pace.bytes)
         *lines, rest = block.split(b"\n")
         unfinished.append(lines[0] if lines else rest)
         size += len(unfinished[-1])
         if size > LONGEST_LINE:
             raise InputError(
-                f"line {number} of the input is longer than {LONGEST_LINE >> 20} MiB, so it is no text; give text with "
-                "one sentence, or one paragraph, a line"
+                f"line {number} of the input is longer than {LONGEST_LINE >> 20} MiB; give text with one sentence, or "
+                "one paragraph, per line"
             )
-        if lines or not block:  # the end of the input ends the last line, too
+        if lines or not block:  # the end of the input also ends the last line
             lines[:1] = [b"".join(unfinished).removeprefix(mark)]
             if not block and not lines[0]:
                 return
@@ -122,14 +122,14 @@ def _decoded(first_line: int, lines: list[bytes], strict: bool) -> Iterator[Chun
 
 @dataclass(frozen=True)
 class Work:
-    """How texts are translated and written."""
+    """A translation task: how to load the translator, and how to read and write texts."""
 
     load: "Callable[[], Translator]"  # called once in each worker process, so it must be picklable
     form: OutputForm
     strict: bool = False  # refuse lines that are not UTF-8 instead of replacing their invalid bytes
 
     def render(self, translator: "Translator", texts: Sequence[str], first_line: int) -> list[str]:
-        """Return the lines to be written for `texts`, the first of which has the number `first_line`."""
+        """Return the output lines of `texts`; the first text has line number `first_line`."""
         form = self.form
         found = translator.translations(
             texts,
@@ -145,10 +145,10 @@ class Work:
     def render_chunks(
         self, translator: "Translator", chunks: Iterable[Chunk], processes: int
     ) -> Iterator[tuple[int, list[str]]]:
-        """Yield for each chunk, in order, the number of its texts and the lines to be written; chunks are taken ahead.
+        """Yield for each chunk, in order, the number of its texts and its output lines; `chunks` is read ahead.
 
-        One process is this one, with `translator`; more have one thread each. Errors of `chunks` come after the lines
-        of all chunks before; a StorageError says that a process was killed.
+        A single process is this one, with `translator`; several are workers with one thread each. An error of `chunks`
+        is raised after the lines of all earlier chunks. Raises StorageError: a worker process was killed.
         """
         problems: list[InputError] = []
 
@@ -158,8 +158,8 @@ class Work:
                     if bad := chunk.invalid:
                         more = f" and {len(bad) - 1} more up to line {bad[-1]}" if len(bad) > 1 else ""
                         LOGGER.warning(
-                            f"not UTF-8 in line {bad[0]} of the input{more}: invalid bytes are translated as U+FFFD "
-                            "(--strict refuses such lines)"
+                            f"not UTF-8 in line {bad[0]} of the input{more}: invalid bytes are replaced by U+FFFD "
+                            "(--strict rejects such lines)"
                         )
                     yield chunk
             except InputError as error:
@@ -178,14 +178,14 @@ class Work:
                 if not isinstance(error.__cause__, BrokenExecutor):
                     raise
                 advice = "use fewer (--processes 1), or close other programs"
-                message = f"a process that translates was killed, most likely because memory ran out; {advice}"
+                message = f"a worker process was killed, most likely because memory ran out; {advice}"
                 raise StorageError(message) from error
         if problems:
             raise problems[0]
 
 
 def _begin(work: Work) -> Callable[[Chunk], tuple[int, list[str], list[str]]]:
-    """Prepare a worker process with one thread; return what gives a chunk's number of texts, output and warnings."""
+    """Prepare a worker process; return a function from a chunk to its number of texts, output lines and warnings."""
     heard: list[str] = []
     handler = logging.Handler(logging.WARNING)
     handler.emit = lambda record: heard.append(record.getMessage())  # type: ignore[method-assign]
@@ -204,7 +204,7 @@ def _begin(work: Work) -> Callable[[Chunk], tuple[int, list[str], list[str]]]:
 
 
 def choose_processes(translator: "Translator", size: int) -> int:
-    """Return the number of processes for `size` bytes: `search.processes`, or one a core; other engines use threads."""
+    """Return the number of processes for `size` bytes: `search.processes`, or one per core; 1 for threaded engines."""
     engine, wanted = translator.searcher, translator.search.processes
     if wanted == 0:
         wanted = available_cores() if engine.on_one_core and size >= BYTES_WORTH_PROCESSES else 1
@@ -212,15 +212,15 @@ def choose_processes(translator: "Translator", size: int) -> int:
 
 
 def translate_stream(work: Work, translator: "Translator", source: int, output: TextIO) -> None:
-    """Write the translation of each line that file descriptor `source` gives to `output`, in order.
+    """Write the translation of each line of the file descriptor `source` to `output`, in order.
 
-    Lines of a pipe that are there already are translated together; a line that comes alone is translated at once. A
-    long file on disk may be shared by several processes. The translations of all lines before an error are written.
+    Lines already waiting in a pipe are translated together; a line that arrives alone is translated immediately. A
+    long file on disk may be divided among processes. The translations of all lines before an error are written.
 
     Raises:
         InputError: a line cannot be read (see `read_lines`).
         StorageError: the input cannot be read, the output cannot be written, or a process was killed.
-        BrokenPipeError: the reader of `output` has gone.
+        BrokenPipeError: the reader of `output` has closed it.
     """
     status, processes = os.fstat(source), 1
     if stat.S_ISREG(status.st_mode):
@@ -234,23 +234,23 @@ def translate_stream(work: Work, translator: "Translator", source: int, output: 
 
 
 def check_source(source: Path) -> None:
-    """Raise StorageError where `source` is not there or cannot be read; a pipe is not opened."""
+    """Raise StorageError if `source` is missing or unreadable; does not open a pipe."""
     with storage_errors(source, "read"):
         if stat.S_ISREG(mode := source.stat().st_mode) or stat.S_ISDIR(mode):
             source.open("rb").close()
 
 
 def translate_file(work: Work, source: Path, output: Path, *, reuse: bool = False) -> bool:
-    """Translate the lines of `source` into `output`, which appears when it is whole, in place of an older one.
+    """Translate the lines of `source` into `output`, which replaces an older file when complete; return whether it did.
 
-    With `reuse` an `output` that was made like this before stays, and False is returned.
+    With `reuse`, an `output` made earlier by the same translation stays, and the result is False.
 
-    Until then it grows in `OUTPUT.HASH.partial`. Started again with the same input, weights, settings and device, a
-    stopped translation continues there, and ends in the same bytes as one that was never stopped. Anything else has
-    another hash. An `output` that is an open descriptor of this process is written to as it goes.
+    Until completion, the text is in `OUTPUT.HASH.partial`. HASH covers input, weights, settings and device. If all are
+    equal, a restart resumes a stopped translation there, and gives the same bytes as one uninterrupted translation. An
+    `output` that is an open descriptor of this process is written directly.
 
-    Raises InputError: the input is no file on disk or the output itself, one of its lines cannot be read, or another
-    process makes the same output from the same input with the same settings.
+    Raises InputError: the input is not a file on disk, equals the output or has an unreadable line, or another process
+    is writing the same translation.
     """
     check_source(source)
     if not source.is_file():
@@ -267,7 +267,7 @@ def translate_file(work: Work, source: Path, output: Path, *, reuse: bool = Fals
     with storage_errors(source, "read"), source.open("rb", buffering=0) as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         file.seek(0)
-        # A line that cannot be read is better known before hours of translating.
+        # Find unreadable lines before hours of translation.
         total = sum(len(chunk.texts) for chunk in read_lines(file.fileno(), work.strict, FILE))
         file.seek(0)
         translator = work.load()
@@ -279,7 +279,7 @@ def translate_file(work: Work, source: Path, output: Path, *, reuse: bool = Fals
                 LOGGER.info("continuing after line %d of %s", partial_output.lines, source)
             _translate_rest(work, translator, file, partial_output, total)
             if partial_output.lines != total:
-                raise InputError(f"{source} has changed while it was translated; run the same command again")
+                raise InputError(f"{source} changed during its translation; run the same command again")
             record.unlink(missing_ok=True)
             partial_output.finish()
     if reuse:
@@ -288,9 +288,9 @@ def translate_file(work: Work, source: Path, output: Path, *, reuse: bool = Fals
 
 
 def _translate_rest(work: Work, translator: "Translator", file: FileIO, output: "PartialOutput", total: int) -> None:
-    """Append the translations of the lines of `file`, `total` in number, that `output` does not have."""
+    """Append the translations of those of the `total` lines of `file` that `output` does not have yet."""
     done, name = output.lines, Path(file.name).name
-    # By the whole input, also when resumed: the number of processes may change the last digits of a score.
+    # Sized by the whole input, also on resuming: the number of processes may change the last digits of a score.
     processes = choose_processes(translator, os.fstat(file.fileno()).st_size)
     left = (chunk for chunk in read_lines(file.fileno(), work.strict, FILE) if chunk.first_line > done)
     bar: tqdm[object] = progress_bar(description=f"translating {name}", total=total, initial=done, unit=" lines")
@@ -307,28 +307,28 @@ def _fingerprint(work: Work, translator: "Translator", sha256: str) -> str:
 
 
 class PartialOutput:
-    """Holds `OUTPUT.HASH.partial` until it becomes `OUTPUT`; a `.json` beside it says how far it has come.
+    """The file `OUTPUT.HASH.partial` until its renaming to `OUTPUT`; a `.json` beside it records the progress.
 
-    One process at a time holds it. Bytes count once the place after them is saved; the rest is cut off on resuming.
+    One process at a time locks it. Resuming truncates it to the last recorded progress.
     """
 
     def __init__(self, output: Path, fingerprint: str) -> None:
         self._output = output
         self._path = output.with_name(f"{output.name}.{fingerprint[:12]}.partial")
         self._place_file = output.with_name(f"{self._path.name}.json")
-        self.lines = self._bytes = 0  # lines of the input that are done, and bytes that belong to them
+        self.lines = self._bytes = 0  # finished lines of the input, and the bytes of their output
         with storage_errors(self._path):
             self._file = os.fdopen(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
             try:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                # The one who held it may just have renamed it.
+                # The previous holder of the lock may just have renamed it.
                 free = self._path.exists() and os.path.samestat(self._path.stat(), os.fstat(self._file.fileno()))
-            except OSError as error:  # a file system without locks gives another one
+            except OSError as error:  # raised by a file system without locks
                 free = not isinstance(error, BlockingIOError)
             if not free:
                 self._file.close()
                 raise InputError(f"another process is writing {output}; wait for it, or give another output")
-            # A damaged place counts for nothing, and so does one of bytes that a power cut has taken.
+            # Ignore a damaged record, and one of bytes that a power failure has lost.
             with contextlib.suppress(OSError, ValueError, TypeError):
                 lines, size = map(int, json.loads(self._place_file.read_bytes()))
                 if size <= os.fstat(self._file.fileno()).st_size:
@@ -337,7 +337,7 @@ class PartialOutput:
             self._file.seek(self._bytes)
 
     def close(self) -> None:
-        """Let another process hold the file; an empty one goes."""
+        """Release the lock; delete an empty file."""
         if not self.lines:
             self._path.unlink(missing_ok=True)
         self._file.close()
@@ -352,7 +352,7 @@ class PartialOutput:
         write_json(self._place_file, [self.lines, self._bytes])
 
     def finish(self) -> None:
-        """Put the whole file in its place."""
+        """Rename the complete file to `OUTPUT`."""
         with storage_errors(self._output):
             self._path.replace(self._output)
             self._place_file.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Our own search engine, which computes with torch. B batch, S source length, T target length, H heads"""
+"""The search engine on torch. B batch, S source length, T target length, H heads"""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -26,11 +26,11 @@ from translator.special_tokens import PAD, SOS
 
 
 class TorchSearcher(Searcher):
-    """Searches with one model, or with the mean of several models' probabilities.
+    """Searches with one model, or with an ensemble that averages the probabilities of several.
 
-    The models have the same vocabularies and are on `device`; `rounding` is that of float32 products during a call. A
-    model in evaluation mode is left untouched, so that any number of threads may use it. One in training mode is
-    switched for the length of a call and switched back; its owner uses it from one thread.
+    The models share their vocabularies and are on `device`; `rounding` is the precision of float32 products during a
+    call. Models in evaluation mode stay unchanged, so that a searcher is thread-safe. A model in training mode is in
+    evaluation mode during each call, so that only one thread may use it.
     """
 
     name = "torch"
@@ -80,7 +80,7 @@ class TorchSearcher(Searcher):
 
     @contextlib.contextmanager
     def _evaluating(self) -> Iterator[None]:
-        """Switch dropout and gradients off inside the block, and round products as this engine does."""
+        """Disable dropout and gradients inside the block, and set this engine's rounding."""
         training = [model.eval() for model in self.models if model.training]
         try:
             with torch.inference_mode(), matmul_precision(self._rounding):
@@ -91,7 +91,7 @@ class TorchSearcher(Searcher):
 
 
 class _Cancellable:
-    """A model that calls `check` before each step; what `check` raises ends the search."""
+    """A model that calls `check` before each step; an exception from `check` ends the search."""
 
     def __init__(self, model: Any, check: Check) -> None:
         self.max_positions, self.start, self._step, self._check = model.max_positions, model.start, model.step, check
@@ -104,7 +104,7 @@ class _Cancellable:
 def load_searcher(
     runs: Sequence[RunFolder], configs: Sequence[Config], checkpoint: str, search: SearchConfig, device: str
 ) -> tuple[TorchSearcher, list[CheckpointState]]:
-    """Return the engine of one run or an ensemble of several, and the states of their checkpoints."""
+    """Return the engine of one run or of an ensemble of several, and the states of their checkpoints."""
     place = torch.device(device)
     precision = search_precision(search.precision, place)
     found = [load_model(run.checkpoints_folder, checkpoint, place) for run in runs]
@@ -113,17 +113,17 @@ def load_searcher(
 
 
 def search_precision(precision: str, device: torch.device) -> Literal["float32", "bf16"]:
-    """Return `search.precision` where torch computes it on `device`, else raise ConfigError."""
+    """Return `search.precision`; raise ConfigError if torch does not support it on `device`."""
     if precision == "float32":
         return "float32"
     if precision == "bf16" and has_bf16(device):
         return "bf16"
-    problem = "this processor computes only by way of float32;"
+    problem = "this processor emulates with float32;"
     if precision == "int8":
-        problem = "only the engine ctranslate2 computes; add --engine ctranslate2, or"
+        problem = "only the engine ctranslate2 supports; add --engine ctranslate2, or"
     raise ConfigError(f"search.precision is `{precision}`, which {problem} set search.precision=float32")
 
 
 def search_rounding(device: torch.device, training: TrainingConfig) -> MatmulPrecision:
-    """Return how float32 products round in a search: on a CPU, where few rows do not pay for it, not at all."""
+    """Return the precision of float32 products in a search: full on a CPU, where lower precision does not pay."""
     return "highest" if device.type == "cpu" else choose_rounding(device, training.matmul_precision)

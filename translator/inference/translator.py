@@ -1,4 +1,4 @@
-"""`Translator`: from text to text with a trained model, as many lines out as in, in order, none of them cut."""
+"""`Translator`: text to text with a trained model; one complete line out per line in, in order."""
 
 import math
 import re
@@ -22,24 +22,24 @@ from translator.subword import SubwordPair
 from translator.subword.placeholders import cut_out, hide, is_number, put_back, with_ascii_digits
 
 SOURCE_POSITIONS_AT_ONCE: Final = 16_384
-"""Source positions of a batch at most, each counted once per hypothesis, so that long lines do not fill the memory."""
+"""Maximum source positions of a batch, each counted once per hypothesis; bounds memory for long lines."""
 _SEVERAL_ENDINGS: Final = re.compile(r"([.!?:;؟،؛])[\s.!?:;؟،؛…]*[.!?:;؟،؛…]\s*$")
 
 
 @dataclass
 class Translator:
-    """Translates text, in the direction of its run; any number of threads may use one at the same time."""
+    """Translates text in the direction of its run. Thread-safe."""
 
-    searcher: Searcher  # the search engine, with the model inside
+    searcher: Searcher  # the search engine, which holds the model
     subword: SubwordPair
-    normalizer: Normalizer  # the rules its training text went through
+    normalizer: Normalizer  # the rules applied to the training text
     search: SearchConfig
     max_length: int  # longest source of the model in tokens, EOS included
     label: str = ""  # name of the run, or of the runs joined by `+`
-    checkpoint_name: str = ""  # or the names of several joined by `+` where they differ
-    identity: str = ""  # hash of the weights, where they come from files
-    threads: int = 0  # `run.threads` of the run, for a command that owns its process; nothing here changes torch's
-    engine: str = ""  # `torch` or `ctranslate2`, where it was asked for by name
+    checkpoint_name: str = ""  # different names of several checkpoints are joined by `+`
+    identity: str = ""  # hash of the weights, if they come from files
+    threads: int = 0  # `run.threads` of the run, for the command line; a `Translator` never changes torch's threads
+    engine: str = ""  # `torch` or `ctranslate2`, if requested by name
 
     @classmethod
     def load(
@@ -52,20 +52,20 @@ class Translator:
         search: SearchConfig | None = None,
         overrides: Sequence[str] = (),
     ) -> "Translator":
-        """Return the translator of a run or of an exported folder; no setting of the process changes.
+        """Return the translator of a run or of an exported folder, without changing settings of the process.
 
         Args:
-            folder: of the run or the export; several runs make an ensemble with the settings of the first.
-            engine: `torch` or `ctranslate2`, for which a run is first exported into its folder `export`, once for each
-                checkpoint; `auto` takes CTranslate2 on a CPU wherever it can do what is asked, and logs where not.
-            checkpoint: `best`, `last`, `averaged` or a step number, the same of each run; an export has one only.
-            device: `cpu`, `mps`, `cuda` or `cuda:N`; `auto` takes the run's, or the CPU if that GPU is not there.
-            search: in place of the run's own search settings.
+            folder: of the run or the export; several runs form an ensemble with the settings of the first.
+            engine: `torch` or `ctranslate2`, which first exports the run into its folder `export`, once per checkpoint.
+                `auto` selects CTranslate2 on a CPU if it supports the request; otherwise torch, with the reason logged.
+            checkpoint: `best`, `last`, `averaged` or a step number, the same for each run; an export has only one.
+            device: `cpu`, `mps`, `cuda` or `cuda:N`; `auto` uses the run's, or the CPU if that GPU is missing.
+            search: replaces the run's search settings.
             overrides: `key.path=value` for settings that may change after training.
 
         Raises:
-            RunError: a folder is neither, or is damaged; the export is for Hugging Face; the runs do not fit together.
-            ConfigError: an override or the device is wrong, or the device does not have the precision asked for.
+            RunError: a folder is neither, or is damaged; the export is for Hugging Face; the runs form no ensemble.
+            ConfigError: an override or the device is invalid, or the device does not support the precision.
             InputError: the engine cannot use this folder, or is not installed.
         """
         from translator.inference.engine import load_translator
@@ -80,10 +80,10 @@ class Translator:
     def translate_lines(self, texts: Iterable[str]) -> list[str]:
         """Return one line of translation for each text, in order; an empty text stays empty.
 
-        A text with line breaks inside counts as one line. A text longer than the model can take is translated in
-        segments that are joined with spaces, with a warning.
+        Line breaks inside a text become spaces. A text longer than the model's maximum is translated in segments,
+        joined with spaces, with a warning.
 
-        Raises InputError: `texts` is a single text, or one of them is no `str`, or has a lone surrogate.
+        Raises InputError: `texts` is a single text, or an item is not a `str` or has a lone surrogate.
         """
         return [translations[0].text for translations in self.translations(texts, scored=False)]
 
@@ -98,29 +98,29 @@ class Translator:
         check: Check | None = None,
         scored: bool = True,
     ) -> list[list[Translation]]:
-        """Return up to `count` translations of each text, best first; with sampling they are independent draws.
+        """Return up to `count` translations of each text, best first; with sampling, independent draws.
 
-        An empty text, and one of nothing but what is copied, is its own translation. How those of a long text are
-        joined: see `join_segments`.
+        An empty text, and one of copied parts only, is its own translation. `join_segments` joins the segments of a
+        long text.
 
         Args:
             texts: in the source language.
-            count: how many of each; with beam search at most `search.beam_size`, with greedy search 1.
-            prefixes: for each text the beginning of its translations, whole words; an empty one forces nothing.
+            count: translations per text; at most `search.beam_size` with beam search, 1 with greedy search.
+            prefixes: for each text, the beginning of its translations in whole words, or an empty text.
             attention: also return attention maps and word alignments.
             first_line: number of the first text, for warnings and errors.
-            check: called before each batch and each decoding step of our own engine; what it raises ends the work.
-            scored: False where only texts are wanted: scores may then be those that the engine searched by.
+            check: called before each batch and each decoding step of the engine torch; its exception ends the call.
+            scored: False if only texts are needed; scores may then be the engine's approximate search scores.
 
         Raises:
-            ConfigError: the search settings cannot give so many, or greedy search more than one.
-            InputError: a text is no text (see `translate_lines`), a prefix is too long for the model, or the engine
+            ConfigError: the search settings cannot give `count` translations.
+            InputError: a text is invalid (see `translate_lines`), a prefix is too long for the model, or the engine
                 gives no attention.
         """
         texts = checked_texts(texts, "texts")
         check_count(self.search, count)
         if attention and not self.searcher.gives_attention:
-            self.searcher.cross_attention([], [])  # says so before anything is searched
+            self.searcher.cross_attention([], [])  # raises before the search starts
         segments = self.segments(texts, first_line)
         beginnings = [""] * len(texts) if prefixes is None else checked_texts(prefixes, "prefixes")
         forced = self._forced(beginnings, segments, first_line)
@@ -145,13 +145,13 @@ class Translator:
         ]
 
     def score(self, sources: Iterable[str], targets: Iterable[str]) -> list[Translation]:
-        """Return the scores of each target as the translation of its source (teacher forcing).
+        """Return each target scored as the translation of its source, by teacher forcing.
 
-        The text of each is the target as the model sees it; `finished` is False where a search would have been stopped
-        before its end. A pair that is too long for the model has the score minus infinity, with a warning: it is not
-        known which segments of the two sides belong together.
+        The text of each result is the normalized target that the model sees. `finished` is False if the target exceeds
+        the search's length limit. A pair that is too long for the model gets the score minus infinity, with a warning:
+        the segments of its two sides cannot be paired.
 
-        Raises InputError: a text is no text, or the two sides differ in number.
+        Raises InputError: a text is invalid, or the two sides differ in number.
         """
         sources, targets = checked_texts(sources, "sources"), checked_texts(targets, "targets")
         if len(sources) != len(targets):
@@ -183,22 +183,22 @@ class Translator:
         return found
 
     def attention(self, text: str) -> AttentionMap:
-        """Return where the model looks while it translates `text`; of a text that is too long, its first segment."""
+        """Return the attention map of the translation of `text`; of the first segment only if the text is too long."""
         segment = next(iter(self.segments([text])), Segment(0, [], True, {}))
         return self._attention(segment, self.searcher.find([segment.ids], self.search)[0][:1])[0][0]
 
     def align(self, source: str, target: str) -> Alignment:
-        """Return which words of `target`, from wherever, come from which of `source`, by the model's attention."""
+        """Return the word alignment of `target`, any translation, to `source`, by the model's attention."""
         (row,), (label,), (copied,) = self._pair_ids(checked_texts([source], "source"), [target])
         if not self._fits(row, label):
             raise InputError(
-                f"the texts have {len(row)} and {len(label)} tokens, and the model can take {self.max_length - 1} and "
-                f"{self.searcher.max_positions - 1}; align sentence by sentence"
+                f"the texts have {len(row)} and {len(label)} tokens, but the model takes at most {self.max_length - 1} "
+                f"and {self.searcher.max_positions - 1}; align sentence by sentence"
             )
         return self._attention(Segment(0, row, True, copied), [Hypothesis(tuple(label), 0.0, 0.0, True)])[0][1]
 
     def segments(self, texts: Iterable[str], first_line: int = 1) -> list[Segment]:
-        """Return the ids of the texts as the model takes them; an empty one has no segment, a long one several."""
+        """Return the segments of the texts, with their ids; an empty text has none, a long one several."""
         subword, room = self.subword.source, self.max_length - 1
         clean, copied = self._cleaned(checked_texts(texts, "texts"))
         segments: list[Segment] = []
@@ -207,7 +207,7 @@ class Translator:
             rows = [ids] if ids and has_words else []
             if rows and len(ids) > room:
                 parts = split_text(clean[line], lambda parts: [len(part) for part in subword.encode(parts)], room)
-                # A single word that does not fit is cut between tokens.
+                # A single word that does not fit is split between tokens.
                 rows = [row[at : at + room] for row in subword.encode(parts) for at in range(0, len(row), room)]
                 LOGGER.warning(
                     f"line {first_line + line} has {len(ids)} tokens, more than the {room} that the model takes at "
@@ -219,8 +219,8 @@ class Translator:
         return segments
 
     def _cleaned(self, texts: Sequence[str]) -> tuple[list[str], list[dict[str, str]]]:
-        """Return the texts with placeholders for what is copied, normalized; and what these stand for in each."""
-        # What is copied is cut out before the normalizer could change it. Line breaks come after it, as in training.
+        """Return the normalized texts with placeholders for copied parts, and the parts that they replace."""
+        # Copied parts are cut out before normalization can change them. It precedes `one_line`, as in training.
         cut = [cut_out(text, list(self.subword.source.placeholders)) for text in texts]
         spelt = self.subword.correct_spelling if self.search.correct_spelling else str
         clean = [spelt(one_line(self.normalizer.source(text))) for text, _ in cut]
@@ -242,7 +242,7 @@ class Translator:
     def _pair_ids(
         self, sources: Sequence[str], targets: Sequence[str]
     ) -> tuple[list[list[int]], list[list[int]], list[dict[str, str]]]:
-        """Return the ids of both sides, and what the placeholders of each pair stand for."""
+        """Return the ids of both sides, and the copied parts that the placeholders of each pair replace."""
         clean, copied = self._cleaned(sources)
         hidden = [hide(target, of_pair) for target, of_pair in zip(targets, copied, strict=True)]
         return self.subword.source.encode(clean), self._target_ids(hidden), copied
@@ -254,14 +254,14 @@ class Translator:
         return len(row) < self.max_length and len(label) < self.searcher.max_positions
 
     def _batches(self, lengths: Sequence[int], count: int = 1) -> Iterator[list[int]]:
-        """Yield the indexes of each batch: alike in length, the longest first, bounded in positions."""
+        """Yield the indexes of each batch: similar lengths, longest first, within the bound on positions."""
         width = max(count, self.search.beam_size) if self.search.method == "beam" else count
         at_once = self.searcher.batches_at_once
         most, positions = self.search.batch_size * at_once, SOURCE_POSITIONS_AT_ONCE * at_once
         return alike(lengths, lambda longest: min(most, max(1, positions // ((longest + 1) * width))))
 
     def _forced(self, prefixes: Sequence[str], segments: Sequence[Segment], first_line: int) -> list[list[int]] | None:
-        """Return the forced beginning of each segment: the prefix of a text goes to its first one."""
+        """Return the forced prefix of each segment: the text's prefix for its first segment, else none."""
         if not any(prefixes):
             return None
         copied = {segment.line: segment.copied for segment in segments if segment.is_first}
@@ -278,7 +278,7 @@ class Translator:
     def _decoded(
         self, segment: Segment, hypotheses: Sequence[Hypothesis], known: str, attention: bool
     ) -> list[Translation]:
-        """Return the translations; `known` is the text that Latin words are spelled as in."""
+        """Return the translations; `known` is the text that gives the spelling of Latin words."""
         texts = self.subword.target.decode_ids([one.tokens for one in hypotheses])
         if self._into_persian:
             texts = [with_source_spelling(text, known) for text in texts]
@@ -317,9 +317,9 @@ class Translator:
 
 
 def without_second_ending(text: str, source: str) -> str:
-    """Return a translation without the punctuation that a forced length added after its end, as in `. ..`.
+    """Return a translation without the extra punctuation that a minimum length forced at its end, as in `. ..`.
 
-    Where `source` itself ends in several marks, such as `...`, the text stays.
+    If `source` itself ends in several marks, such as `...`, the text stays unchanged.
     """
     several = source.rstrip().endswith("…") or _SEVERAL_ENDINGS.search(source)
     return text if several else _SEVERAL_ENDINGS.sub(r"\1", text)

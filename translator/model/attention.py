@@ -1,16 +1,16 @@
-"""Multi-head attention (Vaswani et al. 2017 §3.2), of a sequence to itself or to the encoder's output.
+"""Multi-head self-attention and cross-attention (Vaswani et al. 2017 §3.2).
 
 softmax(Q Kᵀ / √K) V is computed by one of two kernels, which agree up to rounding:
 
-    fused   torch's scaled_dot_product_attention, which never stores the (T, S) weights: for long sentences and GPUs
-    plain   two products and a softmax, with the gradient written out: for short sentences in training on a CPU, for
-            the steps of a search, and where the weights themselves are wanted
+    fused   torch's scaled_dot_product_attention, which does not store the (T, S) weights: for long sentences and GPUs
+    plain   two products and a softmax, with an explicit gradient: for short sentences in training on a CPU, for the
+            steps of a search, and if the weights themselves are requested
 
 On a CPU, forward and backward over sentences of 12 to 96 tokens, the plain kernel takes 0.1 to 0.3 of the time of the
 fused one in bfloat16, and 1.0 to 1.4 in float32 (docs/decisions.md).
 
 B batch, T query length, S key length, D model width, H heads, K head width
-In a step of a search: n sentences of the B are left; T stands for w, the rows of a sentence: W, but 1 at the first step
+In a search step: n of the B sentences are unfinished; T is w, the rows of a sentence: 1 at the first step, then W
 """
 
 from dataclasses import dataclass
@@ -26,8 +26,8 @@ from translator.model.layers import PADDED, FusedLinear, Layout
 
 AttentionKernel = Literal["fused", "plain"]
 LARGEST_PLAIN: Final = 256 * 256
-"""T · S beyond which a module with the plain kernel uses the fused one, because the weights would take much memory."""
-FIRST_CAPACITY: Final = 32  # positions that a cache has room for at first; the room doubles when it is full
+"""Limit of T · S, above which the plain kernel's weights need too much memory and the fused kernel is used instead."""
+FIRST_CAPACITY: Final = 32  # initial capacity of a cache in positions; a full cache doubles it
 
 
 def attend(
@@ -39,9 +39,9 @@ def attend(
     weights: list[Tensor] | None = None,
     kernel: AttentionKernel = "fused",
 ) -> Tensor:
-    """Return for each query (B, H, T, K) the mean of the values (B, H, S, K), weighted by `attention_weights`.
+    """Return the context (B, H, T, K): for each query, the mean of the values (B, H, S, K) by `attention_weights`.
 
-    The fused kernel takes bool masks only. The plain one appends the (B, H, T, S) weights before dropout to `weights`.
+    The fused kernel accepts only bool masks. The plain kernel appends weights (B, H, T, S) before dropout to `weights`.
     """
     if kernel == "fused" and weights is None:
         return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
@@ -58,8 +58,8 @@ def attend(
 def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor:
     """Return softmax(Q Kᵀ / √K) (B, H, T, S) over the allowed keys, zero elsewhere (Vaswani et al. 2017 §3.2.1).
 
-    The mask is bool, broadcastable to (B, H, T, S), True = may attend; a row without any True gives zeros. Or it is a
-    float bias, broadcastable to (B * H, T, S), that is added to the scores: 0 = may attend, -inf = may not.
+    `mask` is bool, broadcastable to (B, H, T, S), True = may attend; a row without any True gives zeros. Or it is a
+    float bias on the scores, broadcastable to (B * H, T, S): 0 = may attend, -inf = may not.
     """
     shape, scale = (*query.shape[:3], key.size(2)), query.size(3) ** -0.5
     query, key = _flat(query), _flat(key).transpose(1, 2)
@@ -68,23 +68,23 @@ def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor
     scores = torch.baddbmm(query.new_empty(1, 1, 1), query, key, beta=0, alpha=scale).view(shape)
     if mask is None:
         return scores.softmax(dim=-1)
-    # The smallest finite number, not -inf: a row without an allowed score becomes uniform instead of NaN.
+    # The lowest finite number, not -inf: a row without an allowed score becomes uniform instead of NaN.
     blocked = ~mask
     weights = scores.masked_fill(blocked, torch.finfo(scores.dtype).min).softmax(dim=-1)
-    if blocked.is_cuda or bool(blocked.all(dim=-1).any()):  # asking would make a GPU wait
+    if blocked.is_cuda or bool(blocked.all(dim=-1).any()):  # the check would synchronize a GPU
         weights = weights.masked_fill(blocked, 0.0)
     return weights
 
 
 def _flat(x: Tensor) -> Tensor:
-    """Turn (B, H, T, K) into (B * H, T, K), which products of batches take."""
+    """Return (B, H, T, K) as (B * H, T, K), for batched products."""
     return x.reshape(-1, *x.shape[2:])
 
 
 def _plain(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: float
 ) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Return context (B, H, T, K), weights (B, H, T, S), and the factors of dropout that they were multiplied by."""
+    """Return context (B, H, T, K), weights (B, H, T, S), and the dropout factors applied to them."""
     weights = attention_weights(query, key, mask)
     kept = torch.empty_like(weights).bernoulli_(1.0 - dropout).div_(1.0 - dropout) if dropout else None
     dropped = weights if kept is None else weights * kept
@@ -93,14 +93,14 @@ def _plain(
 
 
 class _PlainAttention(torch.autograd.Function):
-    """With P the weights and O = P V: ∂V = Pᵀ ∂O, ∂P = ∂O Vᵀ, and the softmax gives ∂scores = P ∘ (∂P - Σ P ∘ ∂P)."""
+    """Plain attention. With weights P and O = P V: ∂V = Pᵀ ∂O, ∂P = ∂O Vᵀ, ∂scores = P ∘ (∂P - Σ P ∘ ∂P)."""
 
     @staticmethod
     def forward(
         ctx: Any, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: float
     ) -> tuple[Tensor, Tensor]:
         query, key, value = query.contiguous(), key.contiguous(), value.contiguous()
-        # One type for all: autocast would choose another for the softmax, and the backward pass is outside of it.
+        # One type for all: autocast would use another one for the softmax, and does not cover the backward pass.
         with torch.autocast(query.device.type, enabled=False):
             context, weights, kept = _plain(query, key, value, mask, dropout)
         ctx.save_for_backward(query, key, value, weights, kept)
@@ -125,21 +125,21 @@ class _PlainAttention(torch.autograd.Function):
 
 
 class SelfCache:
-    """Keys and values of the target positions so far, of a decoder layer and all W rows; sentences keep places."""
+    """Keys and values of the previous target positions of a decoder layer, for all W rows of each sentence."""
 
     def __init__(self, width: int) -> None:
         self.width = width  # W
         self.length = 0
-        self._buffer: Tensor | None = None  # (C, W, 2, B, H, K) for C positions: a step writes side by side
+        self._buffer: Tensor | None = None  # (C, W, 2, B, H, K) for C positions: a step writes contiguously
         self._positions: tuple[Tensor, ...] = ()  # C views (B, 2, H, W, K)
         self._all: tuple[Tensor, Tensor]  # views of all keys and all values, (B, H, C * W, K) each
 
     def append(self, key_value: Tensor) -> tuple[Tensor, Tensor]:
-        """Take in those of one position, (n, 2H, w, K), and return all keys and values, (n, H, length * W, K) each."""
+        """Append one position (n, 2H, w, K), and return all keys and values, (n, H, length * W, K) each."""
         if self.length == len(self._positions):
             self._grow(key_value)
         count, heads, _, head_width = key_value.shape
-        # Where w is 1, it is written for all W rows.
+        # If w is 1, the entry is written for all W rows.
         self._positions[self.length][:count] = key_value.view(count, 2, heads // 2, -1, head_width)
         self.length += 1
         keys, values = self._all
@@ -152,7 +152,7 @@ class SelfCache:
             used[:, :, :, new] = used[:, :, :, old]
 
     def _grow(self, like: Tensor) -> None:
-        """Make room for more positions of the shape and type of `like` (n, 2H, w, K)."""
+        """Increase the capacity for positions of the shape and type of `like` (n, 2H, w, K)."""
         if self._buffer is None:
             count, heads, _, head_width = like.shape
             buffer = like.new_empty(FIRST_CAPACITY, self.width, 2, count, heads // 2, head_width)
@@ -169,12 +169,12 @@ class SelfCache:
 class CrossCache:
     """Keys and values of the encoder's output for one decoder layer, (B, H, S, K) each, computed once."""
 
-    key: Tensor  # lies transposed, as (B, H, K, S): its product with a few queries takes less than half the time so
+    key: Tensor  # stored transposed, as (B, H, K, S), which more than halves the time of its product with few queries
     value: Tensor
 
     @classmethod
     def of(cls, key: Tensor, value: Tensor) -> "CrossCache":
-        """Lay out keys and values for a search."""
+        """Return the cache of keys and values in the layout for search."""
         return cls(key.transpose(2, 3).contiguous().transpose(2, 3), value.contiguous())
 
     def move(self, old: Tensor, new: Tensor) -> None:
@@ -183,7 +183,7 @@ class CrossCache:
 
 
 class MultiHeadAttention(nn.Module):
-    """What self-attention and cross-attention share: heads, dropout on the attention weights, and the kernel."""
+    """Base of self-attention and cross-attention: heads, dropout on the attention weights, and the kernel."""
 
     output: nn.Linear
 
@@ -203,7 +203,7 @@ class MultiHeadAttention(nn.Module):
         layout: Layout = PADDED,
         kernel: AttentionKernel | None = None,
     ) -> Tensor:
-        """Attend with query (B, H, T, K) to key and value (B, H, S, K), and project what comes back: (B, T, D)."""
+        """Return the projected context (B, T, D) of query (B, H, T, K) over key and value (B, H, S, K)."""
         if kernel is None:
             kernel = self.kernel if query.size(2) * key.size(2) <= LARGEST_PLAIN else "fused"
         context = attend(query, key, value, mask, self.dropout if self.training else 0.0, weights, kernel)
@@ -212,7 +212,7 @@ class MultiHeadAttention(nn.Module):
 
 
 class SelfAttention(MultiHeadAttention):
-    """Attention of a sequence to itself by one fused projection; `rotary` is None where embeddings have positions."""
+    """Self-attention with one fused projection; `rotary` is None if the embeddings encode positions."""
 
     def __init__(self, d_model: int, heads: int, dropout: float = 0.0, rotary: RotaryPositions | None = None) -> None:
         super().__init__(heads, dropout)
@@ -228,14 +228,14 @@ class SelfAttention(MultiHeadAttention):
         layout: Layout = PADDED,
         cache: SelfCache | None = None,
     ) -> Tensor:
-        """Attend from every position of `x` to the allowed positions of `x`.
+        """Return (B, T, D): every position of `x` attends to the allowed positions of `x`.
 
         Args:
             x: (B, T, D). With a cache: (n, w, D), the newest position of each row.
-            mask: see `attention_weights`; None allows everything.
-            weights: a list that the (B, H, T, S) weights are appended to, on request.
-            layout: of `x`, and of what is returned.
-            cache: keys and values of earlier positions, which takes in those of `x`.
+            mask: see `attention_weights`; None allows all positions.
+            weights: if given, the (B, H, T, S) weights are appended to this list.
+            layout: of `x` and the result.
+            cache: keys and values of earlier positions; those of `x` are appended.
         """
         mixed = layout.split_heads(self.query_key_value(x), 3 * self.heads)  # (B, 3H, T, K)
         if cache is not None:
@@ -251,7 +251,7 @@ class SelfAttention(MultiHeadAttention):
 
 
 class CrossAttention(MultiHeadAttention):
-    """Attention from the target to the encoder's output: queries from the one, keys and values from the other."""
+    """Cross-attention: queries from the target, keys and values from the encoder's output."""
 
     def __init__(self, d_model: int, heads: int, dropout: float = 0.0) -> None:
         super().__init__(heads, dropout)
@@ -268,9 +268,9 @@ class CrossAttention(MultiHeadAttention):
         layout: Layout = PADDED,
         memory_layout: Layout = PADDED,
     ) -> Tensor:
-        """Attend from every position of `x` to the allowed positions of `memory`; see `SelfAttention.forward`.
+        """Return (B, T, D): each position of `x` attends to allowed positions of `memory`; see `SelfAttention.forward`.
 
-        `memory` is (B, S, D), the encoder's output; or its keys and values, which a search computes once.
+        `memory` is the encoder's output (B, S, D), or its keys and values, which a search computes once.
         """
         query = layout.split_heads(self.query(x), self.heads)  # (B, H, T, K)
         if isinstance(memory, CrossCache):
@@ -279,6 +279,6 @@ class CrossAttention(MultiHeadAttention):
         return self.answer(query, *self.project(memory, memory_layout), mask, weights, layout)
 
     def project(self, memory: Tensor, layout: Layout = PADDED) -> tuple[Tensor, Tensor]:
-        """Return keys and values (B, H, S, K) of `memory` (B, S, D), which has this layout."""
+        """Return keys and values (B, H, S, K) of `memory` (B, S, D) in this layout."""
         key, value = layout.split_heads(self.key_value(memory), 2 * self.heads).chunk(2, dim=1)
         return key, value

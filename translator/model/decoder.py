@@ -1,11 +1,11 @@
-"""The decoder (Vaswani et al. 2017 §3.1): self-attention, attention to the encoder's output, and feed-forward.
+"""The decoder (Vaswani et al. 2017 §3.1): self-attention, cross-attention, and feed-forward.
 
-One implementation serves training, where T positions of a sentence attend to each other under a causal mask, and
-search. There the newest positions of w hypotheses stand in their place; earlier keys and values are in a cache.
+One implementation serves training and search. In training, T positions of a sentence attend to each other under a
+causal mask. In a search, the input is the newest position of w hypotheses; earlier keys and values are in a cache.
 
 B batch, S source length, T target length, D model width, H heads
-In a search: n of the B sentences are left, W rows for each (the beam), R = n * W rows
-w rows of a sentence in a step: W, but 1 at the first step, where all rows of a sentence are alike
+In a search: n unfinished sentences of the B, W rows for each (the beam), R = n * W rows
+w rows of a sentence in a step: 1 at the first step, where all rows of a sentence are equal, then W
 """
 
 import functools
@@ -27,7 +27,7 @@ Module = TypeVar("Module", bound=nn.Module)
 
 @dataclass
 class AttentionWeights:
-    """The attention weights of a model: one tensor a layer, in the order of the layers."""
+    """The attention weights of a model: one tensor per layer, in the order of the layers."""
 
     encoder: list[Tensor] = field(default_factory=list)  # (B, H, S, S) each: from source to source positions
     decoder: list[Tensor] = field(default_factory=list)  # (B, H, T, T) each: from target to target positions
@@ -69,7 +69,7 @@ class DecoderLayer(nn.Module):
 
 
 class DecoderStack(nn.Module):
-    """All layers of the decoder, on vectors that are embedded already; the output head follows them."""
+    """All layers of the decoder, from embedded vectors to the states for the output head."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -88,15 +88,15 @@ class DecoderStack(nn.Module):
         layout: Layout = PADDED,
         memory_layout: Layout = PADDED,
     ) -> Tensor:
-        """Return the states (B, T, D) that the output head reads.
+        """Return the states (B, T, D) for the output head.
 
         Args:
             x: (B, T, D) embedded target input.
             memory: (B, S, D), the encoder's output.
-            decoder_mask: bool, broadcastable to (B, H, T, T), True = may attend; None allows later positions, too.
-            cross_mask: bool, broadcastable to (B, H, T, S), True = may attend; None allows everything.
-            weights: each layer's attention weights are appended to its lists, on request.
-            layout: of `x`, and of what is returned.
+            decoder_mask: bool, broadcastable to (B, H, T, T), True = may attend; None also allows later positions.
+            cross_mask: bool, broadcastable to (B, H, T, S), True = may attend; None allows all positions.
+            weights: if given, each layer's attention weights are appended to its lists.
+            layout: of `x` and the result.
             memory_layout: of `memory`.
         """
         for layer in self.layers:
@@ -105,7 +105,7 @@ class DecoderStack(nn.Module):
         return y
 
     def start(self, memory: Tensor, cross_mask: Tensor, width: int) -> "DecoderCache":
-        """Return an empty cache for `width` rows a sentence on `memory` (B, S, D) under `cross_mask` (B, 1, 1, S)."""
+        """Return an empty cache of `width` rows per sentence, for `memory` (B, S, D) and `cross_mask` (B, 1, 1, S)."""
         layers = [
             (without_hooks(layer), SelfCache(width), CrossCache.of(*layer.cross_attention.project(memory)))
             for layer in self.layers
@@ -113,7 +113,7 @@ class DecoderStack(nn.Module):
         return DecoderCache(layers, cross_mask, self.layers[0].self_attention.heads, width, memory.dtype)
 
     def step(self, x: Tensor, cache: "DecoderCache") -> Tensor:
-        """Return the states of the newest positions `x`, (n, w, D) each, which `cache` takes in."""
+        """Return the states (n, w, D) of the newest positions `x` (n, w, D), and append these to `cache`."""
         biases = cache.begin_step()
         x = x if cache.order is None else x.index_select(0, cache.order)
         for layer, own, memory in cache.layers:
@@ -123,20 +123,20 @@ class DecoderStack(nn.Module):
 
 
 class StepBiases(NamedTuple):
-    """What is added to the attention scores of a step in every layer: 0 = may attend, -inf = may not."""
+    """Biases on the attention scores of a step, the same in every layer: 0 = may attend, -inf = may not."""
 
-    own: Tensor | None  # (n * H, w, T * W) for the target so far; None allows everything
+    own: Tensor | None  # (n * H, w, T * W) for the target so far; None allows all positions
     cross: Tensor  # (n * H, 1, S) for the source
 
 
 class DecoderCache:
-    """The state of a search: keys and values of every decoder layer, and which row may attend to which of them.
+    """The state of a search: keys and values of every decoder layer, and the positions that each row may attend to.
 
     The hypotheses of a sentence are branches of a tree. Each row attends to the keys of all rows of its sentence, under
-    a bias of 0 for its own branch and -inf for the others. So a beam that changes its order moves no keys. When
-    sentences leave the batch, the last ones move into the places that become free, and no others.
+    a bias of 0 for its own branch and -inf for the others. So reordering the beam moves no keys. When sentences leave
+    the batch, only the last ones move, into the free places.
 
-    Callers number the rows as `select` left them. Inside, a sentence has a place, which it keeps while it can.
+    Callers number the rows in the order after `select`. Internally, a sentence keeps its place as long as possible.
     `cross_mask` is (B, 1, 1, S) bool, True = may attend; `dtype` is that of the attention scores.
     """
 
@@ -152,17 +152,17 @@ class DecoderCache:
         self.width = width
         self.count = len(cross_mask)  # n
         self.length = 0  # T
-        self.places: Tensor | None = None  # (n,) the place of each sentence; None where each is at its number
+        self.places: Tensor | None = None  # (n,) the place of each sentence; None if it equals its index
         self.order: Tensor | None = None  # (n,) the sentence in each place
         self._heads = heads
         bias = torch.zeros(cross_mask.shape, dtype=dtype, device=cross_mask.device)
         bias.masked_fill_(~cross_mask, -torch.inf)
         self._cross_bias = bias.expand(-1, heads, -1, -1).contiguous()  # (B, H, 1, S), by place
         self._branches = bias.new_empty(self.count * width, 0, width)  # (R, T, W), by row
-        self._own = bias.new_full((width, width), -torch.inf).fill_diagonal_(0.0)  # a row sees what it wrote itself
+        self._own = bias.new_full((width, width), -torch.inf).fill_diagonal_(0.0)  # a row attends to its own entry
 
     def begin_step(self) -> StepBiases:
-        """Count one more position and return the biases of this step."""
+        """Advance by one position and return the biases of this step."""
         self.length += 1
         cross = self._cross_bias[: self.count].flatten(0, 1)
         if self.width == 1:
@@ -177,14 +177,14 @@ class DecoderCache:
         return StepBiases(bias.expand(-1, self._heads, -1, -1).flatten(0, 1), cross)
 
     def select(self, rows: Tensor) -> None:
-        """Make row i what row `rows[i]` was, for `rows` (R',) int64; see `SearchState.select`."""
+        """Replace row i by row `rows[i]`, for `rows` (R',) int64; see `SearchState.select`."""
         if self.width > 1:
             self._branches = self._branches.index_select(0, rows)
         if len(rows) < self.count * self.width:
             self._keep(rows[:: self.width] // self.width)
 
     def _keep(self, sentences: Tensor) -> None:
-        """Go on with `sentences` (n',) int64, ascending; they fill the first n' places."""
+        """Keep only `sentences` (n',) int64, ascending; they fill the first n' places."""
         count = len(sentences)
         places = sentences if self.places is None else self.places[sentences]  # (n',)
         outside = places >= count
@@ -203,10 +203,10 @@ class DecoderCache:
 
 
 def without_hooks(module: Module) -> Module:
-    """Return an object that computes `module(...)` with the same code and weights, but as an ordinary Python object.
+    """Return an ordinary Python object that computes `module(...)` with the same code and weights.
 
-    At each call `nn.Module` looks its parts up in three dictionaries and asks for hooks. A step of a search makes
-    sixty such calls; with one row they take a tenth of its time (docs/decisions.md).
+    At each call, `nn.Module` looks up its parts in three dictionaries and checks for hooks. A search step makes sixty
+    calls; with one row, this overhead is a tenth of its time (docs/decisions.md).
     """
     plain: Any = object.__new__(_without_hooks(type(module)))  # type: ignore[arg-type]  # a class is hashable
     vars(plain).update(vars(module), **module._parameters, **module._buffers)

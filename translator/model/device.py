@@ -1,4 +1,4 @@
-"""Where tensors are computed, how precisely, with how many threads, and how fast the device is."""
+"""Devices: selection, precision, number of threads, and measured speed."""
 
 import contextlib
 import ctypes
@@ -18,16 +18,16 @@ from translator.errors import ConfigError
 Precision = Literal["float32", "bf16", "fp16"]
 _TYPES: Final = {"float32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 MatmulPrecision = Literal["highest", "high", "medium"]
-"""How much float32 matrix products may round inside, as `torch.set_float32_matmul_precision` has it."""
+"""Internal precision of float32 matrix products, as in `torch.set_float32_matmul_precision`."""
 
 _MALLOPT: Final = {-3: 1 << 30, -1: 2**31 - 1}  # glibc's M_MMAP_THRESHOLD and M_TRIM_THRESHOLD (malloc.h)
 _CPU_SHAPE: Final = (1024, 1024, 1024)
 _GPU_SHAPE: Final = (8192, 4096, 4096)
-"""Rows, inner width and columns of the product that is timed: large, so that starting it costs nothing beside it."""
+"""Rows, inner width and columns of the timed product: large, so that its launch overhead is negligible."""
 
 
 def choose_device(name: str) -> torch.device:
-    """Return the device of a name, `auto` the fastest there is; raise ConfigError if there is none of that name."""
+    """Return the device of a name, `auto` for the fastest available one; raise ConfigError if it is unavailable."""
     if re.fullmatch(DEVICE, name) is None:
         raise ConfigError(f"the device is {DEVICE_NAMES}, not `{name}`")
     if name == "auto" and torch.cuda.is_available():
@@ -36,7 +36,7 @@ def choose_device(name: str) -> torch.device:
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
     device = torch.device(name)
     if device.type == "mps" and not torch.backends.mps.is_available():
-        raise ConfigError("run.device is `mps`, but torch finds no GPU of Apple's here; use run.device=cpu or auto")
+        raise ConfigError("run.device is `mps`, but torch finds no Apple GPU here; use run.device=cpu or auto")
     if device.type == "cuda":
         if not torch.cuda.is_available():
             raise ConfigError(f"run.device is `{name}`, but torch finds no CUDA GPU here; use run.device=cpu or auto")
@@ -47,20 +47,20 @@ def choose_device(name: str) -> torch.device:
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """How the forward pass is computed on a device."""
+    """Device and precision of the forward pass."""
 
     device: torch.device
     precision: Precision
 
     def autocast(self) -> contextlib.AbstractContextManager[object]:
-        """Return the context in which the forward pass runs; weights stay float32."""
+        """Return the autocast context for the forward pass; weights stay float32."""
         if self.precision == "float32":
             return contextlib.nullcontext()
         return torch.autocast(self.device.type, dtype=_TYPES[self.precision])
 
 
 def has_bf16(device: torch.device) -> bool:
-    """Return whether `device` computes products of bfloat16 in hardware, not by way of float32."""
+    """Return whether `device` multiplies bfloat16 in hardware, without conversion to float32."""
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     if device.type == "mps":
@@ -74,10 +74,10 @@ def fp16_pays(device: torch.device) -> bool:
 
 
 def bf16_pays(device: torch.device) -> bool:
-    """Return whether products of bfloat16 are expected to be faster on `device` than those of float32.
+    """Return whether bfloat16 products are expected to be faster on `device` than float32 products.
 
-    Those of AMX, of ARM and of AMD's AVX-512 are; those of Intel's AVX-512 alone are slower (docs/decisions.md). On
-    Apple's GPUs nobody has measured them for us.
+    They are faster with AMX, on ARM and with AMD's AVX-512, but slower with Intel's AVX-512 alone (docs/decisions.md).
+    On Apple GPUs they are not measured.
     """
     if device.type != "cpu":
         return device.type == "cuda" and has_bf16(device)
@@ -87,19 +87,19 @@ def bf16_pays(device: torch.device) -> bool:
 
 
 def _cpu_facts() -> str:
-    """Return what Linux says of the processor, nothing elsewhere."""
+    """Return Linux's description of the processor; an empty text on other systems."""
     with contextlib.suppress(OSError):
         return Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     return ""
 
 
 def widest_float(device: torch.device) -> torch.dtype:
-    """Return float64, or float32 on Apple's GPUs, which have no float64."""
+    """Return float64, or float32 on Apple GPUs, which have no float64."""
     return torch.float32 if device.type == "mps" else torch.float64
 
 
 def choose_rounding(device: torch.device, wanted: MatmulPrecision | Literal["auto"]) -> MatmulPrecision:
-    """Return how much float32 products on `device` may round inside: `wanted`, or with `auto` what is fastest."""
+    """Return the internal precision of float32 products on `device`: `wanted`, or the fastest for `auto`."""
     if wanted != "auto":
         return wanted
     return "medium" if device.type != "cpu" or bf16_pays(device) else "highest"
@@ -112,9 +112,9 @@ def use_threads(count: int) -> None:
 
 
 def keep_freed_memory() -> None:
-    """Tell the C library, where it is glibc, to keep freed memory of any size for the next step.
+    """Configure glibc, where present, to keep freed memory of any size for reuse.
 
-    By default it returns large blocks to the system, and every page of a block that is taken again is zeroed again.
+    By default it returns large blocks to the system, which zeroes every page of a newly allocated block.
     """
     with contextlib.suppress(OSError, AttributeError):
         for parameter, value in _MALLOPT.items():
@@ -123,20 +123,20 @@ def keep_freed_memory() -> None:
 
 @torch.no_grad()
 def matrix_rate(device: torch.device, precision: Precision, rounding: MatmulPrecision | None = None) -> float:
-    """Return the floating point operations a second of a large matrix product, the best of several.
+    """Return the floating-point operations per second of a large matrix product, the best of several.
 
-    It takes about a third of a second on a CPU, with as many threads as torch is set to use. `precision` is that of the
-    factors; `rounding` is how much float32 products may round inside, None for torch's present setting.
+    Takes about a third of a second on a CPU, with torch's number of threads. `precision` is that of the factors;
+    `rounding` is the internal precision of float32 products, None for torch's current setting.
     """
     rows, inner, columns = _GPU_SHAPE if device.type == "cuda" else _CPU_SHAPE
     dtype = _TYPES[precision]
-    # Not zeros: processors draw less power on them, and run faster than on real numbers.
+    # Not zeros, which need less power, so that processors run faster than on real data.
     left = torch.linspace(-1.0, 1.0, rows * inner, device=device).view(rows, inner).to(dtype)
     weight = torch.linspace(1.0, -1.0, inner * columns, device=device).view(columns, inner).to(dtype)
     present = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision(rounding or present)
     try:
-        _timed(left, weight)  # the first product sets things up
+        _timed(left, weight)  # warm-up: the first product includes initialization
         seconds: list[float] = []
         while len(seconds) < 3 or sum(seconds) < 0.25:
             seconds.append(_timed(left, weight))

@@ -1,6 +1,6 @@
-"""From token ids to vectors that know their position: sinusoidal, learned or rotary.
+"""Token embeddings and position encodings: sinusoidal, learned or rotary.
 
-B batch, T length, D model width, K head width, P positions that the model knows
+B batch, T length, D model width, K head width, P maximum number of positions
 """
 
 import math
@@ -35,7 +35,7 @@ def sinusoidal_positions(length: int, d_model: int) -> Tensor:
 
 
 class PositionEncoding(nn.Module):
-    """Adds to each vector the vector of its position, fixed or learned; with `rotary`, attention encodes positions."""
+    """Adds the vector of its position, fixed or learned, to each vector; with `rotary`, attention encodes positions."""
 
     table: Tensor | None  # (P, D)
 
@@ -49,11 +49,11 @@ class PositionEncoding(nn.Module):
             self.register_buffer("table", table, persistent=False)
 
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
-        """Return `x` (B, T, D) plus the vectors of positions `start` on; raise InputError beyond `max_positions`."""
+        """Return `x` (B, T, D) plus the vectors of positions from `start`; raise InputError beyond `max_positions`."""
         end = start + x.size(1)
         if end > self.max_positions:
             raise InputError(
-                f"a sequence of {end} tokens is longer than the {self.max_positions} positions that this model knows; "
+                f"a sequence of {end} tokens is longer than the {self.max_positions} positions of this model; "
                 "split the sentence, or train with a larger model.max_positions"
             )
         return x if self.table is None else x + self.table[start:end]
@@ -67,10 +67,10 @@ class Embedding(nn.Module):
         self.tokens = nn.Embedding(vocabulary, config.d_model, padding_idx=PAD)
         self.positions = PositionEncoding(config.d_model, config.max_positions, config.positions)
         self.dropout = Dropout(config.dropout)
-        self.scale = math.sqrt(config.d_model)  # `translator.model.transformer.init_weights` says why
+        self.scale = math.sqrt(config.d_model)  # explained in `translator.model.transformer.init_weights`
 
     def forward(self, tokens: Tensor, start: int = 0) -> Tensor:
-        """Return (B, T, D) for `tokens` (B, T) int64 at positions `start` on; raises as `PositionEncoding.forward`."""
+        """Return (B, T, D) for `tokens` (B, T) int64, positions from `start`; raises as `PositionEncoding.forward`."""
         x: Tensor = self.dropout(self.positions(self.tokens(tokens) * self.scale, start))
         return x
 
@@ -79,7 +79,7 @@ class RotaryPositions(nn.Module):
     """Rotates the queries and keys of self-attention by angles that grow with the position (Su et al. 2021 §3.2.2).
 
     Columns 2i and 2i + 1 of a head are a point in a plane, rotated at position p by the angle p · 10000^(-2i / K). So
-    the product of a query at p and a key at q depends on the positions through p - q alone.
+    the dot product of a query at p and a key at q depends on the positions only through p - q.
 
     The table is not saved. It stays float32 under autocast; `.to(torch.bfloat16)` of the whole model would round it.
     """
@@ -92,9 +92,9 @@ class RotaryPositions(nn.Module):
         self.register_buffer("cosines_sines", sines_cosines.flip(-1).contiguous(), persistent=False)
 
     def forward(self, x: Tensor, start: int = 0, positions: int | None = None) -> Tensor:
-        """Return `x` (..., T, K) rotated as at positions `start` to `start + T - 1`; contiguous.
+        """Return `x` (..., T, K), contiguous, rotated for positions `start` to `start + T - 1`.
 
-        `positions` is 1 where all T rows stand at position `start`, and None for one position a row.
+        `positions` is 1 if all T rows are at position `start`, and None for one position per row.
 
         >>> RotaryPositions(width=2, max_positions=4)(torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
         tensor([[ 1.0000,  0.0000],
@@ -107,14 +107,14 @@ class RotaryPositions(nn.Module):
 
 
 def rotary_positions(config: ModelConfig) -> RotaryPositions | None:
-    """Return the rotation that all layers of a stack share; None where `config` has other positions."""
+    """Return the rotation that all layers of a stack share; None if `config` uses other position encodings."""
     if config.positions != "rotary":
         return None
     return RotaryPositions(config.d_model // config.heads, config.max_positions)
 
 
 class _Rotation(torch.autograd.Function):
-    """The gradient of a rotation is the gradient rotated back."""
+    """A rotation, whose gradient is the inverse rotation of the incoming gradient."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, cosines_sines: Tensor) -> Tensor:
@@ -129,11 +129,11 @@ class _Rotation(torch.autograd.Function):
 
 
 def _rotated(x: Tensor, cosines: Tensor, sines: Tensor) -> Tensor:
-    """Return (..., T, K) for `x` (..., T, K), cosines and sines (T, K/2), computed in float32 at least."""
+    """Return (..., T, K) for `x` (..., T, K), cosines and sines (T, K/2), computed in at least float32."""
     y = x.to(torch.promote_types(x.dtype, torch.float32), memory_format=torch.contiguous_format, copy=True)
     pairs = y.view(*y.shape[:-1], -1, 2)
     if x.device.type == "cpu" and not torch.compiler.is_compiling():
-        # A CPU multiplies neighbouring columns as complex numbers in a third of the time; a compiler cannot.
+        # On a CPU, complex products of adjacent columns take a third of the time; torch.compile does not support them.
         torch.view_as_complex(pairs).mul_(torch.complex(cosines, sines))
         return y.to(x.dtype)
     first, second = pairs.unbind(-1)

@@ -34,7 +34,7 @@ class EncoderLayer(nn.Module):
 
 
 class EncoderStack(nn.Module):
-    """All layers of the encoder, on vectors that are embedded already."""
+    """All layers of the encoder, on embedded vectors."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -46,10 +46,10 @@ class EncoderStack(nn.Module):
     def forward(
         self, x: Tensor, mask: Tensor | None, weights: list[Tensor] | None = None, layout: Layout = PADDED
     ) -> Tensor:
-        """Return the memory (B, S, D) that the decoder attends to, for `x` (B, S, D), the embedded source.
+        """Return the memory (B, S, D), which the decoder attends to, for the embedded source `x` (B, S, D).
 
-        `mask` is bool, broadcastable to (B, H, S, S), True = may attend; None allows everything. The (B, H, S, S)
-        attention weights of each layer are appended to `weights`. `layout` is that of `x` and of what is returned.
+        `mask` is bool, broadcastable to (B, H, S, S), True = may attend; None allows all positions. The (B, H, S, S)
+        attention weights of each layer are appended to `weights`. `layout` is that of `x` and the result.
         """
         for layer in self.layers:
             x = layer(x, mask, weights, layout)

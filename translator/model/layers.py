@@ -1,7 +1,7 @@
-"""Layers that treat each position by itself: projections, dropout, feed-forward, residual sums; and their layout.
+"""Position-wise layers: projections, dropout, feed-forward, residual sums; and their layout.
 
-In training on a CPU these layers work on (N, D), the real tokens of all sentences, and not on (B, T, D) with its
-padding; only attention unpacks. So does the loss.
+In training on a CPU, these layers and the loss work on (N, D), the real tokens of all sentences, instead of the padded
+(B, T, D). Only attention unpacks.
 
 B batch, T length, D model width, F feed-forward width, H heads, K head width, N packed tokens
 """
@@ -16,15 +16,15 @@ from torch import Tensor, nn
 
 Activation = Literal["relu", "gelu", "swiglu"]
 NormOrder = Literal["pre", "post"]
-NOISE_VALUES: Final = 1 << 16  # that the noise of dropout takes: 16 bits for each entry
+NOISE_VALUES: Final = 1 << 16  # number of values of dropout noise: 16 bits per entry
 PACKED_OPERATORS = ("_reorder_linear_weight", "_linear_pointwise")
-"""Private operators of torch that pack a bf16 weight for oneDNN, and multiply with it."""
+"""Private torch operators that pack a bf16 weight for oneDNN, and multiply with it."""
 MULTIPLE: Final = 128
-"""Packed tokens are rounded up to it: oneDNN compiles a kernel for every shape, which takes longer than the product."""
+"""The number of packed tokens is a multiple of it: oneDNN compiles a kernel per shape, slower than the product."""
 
 
 class FusedLinear(nn.Linear):
-    """Several projections of one input as one product; its weight holds `blocks` matrices, one below the other."""
+    """Several projections of one input as one product; its weight stacks `blocks` matrices vertically."""
 
     def __init__(self, width: int, block_width: int, blocks: int) -> None:
         super().__init__(width, blocks * block_width)
@@ -32,7 +32,7 @@ class FusedLinear(nn.Linear):
 
 
 class RoundedLinear(nn.Module):
-    """A linear layer for inference that rounds weight and input to bf16; `narrow` returns bf16, else float32."""
+    """A linear layer for inference that rounds weight and input to bf16; output is bf16 if `narrow`, else float32."""
 
     def __init__(self, linear: nn.Linear, narrow: bool = False) -> None:
         super().__init__()
@@ -51,17 +51,17 @@ class RoundedLinear(nn.Module):
 
 
 def _packed_product(weight: Tensor, bias: Tensor | None) -> Callable[[Tensor], Tensor] | None:
-    """Return oneDNN's bf16 product with `weight` (out, in), packed once; None where this torch does not offer it.
+    """Return oneDNN's bf16 product with `weight` (out, in), packed once; None if this torch lacks it.
 
-    A bf16 search takes 0.7 to 0.9 of the time of one with torch's public product. A version may lack the private names.
+    A bf16 search takes 0.7 to 0.9 of the time with torch's public product. Some versions lack the private operators.
     """
     pack, product = (getattr(torch.ops.mkldnn, name, None) for name in PACKED_OPERATORS)
     if pack is None or product is None or weight.device.type != "cpu" or not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
         return None
-    packed, product = pack(weight, None), product.default  # a call without a choice of overloads
+    packed, product = pack(weight, None), product.default  # skips overload resolution
 
     def multiply(x: Tensor) -> Tensor:
-        # Filled up to few different numbers of rows, so that few kernels are compiled.
+        # Padded to few distinct numbers of rows, so that few kernels are compiled.
         rows = len(x)
         step = 8 if rows <= 64 else 32 if rows <= 512 else 256
         if rows % step:
@@ -77,9 +77,9 @@ def _packed_product(weight: Tensor, bias: Tensor | None) -> Callable[[Tensor], T
 class Dropout(nn.Module):
     """In training, sets entries to zero with `probability` and scales the others up (Srivastava et al. 2014).
 
-    torch's CPU kernel draws one random number for each entry; this one draws 64 bits for four entries. The scale is
-    rounded to the type of the entries, and the probability adjusted to it in steps of 2⁻¹⁶, so that the mean is kept:
-    in bfloat16 a probability of 0.1 becomes 0.0986. A GPU uses torch's kernel.
+    torch's CPU kernel draws one random number per entry; this one draws 64 bits for four entries. The scale is rounded
+    to the type of the entries. The probability is adjusted to it in steps of 2⁻¹⁶, so that the mean is preserved: in
+    bfloat16, 0.1 becomes 0.0986. A GPU uses torch's kernel.
     """
 
     def __init__(self, probability: float) -> None:
@@ -87,7 +87,7 @@ class Dropout(nn.Module):
         self.probability = probability
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return `x` with some of its entries dropped."""
+        """Return `x` with dropout in training, else `x` itself."""
         if not self.training or not self.probability:
             return x
         if x.device.type != "cpu":
@@ -96,12 +96,12 @@ class Dropout(nn.Module):
 
 
 def _dropout_factors(like: Tensor, probability: float) -> Tensor:
-    """Return factors shaped and typed as `like`: 0 with `probability`, else what keeps the mean."""
-    # Rounded to the type by arithmetic that torch.compile can trace: 1 / 0.9 becomes 1.109375 in bfloat16.
+    """Return factors with shape and type of `like`: 0 with `probability`, else the scale that preserves the mean."""
+    # Rounding to the type by arithmetic that torch.compile can trace: 1 / 0.9 becomes 1.109375 in bfloat16.
     exact = 1.0 / (1.0 - probability)
     unit = torch.finfo(like.dtype).eps * 2.0 ** math.floor(math.log2(exact))
     scale = round(exact / unit) * unit
-    dropped = min(round((1.0 - 1.0 / scale) * NOISE_VALUES), NOISE_VALUES - 1)  # how many values drop an entry
+    dropped = min(round((1.0 - 1.0 / scale) * NOISE_VALUES), NOISE_VALUES - 1)  # noise values that drop an entry
     count = like.numel()
     words = torch.empty((count + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
     noise = words.view(torch.int16)[:count].view(like.shape)
@@ -109,10 +109,10 @@ def _dropout_factors(like: Tensor, probability: float) -> Tensor:
 
 
 class FeedForward(nn.Module):
-    """The position-wise feed-forward sublayer (Vaswani et al. 2017 §3.3): D → F, a nonlinearity, F → D.
+    """The position-wise feed-forward sublayer (Vaswani et al. 2017 §3.3): D → F, activation, F → D.
 
     The activation is `relu` as in the paper, `gelu` (Hendrycks and Gimpel 2016), or `swiglu` (Shazeer 2020), which
-    multiplies the widened vector by a gate; one fused projection of width 2F computes both. Dropout follows it.
+    multiplies the widened vector by a gate; one fused projection of width 2F computes both. Then dropout is applied.
     """
 
     def __init__(self, d_model: int, width: int, activation: Activation, dropout: float = 0.0) -> None:
@@ -135,10 +135,10 @@ class FeedForward(nn.Module):
 
 
 class Residual(nn.Module):
-    """Adds the output of a sublayer on `x` to `x` (Vaswani et al. 2017 §3.1, §5.4).
+    """A residual connection around a sublayer, with LayerNorm and dropout (Vaswani et al. 2017 §3.1, §5.4).
 
     post:  LayerNorm(x + dropout(sublayer(x)))     the paper's order
-    pre:   x + dropout(sublayer(LayerNorm(x)))     Xiong et al. 2020; the stack ends in a LayerNorm of its own
+    pre:   x + dropout(sublayer(LayerNorm(x)))     Xiong et al. 2020; the stack ends in a final LayerNorm
     """
 
     def __init__(self, d_model: int, dropout: float, order: NormOrder) -> None:
@@ -155,48 +155,48 @@ class Residual(nn.Module):
 
 
 def final_norm(d_model: int, order: NormOrder) -> nn.Module:
-    """Return the layer that ends a stack: pre-norm leaves the residual sum unnormalised, post-norm does not."""
+    """Return the last layer of a stack: LayerNorm for pre-norm, whose residual sum is not normalized, else identity."""
     return nn.LayerNorm(d_model) if order == "pre" else nn.Identity()
 
 
 class Layout:
-    """How the tokens of one side lie in memory; this one is (B, T, ...) throughout."""
+    """The memory layout of the tokens of one side; this one is always (B, T, ...)."""
 
     def pack(self, x: Tensor) -> Tensor:
-        """Return what position-wise layers work on, for `x` (B, T, ...)."""
+        """Return `x` (B, T, ...) in the layout of position-wise layers."""
         return x
 
     def unpack(self, x: Tensor) -> Tensor:
-        """Return (B, T, ...) for an output of position-wise layers."""
+        """Return an output of position-wise layers as (B, T, ...)."""
         return x
 
     def split_heads(self, x: Tensor, heads: int) -> Tensor:
-        """Return (B, H, T, K) for an output of position-wise layers; head h has columns h * K to (h + 1) * K."""
+        """Return an output of position-wise layers as (B, H, T, K); head h has columns h * K to (h + 1) * K."""
         y = self.unpack(x)
         return y.view(*y.shape[:2], heads, y.size(2) // heads).transpose(1, 2)
 
     def merge_heads(self, context: Tensor) -> Tensor:
-        """Return what position-wise layers work on, for `context` (B, H, T, K)."""
+        """Return `context` (B, H, T, K) in the layout of position-wise layers."""
         return self.pack(context.transpose(1, 2).flatten(2))
 
 
-PADDED: Final = Layout()  # the layout of everything but training on a CPU
+PADDED: Final = Layout()  # the layout everywhere except in training on a CPU
 
 
 class Packed(Layout):
-    """Only the real tokens of `tokens` (B, T) int64, which has `pad` where there is none.
+    """A layout of only the real tokens of `tokens` (B, T) int64, which is padded with `pad`.
 
-    Behind them stand 1 to `MULTIPLE` rows of zeros, which must reach no loss; PAD is unpacked from the first of them.
+    They are followed by 1 to `MULTIPLE` rows of zeros, which must not affect the loss; PAD reads the first of them.
     """
 
     def __init__(self, tokens: Tensor, pad: int) -> None:
         self.shape = tokens.shape
         real = (tokens != pad).flatten()
-        places = real.nonzero().squeeze(1)  # where each token stands in the flat (B · T,)
+        places = real.nonzero().squeeze(1)  # index of each token in the flat (B · T,)
         self.count = len(places)  # real tokens
         rounding = MULTIPLE - self.count % MULTIPLE
         self.places = torch.cat((places, places.new_zeros(rounding)))  # (N,)
-        self.rows = torch.where(real, real.cumsum(0) - 1, self.count)  # (B · T,): which row each position reads
+        self.rows = torch.where(real, real.cumsum(0) - 1, self.count)  # (B · T,): the row that each position reads
         self.sentences = self.places // tokens.size(1)  # (N,) the sentence of each row
 
     def pack(self, x: Tensor) -> Tensor:
@@ -205,15 +205,15 @@ class Packed(Layout):
         return packed
 
     def unpack(self, x: Tensor) -> Tensor:
-        """Return (B, T, ...) for `x` (N, ...); what stands at PAD means nothing, and a mask must hide it."""
+        """Return (B, T, ...) for `x` (N, ...); values at PAD are meaningless and must be masked."""
         flat: Tensor = _Gather.apply(x, self.rows, self.places, self.count, False)  # type: ignore[no-untyped-call]
         return flat.view(*self.shape, *flat.shape[1:])
 
 
 class _Gather(torch.autograd.Function):
-    """Gathers rows; the gradient is a gather as well, since each real token stands in one place on either side.
+    """Gathers rows; its gradient is also a gather, since each real token has one place in either layout.
 
-    PAD and the rows of zeros stand for each other, many to many, and neither reaches a loss. So their gradient is zero,
+    PAD and the rows of zeros map to each other, many to many, and do not affect the loss. So their gradient is zero,
     and is set to zero where it would be read from a real token.
     """
 

@@ -1,7 +1,7 @@
 """The encoder-decoder Transformer (Vaswani et al. 2017), from token ids to logits.
 
 B batch, S source length, T target length, D model width, V vocabulary
-R rows of a search: W in a run for each of B sentences
+R rows of a search: W consecutive rows for each of B sentences
 """
 
 import contextlib
@@ -31,8 +31,8 @@ _SUBLAYERS = {EncoderStack: 2, DecoderStack: 3}  # residual sums in one layer of
 class Transformer(nn.Module):
     """A translation model: embeddings, encoder, decoder and output head.
 
-    A tied weight is held once, under one name, so that a saved model holds it once. V = `target_vocabulary`.
-    Whatever takes token ids raises InputError where a side is longer than `max_positions`.
+    A tied weight exists once, under one name, also in a saved model. V = `target_vocabulary`. All methods with token
+    ids raise InputError if a side is longer than `max_positions`.
     """
 
     def __init__(self, config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> None:
@@ -51,12 +51,12 @@ class Transformer(nn.Module):
 
     @property
     def target_embedding(self) -> Embedding:
-        """The embedding of the target, which is the source's when all embeddings are tied."""
+        """The target embedding; the source embedding if all embeddings are tied."""
         return self.source_embedding if self.own_target_embedding is None else self.own_target_embedding
 
     @property
     def head_weight(self) -> Tensor:
-        """(V, D) the output head, which is the target's embedding when they are tied."""
+        """The weight (V, D) of the output head; the target embedding if they are tied."""
         return self.target_embedding.tokens.weight if self.own_head is None else self.own_head.weight
 
     def use_attention(self, kernel: AttentionKernel) -> None:
@@ -69,16 +69,16 @@ class Transformer(nn.Module):
         """Return the logits of each next target token, given all before it (teacher forcing).
 
         Args:
-            source: (B, S) int64 ids, EOS at the end, filled with PAD.
-            target_input: (B, T) int64 ids, SOS first, filled with PAD.
+            source: (B, S) int64 ids, each row ended by EOS and padded with PAD.
+            target_input: (B, T) int64 ids, SOS first, padded with PAD.
 
         Returns:
-            (B, T, V); row t has the logits of the token that follows `target_input[:, t]`. Rows at PAD mean nothing.
+            (B, T, V); row t has the logits of the token after `target_input[:, t]`. Rows at PAD are meaningless.
         """
         return self.project(self.states(source, target_input))
 
     def states(self, source: Tensor, target_input: Tensor, layouts: tuple[Layout, Layout] = (PADDED, PADDED)) -> Tensor:
-        """Return the decoder's states for the arguments of `forward`; `layouts` are those of both sides inside."""
+        """Return the decoder's states for the arguments of `forward`; `layouts` are the internal ones of both sides."""
         masks = self.masks(source, target_input)
         memory = self.encode(source, masks.encoder, layout=layouts[0])
         return self.decode(target_input, memory, masks.decoder, masks.cross, layouts=layouts)
@@ -102,8 +102,8 @@ class Transformer(nn.Module):
     ) -> Tensor:
         """Return the decoder's states (B, T, D) for `target_input` (B, T), SOS first, and `memory` (B, S, D).
 
-        `decoder_mask` (B, 1, T, T) and `cross_mask` (B, 1, 1, S) are bool, True = may attend. `weights` is filled with
-        the attention weights of each layer, on request. `layouts` are those of `memory` and of what is returned.
+        `decoder_mask` (B, 1, T, T) and `cross_mask` (B, 1, 1, S) are bool, True = may attend. If given, `weights`
+        receives the attention weights of each layer. `layouts` are those of `memory` and the result.
         """
         x = layouts[1].pack(self.target_embedding(target_input))  # (B, T, D)
         states: Tensor = self.decoder(x, memory, decoder_mask, cross_mask, weights, layouts[1], layouts[0])
@@ -125,14 +125,14 @@ class Transformer(nn.Module):
     @torch.no_grad()
     def start(self, source: Tensor, width: int = 1) -> DecoderCache:
         """Encode `source` (B, S) and return the cache of a search with `width` rows for each sentence."""
-        assert not self.training, "searching with dropout on: call eval() first"
+        assert not self.training, "dropout is on during a search: call eval() first"
         memory = self.encode(source, self.masks.encoder(source))
         return self.decoder.start(memory, self.masks.cross(source), width)
 
     @torch.no_grad()
     def step(self, tokens: Tensor, cache: DecoderCache) -> Tensor:
-        """Take in `tokens` (R,) int64, SOS at the first step, and return the logits (R, V) of what follows."""
-        first = cache.length == 0 and cache.width > 1  # every row has SOS: one row of a sentence stands for all
+        """Return the logits (R, V) of the tokens after `tokens` (R,) int64, which are SOS at the first step."""
+        first = cache.length == 0 and cache.width > 1  # every row is SOS: compute one row per sentence
         tokens = tokens[:: cache.width] if first else tokens
         x = self.target_embedding(tokens.unsqueeze(1), cache.length).unflatten(0, (cache.count, -1)).squeeze(2)
         logits = self.project(self.decoder.step(x, cache).flatten(0, 1))
@@ -140,10 +140,10 @@ class Transformer(nn.Module):
 
 
 def prepare(model: Transformer, precision: Literal["float32", "bf16"] = "float32") -> Transformer:
-    """Return a copy of `model` for search only, in evaluation mode; its head is its own, so it is not for saving.
+    """Return a copy of `model` in evaluation mode, for search only; its head is untied, so do not save it.
 
-    In float32 the weights lie transposed, which makes products of a few rows faster. In bf16 all products with weights
-    are rounded, and what is inside a feed-forward sublayer; residual sums, norms, attention and logits stay float32.
+    In float32 the weights are stored transposed, which speeds up products of few rows. In bf16, products with weights
+    and the inside of feed-forward sublayers are rounded; residual sums, norms, attention and logits stay float32.
     """
     prepared = copy.deepcopy(model).eval()
     prepared.own_head = nn.Linear(1, 1, bias=False, device="meta")
@@ -151,7 +151,7 @@ def prepare(model: Transformer, precision: Literal["float32", "bf16"] = "float32
     for parent in list(prepared.modules()):
         for name, part in parent.named_children():
             if isinstance(part, nn.Linear) and precision == "bf16":
-                narrow = isinstance(parent, FeedForward) and name == "inner"  # the outer product rounds it anyway
+                narrow = isinstance(parent, FeedForward) and name == "inner"  # the outer projection rounds it anyway
                 setattr(parent, name, RoundedLinear(part, narrow))
             elif isinstance(part, nn.Linear):
                 part.weight.data = part.weight.t().contiguous().t()
@@ -159,16 +159,16 @@ def prepare(model: Transformer, precision: Literal["float32", "bf16"] = "float32
 
 
 _ROUNDING: Final[list[MatmulPrecision]] = []
-"""torch's own setting, then those of the blocks of `matmul_precision` that run in any thread, oldest first."""
+"""torch's own setting, then those of the active `matmul_precision` blocks of all threads, oldest first."""
 _ROUNDING_LOCK: Final = threading.Lock()
 
 
 @contextlib.contextmanager
 def matmul_precision(precision: MatmulPrecision) -> Iterator[None]:
-    """Let float32 matrix products round inside as `precision` says while the block runs, and not after it.
+    """Set the internal precision of float32 matrix products inside the block, and restore it afterwards.
 
-    torch has one setting for the whole process. Blocks may overlap in several threads: the latest one decides, and the
-    setting from before the first one is restored when the last one ends.
+    torch has one setting per process. Blocks of several threads may overlap: the latest block takes precedence. The
+    setting from before the first block is restored when the last block ends.
     """
     with _ROUNDING_LOCK:
         if not _ROUNDING:
@@ -187,22 +187,22 @@ def matmul_precision(precision: MatmulPrecision) -> Iterator[None]:
 
 @torch.no_grad()
 def init_weights(model: nn.Module) -> None:
-    """Set every weight of `model`, a Transformer or a stack, from torch's random generator; good for both norm orders.
+    """Initialize each weight of `model`, a Transformer or a stack, from torch's random generator, for both norm orders.
 
-    Embeddings and head: normal with standard deviation D^-½, so that the product of a normalised state (length √D)
-    with a row of the head (length 1) has variance 1, and the first loss is little more than log V. Read as an
-    embedding, such a row is √D times too short beside the positions, whose entries are of order 1: hence the factor √D
-    in `Embedding` (Vaswani et al. 2017 §3.4). Both together make tying possible.
+    Embeddings and head: normal with standard deviation D^-½. The product of a normalized state (length √D) with a row
+    of the head (length 1) then has variance 1, and the first loss is slightly above log V. As an embedding, such a row
+    is √D times too short compared with the positions, whose entries are of order 1. Hence the factor √D in `Embedding`
+    (Vaswani et al. 2017 §3.4). Both together make tying possible.
 
     Learned positions: normal with deviation 1/√2, the root mean square of the sinusoids that they replace.
 
-    Projections: Xavier uniform (Glorot and Bengio 2010), each block of a fused projection as a matrix of its own. The
-    last projection of each sublayer is scaled by 1/√n, with n the sublayers of its stack. Pre-norm: the sum of n
-    sublayers has the variance of one (Radford et al. 2019 §2.3). Post-norm: LayerNorm(x + f(x)) shrinks the gradient
-    on the residual path by √(1 + var f); n times 1/n keeps the whole path within √e, where n times 1 would leave
-    2^(-n/2) (Zhang et al. 2019 §3, Xiong et al. 2020 §3).
+    Projections: Xavier uniform (Glorot and Bengio 2010), each block of a fused projection as a separate matrix. The
+    last projection of each sublayer is scaled by 1/√n, with n sublayers in its stack. Pre-norm: the sum of n sublayers
+    then has the variance of one (Radford et al. 2019 §2.3). Post-norm: LayerNorm(x + f(x)) shrinks the gradient on the
+    residual path by √(1 + var f). With var f = 1/n, n layers shrink it by at most √e; with var f = 1, by 2^(n/2)
+    (Zhang et al. 2019 §3, Xiong et al. 2020 §3).
 
-    Biases start at 0, LayerNorm at the identity, and the row of PAD at 0; a tied head moves that row in training.
+    Biases start at 0, LayerNorm at the identity, and the row of PAD at 0; training changes that row in a tied head.
     """
     if isinstance(model, Transformer) and model.own_head is not None:
         nn.init.normal_(model.own_head.weight, std=model.own_head.in_features**-0.5)

@@ -1,4 +1,4 @@
-"""Pictures for people, as PNG or SVG. Here is what all of them share: style, labels, and writing."""
+"""Plots as PNG or SVG. This module has their common parts: style, labels, and writing."""
 
 import contextlib
 import io
@@ -13,10 +13,10 @@ from translator.run.text import FONT, WORD_START, shown_pieces
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PAGE_INCHES: Final = 7.6  # width of a picture that fills a page of the docs; letters are sized for it
+PAGE_INCHES: Final = 7.6  # width of a picture that fills a page of the docs; font sizes suit it
 COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Distinguishable for colour-blind readers too (Okabe and Ito 2008)."""
-FAINT: Final = "#DDDDDD"  # what is absent or not allowed
+FAINT: Final = "#DDDDDD"  # absent or forbidden entries
 _STYLE: Final = {
     "font.family": FONT,
     "font.size": 8.5,
@@ -25,18 +25,18 @@ _STYLE: Final = {
     "axes.spines.right": False,
     "axes.axisbelow": True,
     "grid.color": "#E4E4E4",
-    "image.cmap": "viridis",  # lighter is more, in grey print too
-    "image.interpolation": "none",  # a picture that is drawn larger must not blur its cells
+    "image.cmap": "viridis",  # lighter means more, also in greyscale
+    "image.interpolation": "none",  # keeps cells sharp when a picture is enlarged
     "legend.frameon": False,
     "figure.constrained_layout.use": True,
     "svg.hashsalt": "translator",
-    "text.parse_math": False,  # a dollar sign in a name is a dollar sign
+    "text.parse_math": False,  # dollar signs in names are literal
 }
 
 
 @contextlib.contextmanager
 def house_style() -> Iterator[None]:
-    """Draw in the style of the docs, whatever the user's matplotlibrc says."""
+    """Draw in the style of the docs, independent of the user's matplotlibrc."""
     import matplotlib.style  # slow to import
 
     with matplotlib.style.context(["default", _STYLE]):
@@ -44,14 +44,14 @@ def house_style() -> Iterator[None]:
 
 
 def new_figure(width: float, height: float) -> "Figure":
-    """Return an empty figure of so many inches; pyplot would keep it in a global list."""
+    """Return an empty figure of this size in inches; pyplot would keep it in a global list."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height))
 
 
 def draw_legend(figure: "Figure", colours: Mapping[str, str]) -> None:
-    """Write below the picture what its colours mean."""
+    """Draw a legend of the colours below the picture."""
     from matplotlib.patches import Patch
 
     handles = [Patch(color=colour, label=label) for label, colour in colours.items()]
@@ -59,15 +59,15 @@ def draw_legend(figure: "Figure", colours: Mapping[str, str]) -> None:
 
 
 def check_picture(path: Path) -> None:
-    """Raise an InputError or a StorageError if no picture can be written to `path`."""
+    """Raise InputError or StorageError if a picture cannot be written to `path`."""
     if path.suffix.lower() not in (".png", ".svg"):
-        raise InputError(f"the name of the picture {path} must end in .png or .svg, which is its format")
+        raise InputError(f"the name of the picture {path} must end in .png or .svg")
     resolve_output(path)
 
 
 @house_style()
 def write_picture(figure: "Figure", path: Path) -> None:
-    """Write `figure` as PNG or SVG, by the ending of `path`, atomically: the same figure gives the same bytes."""
+    """Write `figure` as PNG or SVG, by the ending of `path`, atomically; the same figure gives the same bytes."""
     check_picture(path)
     page, ending = io.BytesIO(), path.suffix.lower()
     metadata = {"Software": None} if ending == ".png" else {"Creator": None, "Date": None}
@@ -76,11 +76,11 @@ def write_picture(figure: "Figure", path: Path) -> None:
 
 
 def shown(text: str) -> str:
-    """Return `text` as a label: Persian joined and from right to left, without characters that the font lacks."""
+    """Return `text` as a label: Persian joined and right to left, without characters missing in the font."""
     return shown_pieces([WORD_START + text])[0]
 
 
 def distinct(paths: Sequence[Path]) -> list[str]:
-    """Return a short name for each path: its last part, or all of it where two last parts are equal."""
+    """Return a short name for each path: its last part, or the whole path if two last parts are equal."""
     names = [path.resolve().name for path in paths]
     return [str(path) if names.count(name) > 1 else name for path, name in zip(paths, names, strict=True)]

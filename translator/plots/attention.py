@@ -1,6 +1,6 @@
-"""Pictures of one translation: where each head looks, and what a beam search keeps in its cache.
+"""Pictures of one translation: the attention of each head, and the cache of a beam search.
 
-Nothing is moved in that cache: each row attends to its own branch of a tree.
+No entry moves in that cache: each row attends to its own branch of a tree.
 """
 
 from collections.abc import Sequence
@@ -35,15 +35,15 @@ _ATTENDED: Final = "#CFE3F2"
 
 @dataclass(frozen=True)
 class SentenceAttention:
-    """The attention of all layers and heads of one kind, over one sentence."""
+    """The attention of all layers and heads of one kind, for one sentence."""
 
     kind: Kind
-    looking: Sequence[str]  # T queries; of cross-attention the pieces that are produced, else those of the input
+    looking: Sequence[str]  # T queries: the produced pieces for cross-attention, else the input pieces
     looked_at: Sequence[str]  # S keys
     weights: Maps  # (layers, H, T, S); each row sums to 1
 
     def panels(self, layer: str = "last", head: str = "mean") -> dict[str, Maps]:
-        """Return (T, S) maps by title, for `last`, `mean`, `all` or a number from 1; raise InputError for another."""
+        """Return (T, S) maps by title, for `last`, `mean`, `all` or a number from 1; raise InputError for others."""
         layers, heads = self.weights.shape[:2]
         numbers = _chosen("layer", layer, {"last": [layers - 1]}, layers)
         if head == "mean":
@@ -63,7 +63,7 @@ def _chosen(name: str, asked: str, special: dict[str, list[int]], count: int) ->
 def look(
     run: Path | str, text: str, *, kind: Kind = "cross", checkpoint: str = "best", overrides: Sequence[str] = ()
 ) -> SentenceAttention:
-    """Translate `text` with a run and return where the model looked; of a text that is too long, its first segment."""
+    """Return the attention of a run's translation of `text`; only of the first segment if the text is too long."""
     loaded, engine, ids = _first_segment(run, text, checkpoint, overrides)
     source = [*ids, EOS]
     best = engine.find([ids], loaded.search)[0][0]
@@ -89,13 +89,13 @@ def _first_segment(
 
 @house_style()
 def attention_figure(attention: SentenceAttention, panels: dict[str, Maps]) -> "Figure":
-    """Return the picture of `panels`, which are maps of `attention`, on one colour scale; a row for each layer."""
+    """Return the picture of `panels`, maps of `attention`, on one colour scale; a row per layer."""
     looking = shown_pieces(attention.looking, right_to_left=attention.kind != "encoder")
     looked_at = shown_pieces(attention.looked_at, right_to_left=attention.kind == "decoder")
     rows = len({title.split(",")[0] for title in panels})
     columns = len(panels) // rows
     margin = 1.9  # inches, for the labels and the colour scale
-    # Letters of smaller cells are unreadable: a longer sentence makes a wider picture.
+    # Smaller cells would make labels unreadable, so a longer sentence gives a wider picture.
     cell = float(np.clip((PAGE_INCHES - margin) / (columns * len(looked_at)), 0.13, 0.36))
     size = min(9.0, 0.7 * cell * 72)
     below = 0.55 + max(map(len, looked_at)) * 0.6 * size / 72
@@ -111,9 +111,9 @@ def attention_figure(attention: SentenceAttention, panels: dict[str, Maps]) -> "
         axes.set_yticks(range(len(looking)), looking, fontsize=size)
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
-    figure.supxlabel(f"{'target' if attention.kind == 'decoder' else 'source'} piece that is looked at", fontsize=9)
-    figure.supylabel(f"{'source' if attention.kind == 'encoder' else 'target'} piece that looks", fontsize=9)
-    figure.colorbar(image, ax=grid, shrink=1.0 if rows == 1 else 0.6, aspect=25, label="share of attention")
+    figure.supxlabel(f"key: {'target' if attention.kind == 'decoder' else 'source'} piece", fontsize=9)
+    figure.supylabel(f"query: {'source' if attention.kind == 'encoder' else 'target'} piece", fontsize=9)
+    figure.colorbar(image, ax=grid, shrink=1.0 if rows == 1 else 0.6, aspect=25, label="attention weight")
     return figure
 
 
@@ -122,16 +122,16 @@ def attention_figure(attention: SentenceAttention, panels: dict[str, Maps]) -> "
 
 @dataclass(frozen=True)
 class BeamHistory:
-    """A beam search over one sentence, as the decoder's cache saw it; T steps, W rows."""
+    """A beam search over one sentence as recorded in the decoder's cache; T steps, W rows."""
 
-    parents: npt.NDArray[np.int64]  # (T, W) back-pointers: the row of the position before that each row continues
-    pieces: Sequence[Sequence[str]] = ()  # (T, W) what each row gave to the cache at each position, SOS first
+    parents: npt.NDArray[np.int64]  # (T, W) back-pointers: the parent row at the previous position
+    pieces: Sequence[Sequence[str]] = ()  # (T, W) the piece that each row cached at each position, SOS first
     title: str = ""
 
     def allowed(self) -> npt.NDArray[np.bool_]:
-        """Return (W, T, W): whether the newest position of each row may attend to what each row wrote at each position.
+        """Return (W, T, W): whether the newest position of each row may attend to each row's entry at each position.
 
-        That is its own branch; at the first position all rows are equal, and may attend to each other.
+        It may attend to its own branch; at the first position all rows are equal, and may attend to each other.
         """
         length, width = self.parents.shape
         found = np.full((width, length, width), length == 1)
@@ -140,7 +140,7 @@ class BeamHistory:
         return found
 
     def branch(self, position: int, row: int) -> list[int]:
-        """Return the rows, position by position, whose tokens lead to `row` at `position`, itself included."""
+        """Return the rows, by position, on the branch that ends in `row` at `position`."""
         rows = [row]
         for place in range(position, 0, -1):
             rows.append(int(self.parents[place, rows[-1]]))
@@ -148,7 +148,7 @@ class BeamHistory:
 
 
 class _Recorder:
-    """A model, and the state of its one search: records the tokens and the back-pointers of each step."""
+    """A model and the state of its search; records the tokens and back-pointers of each step."""
 
     def __init__(self, model: Any) -> None:
         self._model = model
@@ -172,7 +172,7 @@ class _Recorder:
 def record_search(
     run: Path | str, text: str, *, checkpoint: str = "best", step: int | None = None, overrides: Sequence[str] = ()
 ) -> BeamHistory:
-    """Translate `text`, or its first segment, by beam search; return what the cache saw after `step`, or all steps."""
+    """Return the history of a beam search on `text`, or its first segment, up to `step` or for all steps."""
     loaded, engine, ids = _first_segment(run, text, checkpoint, overrides)
     settings = loaded.search.model_copy(update={"method": "beam"})
     if settings.beam_size < 2:
@@ -191,7 +191,7 @@ def record_search(
 
 @house_style()
 def cache_figure(history: BeamHistory) -> "Figure":
-    """Return the picture of the cache at the last step: the tree of branches, and the attention bias of each row."""
+    """Return the picture of the cache at the last step: the tree of branches, and each row's attention bias."""
     length, width = history.parents.shape
     figure = new_figure(max(PAGE_INCHES, 0.62 * length + 0.8), 0.56 * width + 2.5)
     figure.suptitle(history.title, fontsize=9.5)
@@ -199,10 +199,10 @@ def cache_figure(history: BeamHistory) -> "Figure":
     allowed, positions = history.allowed(), range(1, length + 1)
     _draw_tree(tree, history, np.any(allowed, axis=0))
     tree.set_xticks(range(length), map(str, positions))
-    tree.set(title="what each row wrote at each position, and whose branch it continues")
+    tree.set(title="the entry of each row at each position, and the branch it continues")
     draw_allowed(bias, allowed.reshape(width, length * width))
     bias.set_xticks([width * (position - 0.5) for position in positions], map(str, positions))
-    bias.set(title="what the newest position of each row may attend to, at each place of the cache")
+    bias.set(title="the cache entries that the newest position of each row may attend to")
     for position in positions:
         bias.axvline(position * width, color="black", linewidth=0.8)
     for axes in (tree, bias):
@@ -214,7 +214,7 @@ def cache_figure(history: BeamHistory) -> "Figure":
 
 
 def _draw_tree(axes: "Axes", history: BeamHistory, attended: npt.NDArray[np.bool_]) -> None:
-    """Draw a box for each place of the cache, and a line from each to the one whose branch it continues."""
+    """Draw a box for each cache entry, and a line from each to its parent."""
     length, width = history.parents.shape
     first = history.branch(length - 1, 0)
     for position, row in np.ndindex(length, width):
@@ -224,7 +224,7 @@ def _draw_tree(axes: "Axes", history: BeamHistory, attended: npt.NDArray[np.bool
             ends = [int(history.parents[position, row]), row]
             axes.plot([position - 1, position], ends, color=colour, linewidth=1.8, zorder=2 if in_first else 1)
         branch = [history.pieces[at][of] for at, of in enumerate(history.branch(position, row))]
-        label = shown_pieces(branch, right_to_left=True)[-1]  # its letters are joined to those before
+        label = shown_pieces(branch, right_to_left=True)[-1]  # with letters joined to the previous pieces
         box = {"boxstyle": "round,pad=0.25", "facecolor": colour, "edgecolor": "none"}
         letters = "white" if in_first else "black"
         axes.text(position, row, label, ha="center", va="center", fontsize=8, color=letters, bbox=box, zorder=3)

@@ -1,4 +1,4 @@
-"""The picture of how several runs learned, by steps, tokens or time, read from their TensorBoard event files."""
+"""Learning curves of several runs, by steps, tokens or time, from their TensorBoard event files."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -25,8 +25,8 @@ _ACROSS: Final[Mapping[Over, tuple[str, str, float]]] = {
     "tokens": ("target tokens, millions", "train/tokens_seen", 1e6),
     "minutes": ("minutes of training and validation", "train/minutes", 1),
 }
-"""Name of the axis, and the tag and unit of the curve that gives its values at each step."""
-# Every scalar; of everything else as little as TensorBoard allows (0 means all, 1 the last).
+"""Axis label, and the tag and unit of the curve with its values at each step."""
+# Every scalar; of other data as little as TensorBoard allows (0 means all, 1 the last).
 _SIZES: Final = {"scalars": 0, "images": 1, "tensors": 1, "histograms": 1, "audio": 1, "graph": 0, "meta_graph": 0}
 
 
@@ -38,7 +38,7 @@ class RunCurves:
     curves: Mapping[str, tuple[Numbers, Numbers]]
 
     def across(self, tag: str, over: Over) -> Numbers:
-        """Return the horizontal positions of a curve's points; a RunError says that the run did not record them."""
+        """Return the horizontal positions of a curve's points; raise RunError if the run did not record them."""
         steps, (_, clock, unit) = self.curves[tag][0], _ACROSS[over]
         if not clock:
             return steps
@@ -50,30 +50,30 @@ class RunCurves:
 
 
 def read_curves(path: Path | str) -> RunCurves:
-    """Return the curves of the run at `path`, as TensorBoard shows them: without steps that a killed process lost."""
+    """Return the curves of the run at `path`, as TensorBoard shows them: without steps lost by a killed process."""
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator  # slow to import
 
     run = RunFolder.open(path)
-    logging.getLogger("tensorboard").setLevel(logging.ERROR)  # it warns about every folder without a graph
+    logging.getLogger("tensorboard").setLevel(logging.ERROR)  # avoids a warning for each folder without a graph
     events: Any = EventAccumulator(str(run.tensorboard_folder), size_guidance=_SIZES)
     with storage_errors(run.tensorboard_folder, "read"):
         if run.tensorboard_folder.is_dir():
             events.Reload()
     curves = {}
     for tag in events.Tags()["scalars"]:
-        points = {event.step: event.value for event in events.Scalars(tag)}  # of two scores of a step the later counts
+        points = {event.step: event.value for event in events.Scalars(tag)}  # for a repeated step, the later value
         steps, values = np.array(sorted(points.items()), dtype=np.float64).T
         curves[tag] = steps, values
     if not curves:
         raise RunError(
-            f"no events in {run.tensorboard_folder}, so there is no curve to draw; name a run that has been trained "
-            "for training.log_every steps at least"
+            f"no events in {run.tensorboard_folder}, so there is no curve to draw; name a run trained for at least "
+            "training.log_every steps"
         )
     return RunCurves(run.path, curves)
 
 
 def chosen_tags(runs: Sequence[RunCurves], metric: str) -> list[str]:
-    """Return the tags of a metric: `loss` is `train/loss` and `validation/loss`; a name with a slash is itself."""
+    """Return the tags of a metric: `train/loss` and `validation/loss` for `loss`; a name with a slash is a tag."""
     there = {tag for run in runs for tag in run.curves}
     tags = [metric] if "/" in metric else [f"train/{metric}", f"validation/{metric}"]
     found = [tag for tag in tags if tag in there]
@@ -83,14 +83,14 @@ def chosen_tags(runs: Sequence[RunCurves], metric: str) -> list[str]:
 
 
 def smoothed(values: Numbers, count: int) -> Numbers:
-    """Return at each point the mean of the last `count` points, at the beginning of as many as there are."""
+    """Return, for each point, the mean of the last `count` points, or of all points so far if fewer."""
     means = [values[max(0, end - count) : end].mean() for end in range(1, len(values) + 1)]
     return np.array(means, dtype=np.float64)
 
 
 @house_style()
 def curves_figure(runs: Sequence[RunCurves], metrics: Sequence[str], over: Over = "steps", smooth: int = 1) -> "Figure":
-    """Return a panel for each metric, and a colour for each run; training is dashed, and means of `smooth` points."""
+    """Return a panel per metric, with a colour per run; training curves are dashed means of `smooth` points."""
     from matplotlib.lines import Line2D
     from matplotlib.ticker import MaxNLocator
 

@@ -1,4 +1,4 @@
-"""Pictures of how the model is fed: masks, positions, the learning-rate schedule, the token budget of batches."""
+"""Pictures of inputs and training: masks, positions, the learning-rate schedule, the token budget of batches."""
 
 import contextlib
 import itertools
@@ -28,12 +28,12 @@ Table = npt.NDArray[np.floating[Any]]
 MAY: Final = COLOURS[0]
 MAY_NOT: Final = FAINT
 EXAMPLE: Final = (("The door is open .", "در باز است ."), ("Come in !", "بفرمایید !"))
-"""A batch of two pairs, words between spaces; the second pair is shorter and is padded."""
+"""A batch of two pairs, words separated by spaces; the second pair is shorter and is padded."""
 
 
 @house_style()
 def masks_figure(pairs: Sequence[tuple[str, str]] = EXAMPLE) -> "Figure":
-    """Return the encoder, decoder and cross masks that `MaskGenerator` makes of a batch of `pairs`, a row for each."""
+    """Return a picture of `MaskGenerator`'s encoder, decoder and cross masks for a batch of `pairs`, a row per pair."""
     words = [[[WORD_START + word for word in text.split()] for text in pair] for pair in pairs]
     spellings = [spelling for spelling, _ in SPECIAL_TOKENS]
     spellings += sorted({word for pair in words for text in pair for word in text})
@@ -56,14 +56,14 @@ def masks_figure(pairs: Sequence[tuple[str, str]] = EXAMPLE) -> "Figure":
             axes.set_xticks(np.arange(len(keys)) + 0.5, keys, rotation=90)
             axes.set_yticks(np.arange(len(queries)) + 0.5, queries)
             axes.set_aspect("equal", anchor="N")
-            axes.set(xlabel="key: what is looked at", title=title if row == 0 else "")
-        grid[row, 0].set_ylabel(f"sentence {row + 1} of the batch\nquery: what looks")
+            axes.set(xlabel="key", title=title if row == 0 else "")
+        grid[row, 0].set_ylabel(f"sentence {row + 1} of the batch\nquery")
     draw_legend(figure, {"True: may attend": MAY, "False: may not": MAY_NOT})
     return figure
 
 
 def draw_allowed(axes: "Axes", allowed: npt.NDArray[np.bool_]) -> None:
-    """Draw (queries, keys) truth values as cells, the first query at the top."""
+    """Draw booleans (queries, keys) as cells, with the first query at the top."""
     from matplotlib.colors import ListedColormap
 
     colours = ListedColormap([MAY_NOT, MAY])
@@ -74,10 +74,10 @@ def draw_allowed(axes: "Axes", allowed: npt.NDArray[np.bool_]) -> None:
 
 
 def position_vectors(config: ModelConfig, length: int, model: Transformer | None = None) -> Table:
-    """Return the first (length, D) position vectors, learned ones of `model`; of rotary ones cosines and sines."""
+    """Return the first position vectors (length, D): learned ones from `model`; cosines and sines for rotary ones."""
     if config.positions == "learned":
         if model is None:
-            raise InputError("model.positions is `learned`, and what was learned is in a run; name one with --run")
+            raise InputError("model.positions is `learned`: the positions are in a trained run; name one with --run")
         found = model.target_embedding.positions.table
         assert found is not None
     elif config.positions == "rotary":
@@ -87,20 +87,20 @@ def position_vectors(config: ModelConfig, length: int, model: Transformer | None
     else:
         found = sinusoidal_positions(config.max_positions, config.d_model)
     if not 2 <= length <= len(found):
-        raise InputError(f"--length {length} cannot be drawn: give 2 to {len(found)}, the positions of this model")
+        raise InputError(f"--length {length} is out of range; give 2 to {len(found)}, the positions of this model")
     table: Table = found[:length].detach().float().numpy()
     return table
 
 
 @house_style()
 def positions_figure(table: Table, title: str) -> "Figure":
-    """Return the picture of position vectors, a row of `table` (length, D) each, and of the cosine between each two."""
+    """Return the picture of the position vectors in `table` (length, D), and of the cosine between each two."""
     length, width = table.shape
     figure = new_figure(PAGE_INCHES, 3.4)
     figure.suptitle(title, fontsize=9.5)
     left, right = figure.subplots(1, 2, width_ratios=[1.4, 1.0])
     largest = float(np.abs(table).max())
-    # Even dimensions first, then odd ones: sines and cosines alternate, and side by side they would flicker.
+    # Even dimensions first, then odd ones: alternating sines and cosines would flicker.
     apart = np.concatenate([table[:, 0::2], table[:, 1::2]], axis=1).T
     extent = (-0.5, length - 0.5, 0, width)
     image = left.imshow(apart, cmap="PuOr", vmin=-largest, vmax=largest, aspect="auto", origin="lower", extent=extent)
@@ -115,12 +115,12 @@ def positions_figure(table: Table, title: str) -> "Figure":
 
 @house_style()
 def schedule_figure(recipes: Mapping[str, TrainingConfig]) -> "Figure":
-    """Return the learning rate at each update of recipes, by name, from the first update to `max_steps`."""
+    """Return the picture of the learning rate of recipes, by name, from the first update to `max_steps`."""
     figure = new_figure(PAGE_INCHES, 3.2 + 0.18 * len(recipes))
     axes = figure.add_subplot()
     for number, (name, config) in enumerate(recipes.items()):
         steps = np.linspace(1, config.max_steps, min(600, config.max_steps)).round().astype(int).tolist()
-        steps = sorted({*steps, min(max(config.warmup_steps, 1), config.max_steps)})  # always with the peak
+        steps = sorted({*steps, min(max(config.warmup_steps, 1), config.max_steps)})  # includes the peak
         label = f"{config.schedule}, peak {config.learning_rate:g}, warm-up of {config.warmup_steps:,} updates"
         if config.schedule_clock == "minutes":
             label += f", compressed into {config.max_minutes:g} minutes"
@@ -135,9 +135,9 @@ def schedule_figure(recipes: Mapping[str, TrainingConfig]) -> "Figure":
 
 
 def measure_batches(config: Config) -> npt.NDArray[np.int64]:
-    """Return the batches of an epoch, 4,000 at most; prepares what is not prepared yet.
+    """Return the batches of an epoch, at most 4,000; prepares missing data.
 
-    A row for each batch: sentence pairs, longest source, longest target, source tokens, target tokens; with EOS.
+    One row per batch: sentence pairs, longest source, longest target, source tokens, target tokens; with EOS.
     """
     found: list[tuple[int, ...]] = []
     with contextlib.closing(DataHandler(config).prepare().train_batches(DataPosition())) as batches:
@@ -151,7 +151,7 @@ def measure_batches(config: Config) -> npt.NDArray[np.int64]:
 
 @house_style()
 def batches_figure(batches: npt.NDArray[np.int64], budget: int, name: str) -> "Figure":
-    """Return the picture of the batches of `measure_batches`: pairs within the token `budget`, and share of padding."""
+    """Return the picture of the batches of `measure_batches`: pairs, the token `budget`, and the share of padding."""
     pairs, source, target, source_tokens, target_tokens = batches.T
     longest, positions = np.maximum(source, target), pairs * (source + target)
     padding = positions - source_tokens - target_tokens
@@ -160,7 +160,7 @@ def batches_figure(batches: npt.NDArray[np.int64], budget: int, name: str) -> "F
     share = padding.sum() / positions.sum()
     axes.set_title(f"{shown(name)}: {len(pairs):,} batches of an epoch, {share:.1%} of all positions are padding")
     lengths = np.arange(longest.min(), longest.max() + 1)
-    axes.plot(lengths, budget / lengths, color=COLOURS[6], label=f"budget: {budget:,} positions a side")
+    axes.plot(lengths, budget / lengths, color=COLOURS[6], label=f"budget: {budget:,} positions per side")
     drawn = axes.scatter(longest, pairs, s=14, c=100 * padding / positions, label="a batch")
     axes.set(xlabel="longest row of the batch, tokens", ylabel="sentence pairs in the batch", yscale="log")
     axes.yaxis.set_major_formatter("{x:,.0f}")

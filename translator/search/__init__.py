@@ -1,1 +1,1 @@
-"""Search: picking target sequences from a model's probabilities, for whole batches."""
+"""Search: finds target sequences under a model's probabilities, for whole batches."""

@@ -1,7 +1,7 @@
-"""`search` and its algorithms for whole batches: greedy search, beam search, and the loop that sampling shares.
+"""`search` and its batched algorithms: greedy search, beam search, and the loop that greedy search and sampling share.
 
-B batch, n sentences still being searched, W beam width (or paths of a sentence), R = n * W rows, S source length,
-V vocabulary, C continuations of a row, L steps, N hypotheses that are returned
+B batch, n unfinished sentences, W beam width (or paths per sentence), R = n * W rows, S source length, V vocabulary,
+C continuations per row, L steps, N returned hypotheses
 """
 
 import math
@@ -35,15 +35,15 @@ def search(
     """Return the best hypotheses for each row of `source`, in the order of the rows, best first.
 
     Args:
-        model: a `Transformer` in evaluation mode, an `Ensemble`, or any other that gives probabilities.
-        source: (B, S) int64 ids, EOS at the end, filled with PAD.
-        config: how to search.
-        count: hypotheses for each row; fewer come back only where no more exist. Sampling draws so many.
-        prefixes: for each row the ids that its hypotheses must begin with, without SOS; their log-probabilities count.
+        model: a `Transformer` in evaluation mode, an `Ensemble`, or any other `SearchModel`.
+        source: (B, S) int64 ids, each row ended by EOS and padded with PAD.
+        config: the search settings.
+        count: hypotheses per row; fewer are returned only if no more exist. With sampling, the number of draws.
+        prefixes: for each row, the ids (without SOS) that begin its hypotheses. Scores include their log-probabilities.
 
     Raises:
         ConfigError: the method cannot find `count` hypotheses.
-        CheckpointError: the model's probabilities are not numbers.
+        CheckpointError: the model's probabilities are NaN.
     """
     check_count(config, count)
     if len(source) == 0:
@@ -60,8 +60,7 @@ def search(
         found = follow_paths(model, source, longest, choose, config, count, constraints)
     if any(not hypotheses or math.isnan(hypotheses[0].score) for hypotheses in found):
         raise CheckpointError(
-            "the model gives probabilities that are not numbers (NaN): its training has diverged; take an earlier "
-            "checkpoint"
+            "the model's probabilities are not numbers (NaN): its training has diverged; use an earlier checkpoint"
         )
     return found
 
@@ -70,7 +69,7 @@ def search(
 
 
 def likeliest(logits: Tensor, forbidden: Tensor | None, sentences: Tensor, length: int) -> Tensor:
-    """Return the likeliest token of each row, of equal ones the lowest id: greedy search; see `Choose`."""
+    """Return the most likely token of each row (greedy search); ties go to the lowest id. See `Choose`."""
     if forbidden is not None:
         return logits.masked_fill(forbidden, -torch.inf).max(dim=1).indices
     return logits[:, FIRST_PRODUCED:].max(dim=1).indices + FIRST_PRODUCED
@@ -86,22 +85,22 @@ def follow_paths(
     width: int = 1,
     constraints: Constraints | None = None,
 ) -> list[list[Hypothesis]]:
-    """Follow W = `width` paths for each row of `source`; a sentence whose paths have all ended leaves the batch.
+    """Return W = `width` hypotheses per row of `source`; a sentence leaves the batch when all its paths have ended.
 
     Args:
         model, source, config, constraints: as in `search`.
-        longest: (B,) int64, tokens that each output may have, EOS included; at least 1.
+        longest: (B,) int64, maximum output length in tokens, EOS included; at least 1.
         choose: picks the next tokens.
 
     Returns:
-        For each row, in order, its W hypotheses, best first.
+        For each row, in order, a list of W hypotheses, best first.
     """
     limits = longest.to(source.device)  # (n,)
-    live = torch.arange(len(source), device=source.device)  # (n,) numbers of the sentences
+    live = torch.arange(len(source), device=source.device)  # (n,) sentence indices
     slots = torch.arange(width, device=source.device)  # (W,)
     ended = torch.zeros(len(source), width, dtype=torch.bool, device=source.device)  # (n, W)
     tokens = source.new_full((len(source) * width,), SOS)  # (R,)
-    produced = source.new_empty(len(tokens), 0)  # (R, tokens so far), kept for the constraints only
+    produced = source.new_empty(len(tokens), 0)  # (R, tokens so far), only for the constraints
     steps: list[tuple[Tensor, Tensor, Tensor]] = []  # live (n,), tokens (R,) and their log-probabilities (R, 1)
     state = model.start(source, width)
     for length in range(1, int(limits.max()) + 1):
@@ -113,8 +112,8 @@ def follow_paths(
         steps.append((live, tokens, log_probabilities_of(tokens.unsqueeze(1), logits)))
         if constraints is not None:
             produced = torch.cat((produced, tokens.unsqueeze(1)), dim=1)
-        ended |= tokens.view(-1, width) == EOS  # such a path goes on with its sentence; what it adds is cut off below
-        going = (~ended.all(dim=1) & (limits > length)).nonzero().squeeze(1)  # (n',) places among the live
+        ended |= tokens.view(-1, width) == EOS  # an ended path stays with its sentence; `_cut` drops the rest
+        going = (~ended.all(dim=1) & (limits > length)).nonzero().squeeze(1)  # (n',) indices into `live`
         if len(going) == 0:
             break
         if len(going) < len(live):
@@ -145,12 +144,12 @@ def _cut(tokens: list[int], scores: list[float], limit: int, config: SearchConfi
 
 
 class Step(NamedTuple):
-    """The 2 W best continuations that one step has found for the sentences that were still searched; back-pointers."""
+    """The 2 W best continuations of each unfinished sentence at one step, with back-pointers."""
 
-    live: Tensor  # (n,) int64 numbers of the sentences
-    parents: Tensor  # (n, 2 W) int64, which continuation of the step before each continues
+    live: Tensor  # (n,) int64 sentence indices
+    parents: Tensor  # (n, 2 W) int64 back-pointers: indices into the continuations of the previous step
     chosen: Tensor  # (n, 2 W) int64 tokens
-    scores: Tensor  # (n, 2 W) sums of log-probabilities, -inf where there is no hypothesis
+    scores: Tensor  # (n, 2 W) summed log-probabilities, -inf where there is no hypothesis
 
 
 @torch.inference_mode()
@@ -162,27 +161,27 @@ def beam_search(
     count: int = 1,
     constraints: Constraints | None = None,
 ) -> list[list[Hypothesis]]:
-    """Keep the W = `config.beam_size` best continuations of each sentence at every step (Sutskever et al. 2014 §3.2).
+    """Return `count` hypotheses per row, best first, by beam search with W = `beam_size` (Sutskever et al. 2014 §3.2).
 
-    Of the 2 W best continuations, those among the first W that end in EOS are finished hypotheses; the first W that do
-    not end go on. A sentence is done when 2 W hypotheses have finished (a patience of 2, Kasai et al. 2022), one of
-    which is likelier than all that go on, or at its longest length; then it leaves the batch.
+    Each step takes the 2 W best continuations. Those among the first W that end in EOS are finished hypotheses; the
+    first W without EOS form the next beam. A sentence is done when 2 W hypotheses have finished (patience 2, Kasai et
+    al. 2022) and one is more likely than every live hypothesis, or at its longest length. It then leaves the batch.
 
-    The other arguments are those of `follow_paths`; `count` is at most W. For each row, in order, the best `count` that
-    this beam has found come back, best first; hypotheses that were stopped at the longest length only where too few
-    finished. Fewer than `count` only where the constraints and the longest length allow no more.
+    The other arguments are those of `follow_paths`; `count` is at most W. Hypotheses cut off at the longest length are
+    returned only if too few finished. A row has fewer than `count` only if the constraints and the longest length
+    allow no more.
     """
     device, width = source.device, config.beam_size
     limits = longest.to(device)  # (n,)
     live = torch.arange(len(source), device=device)  # (n,) numbers of the sentences
     tokens = source.new_full((len(source) * width,), SOS)  # (R,)
-    produced = source.new_empty(len(source), width, 0)  # (n, W, tokens so far), kept for the constraints only
-    # All rows of a sentence begin alike; only the first counts, or the beam would fill with copies of one hypothesis.
+    produced = source.new_empty(len(source), width, 0)  # (n, W, tokens so far), only for the constraints
+    # All rows of a sentence start equal. The first alone scores above -inf, so that the beam holds no duplicates.
     scores = torch.full((len(source), width), -math.inf, dtype=widest_float(device), device=device)  # (n, W)
     scores[:, 0] = 0.0
-    places = torch.arange(width, device=device).repeat(len(source), 1)  # (n, W) of the beam in the continuations
-    finished = live.new_zeros(len(source))  # (n,) how many hypotheses have finished
-    likeliest_finished = scores.new_full((len(source),), -math.inf)  # (n,) its sum of log-probabilities
+    places = torch.arange(width, device=device).repeat(len(source), 1)  # (n, W) in the last continuations
+    finished = live.new_zeros(len(source))  # (n,) number of finished hypotheses
+    likeliest_finished = scores.new_full((len(source),), -math.inf)  # (n,) summed log-probability
     wanted = 2 * width if width > 1 else 1  # a beam of one is greedy search
     steps: list[Step] = []
     state = model.start(source, width)
@@ -197,13 +196,13 @@ def beam_search(
         finished = finished + ended[:, :width].sum(dim=1)
         new_scores = scores.masked_fill(~ended, -math.inf)[:, :width]  # (n, W)
         likeliest_finished = torch.maximum(likeliest_finished, new_scores.amax(dim=1))
-        places = ended.int().sort(dim=1, stable=True).indices[:, :width]  # of W that go on, best first
+        places = ended.int().sort(dim=1, stable=True).indices[:, :width]  # the W that continue, best first
         scores, parents, chosen = (of_all.gather(1, places) for of_all in (scores, parents, chosen))  # (n, W) each
         undecided = (finished < wanted) | (scores[:, 0] > likeliest_finished)  # (n,)
-        going = (undecided & (limits > length) & (scores[:, 0] > -math.inf)).nonzero().squeeze(1)  # (n',) of the live
+        going = (undecided & (limits > length) & (scores[:, 0] > -math.inf)).nonzero().squeeze(1)  # (n',) into `live`
         if len(going) == 0:
             break
-        rows = parents + torch.arange(0, len(tokens), width, device=device).unsqueeze(1)  # (n, W) in the state
+        rows = parents + torch.arange(0, len(tokens), width, device=device).unsqueeze(1)  # (n, W) rows of the state
         if constraints is not None:
             produced = produced.gather(1, parents.unsqueeze(2).expand_as(produced))
             produced = torch.cat((produced, chosen.unsqueeze(2)), dim=2)
@@ -219,8 +218,8 @@ def beam_search(
 def _extend(scores: Tensor, logits: Tensor, forbidden: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
     """Return the 2 W best continuations of each beam: their scores, parents (0..W-1) and tokens, (n, 2 W) each.
 
-    `scores` (n, W) are those of the beam; see `best_continuations` for the rest. Equally good ones come in the order of
-    their parents, then likelier first, then of their ids.
+    `scores` (n, W) are the beam's; see `best_continuations` for the rest. Ties are ordered by parent, then by
+    log-probability (highest first), then by id.
     """
     width = scores.size(1)
     log_probabilities, tokens = best_continuations(logits, 2 * width, forbidden)  # (R, C)
@@ -231,7 +230,7 @@ def _extend(scores: Tensor, logits: Tensor, forbidden: Tensor | None) -> tuple[T
 
 
 def _hypotheses(steps: Sequence[Step], limits: list[int], count: int, config: SearchConfig) -> list[list[Hypothesis]]:
-    """Return the best `count` of each sentence, best first: all that finished stand before those that were stopped."""
+    """Return the best `count` hypotheses of each sentence, best first; finished ones precede those cut off."""
     shape = (len(steps), len(limits), steps[0].chosen.size(1))
     parents, chosen = np.zeros(shape, np.int64), np.zeros(shape, np.int64)  # (L, B, 2 W) each
     scores = np.full(shape, -np.inf)  # (L, B, 2 W)
@@ -243,7 +242,7 @@ def _hypotheses(steps: Sequence[Step], limits: list[int], count: int, config: Se
     at_limit = lengths[:, None] == np.array(limits)  # (L, B)
     leaving = ((chosen == EOS) | at_limit[:, :, None]) & (scores > -np.inf)
     leaving[:, :, config.beam_size :] = False
-    last, sentences, slots = leaving.nonzero()  # (how many left,) each
+    last, sentences, slots = leaving.nonzero()  # (number of ended or cut-off hypotheses,) each
     finished = chosen[leaving] == EOS
     divisors = np.array([length_penalty(float(length), config) for length in lengths])  # (L,)
     order = np.lexsort((slots, last, -scores[leaving] / divisors[last], ~finished, sentences))

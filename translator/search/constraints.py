@@ -1,4 +1,4 @@
-"""What a search may not produce: an early EOS, repeated n-grams, anything but a forced prefix (of P tokens at most)."""
+"""Constraints on a search: minimum length, no repeated n-grams, forced prefixes (of P tokens at most)."""
 
 import torch
 from torch import Tensor
@@ -8,12 +8,12 @@ from translator.special_tokens import EOS, PAD
 
 
 class Constraints:
-    """Forbids tokens to follow a hypothesis; the scores of the others do not change.
+    """Forbids next tokens of a hypothesis; the scores of the allowed tokens do not change.
 
     Args:
-        shortest: (B,) int64, tokens that each output has at least, EOS included.
-        no_repeat_ngram: n of the n-grams that a hypothesis has once at most (Paulus et al. 2018 §2.5); 0 allows all.
-        prefixes: for each sentence the ids that its outputs begin with; they take precedence. UNK may be forced.
+        shortest: (B,) int64, minimum length of each output in tokens, EOS included.
+        no_repeat_ngram: n; no n-gram occurs twice in a hypothesis (Paulus et al. 2018 §2.5). 0 allows repetition.
+        prefixes: for each sentence, the ids that begin its outputs; they take precedence. UNK may be forced.
     """
 
     def __init__(self, shortest: Tensor, no_repeat_ngram: int = 0, prefixes: Rows | None = None) -> None:
@@ -25,13 +25,13 @@ class Constraints:
         self._forced = shortest.new_tensor(filled).view(len(shortest), longest)  # (B, P)
 
     def forbidden(self, produced: Tensor, sentences: Tensor, vocabulary: int) -> Tensor:
-        """Return (R, V) bool, True = may not follow: PAD, UNK, SOS, and what the constraints forbid.
+        """Return a mask (R, V) bool, True = forbidden: PAD, UNK, SOS, and the tokens that the constraints forbid.
 
-        Where they forbid everything, EOS may follow: a hypothesis that cannot go on ends.
+        Where they forbid every token, EOS is allowed: a hypothesis that cannot continue ends.
 
         Args:
             produced: (R, T) int64 tokens so far, without SOS.
-            sentences: (R,) int64, which sentence of the batch each row belongs to.
+            sentences: (R,) int64, index of each row's sentence in the batch.
             vocabulary: V.
         """
         length = produced.size(1)
@@ -42,7 +42,7 @@ class Constraints:
             ngrams = produced.unfold(1, self._size, 1)  # (R, T - n + 1, n)
             begun = produced[:, length - self._size + 1 :].unsqueeze(1)  # (R, 1, n - 1)
             repeats = (ngrams[:, :, :-1] == begun).all(dim=2)  # (R, T - n + 1)
-            # PAD, which is forbidden anyway, stands for none: so nothing waits for a GPU.
+            # Rows without a repeat scatter to PAD, which is forbidden anyway. So no GPU synchronization is needed.
             forbidden.scatter_(1, ngrams[:, :, -1].masked_fill(~repeats, PAD), True)
         if length < self._forced.size(1):
             forced = self._forced[sentences, length].unsqueeze(1)  # (R, 1)

@@ -1,4 +1,4 @@
-"""Hypotheses, and how they compare, whichever engine finds them. It imports no torch, which starts slowly."""
+"""Hypotheses and their ranking, shared by all engines. Imports no torch, which is slow to start."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from translator.special_tokens import SOS
 if TYPE_CHECKING:
     from torch import Tensor
 
-FIRST_PRODUCED: Final = SOS + 1  # the lowest id that a search produces: PAD, UNK and SOS below it stand for no text
-EXTRA_LENGTH: Final = 10  # tokens that an output may have beyond its share of the source's, and beyond a forced prefix
+FIRST_PRODUCED: Final = SOS + 1  # the lowest id that a search produces; PAD, UNK and SOS lie below it
+EXTRA_LENGTH: Final = 10  # tokens added to the length limit from the source, and to a forced prefix
 
 Rows = Sequence[Sequence[int]]  # ids of several sentences
 
@@ -21,10 +21,10 @@ Numbers = TypeVar("Numbers", float, "Tensor")
 
 
 def length_penalty(length: Numbers, config: SearchConfig) -> Numbers:
-    """Return the divisor of a sum of log-probabilities of `length` tokens, EOS included (`gnmt`: Wu et al. 2016 §7).
+    """Return the divisor of the summed log-probability of `length` tokens, EOS included (`gnmt`: Wu et al. 2016 §7).
 
-    It never falls as hypotheses grow. So a sum over the divisor of the longest length bounds every continuation from
-    above: each further token adds a log-probability, at most 0.
+    The divisor does not decrease with length, and each further token adds a log-probability of at most 0. So the sum
+    over the divisor of the longest length is an upper bound on the normalized score of every continuation.
 
     >>> length_penalty(7.0, SearchConfig(length_penalty=1.0))
     2.0
@@ -36,7 +36,7 @@ def length_penalty(length: Numbers, config: SearchConfig) -> Numbers:
 def lengths_of_outputs(
     rows: Rows, config: SearchConfig, max_positions: int, prefixes: Rows | None = None
 ) -> tuple[list[int], list[int]]:
-    """Return what `output_lengths` returns, from rows of ids without EOS instead of a tensor."""
+    """Return the shortest and the longest output of each row; as `output_lengths`, but for rows of ids without EOS."""
     shortest, longest = [], []
     for row, prefix in zip(rows, prefixes or [()] * len(rows), strict=True):
         tokens = len(row) + 1
@@ -51,24 +51,24 @@ class Hypothesis:
     """One translation that a search has found."""
 
     tokens: tuple[int, ...]  # ids without SOS and EOS
-    score: float  # sum of the log-probabilities of the tokens, and of EOS where it came
-    normalized_score: float  # `score` over the length penalty; what hypotheses are compared by
-    finished: bool  # True when it ended in EOS, False when it was stopped at its longest length
-    token_scores: tuple[float, ...] = ()  # log-probability of each token, and of EOS where it came
+    score: float  # summed log-probability of the tokens, and of EOS if finished
+    normalized_score: float  # `score` over the length penalty; ranks the hypotheses
+    finished: bool  # True if it ended in EOS, False if it was cut off at its longest length
+    token_scores: tuple[float, ...] = ()  # log-probability of each token, and of EOS if finished
 
     @classmethod
     def from_tokens(
         cls, tokens: Sequence[int], token_scores: Sequence[float], finished: bool, config: SearchConfig
     ) -> "Hypothesis":
-        """Return the hypothesis of `tokens` (no SOS, no EOS), each with its log-probability, EOS's last if finished."""
-        length = len(tokens) + finished  # the model chose EOS, too
+        """Return the hypothesis of `tokens` (no SOS or EOS); `token_scores` also covers EOS if `finished`."""
+        length = len(tokens) + finished  # EOS counts
         assert len(token_scores) == length
         score = sum(token_scores)
         return cls(tuple(tokens), score, score / length_penalty(length, config), finished, tuple(token_scores))
 
 
 def check_count(config: SearchConfig, count: int) -> None:
-    """Raise ConfigError where the method of `config` cannot find `count` hypotheses, InputError where none could."""
+    """Raise ConfigError if the method of `config` cannot find `count` hypotheses, InputError if `count` is below 1."""
     if count < 1:
         raise InputError(f"{count} translations of a sentence cannot be found; ask for 1 or more")
     if config.method == "greedy" and count > 1:
@@ -83,9 +83,9 @@ def check_count(config: SearchConfig, count: int) -> None:
 
 
 def alike(lengths: Sequence[int], size_of: Callable[[int], int]) -> Iterator[list[int]]:
-    """Yield the numbers of the sentences of each batch, the longest first: batches of like lengths have little padding.
+    """Yield the sentence indices of each batch, longest sentences first; similar lengths keep padding small.
 
-    `size_of` gives the sentences that a batch may have whose longest one has that length.
+    `size_of` maps the longest length of a batch to the maximum number of its sentences.
     """
     order = sorted(range(len(lengths)), key=lambda number: -lengths[number])
     while order:

@@ -1,4 +1,4 @@
-"""Subword models: SentencePiece, trained, loaded and sampled, one for each language or joint."""
+"""Subword models: training, loading and sampling of SentencePiece models, one per language or joint."""
 
 from translator.subword.model import (
     JOINT_FILE,

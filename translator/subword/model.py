@@ -1,4 +1,4 @@
-"""The subword models: text to ids and back; both languages trained on prepared text, kept and found again."""
+"""The subword models: text to ids and back; training on prepared text, and reuse of trained models."""
 
 import hashlib
 import itertools
@@ -31,31 +31,31 @@ SOURCE_FILE: Final = "source.model"
 TARGET_FILE: Final = "target.model"
 JOINT_FILE: Final = "joint.model"
 RECORD_FILE: Final = "subword.json"
-_WORDS_FILE: Final = "words.tsv"  # the words of the English training text, and how often it has each
+_WORDS_FILE: Final = "words.tsv"  # the words of the English training text with their counts
 
-_FORMAT: Final = 4  # part of the fingerprint; raised when training changes
+_FORMAT: Final = 4  # part of the fingerprint; increased when training changes
 _NOT_TEXT: Final = frozenset({PAD, SOS, EOS})
 _MOST_WORDS: Final = 200_000
-_CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # control characters and all line ends
+_CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # control characters and all line breaks
 _RULE_PROBE: Final = "\ufefb \u0645\u06cc\u200c\u0631\u0648\u062f"
 _RULE_RESULT: Final = "▁\u0644\u0627▁\u0645\u06cc\u200c\u0631\u0648\u062f"
-"""A shaped ligature and a ZWNJ, before and after `nfkc` and `nfkc_cf`: `nmt_nfkc` changes the second, `identity` keeps
-the first."""
+"""Text and its result under `nfkc` and `nfkc_cf`. It has a shaped ligature, which `identity` keeps, and a ZWNJ, which
+`nmt_nfkc` changes."""
 
 
 class SubwordModel:
     """One SentencePiece model: text to ids and back, with PAD, UNK, SOS and EOS at their fixed ids."""
 
     def __init__(self, content: bytes, path: Path) -> None:
-        """Take the bytes of the model file at `path`; raise SubwordError if they are no model of ours."""
+        """Load a model from the bytes of the file at `path`; raise SubwordError if it is not one of this package."""
         sentencepiece.set_min_log_level(ERRORS_ONLY)
         remedy = _remedy(path)
         if not content:
-            raise SubwordError(f"{path} is empty, it is no subword model; {remedy}")
+            raise SubwordError(f"{path} is empty; {remedy}")
         try:
             processor = sentencepiece.SentencePieceProcessor(model_proto=content)
         except RuntimeError as error:
-            raise SubwordError(f"{path} is damaged or no SentencePiece model; {remedy}") from error
+            raise SubwordError(f"{path} is damaged or not a SentencePiece model; {remedy}") from error
         found = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
         if found != (PAD, UNK, SOS, EOS):
             raise SubwordError(
@@ -64,30 +64,30 @@ class SubwordModel:
             )
         if processor.normalize(_RULE_PROBE) != _RULE_RESULT:
             raise SubwordError(
-                f"{path}: its normalization rule is neither `nfkc` nor `nfkc_cf` (another one loses the half-space "
-                f"U+200C), or the file is cut short; {remedy}"
+                f"{path}: its normalization rule is not `nfkc` or `nfkc_cf` (others lose the half-space U+200C), or "
+                f"the file is truncated; {remedy}"
             )
         self._processor = processor
         ids = {one: int(processor.piece_to_id(one)) for one in PLACEHOLDERS}
-        # Only the symbols that a user defines have the score 0; the same character learnt from text is no placeholder.
+        # Only user-defined symbols have the score 0; the same character learned from text is not a placeholder.
         known = {one: token for one, token in ids.items() if token != UNK and not processor.get_score(token)}
         self.placeholders: dict[str, int] = known
-        """The pieces that stand for copied text, with their ids; see `placeholders.py`."""
+        """The placeholder pieces for copied text, with their ids; see `placeholders.py`."""
         self.vocabulary_size: int = processor.get_piece_size()  # pieces, special tokens included
         self.sha256: str = hashlib.sha256(content).hexdigest()  # of the model file
 
     @classmethod
     def load(cls, path: Path) -> "SubwordModel":
-        """Load the model file at `path`; raise SubwordError if there is no usable model."""
+        """Return the model in the file at `path`; raise SubwordError if there is no usable model."""
         return cls(_read(path), path)
 
     @classmethod
     def train(
         cls, sentences: Iterable[str], config: SubwordConfig, path: Path, *, fold: bool = False
     ) -> "SubwordModel":
-        """Train a model on all of `sentences`, write it to `path` in one step, and return it.
+        """Train a model on all `sentences`, write it atomically to `path`, and return it.
 
-        With `fold` it reads all text in lower case.
+        With `fold`, the model converts all text to lower case.
 
         Raises SubwordError: there is no text, or `subword.vocabulary_size` is too large or too small for it.
         """
@@ -101,7 +101,7 @@ class SubwordModel:
         return rows
 
     def sampler(self, strength: float, seed: str) -> SubwordSampler:
-        """Return what draws random segmentations of texts; see `SubwordSampler`."""
+        """Return a sampler of random segmentations of texts; see `SubwordSampler`."""
         pieces = {piece: (token, float(self._processor.get_score(token))) for token, piece in self.text_pieces.items()}
         return SubwordSampler(pieces, sorted(self.byte_ids), strength, seed, self._processor.normalize)
 
@@ -109,21 +109,21 @@ class SubwordModel:
         """Return the text of each row of ids, on one line.
 
         PAD, SOS and EOS are dropped; UNK becomes `⁇`; an invalid byte becomes U+FFFD; a control character or line
-        break, which only bytes can spell, becomes a space. Otherwise decoding what was encoded gives the text as
-        `normalized` does.
+        break, which only byte pieces can produce, becomes a space. Otherwise decoding the ids of a text gives
+        `normalized(text)`.
         """
         kept = [[int(token) for token in row if token not in _NOT_TEXT] for row in rows]
         texts: list[str] = self._processor.decode(kept)
         return [_CONTROLS.sub(" ", text) for text in texts]
 
     def pieces_of(self, ids: Sequence[int]) -> list[str]:
-        """Return the piece of each id: the first one of a word begins with `▁`; special tokens by their spelling."""
+        """Return the piece of each id; the first piece of a word begins with `▁`, special tokens have their names."""
         return [str(self._processor.id_to_piece(int(token))) for token in ids]
 
     def normalized(self, text: str) -> str:
-        """Return `text` as the model sees it: in NFKC, runs of spaces (and of U+2581) as one, none at the ends.
+        """Return `text` as the model sees it: NFKC; runs of spaces (and of U+2581) as one space, none at the ends.
 
-        A source model that folds case returns it in lower case.
+        With a case-folding source model, the result is in lower case.
         """
         return str(self._processor.normalize(text)).replace("▁", " ").removeprefix(" ")
 
@@ -134,7 +134,7 @@ class SubwordModel:
 
     @cached_property
     def text_pieces(self) -> dict[int, str]:
-        """All pieces made of text, by id: neither special tokens nor bytes."""
+        """All text pieces, by id, without special tokens and bytes."""
         special = {token for _, token in SPECIAL_TOKENS}
         ids = [token for token in range(self.vocabulary_size) if token not in special | self.byte_ids]
         return dict(zip(ids, self.pieces_of(ids), strict=True))
@@ -142,7 +142,7 @@ class SubwordModel:
 
 @dataclass(frozen=True)
 class SubwordPair:
-    """The models of both sides; one and the same object when they are joint."""
+    """The models of both sides; the same object if they are joint."""
 
     source: SubwordModel
     target: SubwordModel
@@ -155,16 +155,16 @@ class SubwordPair:
 
     @property
     def sha256(self) -> dict[str, str]:
-        """The hash of each model by file name, as checkpoints record it."""
+        """The SHA-256 of each model by file name, as recorded in checkpoints."""
         if self.joint:
             return {JOINT_FILE: self.source.sha256}
         return {SOURCE_FILE: self.source.sha256, TARGET_FILE: self.target.sha256}
 
     @classmethod
     def load(cls, folder: Path) -> "SubwordPair":
-        """Load `joint.model`, or `source.model` and `target.model`; `subword.json`, if there, must agree with them.
+        """Return `joint.model`, or `source.model` and `target.model`; `subword.json`, if it exists, must match them.
 
-        Raises SubwordError: a file is missing, damaged, or not the one that was trained.
+        Raises SubwordError: a file is missing, damaged, or differs from the trained one.
         """
         if (folder / JOINT_FILE).exists():
             source = target = SubwordModel.load(folder / JOINT_FILE)
@@ -191,12 +191,12 @@ def prepare_subword(
 ) -> tuple[SubwordPair, Path]:
     """Return the models of a training split and their folder `<prepared_directory>/subword-<16 hex>`.
 
-    They are trained, or loaded if they were trained before from the same text with the same settings. At most
-    `max_training_sentences` lines are drawn for each. At most `workers` processes are used; the models do not depend
-    on it. With `models_from` they are those of that run; the words of this text are added to its words.
+    They are trained, or loaded if they exist for the same text and settings. Each is trained on at most
+    `max_training_sentences` drawn lines. `workers` is the maximum number of processes; it does not affect the models.
+    With `models_from`, the models of that run are used, and the words of this text are added to its words.
 
     Raises:
-        SubwordError: the text does not allow the settings, or the folder is damaged.
+        SubwordError: the settings do not suit the text, or the folder is damaged.
         RunError: there is no run at `models_from`.
     """
     settings = config.model_dump(mode="json", exclude={"sampling", "case", "models_from"})
@@ -236,7 +236,7 @@ def prepare_subword(
                     unit=" models",
                 )
                 hashes = dict(zip(tasks, trained, strict=True))
-            # The spelling of Persian is not corrected.
+            # Spelling correction is for English only.
             names = corpus.names("train") if source == "en" else []
             words.update(count_words(line for name in names for line in corpus.lines("train", name, "en")))
             kept = sorted(words.items(), key=lambda word: (-word[1], word[0]))[:_MOST_WORDS]
@@ -259,7 +259,7 @@ def _trainer(
 
 
 def _word_counts(path: Path) -> dict[str, int]:
-    """Return the counts of a file of words; none where a run of an older version has no such file."""
+    """Return the counts in a file of words; empty if the file is missing, as in runs of older versions."""
     if not path.exists():
         return {}
     try:
@@ -278,4 +278,4 @@ def _read(path: Path) -> bytes:
 
 
 def _remedy(path: Path) -> str:
-    return f"take it from a backup, or delete the folder {path.parent} and prepare again"
+    return f"restore it from a backup, or delete the folder {path.parent} and prepare again"

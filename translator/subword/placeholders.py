@@ -1,8 +1,8 @@
-"""Placeholders: what is copied as it stands passes through the model as one piece (Luong et al. 2015 §3).
+"""Placeholders: text to copy unchanged passes through the model as one piece (Luong et al. 2015 §3).
 
-Web addresses, e-mail addresses, handles, file names, emoji and numbers in digits are cut out of the source, and
-placeholders take their place. The model puts each placeholder where it belongs in the translation, and the copied text
-goes back there. Placeholders are characters of Unicode's private use area, and pieces of both vocabularies.
+Placeholders replace web addresses, e-mail addresses, handles, file names, emoji and numbers in digits in the source.
+The model places each placeholder in the translation, where the copied text then replaces it. Placeholders are
+characters of Unicode's private use area, and pieces of both vocabularies.
 """
 
 import re
@@ -12,26 +12,24 @@ from typing import Final
 
 MOST_PLACEHOLDERS: Final = 16
 PLACEHOLDERS: Final = "".join(map(chr, range(0xE000, 0xE000 + MOST_PLACEHOLDERS)))
-PLACEHOLDERS_VERSION: Final = 2  # raised whenever other things are cut out of the same text
+PLACEHOLDERS_VERSION: Final = 2  # increased when other parts of the same text are replaced
 
 _DOMAINS: Final = "com|org|net|edu|gov|info|io|ir|co|ai"
 _FILES: Final = "csv|docx?|exe|gz|html?|jpe?g|js|json|md|mp3|mp4|pdf|png|pptx?|py|tar|txt|xlsx?|xml|ya?ml|zip"
 _NO_ADDRESS: Final = "\x00-\x20\x7f-\xa0\u2000-\u206f\u3000<>\"'«»،؛؟"  # spaces, controls, quotation marks, dashes
 _ADDRESS: Final = (
-    rf"(?:[^{_NO_ADDRESS}()]|\([^{_NO_ADDRESS}()]*\))+(?<=[\w/#=&%+~)-])"  # a mark at its end is not in it
+    rf"(?:[^{_NO_ADDRESS}()]|\([^{_NO_ADDRESS}()]*\))+(?<=[\w/#=&%+~)-])"  # excludes a punctuation mark at its end
 )
 _PICTURE: Final = "[\u231a\u231b\u23e9-\u23fa\u2600-\u27bf\u2b50\u2b55\U0001f000-\U0001faff]"
 _EMOJI: Final = (
     rf"{_PICTURE}(?:[\ufe0f\u20e3\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]|\u200d{_PICTURE})*|[0-9#*]\ufe0f?\u20e3"
 )
 _DIGIT: Final = "[0-9٠-٩۰-۹]"
-_NUMBER: Final = (
-    rf"(?<!\w)(?<!\w[.,:/-]){_DIGIT}+(?:[.,:/٫٬-]{_DIGIT}+)*(?!\w|[.,:/-]\w)"  # neither 22nd, v2.0 nor 5-year
-)
+_NUMBER: Final = rf"(?<!\w)(?<!\w[.,:/-]){_DIGIT}+(?:[.,:/٫٬-]{_DIGIT}+)*(?!\w|[.,:/-]\w)"  # not 22nd, v2.0 or 5-year
 _COPIED: Final = re.compile(
     rf"(?<!\w)(?:(?:https?|ftp)://|www\.(?=[\w-]+\.)){_ADDRESS}"
     r"|(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.(?-i:[a-z0-9-]+|[A-Z0-9-]+))+\b"  # e-mail addresses
-    # Web addresses without a scheme: a capital after the dot is the beginning of a sentence.
+    # Web addresses without a scheme: a capital after the dot starts a sentence.
     rf"|(?<![\w@./-])(?:[\w-]+\.)+(?-i:{_DOMAINS}|{_DOMAINS.upper()})\b(?:\.(?-i:[a-z]{{2}})\b)?(?::\d+)?(?:[/?#](?:{_ADDRESS})?)?"
     rf"|(?<![\w@./-])(?:[\w-]+\.)+(?-i:be|gl|ly|me|to)/{_ADDRESS}"
     r"|(?<![\w@.])@[a-z_]\w+(?:\.\w+)*(?:@[\w-]+(?:\.[\w-]+)+)?"  # handles
@@ -47,12 +45,12 @@ _WITH_SPACES: Final = re.compile(f" *[{PLACEHOLDERS}]")
 
 
 def _may_have(text: str) -> bool:
-    """Return False where nothing can be copied and no placeholder stands: five times faster than the whole search."""
+    """Return False if `text` has nothing to copy and no placeholder; five times faster than the full search."""
     return "@" in text or "://" in text or max(text, default="") >= "\u20e3" or bool(_DIGIT_OR_INNER_DOT.search(text))
 
 
 def is_number(thing: str) -> bool:
-    """Return whether a copied thing is a number, which each language writes in digits of its own."""
+    """Return whether a copied part is a number, which each language writes in its own digits."""
     return re.fullmatch(_NUMBER, thing) is not None
 
 
@@ -66,14 +64,14 @@ def _same_digits(thing: str) -> str:
 
 
 def things_to_copy(text: str) -> list[str]:
-    """Return what would be cut out of `text` with enough placeholders; numbers have ASCII digits."""
+    """Return the parts of `text` that placeholders would replace, if enough; numbers have ASCII digits."""
     return [_same_digits(found[0]) for found in _COPIED.finditer(text)] if _may_have(text) else []
 
 
 def cut_out(text: str, placeholders: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """Return `text` with `placeholders`, in their order, for what is to be copied; and what each stands for.
+    """Return `text` with `placeholders`, in order, for the parts to copy; and a mapping from placeholder to part.
 
-    Placeholders in `text` are removed. With fewer placeholders than things to copy, the last of these stay.
+    Placeholders already in `text` are removed. If there are too few placeholders, the last parts stay in the text.
 
     >>> text, copied = cut_out("See www.example.org, or write to info@example.org.", PLACEHOLDERS)
     >>> print(ascii(text), copied)
@@ -93,7 +91,7 @@ def cut_out(text: str, placeholders: Sequence[str]) -> tuple[str, dict[str, str]
 
 
 def hide(text: str, copied: Mapping[str, str]) -> str:
-    """Return `text`, a translation, with a placeholder for each thing of `copied` that stands in it, in any digits."""
+    """Return `text`, a translation, with a placeholder for each part of `copied` that it contains, in any digits."""
     left = {one: _same_digits(thing) for one, thing in copied.items()}
 
     def placeholder(found: re.Match[str]) -> str:
@@ -106,7 +104,7 @@ def hide(text: str, copied: Mapping[str, str]) -> str:
 
 
 def cut_out_of_pair(source: str, target: str, placeholders: Sequence[str]) -> tuple[str, str]:
-    """Return both sides of a training pair with a placeholder for each thing to copy that stands on both."""
+    """Return both sides of a training pair with a placeholder for each part to copy that both contain."""
     ours, theirs = things_to_copy(source), things_to_copy(target)
     things = (Counter(ours) & Counter(theirs)).elements()
     shared = dict(zip(placeholders, sorted(things, key=ours.index), strict=False))
@@ -114,9 +112,9 @@ def cut_out_of_pair(source: str, target: str, placeholders: Sequence[str]) -> tu
 
 
 def put_back(text: str, copied: Mapping[str, str]) -> str:
-    """Return a translation with each thing of `copied` in the place of its placeholder, or else at the end.
+    """Return a translation with each part of `copied` in place of its placeholder, or appended if that is missing.
 
-    A placeholder that stands for nothing, or comes a second time, is removed.
+    Unknown and repeated placeholders are removed.
     """
     left = dict(copied)
     text = _WITH_SPACES.sub(lambda found: found[0][:-1] + left.pop(found[0][-1]) if found[0][-1] in left else "", text)

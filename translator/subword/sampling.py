@@ -1,9 +1,9 @@
 """Subword regularization: random segmentations (Kudo 2018; Provilkov et al. 2020), reproducible in every process.
 
-SentencePiece samples too, but salts its generators anew in each process: training could not be resumed exactly. So
-segmentations are drawn here, with the pieces and scores of the model. No piece crosses a word, so words are cut
-independently. For speed each word has 16 candidate segmentations under one seed; a hash of the seed and of the place
-of the sentence chooses among them. Every seed draws other candidates.
+SentencePiece also samples, but seeds its generators differently in each process, so that training could not resume
+exactly. Here segmentations are drawn from the pieces and scores of the model. No piece crosses a word, so words are
+independent. For speed, each word has 16 candidate segmentations per seed; a hash of the seed and of the sentence's
+place chooses among them. Each seed draws different candidates.
 """
 
 import hashlib
@@ -15,17 +15,17 @@ from typing import Final
 from translator.special_tokens import UNK
 
 _SPACE: Final = "▁"
-_CANDIDATES: Final = 16  # segmentations of a word under one seed; a power of two, so that bytes choose evenly
-_WORDS_KEPT: Final = 2**17  # words whose candidates are kept, the first that come; bounds the memory
-_LONGEST_WORD: Final = 32  # characters; longer words are cut first, so that weights stay within a float
+_CANDIDATES: Final = 16  # segmentations of a word per seed; a power of two, so that bytes choose uniformly
+_WORDS_KEPT: Final = 2**17  # maximum number of words with cached candidates; bounds memory
+_LONGEST_WORD: Final = 32  # characters; longer words are split first, to keep weights within a float's range
 
 
 class SubwordSampler:
-    """Draws segmentations with the pieces of one model; a pure function of its arguments and of each text and place.
+    """Draws segmentations with the pieces of one model; a pure function of its arguments, text and place.
 
-    `pieces` has the id and score of each piece made of text, `byte_ids` the ids of the bytes 0 to 255 or nothing.
-    `strength`, between 0 and 1, is the exponent of unigram probabilities (the smaller the more random) or the dropout
-    probability of BPE merges. `normalize` is that of SentencePiece, spaces as `▁`.
+    `pieces` has id and score of each text piece; `byte_ids` has the ids of the bytes 0 to 255, or is empty. `strength`,
+    between 0 and 1, is the exponent of unigram probabilities (smaller is more random) or the dropout probability of BPE
+    merges. `normalize` is SentencePiece's function, with spaces as `▁`.
     """
 
     def __init__(
@@ -43,13 +43,13 @@ class SubwordSampler:
         self._seed = seed
         self._normalize = normalize
         self._longest = max(map(len, pieces))
-        # BPE numbers its merges, 0, -1, -2…; a unigram score is a logarithm.
+        # BPE scores are merge numbers, 0, -1, -2…; a unigram score is a logarithm.
         self._is_bpe = all(score.is_integer() for _, score in pieces.values())
         self._weights = {piece: math.exp(strength * score) for piece, (_, score) in pieces.items() if not self._is_bpe}
         self._candidates: dict[str, list[tuple[int, ...] | None]] = {}
 
     def sample(self, texts: Sequence[str], places: Sequence[str]) -> list[list[int]]:
-        """Return the ids of a random segmentation of each text, without special tokens; places tell texts apart."""
+        """Return the ids of a random segmentation of each text, without special tokens; `places` identify the texts."""
         rows: list[list[int]] = []
         for text, place in zip(texts, places, strict=True):
             words = self._normalize(text).split(_SPACE)[1:]
@@ -72,7 +72,7 @@ class SubwordSampler:
                     ids.append(self._pieces[piece][0])
                 elif self._byte_ids:
                     ids += [self._byte_ids[byte] for byte in piece.encode("utf-8")]
-                elif not ids or ids[-1] != UNK:  # neighbouring unknown characters are one UNK
+                elif not ids or ids[-1] != UNK:  # adjacent unknown characters form one UNK
                     ids.append(UNK)
         found = tuple(ids)
         if word in self._candidates or len(self._candidates) < _WORDS_KEPT:
@@ -80,10 +80,10 @@ class SubwordSampler:
         return found
 
     def _backward_sampled(self, word: str, draw: Callable[[], float]) -> list[str]:
-        """Draw a segmentation by its weight, from forward sums; an unknown character is a piece of weight 1."""
+        """Return a segmentation drawn by weight, from forward sums; an unknown character is a piece of weight 1."""
         weights = self._weights
         sums = [1.0]
-        ways: list[list[tuple[float, int]]] = [[]]  # for each end, the mass that comes in from each start
+        ways: list[list[tuple[float, int]]] = [[]]  # for each end, the mass from each start
         for end in range(1, len(word) + 1):
             incoming = [
                 (sums[start] * weight, start)
@@ -99,7 +99,7 @@ class SubwordSampler:
         while end:
             left = draw() * sums[end]
             start = 0
-            for mass, start in ways[end]:  # noqa: B007  # the last one remains if rounding leaves a rest
+            for mass, start in ways[end]:  # noqa: B007  # rounding may leave a rest: then the last one
                 left -= mass
                 if left < 0:
                     break
@@ -108,7 +108,7 @@ class SubwordSampler:
         return found[::-1]
 
     def _merged(self, word: str, draw: Callable[[], float]) -> list[str]:
-        """Merge the best pair until none is left; each comparison drops each pair with probability `strength`."""
+        """Return the pieces after BPE merges, best first; each round drops each pair with probability `strength`."""
         pieces = self._pieces
         symbols = list(word)
         while True:

@@ -1,4 +1,4 @@
-"""Spelling: a word that the training text lacks is read as a frequent word of it that is one typing mistake away."""
+"""Spelling correction: replaces a word missing in the training text by a frequent word at one typing error."""
 
 import re
 from collections import Counter
@@ -6,18 +6,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
-FREQUENT: Final = 20  # a word that the training text has so often can be a correction
-RARE: Final = 3  # in a small text fewer are enough: its words divided by `_WORDS_FOR_ONE`, but never fewer than this
+FREQUENT: Final = 20  # minimum count in the training text of a word that can be a correction
+RARE: Final = 3  # in a small text, the minimum is its words divided by `_WORDS_FOR_ONE`, but at least this
 _WORDS_FOR_ONE: Final = 60_000
-SHORTEST: Final = 3  # letters: shorter words have too many neighbours
+SHORTEST: Final = 3  # letters; shorter words have too many neighbours
 _ENDINGS: Final = ("s", "es", "ed", "d", "ing", "ly", "er", "ers", "r", "rs", "est", "ness", "less", "able", "ish")
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 _LETTERS_ONLY: Final = re.compile("[a-z]+")
-_WORD: Final = re.compile(rf"(?<![\w.@'’`/-])[A-Za-z]{{{SHORTEST},}}(?![\w@'’`(/-]|\.\w)")  # no part of a name or path
+_WORD: Final = re.compile(rf"(?<![\w.@'’`/-])[A-Za-z]{{{SHORTEST},}}(?![\w@'’`(/-]|\.\w)")  # not part of a name or path
 
 
 def count_words(lines: Iterable[str]) -> Counter[str]:
-    """Return how often each English word, in lower case, stands in `lines`."""
+    """Return the count of each English word, in lower case, in `lines`."""
     counts = Counter[str]()
     for line in lines:
         counts.update(_LETTERS_ONLY.findall(line.lower()))
@@ -25,20 +25,20 @@ def count_words(lines: Iterable[str]) -> Counter[str]:
 
 
 class SpellingCorrector:
-    """Corrects typing mistakes: two letters exchanged, one left out, one too many, or one for another (Norvig 2007).
+    """Corrects typing errors: letters transposed, missing, extra or replaced, one per word (Norvig 2007).
 
-    The first letter of a word is taken to be right. A word with a capital inside a text that is not all in capitals is
-    a name, and stays; so does a frequent word with an English ending.
+    The first letter of a word counts as correct. A word with a capital, inside a text that is not all capitals, counts
+    as a name and stays; so does a frequent word with an English ending.
     """
 
     def __init__(self, counts: Mapping[str, int]) -> None:
-        """Take how often the training text has each word, in lower case; of no words, nothing is ever corrected."""
+        """Set the counts of the training text's words, in lower case; without words, nothing is corrected."""
         self._counts = counts
         self._frequent = min(FREQUENT, max(RARE, sum(counts.values()) // _WORDS_FOR_ONE))
         self._meant = lru_cache(maxsize=100_000)(self._most_frequent_neighbour)
 
     def __call__(self, text: str) -> str:
-        """Return `text` with its mistakes corrected.
+        """Return `text` with typing errors corrected.
 
         >>> SpellingCorrector({"where": 90, "there": 99, "school": 40})("Whree is Shool? At teh shcool.")
         'Where is Shool? At teh school.'
@@ -56,7 +56,7 @@ class SpellingCorrector:
         return _WORD.sub(corrected, text)
 
     def _most_frequent_neighbour(self, word: str) -> str:
-        """Return the most frequent word that is one mistake away, or `word` where it is known or none is frequent."""
+        """Return the most frequent word at one error, or `word` if it is known or no such word is frequent."""
         if self._is_known(word):
             return word
         known = {one: self._counts.get(one, 0) for one in _one_mistake_away(word)}
@@ -70,7 +70,7 @@ class SpellingCorrector:
 
 
 def _one_mistake_away(word: str) -> Iterator[str]:
-    """Yield the words that differ from `word` by one mistake after their first letter."""
+    """Yield the words that differ from `word` by one error after the first letter."""
     for place in range(1, len(word) + 1):
         before, letter, after = word[:place], word[place : place + 1], word[place + 1 :]
         yield from (before + other + letter + after for other in _LETTERS)

@@ -1,8 +1,8 @@
 """Training of one SentencePiece model: the same sentences and settings give the same bytes on every machine.
 
-The default rule of SentencePiece, `nmt_nfkc`, turns the Persian half-space (ZWNJ, U+200C) into a space. `nfkc` keeps
-it, also inside pieces (`▁می‌کند` can be one piece), and so does `nfkc_cf`, which folds case as well. Arabic yeh and
-kaf, and repeated ZWNJ, are left to the normalizer.
+SentencePiece's default rule, `nmt_nfkc`, turns the Persian half-space (ZWNJ, U+200C) into a space. `nfkc` keeps it,
+also inside pieces (`▁می‌کند` can be one piece); so does `nfkc_cf`, which also folds case. The normalizer handles
+Arabic yeh and kaf, and repeated ZWNJ.
 """
 
 import io
@@ -23,29 +23,29 @@ from translator.errors import SubwordError
 from translator.special_tokens import EOS, PAD, SOS, SPECIAL_TOKENS, UNK
 from translator.subword.placeholders import PLACEHOLDERS
 
-ERRORS_ONLY: Final = 2  # the log level of SentencePiece without its progress messages
+ERRORS_ONLY: Final = 2  # SentencePiece's log level without progress messages
 
-_TRAINING_THREADS: Final = 4  # fixed: the sums of the EM steps depend on how the text is divided among threads
+_TRAINING_THREADS: Final = 4  # fixed: the sums of the EM steps depend on the division of the text among threads
 _LONGEST_SENTENCE: Final = 100_000  # bytes; SentencePiece ignores longer training sentences
 _ROOM_FOR_BYTES: Final = 1000  # vocabulary size from which byte fallback is the default
 _BOUNDARY: Final = "\x1f"  # unit separator: no piece crosses it
 _BETWEEN_DIGITS: Final = re.compile(r"(?<=\d)(?=\d)")
 _KEPT_IF_SEEN: Final = frozenset(TAG + "0123456789۰۱۲۳۴۵۶۷۸۹٠١٢٣٤٥٦٧٨٩.,;:!?'\"()[]-/%،؛؟«»٪٫٬–—“”‘’")
-"""Digits, basic punctuation and the tag: in the vocabulary however rare, whatever `character_coverage` leaves out."""
+"""Digits, basic punctuation and the tag: always in the vocabulary, regardless of `character_coverage`."""
 
 
 def uses_byte_fallback(config: SubwordConfig) -> bool:
-    """Return whether models of these settings spell unknown characters as bytes."""
+    """Return whether models with these settings encode unknown characters as bytes."""
     if config.byte_fallback is None:
         return config.model_type != "char" and config.vocabulary_size >= _ROOM_FOR_BYTES
     return config.byte_fallback
 
 
 def train_model(sentences: Iterable[str], config: SubwordConfig, name: str, *, fold: bool = False) -> bytes:
-    """Return the bytes of a model of all of `sentences`; `name` (`source`) stands in messages.
+    """Return the bytes of a model of all `sentences`; `name` (such as `source`) appears in messages.
 
-    Digits of every script become pieces of their own. With `fold` the model itself puts all text into lower case, so
-    that every program which loads it does the same. See Kudo 2018 §3 (unigram) and Sennrich et al. 2016 §3.2 (bpe).
+    Each digit of any script is a separate piece. With `fold`, the model itself converts text to lower case, so that
+    every program that loads it does so. See Kudo 2018 §3 (unigram) and Sennrich et al. 2016 §3.2 (bpe).
 
     Raises SubwordError: there is no text, or `subword.vocabulary_size` is too large or too small for it.
     """
@@ -54,13 +54,13 @@ def train_model(sentences: Iterable[str], config: SubwordConfig, name: str, *, f
     seen: set[str] = set()
     for sentence in sentences:
         seen |= _KEPT_IF_SEEN.intersection(sentence)
-        # `split_digits` covers ASCII digits only; a boundary separates Persian ones too.
+        # `split_digits` covers only ASCII digits; a boundary also separates Persian ones.
         text.append(sentence if by_character else _BETWEEN_DIGITS.sub(_BOUNDARY, sentence))
     count = len(text)
     failures: list[BaseException] = []
 
     def taken() -> Iterator[str]:
-        """Yield each sentence and release it: the trainer has a copy of its own."""
+        """Yield each sentence and release it, since the trainer copies it."""
         try:
             while text:
                 yield text.popleft()
@@ -86,7 +86,7 @@ def train_model(sentences: Iterable[str], config: SubwordConfig, name: str, *, f
             user_defined_symbols=list(PLACEHOLDERS[: config.placeholders]),
             normalization_rule_name="nfkc_cf" if fold else "nfkc",
             split_digits=True,
-            unk_surface="\u2047",  # without the spaces around it that SentencePiece would add
+            unk_surface="\u2047",  # without the spaces that SentencePiece adds around it
             max_sentence_length=_LONGEST_SENTENCE,
             shuffle_input_sentence=False,
             num_threads=_TRAINING_THREADS,
@@ -94,7 +94,7 @@ def train_model(sentences: Iterable[str], config: SubwordConfig, name: str, *, f
             **options,
         )
     except RuntimeError as error:
-        if failures:  # an interruption, which SentencePiece turns into a RuntimeError
+        if failures:  # an interruption, which SentencePiece converts to a RuntimeError
             raise failures[0] from None
         mistake = _explain(str(error), config, name, count)
         if mistake is None:
@@ -104,21 +104,21 @@ def train_model(sentences: Iterable[str], config: SubwordConfig, name: str, *, f
 
 
 def _explain(message: str, config: SubwordConfig, name: str, sentences: int) -> SubwordError | None:
-    """Return the user's mistake behind a message of SentencePiece; None if it is not a known one."""
+    """Return the user error behind a message of SentencePiece, or None for other messages."""
     size = f"subword.vocabulary_size: {config.vocabulary_size}"
     if too_large := re.search(r"set it to a value <= (\d+)", message):
         largest = int(too_large[1])
         smaller = config.model_copy(update={"vocabulary_size": largest})
         if uses_byte_fallback(config) and not uses_byte_fallback(smaller):
-            largest -= 256  # so small a model has no bytes
+            largest -= 256  # a model of this size has no byte pieces
         return SubwordError(
             f"{size} is more than the training text allows for the {name} model ({sentences:,} sentences); "
             f"the largest possible value is {largest}"
         )
     if too_small := re.search(r"smaller than required_chars\. \d+ vs (\d+)", message):
         return SubwordError(
-            f"{size} is too small for the {name} model: its characters alone need {too_small[1]} pieces; "
-            f"raise it to more than that, or lower subword.character_coverage"
+            f"{size} is too small for the {name} model: its characters alone need {too_small[1]} pieces; set a "
+            f"higher value, or lower subword.character_coverage"
         )
     if "sentences_.empty()" in message:
         return SubwordError(f"there is no text to train the {name} subword model on; look at the corpus report")
@@ -126,12 +126,12 @@ def _explain(message: str, config: SubwordConfig, name: str, sentences: int) -> 
 
 
 def draw_lines(corpus: PreparedCorpus, split: Split, side: Side, limit: int, seed: int) -> Iterator[str]:
-    """Yield at most `limit` lines of one side of `split`, drawn evenly, in order; files are read to their ends."""
+    """Yield at most `limit` lines of one side of `split`, drawn uniformly, in order; reads files to their ends."""
     names = corpus.names(split)
     total = sum(corpus.count(split, name) for name in names)
     chosen = np.ones(total, dtype=np.bool_)
-    if limit < total:  # the lines of the smallest random keys; raw bits are the same in every version of NumPy
+    if limit < total:  # the lines with the smallest random keys; raw bits are the same in every NumPy version
         keys = np.random.PCG64(np.random.SeedSequence([seed, 0 if side == "en" else 1])).random_raw(total)
         chosen[np.argpartition(keys, limit)[limit:]] = False
     lines = itertools.chain.from_iterable(corpus.lines(split, name, side) for name in names)
-    yield from itertools.compress(lines, chosen.tobytes())  # a byte of 0 or 1 for each line
+    yield from itertools.compress(lines, chosen.tobytes())  # one byte, 0 or 1, per line

@@ -1,4 +1,4 @@
-"""What checkpoints hold: weights, averages, moments, position in the data, progress. Each update seeds itself."""
+"""The training state in checkpoints: weights, averages, moments, data position, progress. Each update sets its seed."""
 
 import math
 from dataclasses import asdict, dataclass, field
@@ -31,13 +31,13 @@ from translator.training.optimizer import ModelOptimizer, moving_average
 
 @dataclass
 class TrainingProgress:
-    """The numbers of a run that grow, saved in every checkpoint."""
+    """The counters and scores of a run, saved in every checkpoint."""
 
     step: int = 0
     target_tokens: int = 0
     seconds: float = 0.0  # of training and validation, over all restarts
-    starts: int = 0  # how often training was begun or resumed
-    validated_step: int = 0  # of the last validation
+    starts: int = 0  # number of starts and restarts
+    validated_step: int = 0  # step of the last validation
     best_score: float | None = None
     best_step: int | None = None
     validations_without_gain: int = 0
@@ -48,7 +48,7 @@ class TrainingProgress:
     loss_spikes: LossSpikes = field(default_factory=LossSpikes)
 
     def note_validation(self, scores: dict[str, float], metric: str) -> bool:
-        """Record the scores of a validation at the present step; return whether `metric` is the best so far."""
+        """Record the scores of a validation at the current step; return whether `metric` is the best so far."""
         score = scores[metric]
         if metric != self.best_metric:  # scores of another metric cannot be compared
             self.best_metric, self.best_score, self.best_step, self.validations_without_gain = metric, None, None, 0
@@ -63,13 +63,13 @@ class TrainingProgress:
         return better
 
     def finished(self, config: TrainingConfig) -> str | None:
-        """Return why training is over, with the setting that would let it continue; None while it is not."""
+        """Return why training has ended, with the setting that would let it continue, or None."""
         return config.finished(self.step, self.seconds, self.validations_without_gain)
 
 
 @dataclass
 class TrainingState:
-    """All that the next update depends on, with its checkpoints; other ranks `restore` after rank 0, which `writes`."""
+    """The full training state and its checkpoints. Only rank 0 `writes`; the other ranks `restore` after it."""
 
     config: Config
     run: RunFolder
@@ -81,18 +81,18 @@ class TrainingState:
     def __post_init__(self) -> None:
         self._folder = self.run.checkpoints_folder
         decay = self.config.training.ema_decay
-        self.average = None if decay is None else moving_average(self.model, decay)  # to be updated after each update
+        self.average = None if decay is None else moving_average(self.model, decay)  # the trainer updates it
         shipped = self.model if self.average is None else self.average.module
         assert isinstance(shipped, Transformer)
-        self.shipped_model = shipped  # which is validated, and translates
+        self.shipped_model = shipped  # used for validation and translation
         self.progress = TrainingProgress()
         self.position = DataPosition()
-        self.saved_step = -1  # of the last checkpoint; -1 without one
+        self.saved_step = -1  # step of the last checkpoint; -1 without one
         self.writer = BackgroundWriter()  # with `save_in_background`; its methods raise the error of a failed write
-        self._lower = self.config.training.best_metric == "loss"  # is better
+        self._lower = self.config.training.best_metric == "loss"  # whether lower is better
 
     def save(self) -> None:
-        """Write a checkpoint of this moment, point `best` at the best one, and delete those no longer kept.
+        """Write a checkpoint of the current state, update the link `best`, and delete checkpoints beyond the limit.
 
         With `save_in_background`, the caller waits only for the previous write and for a copy of all tensors.
 
@@ -101,7 +101,7 @@ class TrainingState:
             StorageError: this write or the previous one failed; older checkpoints are untouched.
         """
         self.writer.wait()
-        # `aminmax` passes NaN on, and needs no mask as large as the weights.
+        # `aminmax` propagates NaN, and needs no mask as large as the weights.
         bounds = [bound for weight in self.model.parameters() for bound in torch.aminmax(weight.detach())]
         if not bool(torch.isfinite(torch.stack(bounds)).all()):
             raise RunError(
@@ -123,9 +123,9 @@ class TrainingState:
         self.writer.submit(lambda: self._write(state, copies))
 
     def restore(self) -> bool:
-        """Put the newest intact checkpoint back into this state; return whether there is one.
+        """Load the newest intact checkpoint into this state; return whether there is one.
 
-        A damaged one is skipped with a warning and renamed. With other batches than before, the epoch begins again.
+        A damaged checkpoint is skipped with a warning and renamed. If the batches have changed, the epoch restarts.
 
         Raises:
             CheckpointError: every checkpoint is damaged, or the newest intact one does not fit model or normalizer.
@@ -133,12 +133,12 @@ class TrainingState:
         """
         if self.writes:
             with storage_errors(self._folder):
-                restore_folders(self._folder)  # those that a killed process was replacing
+                restore_folders(self._folder)  # after a kill during a replacement
         if (found := newest_whole(self._folder)) is None:
             return False
         path, loaded = found
         state = loaded.state
-        check_normalizer(state, path)  # before the data, which then differ too, with a message that says less
+        check_normalizer(state, path)  # before the data check, whose message would be less specific
         same_batches = state.data == self.data.fingerprint
         same_text = same_batches or self.data.token_fingerprint in (state.tokens, state.data)
         if not same_text or state.subword != self.data.subword.sha256:
@@ -149,9 +149,9 @@ class TrainingState:
         restore_weights(self.model, loaded.model, path)
         try:
             if state.step and not loaded.training:
-                raise KeyError("moments of the optimizer")
+                raise KeyError("optimizer moments")
             self.optimizer.restore(loaded.training)
-            if self.average is not None:  # switched on since, it begins with the weights
+            if self.average is not None:  # if newly enabled, it starts from the weights
                 self.average.module.load_state_dict(loaded.average or loaded.model)
                 self.average.n_averaged.fill_(state.average["updates"] if loaded.average else 0)
             spikes = LossSpikes(**state.progress["loss_spikes"])
@@ -159,7 +159,7 @@ class TrainingState:
             self.position = DataPosition(**state.position)
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise CheckpointError(
-                f"{path} lacks what training needs ({error!r}); delete it to resume from the checkpoint before it"
+                f"{path} is incomplete for training ({error!r}); delete it to resume from the checkpoint before it"
             ) from error
         same_batches &= state.batch_order == batch_order(self.config)
         if not same_batches:
@@ -169,7 +169,7 @@ class TrainingState:
             repair(self._folder, state.step, lower_is_better=self._lower)
             LOGGER.info("resuming from %s", path)
             if not same_batches:
-                LOGGER.info("the present epoch begins again: its batches differ from those before that checkpoint")
+                LOGGER.info("the epoch restarts: its batches differ from those before that checkpoint")
         return True
 
     def _description(self) -> CheckpointState:
@@ -194,7 +194,7 @@ class TrainingState:
 
     def _write(self, state: CheckpointState, files: list[dict[str, Tensor]]) -> None:
         save_checkpoint(self._folder, state, *files)
-        # The links and the number of checkpoints follow once it is on the disk.
+        # Only after the checkpoint is on the disk: update the links, and delete old checkpoints.
         for best in ranked_steps(self._folder, lower_is_better=self._lower)[:1]:
             mark_best(self._folder, best)
         last, top = self.config.training.keep_checkpoints, self.config.training.keep_best

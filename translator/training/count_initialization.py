@@ -1,15 +1,15 @@
-"""Initial weights from counts of the training text: before its first update, the model translates single words.
+"""Initial weights from counts of the training text, with which the model translates single words before any update.
 
-Training from random weights spends its first thousand updates on what counting finds in seconds: which words are used
-alike, and which translate each other. Here the model starts from both:
+From random weights, the first thousand updates learn what counting finds in seconds: which words occur in similar
+contexts, and which translate each other. Here the model starts from both:
 
-    target embedding, head   pieces with like neighbours are alike, by the pointwise mutual information of neighbours
+    target embedding, head   similar vectors for pieces with similar neighbours, by pointwise mutual information
                              (Levy and Goldberg 2014)
-    source embedding         the mean of the head's rows of a piece's translations, by IBM Model 1 (Brown et al. 1993)
-    cross-attention          the identity, so that source vectors reach the head as they are
-    all other sublayers      a tenth of their random start, so that they disturb little
+    source embedding         the mean of the head rows of a piece's translations, by IBM Model 1 (Brown et al. 1993)
+    cross-attention          the identity, so that source vectors reach the head unchanged
+    all other sublayers      a tenth of their random initialization, so that their effect is small
 
-S and T pieces of source and target, D model width
+S and T source and target pieces, D model width
 """
 
 import itertools
@@ -26,19 +26,19 @@ from translator.special_tokens import PAD
 
 Ids = NDArray[np.int32]
 Counts = NDArray[np.float32]
-MOST_PAIRS: Final = 100_000  # that are counted; bounds the time
+MOST_PAIRS: Final = 100_000  # maximum number of counted pairs; bounds the time
 WINDOW: Final = 3  # pieces on each side that count as neighbours
-ROUNDS: Final = 5  # of expectation maximization
-QUIET: Final = 0.1  # factor of the sublayers that are not the identity
-COMMON: Final = 0.5  # share of a target piece's frequency that is no sign of a translation
-_LINKS: Final = 16_000_000  # between source and target pieces that are counted at a time; bounds the memory
+ROUNDS: Final = 5  # iterations of expectation maximization
+QUIET: Final = 0.1  # factor of the sublayers other than cross-attention
+COMMON: Final = 0.5  # share of a target piece's frequency subtracted from its translation probabilities
+_LINKS: Final = 16_000_000  # links between source and target pieces counted at a time; bounds memory
 
 
 @torch.no_grad()
 def initialize_from_counts(model: Transformer, pairs: Sequence[tuple[Ids, Ids]]) -> None:
-    """Overwrite the random weights of `model` by what `pairs`, ids without special tokens, say of its pieces.
+    """Overwrite the random weights of `model` with estimates from `pairs` of ids without special tokens.
 
-    It takes some twenty seconds and 40 · T · max(S, T) bytes. Equal pairs, seed and threads give equal weights.
+    Takes about twenty seconds and 40 · T · max(S, T) bytes. Equal pairs, seed and threads give equal weights.
     """
     source, target = model.source_embedding.tokens.weight, model.target_embedding.tokens.weight  # (S, D), (T, D)
     head, width = model.head_weight, target.size(1)
@@ -61,10 +61,10 @@ def initialize_from_counts(model: Transformer, pairs: Sequence[tuple[Ids, Ids]])
 
 
 def neighbour_vectors(sentences: Sequence[Ids], size: int, width: int) -> Tensor:
-    """Return vectors (T, D) of pieces; their products are large for pieces with like neighbours in `sentences`.
+    """Return vectors (T, D) of pieces; dot products are large for pieces with similar neighbours in `sentences`.
 
-    They are the left singular vectors, times the root of the singular values, of max(0, log p(n | piece) / p(n)) for
-    neighbours n on the left and on the right, with p(n) raised to the power 0.75 (Levy et al. 2015 §3.1).
+    They are the left singular vectors, times the square root of the singular values, of max(0, log p(n | piece) / p(n))
+    for neighbours n on the left and on the right. p(n) is raised to the power 0.75 (Levy et al. 2015 §3.1).
     """
     far = range(1, WINDOW + 1)
     places = np.concatenate([one[:-away].astype(np.int64) * size + one[away:] for away in far for one in sentences])
@@ -74,16 +74,16 @@ def neighbour_vectors(sentences: Sequence[Ids], size: int, width: int) -> Tensor
     information = torch.from_numpy(np.log(np.maximum(counts / own / (other / other.sum()), 1.0)))
     rank = min(width, size)
     left, values, _ = torch.svd_lowrank(information, rank, niter=3)
-    # A random rotation spreads the directions, of which the first are the strongest, over all heads.
+    # The first directions are the strongest. A random rotation spreads them over all heads.
     rotation = torch.linalg.qr(torch.randn(width, rank))[0].t()  # (rank, D), rows orthonormal
     vectors: Tensor = left * values.sqrt() @ rotation
     return vectors
 
 
 def translation_probabilities(pairs: Sequence[tuple[Ids, Ids]], source_size: int, target_size: int) -> Counts:
-    """Return p(target piece | source piece), (S, T), by IBM Model 1; a piece that is in no pair has a row of zeros.
+    """Return p(target piece | source piece), (S, T), by IBM Model 1; a piece without pairs has a row of zeros.
 
-    Each source sentence has an empty word, too, which takes what translates nothing; it is left out of the result.
+    Each source sentence also has a NULL word, for target pieces that translate no source piece; the result omits it.
     """
     empty = source_size
     table = np.ones((empty + 1) * target_size, np.float32)
@@ -93,7 +93,7 @@ def translation_probabilities(pairs: Sequence[tuple[Ids, Ids]], source_size: int
             links = np.concatenate([_links(np.append(source, empty), target, target_size) for source, target in some])
             lengths = np.concatenate([np.full(len(target), len(source) + 1) for source, target in some])
             weights = table[links]
-            sums = np.add.reduceat(weights, np.cumsum(lengths) - lengths)  # of all source pieces of a target piece
+            sums = np.add.reduceat(weights, np.cumsum(lengths) - lengths)  # over the source pieces of a target piece
             weights /= np.repeat(sums, lengths)
             counts += np.bincount(links, weights, len(table))
         of_source = counts.reshape(empty + 1, target_size)
@@ -102,7 +102,7 @@ def translation_probabilities(pairs: Sequence[tuple[Ids, Ids]], source_size: int
 
 
 def _links(source: Ids, target: Ids, target_size: int) -> NDArray[Any]:
-    """Return the place in the table of each target piece with each source piece, target piece by target piece."""
+    """Return the table index of every pair of a target and a source piece, ordered by target piece."""
     return (source.astype(np.int64) * target_size + target[:, None]).ravel()
 
 
@@ -113,7 +113,7 @@ def _chunks(pairs: Sequence[tuple[Ids, Ids]]) -> Iterator[Sequence[tuple[Ids, Id
 
 
 def _set_rows(table: Tensor, rows: Tensor) -> None:
-    """Set the rows of `table` (V, D) to those of `rows`, each scaled to length 1; a row of zeros keeps what it has."""
+    """Set the rows of `table` (V, D) to `rows`, each scaled to length 1; where a row is zero, keep the old one."""
     lengths = rows.norm(dim=1, keepdim=True)
     known = (lengths > 1e-6) & (torch.arange(len(rows)) != PAD).unsqueeze(1)
     table.copy_(torch.where(known, rows / lengths.clamp(min=1e-6), table.cpu()))

@@ -1,4 +1,4 @@
-"""Data-parallel training: several ranks share each update, started by torch's elastic launcher.
+"""Data-parallel training: torch's elastic launcher starts several ranks, which share each update.
 
 `launch` starts the ranks of one machine, `torchrun` those of several. Gradients are summed over all ranks.
 """
@@ -29,13 +29,13 @@ from translator.run.signals import STOP_SIGNALS, StopRequest
 from translator.run.workers import available_cores
 
 ADVICE: Final = "the last checkpoint is intact, and the same command resumes from it"
-_LAUNCHED: Final = "TRANSLATOR_LAUNCHED"  # environment variable of the processes that `launch` started
+_LAUNCHED: Final = "TRANSLATOR_LAUNCHED"  # environment variable of processes started by `launch`
 _VARIABLES: Final = ("RANK", "WORLD_SIZE", "LOCAL_RANK")
-_UPDATE: Final = timedelta(minutes=5)  # longest wait for another rank; a killed one is noticed at once
+_UPDATE: Final = timedelta(minutes=5)  # longest wait for another rank; a killed one is detected immediately
 _PATIENCE: Final = timedelta(hours=24)  # longest wait at a `barrier`, where one rank may prepare data or save
 _PARENT_DEATH_SIGNAL: Final = 1  # PR_SET_PDEATHSIG of Linux's `prctl` (linux/prctl.h)
 _SIGNS: Final = ("gloo", "nccl", "connection", "socket", "timed out", "timeout", "broken pipe")
-"""What torch's errors about a lost connection contain, in lower case; most have no type of their own."""
+"""Lower-case substrings of torch's errors about a lost connection, most of which have no specific type."""
 
 
 class LostProcessError(RunError):
@@ -56,16 +56,16 @@ def launch(
 ) -> int:
     """Run `program` with command line `arguments` in several processes on this machine; return 0, or 1 for a bug.
 
-    The first stop signal is passed on to all of them, which save and stop; a second one stops them without saving.
+    The first stop signal is forwarded to all processes, which save and stop. A second one stops them without saving.
     `threads` is the number of CPU threads of each; 0 divides the cores among them.
 
     Raises:
         Interrupted: a signal stopped them.
-        TranslatorError: the message of the rank that failed first, or the rank that was killed.
+        TranslatorError: a rank failed (with the message of the first failure) or was killed.
     """
     environment, handlers = dict(os.environ), {number: signal.getsignal(number) for number in STOP_SIGNALS}
     os.environ.update({_LAUNCHED: "1", "OMP_NUM_THREADS": str(threads or max(1, available_cores() // processes))})
-    logging.disable(logging.CRITICAL)  # torch's launcher logs much
+    logging.disable(logging.CRITICAL)  # torch's launcher is verbose
     try:
         with tempfile.TemporaryDirectory(prefix="translator-") as folder, stop.deferred():
             config = LaunchConfig(
@@ -78,7 +78,7 @@ def launch(
                 local_addr="localhost",
                 max_restarts=0,
                 logs_specs=DefaultLogsSpecs(log_dir=folder),
-                # SIGHUP is ignored under `nohup`, and stays so.
+                # Under `nohup`, SIGHUP stays ignored.
                 signals_to_handle=",".join(n.name for n, handler in handlers.items() if handler is not signal.SIG_IGN),
                 shutdown_timeout=600,  # seconds that a rank has to save and stop after a signal
             )
@@ -99,13 +99,13 @@ def launch(
 def _report_failures(failures: Mapping[int, ProcessFailure], processes: int) -> int:
     for failure in sorted(failures.values(), key=lambda failure: failure.timestamp):
         recorded = failure.error_file_data.get("message")
-        if isinstance(recorded, dict):  # `Type: message`, as the error handler writes it
+        if isinstance(recorded, dict):  # the error handler writes `Type: message`
             raise TranslatorError(str(recorded["message"]).partition(": ")[2])
     codes = {failure.exitcode: rank for rank, failure in sorted(failures.items(), reverse=True)}
-    if 1 in codes:  # a bug, which has printed its traceback
+    if 1 in codes:  # a bug; its traceback is printed already
         return 1
     for code, rank in codes.items():
-        if code < 0 and code != -signal.SIGTERM:  # by which the launcher ends the other ranks
+        if code < 0 and code != -signal.SIGTERM:  # SIGTERM: the launcher ends the other ranks
             memory = ", most likely because memory ran out" if code == -signal.SIGKILL else ""
             raise LostProcessError(f"rank {rank} of {processes} was lost ({signal.strsignal(-code)}{memory}); {ADVICE}")
     for number in STOP_SIGNALS:
@@ -116,7 +116,7 @@ def _report_failures(failures: Mapping[int, ProcessFailure], processes: int) -> 
 
 @contextlib.contextmanager
 def reported_by_launcher() -> Iterator[None]:
-    """In a process that `launch` started, hand it a user's error, which it prints for all ranks, and exit."""
+    """In a process started by `launch`, report a user error to the launcher, which prints it once, and exit."""
     try:
         yield
     except (Interrupted, TranslatorError) as error:
@@ -124,14 +124,14 @@ def reported_by_launcher() -> Iterator[None]:
             raise
         if isinstance(error, Interrupted):
             raise SystemExit(error.exit_code) from error
-        if not isinstance(error, LostProcessError):  # the rank that was lost is the cause
+        if not isinstance(error, LostProcessError):  # the lost rank is the cause
             get_error_handler().record_exception(error)
         raise SystemExit(2) from error
 
 
 @contextlib.contextmanager
 def lost_process_errors() -> Iterator[None]:
-    """Turn torch's errors about a broken connection into a `LostProcessError`; also a decorator."""
+    """Convert torch's errors about a lost connection to `LostProcessError`; also usable as a decorator."""
     try:
         yield
     except RuntimeError as error:
@@ -140,15 +140,15 @@ def lost_process_errors() -> Iterator[None]:
         said = str(error).strip().split("\n")[0]
         raise LostProcessError(
             "another rank of this run was lost (killed, out of memory, or its machine cannot be reached); "
-            f"{ADVICE} (torch says: {said[:200]})"
+            f"{ADVICE} (torch: {said[:200]})"
         ) from error
 
 
 @dataclass(eq=False)
 class Distributed:
-    """This rank, the world size, and what ranks exchange: `Distributed()` for one process, else `join`.
+    """Rank, world size and collective operations: `Distributed()` for one process, else `join`.
 
-    Every method that communicates raises a `LostProcessError` when another rank is gone.
+    Every method that communicates raises `LostProcessError` if another rank is lost.
     """
 
     rank: int = 0  # over all machines
@@ -156,21 +156,21 @@ class Distributed:
     local_rank: int = 0  # on this machine
     _patient: dist.ProcessGroup | None = field(default=None, init=False)  # for barriers
     _gradients: dist.ProcessGroup | None = field(default=None, init=False)
-    """NCCL on GPUs; all else goes through Gloo, which does not wait for a GPU."""
+    """NCCL on GPUs; all other communication uses Gloo, without GPU synchronization."""
 
     @classmethod
     def join(cls, device: torch.device) -> Self:
-        """Join the ranks that the launcher started with this one; without a launcher, return a single rank.
+        """Return this rank, connected to those that the launcher started; without a launcher, a single rank.
 
         Raises:
-            ConfigError: this machine has fewer GPUs than ranks, and `device` is one.
-            LostProcessError: not all ranks came.
+            ConfigError: `device` is a GPU, and this machine has fewer GPUs than ranks.
+            LostProcessError: not all ranks connected.
         """
         if not launched():
             return cls()
         if _LAUNCHED in os.environ and sys.platform == "linux":
-            # Linux stops this process when its launcher dies, so that no rank trains on by itself. The signal comes
-            # once for each thread of the launcher; several SIGHUP count as one request to stop.
+            # Linux signals this process when its launcher dies, so that no rank continues alone. Each thread of the
+            # launcher causes one signal; several SIGHUP count as one stop request.
             ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN  # under `nohup`
             ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, int(signal.SIGTERM if ignored else signal.SIGHUP))
         joined = cls(*(int(os.environ[name]) for name in _VARIABLES))
@@ -179,8 +179,8 @@ class Distributed:
         gpus = {"cuda": torch.cuda.device_count(), "mps": 1}.get(device.type)
         if gpus is not None and joined.local_rank >= gpus:
             raise ConfigError(
-                f"there are more processes on this machine than its GPUs, of which there are {gpus}; "
-                "start at most one for each (training.processes, or --nproc-per-node of torchrun)"
+                f"more processes than GPUs on this machine, which has {gpus}; start at most one per GPU "
+                "(training.processes, or --nproc-per-node of torchrun)"
             )
         with lost_process_errors():
             dist.init_process_group("gloo", timeout=_UPDATE)
@@ -194,7 +194,7 @@ class Distributed:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if self.world_size > 1 and kind is None:  # after an error the other ranks may be gone
+        if self.world_size > 1 and kind is None:  # after an error the other ranks may have ended
             dist.destroy_process_group()
 
     @property
@@ -203,12 +203,12 @@ class Distributed:
         return self.rank == 0
 
     def device(self, chosen: torch.device) -> torch.device:
-        """Return the device of this rank: with several ranks each takes a GPU of its own."""
+        """Return the device of this rank: with several ranks, each has its own GPU."""
         return torch.device("cuda", self.local_rank) if chosen.type == "cuda" and self.world_size > 1 else chosen
 
     @lost_process_errors()
     def sum(self, values: Sequence[float]) -> list[float]:
-        """Return the sums over all ranks in float64, added in the order of the ranks: the same bits on each."""
+        """Return the sums over all ranks in float64, added in rank order, so that every rank has the same bits."""
         if self.world_size == 1:
             return list(values)
         mine = torch.tensor(values, dtype=torch.float64)
@@ -218,7 +218,7 @@ class Distributed:
 
     @lost_process_errors()
     def gather_text(self, text: str) -> list[str]:
-        """Return the text of each rank, in their order."""
+        """Return the text of each rank, in rank order."""
         texts = [text] * self.world_size
         if self.world_size > 1:
             dist.all_gather_object(texts, text)
@@ -226,7 +226,7 @@ class Distributed:
 
     @lost_process_errors()
     def barrier(self) -> None:
-        """Wait for all ranks, however long their work takes; signals are handled meanwhile."""
+        """Wait for all ranks, up to 24 hours; signals are handled meanwhile."""
         if self.world_size > 1:
             arrived = dist.all_reduce(torch.zeros(1), group=self._patient, async_op=True)
             assert arrived is not None
@@ -236,7 +236,7 @@ class Distributed:
 
     @contextlib.contextmanager
     def first_on_each_machine(self) -> Iterator[None]:
-        """Let local rank 0 of each machine run the block before the other ranks, which find what it prepared."""
+        """Run the block on local rank 0 of each machine first, then on the other ranks, which reuse its results."""
         if self.local_rank != 0:
             self.barrier()
         yield
@@ -252,7 +252,7 @@ class Distributed:
 
     @lost_process_errors()
     def sum_gradients(self, model: nn.Module) -> None:
-        """Replace each gradient, missing ones zero, by its sum over all ranks; one flat tensor gives the same bits."""
+        """Replace each gradient (zero if missing) by its sum over all ranks, reproducibly, in one flat tensor."""
         if self.world_size == 1:
             return
         parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]

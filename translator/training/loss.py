@@ -4,8 +4,8 @@ Label smoothing (Szegedy et al. 2016 §7; Vaswani et al. 2017 §5.4): with ε th
 (1 - ε) · -log p(label) + ε / V · Σ -log p(v), as in `torch.nn.functional.cross_entropy`. Its gradient for the logits,
 softmax - (1 - ε) · onehot(label) - ε / V, is computed together with the loss.
 
-R-Drop (Liang et al. 2021 §2, equations 1 to 3): two passes with different dropout should agree. With the distributions
-p and q of the two passes, each token costs half of the paper's loss, so that α = 0 is the mean of two plain passes:
+R-Drop (Liang et al. 2021 §2, equations 1 to 3) penalizes the divergence of two passes with different dropout. With the
+distributions p and q of the two passes, each token costs half of the paper's loss. So α = 0 is the mean of two passes:
 
     ½ · (CE(p) + CE(q) + α · D(p, q)),   D(p, q) = ½ · (KL(p‖q) + KL(q‖p))
 
@@ -23,28 +23,28 @@ from translator.model import Transformer
 from translator.model.layers import PADDED, Packed
 from translator.special_tokens import PAD
 
-ROWS: Final = {"cpu": 512, "cuda": 8192}  # tokens at a time: logits stay in a CPU's cache, or fill a GPU
+ROWS: Final = {"cpu": 512, "cuda": 8192}  # tokens at a time: logits fit a CPU's cache, or saturate a GPU
 
 
 class SummedLoss(NamedTuple):
     """The loss of N tokens."""
 
-    smoothed: Tensor  # () summed over real tokens, to be minimised
+    smoothed: Tensor  # () the objective, summed over real tokens
     of_tokens: Tensor  # (N,) float32, detached: -log p(label) in nats without smoothing, 0 at PAD
 
 
 class Losses(NamedTuple):
     """The loss of a batch."""
 
-    smoothed: Tensor  # () summed over its real target tokens, to be minimised
+    smoothed: Tensor  # () the objective, summed over real target tokens
     of_sentences: Tensor  # (B,) float32, detached: -log p of each sentence in nats, without smoothing
 
 
 class TeacherForcing(nn.Module):
-    """A model with its training loss: the model reads the reference words before each word.
+    """A model with its training loss by teacher forcing: each token is predicted from the reference before it.
 
-    `packed` computes on real tokens only (`Packed` of translator/model/layers.py); `compiled`, which excludes it,
-    compiles everything up to the output head with `torch.compile`. `r_drop` is α, and 0 switches R-Drop off.
+    `packed` computes on real tokens only (`Packed` of translator/model/layers.py). `compiled` compiles all but the
+    output head with `torch.compile`, and excludes `packed`. `r_drop` is α; 0 disables R-Drop.
     """
 
     def __init__(
@@ -59,21 +59,21 @@ class TeacherForcing(nn.Module):
 
     @property
     def passes(self) -> int:
-        """How often a batch goes through the model: twice with R-Drop while dropout is on, once otherwise."""
+        """The number of forward passes per batch: 2 with R-Drop while dropout is on, else 1."""
         return 2 if self.r_drop and self.model.training else 1
 
     def forward(self, source: Tensor, target_input: Tensor, labels: Tensor) -> Losses:
         """Return the losses of a batch.
 
         Args:
-            source: (B, S) ids, EOS at the end, filled with PAD.
-            target_input: (B, T) ids, SOS first, filled with PAD.
-            labels: (B, T) ids, EOS at the end, filled with PAD.
+            source: (B, S) ids, each row ended by EOS and padded with PAD.
+            target_input: (B, T) ids, SOS first, padded with PAD.
+            labels: (B, T) ids, each row ended by EOS and padded with PAD.
         """
         rows, twice = len(source), self.passes == 2
         if twice:
             source, target_input, labels = (torch.cat((x, x)) for x in (source, target_input, labels))
-        if self.packed:  # tokens that fill up the packed rows have the label PAD, too
+        if self.packed:  # padding tokens of the packed rows also have the label PAD
             of_target = Packed(target_input, PAD)
             states = self.model.states(source, target_input, (Packed(source, PAD), of_target))  # (N, D)
             targets, sentences = of_target.pack(labels), of_target.sentences  # (N,)
@@ -84,7 +84,7 @@ class TeacherForcing(nn.Module):
         if not twice:
             smoothed, of_tokens = projected_loss(states, self.model.head_weight, targets, self.label_smoothing)
             return Losses(smoothed, of_tokens.new_zeros(rows).index_add_(0, sentences, of_tokens))
-        if self.packed:  # what fills up the packed rows belongs to neither pass
+        if self.packed:  # padding tokens of the packed rows belong to neither pass
             real = targets != PAD
             states, targets, sentences = states[real], targets[real], sentences[real]
         log_p = log_probabilities(self.model.project(states))  # (2N, V), first pass first
@@ -98,14 +98,14 @@ class TeacherForcing(nn.Module):
 
 
 def label_smoothed_loss(logits: Tensor, labels: Tensor, smoothing: float) -> SummedLoss:
-    """Return the loss of `logits` (..., V) against `labels` (...), without PAD positions; `smoothing` is ε."""
+    """Return the loss of `logits` (..., V) against `labels` (...), ignoring PAD; `smoothing` is ε."""
     return _smoothed(log_probabilities(logits).flatten(0, -2), labels.flatten(), smoothing)
 
 
 def symmetric_divergence(log_p: Tensor, labels: Tensor) -> Tensor:
-    """Return the sum () of R-Drop's D(p, q) over real tokens, in nats; `log_p` (2N, V) has the first pass first.
+    """Return the sum () of R-Drop's D(p, q) over real tokens, in nats.
 
-    `labels` (2N,) are PAD where a token is not real.
+    `log_p` (2N, V) holds the first pass, then the second; `labels` (2N,) are PAD at padding.
     """
     p, q = log_p.chunk(2)
     of_tokens = 0.5 * ((p.exp() - q.exp()) * (p - q)).sum(dim=1)  # no term is negative
@@ -113,7 +113,7 @@ def symmetric_divergence(log_p: Tensor, labels: Tensor) -> Tensor:
 
 
 def log_probabilities(logits: Tensor) -> Tensor:
-    """Return the log-softmax of `logits` (..., V) in float32, or in float64 if they are."""
+    """Return the log-softmax of `logits` (..., V) in float32, or float64 for float64 logits."""
     return torch.log_softmax(logits, dim=-1, dtype=torch.promote_types(logits.dtype, torch.float32))
 
 
@@ -130,8 +130,8 @@ def _smoothed(log_p: Tensor, labels: Tensor, smoothing: float) -> SummedLoss:
 def projected_loss(states: Tensor, head: Tensor, labels: Tensor, smoothing: float) -> SummedLoss:
     """Return the loss of the logits `states` (N, D) · `head` (V, D)ᵀ against `labels` (N,), as `label_smoothed_loss`.
 
-    Logits, loss and both gradients are computed for a few hundred tokens at a time, in one buffer: the logits of all
-    tokens would not fit into a cache. Under autocast the products are computed in its type.
+    Logits, loss and both gradients are computed for `ROWS` tokens at a time in one buffer, since the logits of all
+    tokens exceed the cache. Under autocast, the products have its type.
     """
     device = states.device.type
     kind = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else states.dtype
@@ -140,7 +140,7 @@ def projected_loss(states: Tensor, head: Tensor, labels: Tensor, smoothing: floa
 
 
 def _costs_and_gradient(logits: Tensor, labels: Tensor, smoothing: float) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the smoothed sum (), the costs (N,) without smoothing, and the gradient (N, V), written over `logits`."""
+    """Return the smoothed sum (), the unsmoothed costs (N,), and the gradient (N, V), which overwrites `logits`."""
     spread, vocabulary = smoothing / logits.size(1), logits.size(1)
     real, chosen = labels != PAD, labels.unsqueeze(1)  # (N,), (N, 1)
     logits.sub_(logits.amax(dim=1, keepdim=True))
@@ -162,7 +162,7 @@ def _costs_and_gradient(logits: Tensor, labels: Tensor, smoothing: float) -> tup
 
 
 class _ProjectedCrossEntropy(torch.autograd.Function):
-    """The gradients are computed in the forward pass, by rows, so backward costs one multiplication for each."""
+    """Computes the gradients in the forward pass, in blocks of rows; backward only scales each of them."""
 
     @staticmethod
     def forward(
@@ -173,7 +173,7 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         of_states = torch.empty_like(x)
         of_head: Tensor | None = None
         smoothed, costs = torch.zeros((), dtype=exact, device=x.device), []
-        # Buffers for all rounds: the system would hand out, and clear, new pages for each.
+        # Buffers for all blocks: new ones would make the system allocate and clear pages for each block.
         products = x.new_empty(min(rows, len(x)), len(weight))
         exact_products = products if kind == exact else products.to(exact)
         with torch.autocast(x.device.type, enabled=False):

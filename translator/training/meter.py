@@ -1,8 +1,8 @@
-"""What the updates between two reports come to: losses by length and source, norms by block, speed, health.
+"""Statistics of the updates between two reports: losses by length and source, norms by block, speed, health.
 
 Tensors stay on the device until a report reads them all at once.
 
-N sentences, P parts: the length buckets first, then the sources of the corpus
+N sentences, P parts: first the length buckets, then the sources of the corpus
 """
 
 import json
@@ -32,34 +32,34 @@ from translator.training.distributed import Distributed
 if TYPE_CHECKING:
     from translator.training.step import StepResult
 
-LONGEST: Final = (8, 16, 32, 64)  # target tokens with EOS of each length bucket; one more bucket has the rest
+LONGEST: Final = (8, 16, 32, 64)  # upper bounds of length buckets, target tokens with EOS; the last is open
 BUCKETS: Final = ("01-08", "09-16", "17-32", "33-64", "65-up")
-STOPPED_BATCH: Final = "stopped-batch.json"  # file inside the run, with the last update that was skipped
+STOPPED_BATCH: Final = "stopped-batch.json"  # file in the run folder with the last skipped update
 _MIB: Final = 2**20
-_MEMORY: Final = 0.98  # weight of all earlier updates in the running mean of the loss, which covers some fifty
-_FIRST_STEPS: Final = 100  # updates at the beginning of a run of which none counts as a spike
+_MEMORY: Final = 0.98  # decay of the running mean of the loss, which covers about fifty updates
+_FIRST_STEPS: Final = 100  # updates at the start of a run, in which no spikes are reported
 _DEVIATIONS: Final = 6.0
-_RATIO: Final = 1.2  # A spike is more than six standard deviations and a fifth above the running mean
+_RATIO: Final = 1.2  # a spike exceeds the running mean by a fifth and by six standard deviations
 
 Numbers = NDArray[np.int64]
 
 
 class Means(NamedTuple):
-    """Mean losses in nats per target token; parts without a token are left out."""
+    """Mean losses in nats per target token; parts without tokens are omitted."""
 
     loss: float  # NaN without tokens
     by_length: dict[str, float]
     by_source: dict[str, float]
-    mixture: dict[str, float]  # share of the target tokens of each source
+    mixture: dict[str, float]  # each source's share of the target tokens
 
 
 class Breakdown:
-    """Divides losses among length buckets and the sources of a split, whose pairs are numbered source after source."""
+    """Breaks losses down by length bucket and by source of a split; pairs are numbered source after source."""
 
     def __init__(self, pairs: Mapping[str, int]) -> None:
         self.names = tuple(pairs)
         self.starts: Numbers = np.cumsum([0, *pairs.values()], dtype=np.int64)
-        """Number of the first pair of each source, and at the end the number of all pairs."""
+        """Index of the first pair of each source; the last entry is the number of all pairs."""
 
     @classmethod
     def of_split(cls, corpus: PreparedCorpus, split: Split) -> "Breakdown":
@@ -67,16 +67,16 @@ class Breakdown:
         return cls({name: corpus.count(split, name) for name in corpus.names(split)})
 
     def sources(self, numbers: ArrayLike) -> Numbers:
-        """Return the place in `names` of the source of each pair number."""
+        """Return the index in `names` of each pair's source."""
         places: Numbers = np.searchsorted(self.starts, numbers, side="right").astype(np.int64) - 1
         return places
 
     def sums(self, losses: ArrayLike, tokens: ArrayLike, numbers: ArrayLike) -> NDArray[np.float64]:
-        """Return (2, P): the summed loss and the target tokens of each part; such sums may be added up.
+        """Return (2, P): the summed loss and the target tokens of each part; these sums are additive.
 
         Args:
             losses: (N,) negative log-likelihoods of sentences, in nats.
-            tokens: (N,) their target tokens, EOS counted.
+            tokens: (N,) their target tokens, EOS included.
             numbers: (N,) their numbers in the split.
         """
         counts = np.asarray(tokens, dtype=np.int64)
@@ -112,9 +112,9 @@ def block_norms(model: nn.Module, *, gradients: bool) -> dict[str, Tensor]:
 
 
 class StepFlops:
-    """Counts the floating point operations of matrix products in training on sentences, by arithmetic.
+    """Computes the floating-point operations of the matrix products of training, from the shapes.
 
-    A product of (n, i) and (i, j) takes 2·n·i·j operations, and the backward pass takes it twice:
+    A product of (n, i) and (i, j) takes 2·n·i·j operations; the backward pass takes twice as many:
 
         encoder layer, each source token     2 · (4·D² + A·D·F)
         decoder layer, each target token     2 · (6·D² + A·D·F)     self-attention 4·D², query and output of cross 2·D²
@@ -137,7 +137,7 @@ class StepFlops:
         self._decoder_attention = 4 * width * config.decoder_layers
 
     def __call__(self, source_lengths: ArrayLike, target_lengths: ArrayLike) -> float:
-        """Return the operations for sentences (N,) of so many tokens, EOS counted, and padding if it is to count."""
+        """Return the operations for N sentences of lengths (N,), EOS included; padded lengths also count padding."""
         source = np.asarray(source_lengths, dtype=np.float64)
         target = np.asarray(target_lengths, dtype=np.float64)
         linear = self._source_token * source.sum() + self._target_token * target.sum()
@@ -150,20 +150,20 @@ class StepLoss(NamedTuple):
     """The loss of one update over all ranks."""
 
     step: int
-    loss: float  # mean negative log-likelihood of a target token in nats; NaN where the update was skipped
+    loss: float  # mean negative log-likelihood per target token in nats; NaN if the update was skipped
     result: "StepResult"
 
 
 @dataclass(frozen=True)
 class Report:
-    """The numbers of the updates since the last report; only times and memory are this rank's own."""
+    """The statistics of the updates since the last report, over all ranks, except times and memory of this rank."""
 
-    curves: dict[str, dict[str, float]]  # by group of curves in TensorBoard, and name: `train` has `loss`, say
+    curves: dict[str, dict[str, float]]  # by group and name in TensorBoard, such as `train` and `loss`
     steps: list[StepLoss]
 
     @property
     def line(self) -> str:
-        """All but the mixture on one line, for the log."""
+        """Return all values except the mixture as one log line."""
         groups = {"": self.curves["train"] | self.curves["speed"], "loss by length: ": self.curves["loss_by_length"]}
         groups["loss by source: "] = self.curves["loss_by_source"]
         parts = [
@@ -176,28 +176,28 @@ class Report:
 
 @dataclass
 class Meter:
-    """Collects the results of updates and turns them into reports, which all ranks ask for at the same steps."""
+    """Collects the results of updates for reports; all ranks must call `read` at the same steps."""
 
     breakdown: Breakdown  # of the training split
     utilisation: tuple[StepFlops, float] | None = None
-    """The model's operations, and the operations a second of this process; None leaves FLOPs utilisation out."""
-    total: Callable[[Sequence[float]], list[float]] = list  # adds numbers up over all ranks
+    """The model's operations, and the operations per second of this process; None omits FLOPs utilisation."""
+    total: Callable[[Sequence[float]], list[float]] = list  # sums over all ranks
 
     def __post_init__(self) -> None:
         self._steps: list[tuple[int, StepResult]] = []
-        self.waited = 0.0  # seconds spent on waiting for batches since the last report; the caller adds to it
+        self.waited = 0.0  # seconds of waiting for batches since the last report; the caller adds to it
         self.restart()
 
     def restart(self) -> None:
-        """Leave the time since the last report out of the next one's rates: a save or a validation took it."""
+        """Exclude the time since the last report from the next report's rates, after a save or a validation."""
         self._began, self._worked = time.perf_counter(), time.thread_time()
 
     def add(self, step: int, result: "StepResult") -> None:
-        """Add one update, without waiting for the device."""
+        """Add one update, without device synchronization."""
         self._steps.append((step, result))
 
     def read(self, beside: Mapping[str, float]) -> Report:
-        """Return the numbers since the last call, with those `beside`, and begin anew; waits for the device, once."""
+        """Return the report since the last call, plus the numbers `beside`, and reset; synchronizes the device once."""
         rows = self._fetch()
         seconds = max(1e-9, time.perf_counter() - self._began)
         parts, flops = self.breakdown.sums([], [], []), 0.0
@@ -205,7 +205,7 @@ class Meter:
             lengths = [(_lengths(batch.source), _lengths(batch.labels)) for batch in result.batches]
             if self.utilisation is not None:
                 flops += result.passes * sum(self.utilisation[0](*sides) for sides in lengths)
-            if row[-1] and lengths:  # of a skipped update one rank may see NaN, and another a number
+            if row[-1] and lengths:  # in a skipped update, only some ranks may see NaN
                 numbers = np.concatenate([batch.indices.numpy() for batch in result.batches])
                 parts += self.breakdown.sums(row[:-2], np.concatenate([target for _, target in lengths]), numbers)
         rate = self.utilisation[1] if self.utilisation is not None else 0.0
@@ -243,7 +243,7 @@ class Meter:
         return Report(curves | {"loss_by_source": means.by_source, "mixture": means.mixture}, steps)
 
     def _fetch(self) -> list[NDArray[np.float64]]:
-        """Return (N + 2,) of each update: its losses, norm, and whether it was finite, in one transfer."""
+        """Return (N + 2,) for each update: its losses, norm, and whether it was finite; one device transfer."""
         tensors = [
             torch.cat([*result.sentence_losses, result.gradient_norm.view(1), result.finite.view(1)])
             for _, result in self._steps
@@ -259,7 +259,7 @@ def _lengths(tokens: Tensor) -> Numbers:
 
 def _memory_in_use(device: torch.device) -> dict[str, float]:
     largest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    numbers = {"memory_mib": largest / (_MIB if sys.platform == "darwin" else 1024)}  # macOS gives bytes, Linux KiB
+    numbers = {"memory_mib": largest / (_MIB if sys.platform == "darwin" else 1024)}  # bytes on macOS, KiB on Linux
     if device.type == "cuda":
         numbers["gpu_memory_mib"] = torch.cuda.max_memory_allocated(device) / _MIB
         numbers["gpu_memory_reserved_mib"] = torch.cuda.max_memory_reserved(device) / _MIB
@@ -270,13 +270,13 @@ def _memory_in_use(device: torch.device) -> dict[str, float]:
 
 @dataclass
 class SkippedUpdates:
-    """Counts updates skipped because loss or gradient is not finite; ends the run when there are too many in a row."""
+    """Counts updates skipped because loss or gradient is not finite; ends the run after too many in a row."""
 
     run_folder: Path  # where the last skipped update is written for inspection
     limit: int  # `training.max_skipped_updates`
     breakdown: Breakdown  # of the training split
-    distributed: Distributed  # the ranks, all of which call `check` with the same steps
-    counts: dict[str, int]  # the updates `skipped` since the run began, and those `in_a_row`
+    distributed: Distributed  # all ranks call `check` with the same steps
+    counts: dict[str, int]  # updates `skipped` in the whole run, and those `in_a_row`
 
     def check(self, steps: Iterable[StepLoss]) -> None:
         """Count the skipped updates among the next `steps`; raise RunError if there are too many in a row."""
@@ -295,7 +295,7 @@ class SkippedUpdates:
                 self._stop(taken)
 
     def _stop(self, taken: StepLoss) -> None:
-        """Write the update down and end the run, on all ranks together."""
+        """Write the update's sentences to a file and end the run, on all ranks together."""
         sentences = []
         for batch, losses in zip(taken.result.batches, taken.result.sentence_losses, strict=True):
             columns = (column.tolist() for column in (batch.indices, losses, batch.source, batch.labels))
@@ -313,22 +313,22 @@ class SkippedUpdates:
         raise RunError(
             f"{in_a_row} updates in a row (steps {taken.step - in_a_row + 1} to {taken.step}) were skipped because the "
             "loss or the gradient was not finite (training.max_skipped_updates); the sentences of the last are in "
-            f"{file}. Look for what is odd in them; or lower training.learning_rate, raise training.warmup_steps, or "
-            "set training.precision=float32. The last checkpoint is intact, but these settings shape the run: train "
-            "into a new folder (run.directory=...)"
+            f"{file}. Check them for errors; or lower training.learning_rate, raise training.warmup_steps, or set "
+            "training.precision=float32. The last checkpoint is intact, but these settings need a new folder "
+            "(run.directory=...)"
         )
 
 
 @dataclass
 class LossSpikes:
-    """Finds updates whose loss is far above that of those before: exponential mean and variance of a token's loss."""
+    """Finds updates whose loss is far above the previous ones, by exponential mean and variance of the token loss."""
 
     mean: float = 0.0
     variance: float = 0.0
     steps: int = 0
 
     def find(self, steps: Iterable[StepLoss]) -> dict[int, tuple[float, str]]:
-        """Add the next steps; return the spikes among them: their loss, and a line with this rank's hardest pairs."""
+        """Add the next steps; return the spikes among them: step to loss and a line with this rank's hardest pairs."""
         spikes = {}
         for step, loss, result in (taken for taken in steps if math.isfinite(taken.loss)):
             limit = max(self.mean + _DEVIATIONS * math.sqrt(self.variance), _RATIO * self.mean)
@@ -343,8 +343,8 @@ class LossSpikes:
                 line = f"loss spike at step {step:,}: {loss:.3f} after {self.mean:.3f}; hardest training pairs: {worst}"
                 spikes[step] = loss, line
             self.steps += 1
-            share = max(1.0 - _MEMORY, 1.0 / self.steps)  # the first steps all have the same weight
-            # A spike counts as a loss at the limit, so that it does not hide the next one.
+            share = max(1.0 - _MEMORY, 1.0 / self.steps)  # equal weights for the first steps
+            # A spike enters the mean with the limit as its loss, so that it does not mask the next one.
             difference = (limit if is_spike else loss) - self.mean
             self.mean += share * difference
             self.variance = (1.0 - share) * (self.variance + share * difference * difference)

@@ -1,4 +1,4 @@
-"""What is seen of a run while it trains: TensorBoard, progress bar and log. The only file that writes events."""
+"""Monitoring of a run: TensorBoard, progress bar and log. The only file that writes TensorBoard events."""
 
 import contextlib
 import json
@@ -44,22 +44,22 @@ _CHARTS: Final = {
     "weight norm by block": ["weight_norm/.*"],
     "mixture": ["mixture/.*"],
 }
-"""The layout of the tab Custom Scalars: curves that belong together, training against validation, say."""
+"""The layout of the tab Custom Scalars: charts of related curves, such as training and validation loss."""
 TEST_SUFFIX: Final = ".test"  # suffix of an event file that an evaluation wrote
-_TEST_METRICS: Final = ("bleu", "chrf")  # test scores that stand beside the settings of a run
-_WORTH_MEASURING: Final = 200  # updates from which on the machine's matrix rate is measured
+_TEST_METRICS: Final = ("bleu", "chrf")  # test scores shown with the settings of a run
+_WORTH_MEASURING: Final = 200  # least updates of a run for which the machine's matrix rate is measured
 
-_BUSY: Final = 0.7  # share of the time with the processor below which other programs are reported
+_BUSY: Final = 0.7  # CPU share below which other programs are reported
 
 _CELL_INCHES: Final = 0.3
-_LARGEST_INCHES: Final = 24.0  # longest side of the grid of an attention map
+_LARGEST_INCHES: Final = 24.0  # longest side of an attention map
 
 
 @dataclass
 class Observer:
-    """Measures every update, and reports to progress bar, log and TensorBoard; open it with `watching`.
+    """Measures every update, and reports to progress bar, log and TensorBoard; use it inside `watching`.
 
-    Every rank calls its observer at the same steps, since some numbers are sums over all ranks; rank 0 writes.
+    All ranks call their observers at the same steps, since some numbers are sums over ranks; rank 0 writes.
     """
 
     config: Config
@@ -121,7 +121,7 @@ class Observer:
         charts = {title: ["Multiline", tags] for title, tags in _CHARTS.items()}
         with storage_errors(self._folder):
             self._folder.mkdir(parents=True, exist_ok=True)
-            # TensorBoard leaves out the points from `purge_step` on that an earlier file has.
+            # TensorBoard ignores the points of earlier files from `purge_step` on.
             self._writer = SummaryWriter(str(self._folder), purge_step=step + 1)
             self._writer.add_custom_scalars({"training": charts})
             self._writer.add_text("data/mixture", Table(titles, cells).markdown(), step)
@@ -129,12 +129,12 @@ class Observer:
     def _show_settings(self) -> None:
         from torch.utils.tensorboard.summary import hparams
 
-        # `SummaryWriter.add_hparams` would put them into a second run beside this one. TensorBoard takes from here
-        # which curves are columns, and the numbers from the curves.
+        # `SummaryWriter.add_hparams` would create a second run. TensorBoard reads the names of the columns here, and
+        # their values from the curves.
         named = {f"test/{name}": 0.0 for name in _TEST_METRICS}
         named |= {f"validation/{name}": value for name, value in self.progress.last_validation.items()}
         settings = {
-            # A truth value or null as text: TensorBoard would show 1.0000, or nothing.
+            # Booleans and null as text: TensorBoard would show 1.0000, or nothing.
             key: json.dumps(value) if isinstance(value, bool | list | None) else value
             for key, value in flatten(self.config.model_dump(mode="json")).items()
         }
@@ -153,7 +153,7 @@ class Observer:
         return step == every.max_steps or any(step % count == 0 for count in counts)
 
     def add(self, result: StepResult, position: DataPosition) -> None:
-        """Add the update that was just made, and report if that is due; `position` is that of the data after it."""
+        """Add the latest update, and report if a report is due; `position` is the data position after it."""
         self._last = result
         self.meter.add(self.progress.step, result)
         self._bar.update()
@@ -193,16 +193,16 @@ class Observer:
         self._bar.set_postfix_str(f"loss {loss:.3f}  {speed:,.0f} tokens/s")
 
     def _give_way(self, speed: Mapping[str, float]) -> None:
-        """Warn, once, when other programs take the processor, and leave them their cores where that may be done.
+        """Warn, once, if other programs use the processor; limit the threads to the free cores if that is reproducible.
 
-        Threads that wait for one which has no core cost most of the speed. Another number of threads adds up in another
-        order, so it is changed only in a run that is not repeated bit for bit anyway: one whose schedule goes by time.
+        Threads that wait for a thread without a core cost most of the speed. The number of threads changes the order of
+        sums, so it changes only in runs that are not bit-reproducible anyway: those with a schedule by time.
         """
         taken, share = self._neighbours.cores_taken(), speed.get("cpu_share", 1.0)
         if share < _BUSY and not self._warned:
             self._warned = True
             LOGGER.warning(
-                f"training got the processor for {share:.0%} of the time only: other programs compute on this machine. "
+                f"training had the processor for only {share:.0%} of the time: other programs compute on this machine. "
                 "Stop them, or leave them cores (run.threads is the number of threads that training uses)"
             )
         settings = self.config
@@ -210,11 +210,11 @@ class Observer:
             return
         threads = max(1, min(self._threads, available_cores() - round(taken)))
         if self.updater.arithmetic.device.type == "cpu" and threads != torch.get_num_threads():
-            LOGGER.info("other programs use %.1f cores: training goes on with %d threads", taken, threads)
+            LOGGER.info("other programs use %.1f cores: training continues with %d threads", taken, threads)
             torch.set_num_threads(threads)
 
     def validated(self, validation: Validation, better: bool, translator: Translator, source: str | None) -> None:
-        """Report a validation at the present step; `source` is the sentence whose attention is drawn."""
+        """Report a validation at the current step; `source` is the sentence for the attention map."""
         if not self._main:
             return
         step = self.progress.step
@@ -241,12 +241,12 @@ class Observer:
 
 
 def show_test_scores(folder: Path, scores: Sequence[Score], *, own: bool) -> None:
-    """Show scores on raw text at the steps of their checkpoints, in an event file of their own; an average has no step.
+    """Write scores on raw text to a separate event file, at the steps of their checkpoints; an average has no step.
 
     Args:
-        folder: of the event files of the run; if it does not exist, nothing is written.
-        scores: as an evaluation returns them, those of the first test set first.
-        own: whether the first test set is the run's own, by which runs are compared.
+        folder: the run's folder of event files; if it does not exist, nothing is written.
+        scores: the scores of an evaluation, those of the first test set first.
+        own: whether the first test set is the run's own, which serves to compare runs.
     """
     shown = [score for score in scores if score.normalization == RAW and score.checkpoint.startswith("step-")]
     if not shown or not folder.is_dir():
@@ -266,12 +266,12 @@ def attention_figure(
     source_pieces: Sequence[str], target_pieces: Sequence[str], weights: npt.NDArray[np.floating[Any]]
 ) -> npt.NDArray[np.uint8]:
     """Return a heat map of cross-attention `weights` (T, S) as an RGB image: S pieces across, T pieces down."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg  # slow to import, and only pictures need it
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # slow to import; needed for pictures only
     from matplotlib.figure import Figure
 
     rows, columns = weights.shape
     cell = min(_CELL_INCHES, _LARGEST_INCHES / max(rows, columns))
-    # Not pyplot: it would keep every figure of a long training in its global list.
+    # Not pyplot, whose global list would keep every figure in memory.
     figure = Figure(figsize=(cell * columns + 3.0, cell * rows + 2.2), dpi=110, layout="constrained")
     canvas = FigureCanvasAgg(figure)
     axes = figure.add_subplot()

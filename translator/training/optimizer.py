@@ -15,17 +15,17 @@ from translator.model.layers import FusedLinear
 
 EPSILON: Final = 1e-9  # of Adam, as in Vaswani et al. 2017 §5.3
 MOMENTUM: Final = 0.95  # of Muon, as in Jordan et al. 2024
-COEFFICIENTS: Final = (3.4445, -4.7750, 2.0315)  # of x, x·xᵀ·x and (x·xᵀ)²·x, from the same authors
+COEFFICIENTS: Final = (3.4445, -4.7750, 2.0315)  # of x, x·xᵀ·x and (x·xᵀ)²·x, as in Jordan et al. 2024
 STEADY: Final = 2000  # updates with finite gradients after which the loss scale grows
-COSINE_FLOOR: Final = 0.01  # end of the cosine, as a share of the peak
+COSINE_FLOOR: Final = 0.01  # final learning rate of the cosine, as a share of the peak
 
 
 def learning_rate(step: int, config: TrainingConfig, seconds: float = 0.0) -> float:
-    """Return the learning rate of update number `step`, counted from 1, before which the run has taken `seconds`.
+    """Return the learning rate of update number `step`, counted from 1; `seconds` is the time the run took before it.
 
-    All schedules rise linearly to `config.learning_rate` over `warmup_steps` updates. Then `inverse_sqrt` falls with
-    the square root of the step (Vaswani et al. 2017 §5.3), `cosine` along half a cosine to a hundredth of the peak
-    (Loshchilov and Hutter 2017), and `constant` stays.
+    All schedules rise linearly to `config.learning_rate` over `warmup_steps` updates. Then `inverse_sqrt` decays with
+    the inverse square root of the step (Vaswani et al. 2017 §5.3). `cosine` follows half a cosine down to a hundredth
+    of the peak (Loshchilov and Hutter 2017). `constant` stays at the peak.
 
     >>> config = TrainingConfig(learning_rate=0.001, warmup_steps=100, schedule="inverse_sqrt")
     >>> [round(learning_rate(step, config), 6) for step in (1, 50, 100, 400)]
@@ -44,14 +44,14 @@ def learning_rate(step: int, config: TrainingConfig, seconds: float = 0.0) -> fl
 
 
 def drops(step: int, config: TrainingConfig, seconds: float = 0.0) -> bool:
-    """Return whether update number `step` has dropout, which begins at `dropout_from`; arguments as `learning_rate`."""
+    """Return whether update number `step` has dropout, which starts at `dropout_from`; arguments as `learning_rate`."""
     return _planned_step(step, config, seconds) >= config.dropout_from
 
 
 def _planned_step(step: int, config: TrainingConfig, seconds: float) -> float:
-    """Return the place of update `step` in the plan of `max_steps`: `step`, or more with `schedule_clock: minutes`.
+    """Return the position of update `step` in a schedule of `max_steps`.
 
-    Then it is half of `max_steps` after half of `max_minutes`, however few updates a slow machine has made.
+    It is `step`, or with `schedule_clock: minutes` the elapsed share of `max_minutes` times `max_steps`, if larger.
     """
     if config.schedule_clock == "minutes" and config.max_minutes is not None:
         return max(float(step), config.max_steps * seconds / (60.0 * config.max_minutes))
@@ -59,9 +59,9 @@ def _planned_step(step: int, config: TrainingConfig, seconds: float) -> float:
 
 
 class LossScale:
-    """A factor of the loss that keeps gradients in the range of fp16 (Micikevicius et al. 2018 §3.2).
+    """Dynamic loss scaling: keeps gradients in the range of fp16 (Micikevicius et al. 2018 §3.2).
 
-    It is halved after an update whose gradient was not finite, and doubled after 2,000 updates without one.
+    The factor halves after an update with a non-finite gradient, and doubles after 2,000 updates without one.
     """
 
     def __init__(self, device: torch.device) -> None:
@@ -71,7 +71,7 @@ class LossScale:
         }
 
     def adapt(self, finite: Tensor) -> None:
-        """Change the factor after an update; nothing waits for a GPU."""
+        """Adjust the factor after an update, without GPU synchronization."""
         factor, since = self.state["factor"], self.state["since_change"] + 1
         grown = torch.where(since >= STEADY, 2.0 * factor, factor)
         self.state["factor"] = torch.where(finite, grown, 0.5 * factor)
@@ -79,7 +79,7 @@ class LossScale:
 
 
 class ModelOptimizer:
-    """Updates the weights of a model, and holds its moments.
+    """Updates the weights of a model, and holds the optimizer's moments.
 
     AdamW updates all weights; with `optimizer: muon`, Muon updates the matrices of encoder and decoder layers. Both
     share a learning rate: Muon's update is scaled to AdamW's (Liu et al. 2025, "Muon is scalable for LLM training").
@@ -106,31 +106,31 @@ class ModelOptimizer:
 
     @property
     def groups(self) -> list[dict[str, Any]]:
-        """The weights with their settings, as torch's optimizers group them."""
+        """The parameter groups of the torch optimizers."""
         return [group for part in self._parts.values() for group in part.param_groups]
 
     @property
     def scale(self) -> Tensor | float:
-        """What the loss is multiplied by; `update` divides the gradients by it."""
+        """The loss scale: a factor of the loss, by which `update` divides the gradients."""
         return 1.0 if self._loss_scale is None else self._loss_scale.state["factor"]
 
     @property
     def gradients(self) -> list[Tensor]:
-        """The gradients of all weights that have one."""
+        """All existing gradients."""
         return [weight.grad for group in self.groups for weight in group["params"] if weight.grad is not None]
 
     def update(self, rate: float, gradient_norm: Tensor, finite: Tensor, clip: float | None) -> None:
         """Update the weights by their gradients, and clear the gradients.
 
-        AdamW's fused kernel divides gradients by `grad_scale` and skips the update where `found_inf` is set, which
-        `torch.amp.GradScaler` uses. Clipping (Pascanu et al. 2013) and skipping use both here, without waiting for a
-        GPU. Muon has no such kernel and waits for `finite`.
+        AdamW's fused kernel divides gradients by `grad_scale` and skips the update if `found_inf` is set, both made
+        for `torch.amp.GradScaler`. Clipping (Pascanu et al. 2013) and skipping use them, without GPU synchronization.
+        Muon has no fused kernel and synchronizes to read `finite`.
 
         Args:
             rate: learning rate.
             gradient_norm: () L2 norm of the whole gradient, without the loss scale.
             finite: () bool; False leaves weights and moments unchanged.
-            clip: largest norm of the gradient; a longer one is shortened to it.
+            clip: maximum norm of the gradient; a longer gradient is scaled down to it. None disables clipping.
         """
         for group in self.groups:
             group["lr"] = rate
@@ -153,7 +153,7 @@ class ModelOptimizer:
             part.zero_grad(set_to_none=True)
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return moments and counts for safetensors, named `optimizer.NUMBER.KIND`, or with `muon` or `loss_scale`."""
+        """Return moments and counts for safetensors, by `PART.NUMBER.KIND`; PART: `optimizer`, `muon`, `loss_scale`."""
         scale = {} if self._loss_scale is None else self._loss_scale.state
         return {f"loss_scale.0.{kind}": value for kind, value in scale.items()} | {
             f"{name}.{number}.{kind}": value
@@ -163,7 +163,7 @@ class ModelOptimizer:
         }
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
-        """Put back what `tensors` returned; the learning rate and the other settings stay as they are now."""
+        """Load the result of `tensors`; learning rate and other settings keep their current values."""
         states: dict[str, dict[int, dict[str, Tensor]]] = {name: defaultdict(dict) for name in self._parts}
         for key, tensor in tensors.items():
             name, number, kind = key.split(".", 2)
@@ -177,21 +177,21 @@ class ModelOptimizer:
 
 
 class Muon(torch.optim.Optimizer):
-    """`torch.optim.Muon(nesterov=True, adjust_lr_fn="match_rms_adamw")`, batched, and aware of fused projections.
+    """Muon as `torch.optim.Muon(nesterov=True, adjust_lr_fn="match_rms_adamw")`, batched, for fused projections too.
 
-    The gradient's momentum becomes a nearly orthonormal matrix, so that all directions are learned at a like speed.
-    All matrices of one shape are multiplied together, which is faster for small models than torch's one by one.
+    The momentum of the gradient is orthonormalized approximately, so that all directions are learned at a similar rate.
+    All matrices of one shape are multiplied in one batch, which is faster for small models than torch's loop.
 
-    A group has `params`, `lr`, `weight_decay`, and it may have `blocks`: the number of matrices stacked in each of its
-    weights, as in the projection to queries, keys and values. Each gets an orthonormal update of its own.
+    A group has `params`, `lr`, `weight_decay` and optionally `blocks`, the number of matrices stacked in each of its
+    weights, as in the projection to queries, keys and values. Each matrix is orthonormalized separately.
     """
 
     def __init__(self, groups: Iterable[dict[str, Any]]) -> None:
         super().__init__(groups, {"blocks": 1})
 
     @torch.no_grad()
-    def step(self) -> None:  # type: ignore[override]  # torch's may take a function that computes the loss again
-        """Update every weight that has a gradient, once."""
+    def step(self) -> None:  # type: ignore[override]  # torch's accepts a closure
+        """Update every weight that has a gradient."""
         of_shape = defaultdict(list)
         for group in self.param_groups:
             for weight in group["params"]:
@@ -200,7 +200,7 @@ class Muon(torch.optim.Optimizer):
                 if not self.state[weight]:
                     self.state[weight]["momentum_buffer"] = torch.zeros_like(weight)
                 moment = self.state[weight]["momentum_buffer"].lerp_(weight.grad, 1.0 - MOMENTUM)
-                nesterov = torch.lerp(weight.grad, moment, MOMENTUM)  # a step ahead of the moment
+                nesterov = torch.lerp(weight.grad, moment, MOMENTUM)  # Nesterov's look-ahead
                 weight.mul_(1.0 - group["lr"] * group["weight_decay"])
                 for part, update in zip(weight.chunk(group["blocks"]), nesterov.chunk(group["blocks"]), strict=True):
                     of_shape[part.shape].append((part, update, group["lr"]))
@@ -208,14 +208,14 @@ class Muon(torch.optim.Optimizer):
             stack = torch.stack([update for _, update, _ in matrices])
             orthonormal = near_orthonormal(stack, torch.bfloat16 if bf16_pays(stack.device) else torch.float32)
             for (part, _, rate), update in zip(matrices, orthonormal, strict=True):
-                part.add_(update, alpha=-rate * 0.2 * max(shape) ** 0.5)  # as large as an update of AdamW
+                part.add_(update, alpha=-rate * 0.2 * max(shape) ** 0.5)  # the RMS of an AdamW update
 
 
 def near_orthonormal(matrices: Tensor, precision: torch.dtype) -> Tensor:
-    """Return `matrices` (N, R, C) with their singular values moved to around 1, in `precision`.
+    """Return `matrices` (N, R, C) with their singular values near 1, computed in `precision`.
 
-    Five Newton-Schulz iterations (Jordan et al. 2024), for which bf16 is enough, bring singular values between about
-    0.5 and 1.5, unless they are a thousand times smaller than all together.
+    Five Newton-Schulz iterations (Jordan et al. 2024), for which bf16 suffices, bring singular values to about 0.5 to
+    1.5, except those below a thousandth of the Frobenius norm.
     """
     tall = matrices.shape[1] > matrices.shape[2]
     x = (matrices.mT if tall else matrices).to(precision)
@@ -228,9 +228,9 @@ def near_orthonormal(matrices: Tensor, precision: torch.dtype) -> Tensor:
 
 
 def moving_average(model: nn.Module, decay: float) -> AveragedModel:
-    """Return a moving average of the weights of `model`: call its `update_parameters(model)` after each update.
+    """Return an exponential moving average of `model`'s weights; call its `update_parameters(model)` after each update.
 
-    Call number n has the decay min(decay, n / (9 + n)), so that the first weights soon lose their influence.
+    Call number n has the decay min(decay, n / (9 + n)), so that the influence of the first weights fades quickly.
     """
 
     def average(averages: Any, weights: Any, _: Any) -> None:

@@ -1,7 +1,7 @@
-"""What a recipe leaves to the machine: precision, kernels, packing, compilation, number of processes and threads.
+"""Settings chosen for the machine: precision, kernels, packing, compilation, number of processes and threads.
 
-Each choice is a rule on facts, not on timings, so one machine always chooses the same and repeats a run bit for bit.
-The choices are logged and recorded in run.json.
+The rules use properties of the machine, not timings. So the choices are the same on each run, which is
+bit-reproducible. They are logged and recorded in run.json.
 """
 
 import os
@@ -27,25 +27,25 @@ from translator.model.device import (
 )
 from translator.training.distributed import Distributed
 
-WORTH_COMPILING: Final = 2_000  # updates from which on a run is compiled; compiling takes a minute or two
+WORTH_COMPILING: Final = 2_000  # least updates of a run that is compiled; compilation takes a minute or two
 
 
 @dataclass(frozen=True)
 class Choices:
-    """What was chosen, and why, for the log and for run.json."""
+    """The chosen settings, with reasons for the log and run.json."""
 
     precision: Precision
     matmul_precision: MatmulPrecision
     packed: bool
     attention: Literal["fused", "plain"]
     compile: bool
-    reasons: dict[str, str]  # by key of the recipe: what was chosen, and why
+    reasons: dict[str, str]  # by key of the recipe: the choice and its reason
 
 
 def choose(device: torch.device, config: TrainingConfig) -> Choices:
-    """Return what training on `device` does: what `config` says, and where it says `auto`, what suits the device.
+    """Return the settings for training on `device`: those of `config`, with each `auto` resolved for the device.
 
-    Raises ConfigError: bf16 is asked for on a GPU that cannot compute it, or a compiled step on a CPU.
+    Raises ConfigError: bf16 on a GPU that does not support it, or a compiled step on a CPU.
     """
     precision, why = _precision(device, config)
     rounding = choose_rounding(device, config.matmul_precision)
@@ -66,64 +66,62 @@ def choose(device: torch.device, config: TrainingConfig) -> Choices:
 
 
 def _precision(device: torch.device, config: TrainingConfig) -> tuple[Precision, str]:
-    name = {"cpu": "CPU", "mps": "GPU of Apple's"}.get(device.type, "GPU")
+    name = {"cpu": "CPU", "mps": "Apple GPU"}.get(device.type, "GPU")
     if config.precision != "auto":
         if config.precision == "bf16" and device.type == "cuda" and not has_bf16(device):
-            raise ConfigError("training.precision is `bf16`, but this GPU has none; use fp16, float32 or auto")
+            raise ConfigError("training.precision is `bf16`, but this GPU lacks it; use fp16, float32 or auto")
         return config.precision, "as set"
     if not has_bf16(device) and fp16_pays(device):
-        return "fp16", "this GPU has fp16, and no bf16"
+        return "fp16", "this GPU supports fp16, but not bf16"
     if not has_bf16(device):
-        return "float32", f"this {name} has no bf16"
+        return "float32", f"this {name} does not support bf16"
     if device.type == "mps":
-        return "float32", "on Apple's GPUs bf16 is not measured"
+        return "float32", "bf16 is not measured on Apple GPUs"
     if not bf16_pays(device):
-        return "float32", f"this {name} has bf16 in Intel's AVX-512 only, which is slower"
-    return "bf16", f"this {name} has it"
+        return "float32", f"this {name} supports bf16 only in AVX-512, which is slower"
+    return "bf16", f"this {name} supports it"
 
 
 def _compilation(device: torch.device, config: TrainingConfig) -> tuple[bool, str]:
     if device.type == "cpu" and config.compile == "always":
-        raise ConfigError(
-            "training.compile is `always`, but on a CPU a compiled step is slower than this one; use auto or never"
-        )
+        raise ConfigError("training.compile is `always`, but on a CPU a compiled step is slower; use auto or never")
     if config.compile != "auto":
         return config.compile == "always", "as set"
     if device.type != "cuda":
-        return False, "on a CPU it gains too little" if device.type == "cpu" else "not tried on Apple's GPUs"
+        return False, "no gain on a CPU" if device.type == "cpu" else "not tested on Apple GPUs"
     if not any(map(shutil.which, ("cc", "gcc", "clang"))):
-        return False, "there is no C compiler, which torch.compile needs"
+        return False, "torch.compile needs a C compiler, and none is installed"
     return config.max_steps >= WORTH_COMPILING, f"{config.max_steps} updates"
 
 
 def choose_processes(config: Config) -> tuple[int, str]:
-    """Return how many processes of this machine share each update, and why (measured in docs/results.md)."""
+    """Return the number of processes on this machine that share each update, and the reason (see docs/results.md)."""
     if config.training.processes != "auto":
         return config.training.processes, "as set"
     kind = choose_device(config.run.device).type
     if kind == "cpu":
-        return 1, "on a CPU one process of all threads is faster"
+        return 1, "on a CPU one process with all threads is faster"
     if kind == "mps" or config.run.device not in ("auto", "cuda"):
         return 1, "one for this GPU"
     return max(1, torch.cuda.device_count()), "one for each GPU"
 
 
 def threads_for(threads: int, processes: int) -> int:
-    """Return the threads of each of `processes` that share `threads`; 0, all there are, stays 0."""
+    """Return the threads per process if `processes` share `threads`; 0 (all cores) stays 0."""
     return max(1, threads // processes) if threads else 0
 
 
 def set_up(config: Config, device: torch.device, distributed: Distributed) -> Choices:
-    """Set what holds for the whole process, and return the choices; errors as `choose`."""
+    """Apply the process-wide settings, and return the choices; errors as `choose`."""
     if device.type == "cuda":
         set_up_cuda()
     else:
         keep_freed_memory()
-    # Without a number torch takes what the launcher of several processes has set, or all cores.
+    # Without a number, torch uses the launcher's setting, or all cores.
     use_threads(threads_for(config.run.threads, int(os.environ.get("LOCAL_WORLD_SIZE", distributed.world_size))))
     choices = choose(device, config.training)
     torch.set_float32_matmul_precision(choices.matmul_precision)
-    torch.manual_seed(config.run.seed)  # the initial weights; each update seeds itself
+    torch.manual_seed(config.run.seed)  # for the initial weights; each update sets its own seed
     processes, why = choose_processes(config)
     world_size = distributed.world_size
     choices.reasons["training.processes"] = f"{world_size} ({why if world_size == processes else 'as launched'})"
@@ -131,17 +129,17 @@ def set_up(config: Config, device: torch.device, distributed: Distributed) -> Ch
 
 
 def set_up_cuda() -> None:
-    """Set how GPUs allocate, multiply and attend; to be called before the first tensor is on one."""
+    """Set allocation, float32 products and attention kernels of GPUs; call it before the first tensor is on a GPU."""
     if not {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"} & os.environ.keys():
-        # Batches have many sizes: memory segments that can grow do not break into pieces that fit nothing.
+        # Batches vary in size: expandable segments avoid memory fragmentation.
         os.environ["PYTORCH_CUDA_ALLOC_CONF"] = "expandable_segments:True"
-    # Partial sums of long products stay float32, as on a CPU.
+    # Partial sums of reduced-precision products stay float32, as on a CPU.
     torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
-    # Torch prefers cuDNN's attention on newer GPUs, but that makes a plan for each new shape, and with a mask it has
-    # given NaN gradients at some lengths (pytorch issue 196678).
+    # Torch prefers cuDNN's attention on newer GPUs. But it plans each new shape anew, and with a mask it produces NaN
+    # gradients at some lengths (pytorch issue 196678).
     torch.backends.cuda.enable_cudnn_sdp(False)
 
 
 def seed_update(seed: int, step: int, rank: int) -> None:
-    """Seed torch for update number `step` of `rank`: its dropout does not depend on earlier updates."""
+    """Seed torch for update number `step` of `rank`, so that its dropout is independent of earlier updates."""
     torch.manual_seed(int(np.random.SeedSequence([seed, step, rank]).generate_state(1, np.uint64)[0]))

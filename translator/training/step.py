@@ -23,24 +23,24 @@ from translator.training.precision import Choices, seed_update
 
 @dataclass(frozen=True)
 class StepResult:
-    """What an update did; tensors stay on the device, so that nothing waits for them here."""
+    """The result of an update; its tensors stay on the device, without synchronization."""
 
     sentence_losses: tuple[Tensor, ...]
-    """For each micro-batch of this rank (B,) float32: negative log-likelihood of its sentences in nats, unsmoothed."""
+    """(B,) float32 for each micro-batch of this rank: unsmoothed negative log-likelihood of its sentences in nats."""
     batches: tuple[Batch, ...]  # micro-batches of this rank, on the CPU
     gradient_norm: Tensor  # () L2 norm before clipping, of the whole update
     finite: Tensor  # () bool: False if loss or gradient was not finite and the update was skipped
-    target_tokens: int  # real tokens of the whole update, on all ranks, as are the two below
+    target_tokens: int  # real tokens of the whole update on all ranks; so are the next two
     source_tokens: int
-    positions: int  # of all micro-batches, both sides, padding included
+    positions: int  # tokens of all micro-batches, both sides, padding included
     learning_rate: float
-    passes: int = 1  # how often each batch went through the model
-    block_norms: dict[str, Tensor] | None = None  # norm () of each block's gradient before clipping, on request
+    passes: int = 1  # forward passes per batch
+    block_norms: dict[str, Tensor] | None = None  # () gradient norm of each block before clipping, on request
 
 
 @dataclass
 class Updater:
-    """The weights of a run and what changes them: `update` is training."""
+    """The model, loss and optimizer of a run; `update` makes one training step."""
 
     config: Config
     vocabularies: tuple[int, int]  # tokens of source and target
@@ -61,19 +61,19 @@ class Updater:
     def update(
         self, share: StepBatches, number: int, seconds: float = 0.0, *, with_block_norms: bool = False
     ) -> StepResult:
-        """Update the weights once; skip the update if the gradient, and so also if the loss, is not finite.
+        """Update the weights once and return the result; skip the update if the gradient or the loss is not finite.
 
         Args:
             share: this rank's micro-batches, on the CPU.
-            number: of the update, from 1, for schedules and dropout.
-            seconds: time that the run has taken before the update.
-            with_block_norms: measure the gradient block by block.
+            number: number of the update, from 1, for schedules and dropout.
+            seconds: time the run took before the update.
+            with_block_norms: also measure the gradient norm of each block.
 
         Raises RunError: memory ran out, or another rank was lost.
         """
         settings = self.config.training
         rate = learning_rate(number, settings, seconds)
-        self.model.train(drops(number, settings, seconds))  # only dropout, and R-Drop with it, depends on the mode
+        self.model.train(drops(number, settings, seconds))  # affects only dropout and R-Drop
         seed_update(self.config.run.seed, number, self.distributed.rank)
         try:
             losses = self.gradients(share)
@@ -91,14 +91,14 @@ class Updater:
                 f"memory ran out in an update of up to {pairs} pairs of up to {longest} tokens at a time. Lower "
                 f"batching.tokens_per_batch (now {self.config.batching.tokens_per_batch:,}); "
                 f"training.accumulation_steps (now {settings.accumulation_steps}), raised in the same proportion, "
-                "keeps the size of an update. A run that has begun takes both with --allow-changed; its last "
-                "checkpoint is intact"
+                "keeps the size of an update. An existing run accepts both with --allow-changed; its last checkpoint "
+                "is intact"
             ) from error
         tokens = share.target_tokens, share.source_tokens, share.positions
         return StepResult(tuple(losses), share.batches, norm, finite, *tokens, rate, self.loss.passes, norms or None)
 
     def gradients(self, share: StepBatches) -> list[Tensor]:
-        """Leave the gradient of the whole update, times the loss scale, in the weights; return the losses (B,)."""
+        """Return the losses (B,) of each micro-batch; sets the gradients of the whole update, times the loss scale."""
         losses = []
         for batch in share.batches:
             on_device = batch.to(self.arithmetic.device, non_blocking=True)

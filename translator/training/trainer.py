@@ -1,4 +1,4 @@
-"""A whole training run: `train_run` prepares the data and evaluates; `Trainer` updates, validates, saves, and ends."""
+"""A whole training run: `train_run` prepares the data and evaluates; `Trainer` updates, validates and saves."""
 
 import contextlib
 import logging
@@ -45,32 +45,32 @@ class TrainingOutcome:
     run: RunFolder
     progress: TrainingProgress
     reason: str  # why training ended
-    was_finished: bool  # whether there was nothing left to train
+    was_finished: bool  # whether an earlier call had finished the training
     main: bool  # true on rank 0
     scores: list[Score]
-    samples: list[TranslatedPair]  # a few translated test sentences; empty when nothing was evaluated now
+    samples: list[TranslatedPair]  # some translated test sentences; empty if this call did not evaluate
 
 
 def train_run(config: Config, stop: StopRequest, allow_changed: bool = False) -> TrainingOutcome:
-    """Train the run of `config` to its end and evaluate it; resume where an earlier call was stopped.
+    """Train the run of `config` to its end, evaluate it, and return the outcome; resume an interrupted run.
 
-    Each rank calls this, and rank 0 writes. `allow_changed` resumes with settings that change the result.
+    Every rank calls this; rank 0 writes. `allow_changed` permits resuming with settings that change the result.
 
     Raises:
-        TranslatorError: a mistake in the configuration, the corpus or the run folder.
+        TranslatorError: an error in the configuration, the corpus or the run folder.
         Interrupted: a stop signal arrived; a later call resumes.
     """
-    chosen = choose_device(config.run.device)  # a missing GPU is reported before the preparation
+    chosen = choose_device(config.run.device)  # report a missing GPU before the preparation
     run = RunFolder(Path(config.run.directory))
     if config.training.initialize_from is not None and not run.has_checkpoint:
-        initial_checkpoint(config)  # and so is a missing checkpoint
+        initial_checkpoint(config)  # also a missing checkpoint
     with Distributed.join(chosen) as distributed, contextlib.ExitStack() as stack:
         changes = NO_CHANGES
         if distributed.main:
-            run.check(config, allow_changed)  # a wrong folder is reported before another process in it
-            saved_scores(run)  # and so is a damaged file of scores
+            run.check(config, allow_changed)  # report a wrong folder before waiting for its lock
+            saved_scores(run)  # also a damaged file of scores
             stack.enter_context(hold_folder(run.path))
-            changes = run.check(config, allow_changed)  # the process before may have changed the folder
+            changes = run.check(config, allow_changed)  # an earlier process may have changed the folder
         else:
             LOGGER.setLevel(logging.ERROR)
         with distributed.first_on_each_machine():
@@ -92,7 +92,7 @@ def _train_and_evaluate(
     trainer = Trainer(config, run, data, updater, distributed, stop)
     was_finished = trainer.finished is not None
     if distributed.main:
-        run.write(config)  # settings and subword models of a resumed run, once its checkpoint has accepted them
+        run.write(config)  # only after the checkpoint of a resumed run has accepted settings and subword models
         run.keep_subword(data.subword_folder)
         if not was_finished:
             _record_restart(run, changes, choices, distributed.world_size)
@@ -127,15 +127,15 @@ def _record_restart(run: RunFolder, changes: Changes, choices: Choices, processe
 
 
 def _caution_about_rate(settings: TrainingConfig, progress: TrainingProgress) -> None:
-    """Warn if the minutes were over long before the end of the cosine."""
+    """Warn if `max_minutes` ended the run long before the end of the cosine."""
     left = learning_rate(progress.step, settings, progress.seconds) / settings.learning_rate
     over = settings.max_minutes is not None and progress.seconds >= 60 * settings.max_minutes
     if over and left >= 0.05 and settings.schedule == "cosine":
         LOGGER.warning(
-            f"caution: training.max_minutes were over at step {progress.step:,} of {settings.max_steps:,}, with the "
-            f"learning rate still at {left:.0%} of its peak, which costs quality; with a larger training.max_minutes "
-            "this run continues to the end of its cosine, and with training.schedule_clock=minutes a new one ends it "
-            "in time"
+            f"caution: training.max_minutes ended training at step {progress.step:,} of {settings.max_steps:,}, with "
+            f"the learning rate at {left:.0%} of its peak, which costs quality. A larger training.max_minutes lets "
+            "this run continue to the end of its cosine. In a new run, training.schedule_clock=minutes fits the cosine "
+            "into the time"
         )
 
 
@@ -151,7 +151,7 @@ def _evaluate(config: Config, run: RunFolder, reason: str) -> tuple[list[Score],
 
 @dataclass
 class Trainer:
-    """Trains the model of one run, from its beginning or from its last checkpoint; each rank has a trainer."""
+    """Trains the model of one run, from the start or from its last checkpoint; each rank has a trainer."""
 
     config: Config
     run: RunFolder
@@ -183,14 +183,14 @@ class Trainer:
 
     @property
     def finished(self) -> str | None:
-        """Why there is nothing left to do, or None."""
+        """The reason why training is complete, or None."""
         return None if self._validation_due else self.progress.finished(self._settings)
 
     def train(self) -> None:
-        """Train to the end that the configuration sets; no error touches the last good checkpoint.
+        """Train until a limit of the configuration is reached; errors leave the last good checkpoint intact.
 
         Raises:
-            Interrupted: a stop signal arrived; everything is saved, and the same call later resumes.
+            Interrupted: a stop signal arrived; the state is saved, and the same call later resumes.
             RunError: too many updates in a row were skipped, memory ran out, or another rank was lost.
         """
         self.progress.starts += 1
@@ -208,10 +208,10 @@ class Trainer:
             except Interrupted:
                 self._save_at_a_stop()
                 raise
-        self.stop.check()  # a signal that came with the last save
+        self.stop.check()  # for a signal during the last save
 
     def _restore(self) -> None:
-        """Resume from the last checkpoint, if there is one: rank 0 first, which repairs what a kill has left."""
+        """Resume from the last checkpoint, if any: rank 0 first, which cleans up after a killed process."""
         if not self.distributed.main:
             self.distributed.barrier()
         self._state.restore()
@@ -221,22 +221,22 @@ class Trainer:
         found = set(self.distributed.gather_text(place))
         if len(found) > 1:
             raise RunError(
-                f"the ranks do not resume from the same place ({'; '.join(sorted(found))}); all machines must have the "
+                f"the ranks resume from different positions ({'; '.join(sorted(found))}); all machines must have the "
                 "same run folder and the same prepared text"
             )
 
     def _loop(self, batches: Iterator[StepBatches]) -> None:
-        """Make updates to the end; every way out leaves a checkpoint of the last one."""
+        """Run updates, validations and saves to the end; a checkpoint of the last update is saved."""
         self._clock = time.monotonic()
         self._observer.meter.restart()
         while True:
-            self._agree()  # so that all ranks take the same branch
+            self._agree()  # all ranks must take the same branch
             if self._validation_due:
                 self._observer.report(self._state.position)
                 validation = self._validator.validate()
                 better = self.progress.note_validation(validation.scores, self._settings.best_metric)
                 self._observer.validated(validation, better, self._validator.translator, self._validator.drawn_source)
-                self._save(anew=True)  # a checkpoint from before the validation does not know its result
+                self._save(anew=True)  # an earlier checkpoint of this step lacks the scores
             elif self.finished is not None:
                 self._save()
                 if self.distributed.main and self.progress.validation_losses:
@@ -266,34 +266,34 @@ class Trainer:
 
     @property
     def _validation_due(self) -> bool:
-        """Whether this step is to be validated and has not been yet: a stop may have come in between."""
+        """Whether a validation of this step is due and not done, also after a stop in between."""
         step, last = self.progress.step, self.progress.finished(self._settings) is not None
         due = step > self.progress.validated_step and (last or step % self._settings.validate_every == 0)
         return due and self.data.pair_count("validation") > 0
 
     def _save(self, anew: bool = False) -> None:
-        """Write a checkpoint of the present step unless there is one, or `anew`."""
+        """Write a checkpoint of the current step if there is none, or always if `anew`."""
         self._observer.report(self._state.position)
         if anew or self.progress.step != self._state.saved_step:
             self._tick()
             self._state.save()
-            self.distributed.barrier()  # other ranks wait for a slow disk as long as it takes
+            self.distributed.barrier()  # a long timeout: the disk of rank 0 may be slow
             self._observer.meter.restart()
 
     def _save_at_a_stop(self) -> None:
-        """Save, unless a second signal came within an update, when weights and progress may disagree."""
+        """Save, unless a second signal interrupted an update: then weights and progress may be inconsistent."""
         if self._in_update or (self.distributed.world_size > 1 and not self._stopping_together):
-            said = f"stopped at once; the same command resumes from step {max(0, self._state.saved_step)}"
+            said = f"stopped without saving; the same command resumes from step {max(0, self._state.saved_step)}"
         else:
             self._save()
             self._state.writer.wait()
-            self.distributed.barrier()  # the launcher ends the other ranks when the first one leaves
+            self.distributed.barrier()  # the launcher ends the other ranks when the first one exits
             said = f"stopped at step {self.progress.step}; the same command resumes from here"
         if self.distributed.main:
             LOGGER.info(said)
 
     def _agree(self) -> None:
-        """Take the time of rank 0 on all ranks; raise `Interrupted` on all if a stop signal has reached any."""
+        """Set the time of rank 0 on all ranks; raise `Interrupted` on all ranks if any has received a stop signal."""
         self._tick()
         own_seconds = self.progress.seconds if self.distributed.main else 0.0
         stopped, self.progress.seconds = self.distributed.sum([float(self.stop.requested), own_seconds])

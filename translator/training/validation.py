@@ -1,4 +1,4 @@
-"""Validation during training: the loss on all validation pairs, BLEU and chrF of some translated ones."""
+"""Validation during training: the loss on all validation pairs; BLEU and chrF on a translated sample."""
 
 import itertools
 import json
@@ -23,7 +23,7 @@ from translator.training.distributed import Distributed
 from translator.training.loss import Losses, TeacherForcing
 from translator.training.meter import Breakdown, Means
 
-FEWEST_OF_A_SOURCE: Final = 50  # translated sentences that a source needs for scores of its own: fewer are noise
+FEWEST_OF_A_SOURCE: Final = 50  # minimum translated sentences for scores of a single source
 LINES_AT_ONCE: Final = 64  # lines that each rank translates between two checks for a stop signal
 _WORDS_TO_DRAW: Final = 8
 
@@ -32,19 +32,19 @@ _WORDS_TO_DRAW: Final = 8
 class Validation:
     """The result of one validation, the same on every rank."""
 
-    scores: dict[str, float]  # `loss`, `perplexity`, and, where pairs were translated, `bleu` and `chrf`
+    scores: dict[str, float]  # `loss`, `perplexity`, and, if pairs were translated, `bleu` and `chrf`
     samples: list[TranslatedPair]
     by_source: dict[str, dict[str, float]]
-    """For each source `loss` and, where enough pairs were translated, `bleu` and `chrf`; empty for a single source."""
+    """`loss` of each source and, if enough pairs were translated, `bleu` and `chrf`; empty for a single source."""
     loss_by_length: dict[str, float]
 
 
 @dataclass
 class Validator:
-    """Validates a model on the validation split; the pairs to be translated are spread evenly over it.
+    """Validates a model on the validation split; translates a sample spread evenly over it.
 
-    Validation searches greedily, since beam search takes five times as long. Ranks share the work: batches and lines
-    are dealt out in rounds, and every rank takes part in every round, so that all call `check_stop` equally often.
+    It uses greedy search, since beam search takes five times as long. Ranks share the work: batches and lines are
+    distributed in rounds. Every rank takes part in every round, so that all call `check_stop` equally often.
     """
 
     config: Config
@@ -52,7 +52,7 @@ class Validator:
     model: Transformer  # in evaluation mode during the validation
     arithmetic: Arithmetic  # device and precision of the losses
     packed: bool  # whether the losses are computed on real tokens only
-    check_stop: Callable[[], None]  # before each round; it may communicate, and raises on all ranks or on none
+    check_stop: Callable[[], None]  # called before each round; may communicate; must raise on all ranks or on none
     distributed: Distributed  # the ranks that share the work
 
     def __post_init__(self) -> None:
@@ -66,15 +66,15 @@ class Validator:
         chosen = evenly_spread(len(pairs), config.training.validation_sentences)
         self._sources = [pairs[number][0] for number in chosen]
         self._references = [pairs[number][1] for number in chosen]
-        self._corpus_sources = self._breakdown.sources(chosen)  # of each translated pair
+        self._corpus_sources = self._breakdown.sources(chosen)  # corpus source of each translated pair
 
     @property
     def drawn_source(self) -> str | None:
-        """The translated sentence nearest to eight words, whose attention is drawn; None if none is translated."""
+        """The translated sentence with a length nearest to eight words, for the attention map; None without any."""
         return min(self._sources, key=lambda source: abs(len(source.split()) - _WORDS_TO_DRAW), default=None)
 
     def validate(self) -> Validation:
-        """Return loss, scores and samples; `check_stop` may raise."""
+        """Return loss, scores and sample translations; raises the exceptions of `check_stop`."""
         was_training = self.model.training
         self._loss.eval()
         try:
@@ -96,7 +96,7 @@ class Validator:
     @torch.inference_mode()
     def _losses(self) -> Means:
         count = int(self._breakdown.starts[-1])
-        # One place for each pair, zero on all ranks but one: so the sums over ranks are exact, whatever their number.
+        # One entry per pair, zero on all ranks but one: so the sums are exact for any number of ranks.
         losses, tokens = np.zeros(count), np.zeros(count)
         batches = self.data.validation_batches()
         rank, world_size = self.distributed.rank, self.distributed.world_size
@@ -113,7 +113,7 @@ class Validator:
         return self._breakdown.means(self._breakdown.sums(summed[0][seen], summed[1][seen], seen))
 
     def _translate(self, lines: list[str]) -> list[str]:
-        # Lines of like length go together; all ranks deal out the same order.
+        # Batch lines of similar length; the order is the same on all ranks.
         order = sorted(range(len(lines)), key=lambda number: (-len(lines[number]), number))
         mine: dict[int, str] = {}
         rank, world_size = self.distributed.rank, self.distributed.world_size
