@@ -93,9 +93,9 @@ def test_fine_tuning_again_reuses_and_other_settings_need_another_folder(
     capsys.readouterr()
     assert fine_tune(folder) == 0
     said = capsys.readouterr().out
-    assert "is used as it is" in said and "is finished" in said
+    assert "exists and is reused" in said and "is finished" in said
     assert fine_tune(folder, "--replay", "0.2") == 2
-    assert "is there with other settings; give --output another folder" in capsys.readouterr().err
+    assert "exists with other settings; give --output another folder" in capsys.readouterr().err
     assert fine_tune(folder, "--replay", "1") == 2
     assert "--replay 1: the share must be" in capsys.readouterr().err
 
@@ -206,7 +206,7 @@ def test_a_student_learns_the_best_of_its_teachers_translations(
     step = read_state(find_checkpoint(RunFolder(student).checkpoints_folder, "last")).step
     assert main(command) == 0
     said = capsys.readouterr().out
-    assert said.count("exists and is reused") == 2 and "is used as it is" in said and "is finished" in said
+    assert said.count("exists and is reused") == 3 and "is finished" in said
     assert read_state(find_checkpoint(RunFolder(student).checkpoints_folder, "last")).step == step
 
 
