@@ -179,7 +179,7 @@ def test_damaged_text_says_which_folder_to_delete(
         list(corpus.lines("validation", "small", "fa"))
     assert str(caught.value) == (
         f"the prepared text {file} is damaged ({reason}); delete the folder {corpus.directory} and run the same "
-        "command again: it is rebuilt"
+        "command again, which rebuilds it"
     )
     assert contents(prepare_corpus(config).directory) == before
 
