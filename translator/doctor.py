@@ -1,4 +1,4 @@
-"""`translator doctor`: what this machine has of all that training needs, what is missing, and how to get it."""
+"""`translator doctor`: checks of this machine for training, with advice on what is missing."""
 
 import contextlib
 import fcntl
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     import torch
 
 _GIB: Final = 1 << 30
-_MEMORY: Final = 2 * _GIB  # training and evaluating the sample took 1.55 GiB at most, cached files included
+_MEMORY: Final = 2 * _GIB  # training and evaluating the sample needs up to 1.55 GiB, including cached files
 _DISK_FOR_SAMPLE: Final = 128 << 20
 _COMPILED: Final = ("torch", "numpy", "sentencepiece", "safetensors", "pydantic", "zstandard")
-"""Packages with compiled parts, which can be installed and still fail to load."""
-_EXTRAS: Final = ("", "serve")  # what packages are needed for: the empty name stands for everything
+"""Packages with compiled parts, which may fail to load although they are installed."""
+_EXTRAS: Final = ("", "serve")  # extras that need packages; the empty name is the base installation
 Verdict = Literal["ok", "note", "wrong"]  # `note`: training works; `wrong`: training is impossible
 
 
 class Finding(NamedTuple):
-    """What was checked, what was found, and what to do about it."""
+    """Result of a check: verdict, subject, finding, and advice."""
 
     verdict: Verdict
     name: str
@@ -58,14 +58,14 @@ def examine(folder: Path) -> list[Finding]:
 def format_findings(findings: Sequence[Finding]) -> str:
     """Return a table of the findings, with the advice below it."""
     lines = [text_table(("", "what", "found"), [one[:3] for one in findings], text_columns=3)]
-    for verdict, title in (("wrong", "Wrong, training is impossible:"), ("note", "Notes; training works without:")):
+    for verdict, title in (("wrong", "Errors; training is impossible:"), ("note", "Notes; training works anyway:")):
         if found := [f"  {one.name}: {one.advice}" for one in findings if one.verdict == verdict]:
             lines += ["", title, *found]
     return "\n".join(lines)
 
 
 def examine_packages() -> Iterator[Finding]:
-    """Yield what is found of Python, of each required package and of those of the extras."""
+    """Yield findings on Python, required packages and packages of the extras."""
     yield Finding("ok", "Python", f"{platform.python_version()} ({sys.executable})")
     listed = metadata.requires("translator") if version_of("translator") else None
     for asked in map(Requirement, listed or []):
@@ -80,7 +80,7 @@ def examine_packages() -> Iterator[Finding]:
         if installed is None or not asked.specifier.contains(installed, prereleases=True):
             yield Finding(lacking, asked.name, installed or "not installed", f"{needed}; install it with: {install}")
         elif asked.name in _COMPILED and (trouble := _import_error(asked.name)):
-            advice = f"it cannot be loaded ({trouble}); pip uninstall it, then: {install}"
+            advice = f"it cannot be loaded ({trouble}); uninstall it with pip, then: {install}"
             yield Finding(lacking, asked.name, installed, advice)
         else:
             yield Finding("ok", asked.name, f"{installed} ({needed})")
@@ -96,22 +96,22 @@ def version_of(package: str) -> str | None:
 def _import_error(module: str) -> str | None:
     try:
         importlib.import_module(module)
-    except (ImportError, OSError, RuntimeError, ValueError, AttributeError) as error:  # built for another system, say
+    except (ImportError, OSError, RuntimeError, ValueError, AttributeError) as error:  # also a build for another OS
         return (str(error).strip().splitlines() or [type(error).__name__])[0]
     return None
 
 
 def examine_devices() -> Iterator[Finding]:
-    """Yield what is found of GPUs, CPU and threads."""
-    import torch  # here, so that a broken one can be reported
+    """Yield findings on GPUs, CPU and threads."""
+    import torch  # imported here, so that a broken torch is reported
 
     if torch.cuda.device_count() == 0 and Path("/proc/driver/nvidia/version").exists():
-        advice = f"install a torch that fits the driver (see pytorch.org); this one wants CUDA {torch.version.cuda}"
-        yield Finding("note", "GPU", "a driver is present, and torch cannot use it", advice)
+        advice = f"install a torch for this driver (see pytorch.org); this one needs CUDA {torch.version.cuda}"
+        yield Finding("note", "GPU", "a driver is installed, but torch cannot use it", advice)
     elif torch.backends.mps.is_available():
         yield _device(torch.device("mps"), "GPU", "Apple's, by MPS")
     elif torch.cuda.device_count() == 0:
-        yield Finding("ok", "GPU", "none that torch can use; training runs on the CPU")
+        yield Finding("ok", "GPU", "no GPU that torch supports; training runs on the CPU")
     for number in range(torch.cuda.device_count()):
         device, kind = torch.device("cuda", number), torch.cuda.get_device_name(number)
         try:
@@ -133,9 +133,9 @@ def _device(device: "torch.device", name: str, found: str) -> Finding:
 
 
 def examine_threads(threads: int, cores: int, limit: float | None) -> Finding:
-    """Return whether torch's `threads` fit the `cores` and the CPU `limit` (cores' worth of time) of the container."""
+    """Return whether torch's `threads` fit the `cores` and the CPU `limit` (in cores) of the container."""
     usable = cores if limit is None else max(1, min(cores, int(limit)))
-    found = f"torch computes with {threads}; {usable} can run at once"
+    found = f"torch uses {threads}; {usable} can run at the same time"
     if threads > usable or (threads < usable and "OMP_NUM_THREADS" in os.environ):
         return Finding("note", "threads", found, f"unset OMP_NUM_THREADS, or train with --set run.threads={usable}")
     return Finding("ok", "threads", found)
@@ -154,13 +154,13 @@ def examine_memory(table: Path = Path("/proc/meminfo"), limit: int | None = None
 
 
 def memory_limit(root: Path = Path("/sys/fs/cgroup")) -> int | None:
-    """Return the bytes that a container may use (control groups, version 2); None without a limit."""
+    """Return the memory limit of a container in bytes (cgroups v2); None without a limit."""
     text = _read(root / "memory.max")
     return int(text) if text.isdecimal() else None
 
 
 def cpu_limit(root: Path = Path("/sys/fs/cgroup")) -> float | None:
-    """Return the cores' worth of time that a container may use; None without a limit."""
+    """Return the CPU limit of a container in cores; None without a limit."""
     quota, _, period = _read(root / "cpu.max").partition(" ")
     return int(quota) / int(period) if quota.isdecimal() else None
 
@@ -173,12 +173,12 @@ def _read(path: Path) -> str:
 
 
 def examine_place(name: str, place: Path) -> Finding:
-    """Return whether `place`, or the folder it would be made in, can be written and can hold a run.
+    """Return whether `place`, or its nearest existing parent, is writable and suitable for a run.
 
     A run needs symbolic links (`best`, `last`) and file locks, which some network and USB file systems lack.
     """
     parent = next((path for path in (place, *place.absolute().parents) if path.exists()), Path("/"))
-    shown = str(parent) if parent == place else f"{place} (to be made in {parent})"
+    shown = str(parent) if parent == place else f"{place} (to be created in {parent})"
     links = locks = False
     try:
         with storage_errors(parent), tempfile.TemporaryDirectory(prefix=".doctor-", dir=parent) as inside:
@@ -193,9 +193,9 @@ def examine_place(name: str, place: Path) -> Finding:
         return Finding("wrong", name, shown, str(error))
     found = f"{shown}: {free / _GIB:,.1f} GiB free"
     if not links:
-        return Finding("wrong", name, found, "a run needs symbolic links; work on a file system that has them")
+        return Finding("wrong", name, found, "a run needs symbolic links; use a file system that supports them")
     if free < _DISK_FOR_SAMPLE:
-        return Finding("wrong", name, found, "free some space there, or work on another disk")
+        return Finding("wrong", name, found, "free some space there, or use another disk")
     if not locks:
-        return Finding("note", name, found, "this file system has no locks: never train one run with two processes")
+        return Finding("note", name, found, "this file system has no locks; use a run folder in one process only")
     return Finding("ok", name, found)

@@ -109,11 +109,11 @@ def test_hovering_a_word_shows_where_the_model_looked(visitor: Visitor) -> None:
 
 def test_failures_are_told_in_words(visitor: Visitor) -> None:
     visitor.translate("x" * 201)
-    assert visitor.texts("#problem") == ["The text has 201 characters, and the limit is 200. Send it in parts."]
+    assert visitor.texts("#problem") == ["The text has 201 characters, but the limit is 200. Send it in parts."]
     visitor.browser.run("document.getElementById('count').options[0].text = '9'")
     visitor.browser.run("document.getElementById('count').selectedIndex = 0")
     visitor.translate("home")
-    assert visitor.texts("#problem")[0].startswith("9 translations of a line are asked for")
+    assert visitor.texts("#problem")[0].startswith("9 translations of a line are requested")
 
 
 def test_a_server_that_has_gone_is_missed(chromium: Browser) -> None:

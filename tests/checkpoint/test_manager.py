@@ -206,7 +206,7 @@ def test_other_shapes_are_refused(tmp_path: Path) -> None:
 
 def test_a_run_that_is_in_training_is_not_averaged(tiny: Any) -> None:
     run = untrained_run(tiny())
-    with hold_folder(run.path), pytest.raises(RunError, match="another process is at work in"):
+    with hold_folder(run.path), pytest.raises(RunError, match="another process uses"):
         average_run(run.path, 1, "last")
     assert not (run.checkpoints_folder / "averaged").exists()
     assert average_run(run.path, 1, "last") == (

@@ -43,7 +43,7 @@ def test_it_serves_until_it_is_told_to_stop(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--port", "70000"], "cannot listen at 127.0.0.1, port 70000: "),
+        (["--port", "70000"], "cannot listen on 127.0.0.1, port 70000: "),
         (["--characters", "0"], "the server's limit of characters is 0"),
         ([], "no run at"),
     ],

@@ -136,7 +136,7 @@ def test_a_file_is_downloaded_once(
     assert "Toy corpus; licence: CC0" in caplog.text and dataset.address in caplog.text
     before = path.stat().st_ino, path.stat().st_mtime_ns
     assert obtain(dataset, tmp_path / "data") == path
-    assert "is there already and right; nothing to download" in caplog.text
+    assert "exists and passes all checks; nothing to download" in caplog.text
     assert (path.stat().st_ino, path.stat().st_mtime_ns) == before
     assert server.asked == len(answers) + 1
     assert list(path.parent.iterdir()) == [path]
@@ -146,9 +146,9 @@ def test_a_file_is_downloaded_once(
     ("content", "changes", "reason"),
     [
         (OTHER_ZIP, {"sha256": sha256(ZIP)}, f"{sha256(ZIP)} but got {sha256(OTHER_ZIP)}"),
-        (OTHER_ZIP, {"size": len(ZIP)}, f"has {len(OTHER_ZIP):,} bytes, where {len(ZIP):,} are expected"),
-        (b"<html>Log in first</html>", {}, "is damaged or was cut off (File is not a zip file)"),
-        (ZIP[:-9], {}, "is damaged or was cut off"),
+        (OTHER_ZIP, {"size": len(ZIP)}, f"has {len(OTHER_ZIP):,} bytes, but {len(ZIP):,} are expected"),
+        (b"<html>Log in first</html>", {}, "is damaged or truncated (File is not a zip file)"),
+        (ZIP[:-9], {}, "is damaged or truncated"),
         (zip_bytes({"mine.en": b""}), {}, "has no member T.en-fa.en or T.en-fa.fa. Members: mine.en"),
     ],
 )
@@ -158,7 +158,7 @@ def test_what_is_not_right_is_not_put_in_place(
     server.content = content
     message = refusal(zip_dataset(server, **changes), tmp_path)
     assert message.startswith(f"cannot download http://127.0.0.1:{server.port}/corpus: ") and reason in message
-    assert f"(about it: https://example.org/toy), put it at {tmp_path / 'toy.zip'}, and run" in message
+    assert f"(see https://example.org/toy), put it at {tmp_path / 'toy.zip'}, and run" in message
     assert list(tmp_path.iterdir()) == []
 
 
@@ -167,7 +167,7 @@ def test_a_server_that_does_not_answer(server: Server, tmp_path: Path) -> None:
     assert "404" in refusal(zip_dataset(server), tmp_path)
     assert server.asked == 3
     nowhere = zip_dataset(server, address="http://127.0.0.1:9/corpus")
-    assert "Check the network (a proxy is set with https_proxy)" in refusal(nowhere, tmp_path)
+    assert "Check the network (https_proxy sets a proxy)" in refusal(nowhere, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -176,7 +176,7 @@ def test_a_file_put_there_by_hand_is_taken_or_left(server: Server, tmp_path: Pat
     assert obtain(zip_dataset(server), tmp_path) == tmp_path / "toy.zip"
     (tmp_path / "toy.zip").write_bytes(OTHER_ZIP)
     message = refusal(zip_dataset(server, size=len(ZIP)), tmp_path)
-    assert "It was left as it is: move it away to download toy" in message
+    assert "The file is unchanged: move it away to download toy" in message
     assert (tmp_path / "toy.zip").read_bytes() == OTHER_ZIP
     assert server.asked == 0
 
@@ -193,10 +193,10 @@ def test_the_wanted_texts_of_a_tar_are_unpacked(server: Server, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (TAR[:-3], "is damaged or was cut off"),
+        (TAR[:-3], "is damaged or truncated"),
         (tar_bytes({"dev/eng_Latn.dev": b"x"}), "has no member dev/pes_Arab.dev. Members: dev/eng_Latn.dev"),
         (tar_bytes(TEXTS, link="eng_Latn.dev"), "has no member dev/eng_Latn.dev"),
-        (ZIP, "is damaged or was cut off (Not a gzipped file"),
+        (ZIP, "is damaged or truncated (Not a gzipped file"),
     ],
 )
 def test_a_tar_that_is_not_right(server: Server, tmp_path: Path, content: bytes, reason: str) -> None:
@@ -206,7 +206,7 @@ def test_a_tar_that_is_not_right(server: Server, tmp_path: Path, content: bytes,
 
 
 def test_an_unknown_name_lists_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no corpus `europarl` to download; there are: mizan, tatoeba, flores200"):
+    with pytest.raises(InputError, match="unknown corpus `europarl`; corpora to download: mizan, tatoeba, flores200"):
         download_dataset("europarl", tmp_path)
 
 

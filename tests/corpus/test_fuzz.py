@@ -35,14 +35,14 @@ SNIPPETS: Final = (
 )
 REFUSALS: Final = {
     "not UTF-8": r"line (\d+): not UTF-8 \(byte 0x(\w\w) at byte offset ([\d,]+) of the text\)",
-    "length": r" has ([\d,]+) lines, .* has ([\d,]+); every English line needs its Persian line",
+    "length": r" has ([\d,]+) lines, .* has ([\d,]+); line N of both sides must be a pair",
     "columns": r"columns? where two are expected",
     "swapped": r"the two sides are swapped",
     "blank": r"blank on every line",
-    "no line": r"there is no line in it",
-    "damaged": r"is damaged or was cut off \(",
-    "packed": r"is not read; unpack it|is a zip archive; give it as `path`|cannot be unpacked",
-    "members": r"holds (no pair of members|several pairs)",
+    "no line": r"it has no lines",
+    "damaged": r"is damaged or truncated \(",
+    "packed": r"is an unsupported .*; unpack it|is a zip archive; give it as `path`|cannot be decompressed",
+    "members": r"has (no pair of members|several pairs)",
 }
 UNPACKERS: Final[dict[str, Callable[[bytes], bytes]]] = {
     ".gz": gzip.decompress,
@@ -248,8 +248,8 @@ def test_broken_files_leave_nothing(tmp_path: Path) -> None:
         packed = PACKERS[suffix](table)
         bad = one_file(tmp_path / f"text.tsv{suffix}", packed[: int(len(packed) * 0.9)])
         message = refusal(bad, folder)
-        assert message.startswith(f"{bad.path} is damaged or was cut off (") and message.endswith("get the file again")
-        with pytest.raises(CorpusError, match="is damaged or was cut off"):
+        assert message.startswith(f"{bad.path} is damaged or truncated (") and message.endswith("get the file again")
+        with pytest.raises(CorpusError, match="is damaged or truncated"):
             prepared(good, bad, folder=tmp_path / "of two")
         assert contents(tmp_path / "of two") == {}
     unequal = two_files(tmp_path, english, persian[: persian.rindex(b"\n", 0, -1) + 1])
@@ -268,4 +268,4 @@ def test_source_without_an_end(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "a.tsv").symlink_to("/dev/full")
     message = refusal(SourceConfig(name="text", path=str(tmp_path / "folder")), tmp_path / "prepared")
-    assert "folder: `a.tsv`: this is not read; move it" in message
+    assert "folder: `a.tsv`: unsupported file; move it" in message

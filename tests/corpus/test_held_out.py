@@ -58,7 +58,7 @@ def test_mistakes_in_a_test_set_are_told(tmp_path: Path) -> None:
         "my set={0}/empty.tsv": "`my set` cannot be the name of a test set",
         "{0}/a.en:{0}/b.fa": r"a\.en has 3 lines, .*b\.fa has 2",
         "{0}/a.en:{0}/a.fa:{0}/b.fa": r"a\.en has 3 lines, .*b\.fa has 2",
-        "{0}/empty.tsv": "there is no line in it",
+        "{0}/empty.tsv": "it has no lines",
     }.items():
         with pytest.raises((InputError, CorpusError), match=problem):
             read_held_out(held_out_argument(text.format(tmp_path)), NORMALIZER)
@@ -112,7 +112,7 @@ def test_damaged_held_out_text_is_refused(tmp_path: Path, old: bytes | None, new
     content = file.read_bytes()
     file.write_bytes(b"" if old is None else content.replace(old, new))
     assert file.read_bytes() != content
-    told = rf"test text of the run is .*{file}.*training writes it"
+    told = rf"test text of the run is .*{file}.*resume training, which writes it"
     with pytest.raises(RunError, match=told):
         read_held_out_folder(tmp_path, "test")
     file.unlink()

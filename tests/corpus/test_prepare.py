@@ -162,10 +162,10 @@ def test_second_call_reuses_the_first(whole: tuple[CorpusConfig, PreparedCorpus]
     ("damage", "reason"),
     [
         (None, "the file is missing"),
-        (b"", "it has 0 whole lines, 2 were written"),
-        (b"one\ntw", "it has 1 whole lines, 2 were written"),
+        (b"", "it has 0 complete lines instead of 2"),
+        (b"one\ntw", "it has 1 complete lines instead of 2"),
         (b"one\n\xd8", "it is not UTF-8"),
-        (b"one\ntwo\nthree\n", "it has 3 whole lines, 2 were written"),
+        (b"one\ntwo\nthree\n", "it has 3 complete lines instead of 2"),
     ],
 )
 def test_damaged_text_says_which_folder_to_delete(
@@ -179,7 +179,7 @@ def test_damaged_text_says_which_folder_to_delete(
         list(corpus.lines("validation", "small", "fa"))
     assert str(caught.value) == (
         f"the prepared text {file} is damaged ({reason}); delete the folder {corpus.directory} and run the same "
-        "command again: it is rebuilt"
+        "command again, which rebuilds it"
     )
     assert contents(prepare_corpus(config).directory) == before
 
@@ -248,7 +248,7 @@ def test_what_cannot_be_prepared_leaves_nothing_behind(tmp_path: Path) -> None:
     again = tsv(tmp_path / "again.tsv", rows(10), use="train")
     message = complaint(small(tmp_path), again)
     assert "`again`: all 10 pairs were dropped (duplicate 10); it repeats another source" in message
-    assert "it repeats what is held out" in complaint(again, test_sets=[small(tmp_path)])
+    assert "it repeats held-out text" in complaint(again, test_sets=[small(tmp_path)])
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is not there to play a full disk")

@@ -91,7 +91,7 @@ def test_the_recipe_is_written_kept_and_never_that_of_another_corpus(tmp_path: P
     assert "900 pairs, 1.0 English words each" in lines[0] and any("model.dropout" in line for line in lines)
     file.write_text(file.read_text(encoding="utf-8").replace("dropout: 0.3", "dropout: 0.4"), encoding="utf-8")
     again, (line,) = find_recipe(runs, corpora[0], gpu=gpu)
-    assert again == file and load_config(again).model.dropout == 0.4 and "is used as it is" in line
+    assert again == file and load_config(again).model.dropout == 0.4 and "exists and is reused" in line
     assert find_recipe(runs, corpora[1], gpu=gpu)[0] == runs / "my-2.yaml"
     reverse, _ = find_recipe(runs, corpora[0], gpu=gpu, direction="fa-en")
     assert reverse == runs / "my-3.yaml" and load_config(reverse).corpus.direction == "fa-en"

@@ -60,7 +60,7 @@ def test_the_worst_comes_first_in_json_and_counts_in_lines() -> None:
     repetition = found.to_json(2)["findings"][1]
     assert (repetition["name"], repetition["count"], repetition["of"]) == ("repetition", 3, 4)
     assert [example["sentence"] for example in repetition["examples"]] == [2, 3]
-    assert repetition["examples"][0]["note"] == "4 of 6 words said before: نه ×4"
+    assert repetition["examples"][0]["note"] == "4 of 6 words repeated: نه ×4"
     lines = format_diagnosis(found)
     assert lines[0] == "Diagnosis of held, system, step-000001, beam-5"
     assert ["repetition", "3", "of", "4", "(75.0%)"] in [line.split() for line in lines]
@@ -127,15 +127,15 @@ def test_translations_that_never_ended() -> None:
         ("empty", "A door.", " \u200c . ", ("در.",), "\u200c ."),
         ("empty", "...", "", ("…",), None),
         ("empty", "A door.", "", ("",), None),
-        ("repetition", SOURCE, "او به خانه به خانه رفت.", (REFERENCE,), "2 of 6 words said before: به خانه"),
-        ("repetition", SOURCE, "خانه‌ه‌ه‌ه‌ه رففففت.", (REFERENCE,), "1 of 2 words said before: رففففت"),
+        ("repetition", SOURCE, "او به خانه به خانه رفت.", (REFERENCE,), "2 of 6 words repeated: به خانه"),
+        ("repetition", SOURCE, "خانه‌ه‌ه‌ه‌ه رففففت.", (REFERENCE,), "1 of 2 words repeated: رففففت"),
         ("repetition", "No, no, no, I will not.", "نه، نه، نه، نمی‌روم.", ("هرگز.",), None),
         ("repetition", SOURCE, "نه، نه، نه، نمی‌روم.", ("هرگز.", "نه، نه، نه!"), None),
-        ("repetition", "No, no.", "نه، نه، نه، نمی‌روم.", ("نه، نه، نمی‌روم.",), "2 of 4 words said before: نه ×2"),
-        ("repetition", SOURCE, "پنج شمع پنج شمع هست", ("هرگز.",), "2 of 5 words said before: پنج شمع"),
+        ("repetition", "No, no.", "نه، نه، نه، نمی‌روم.", ("نه، نه، نمی‌روم.",), "2 of 4 words repeated: نه ×2"),
+        ("repetition", SOURCE, "پنج شمع پنج شمع هست", ("هرگز.",), "2 of 5 words repeated: پنج شمع"),
         ("repetition", SOURCE, "و پدر و مادر و پسر", ("هرگز.",), None),
         ("repetition", SOURCE, "در را باز کرد و سپس در را بست", ("هرگز.",), None),
-        ("repetition", SOURCE, "را باز کرد و جعبه را باز کرد", ("هرگز.",), "3 of 8 words said before: را باز کرد"),
+        ("repetition", SOURCE, "را باز کرد و جعبه را باز کرد", ("هرگز.",), "3 of 8 words repeated: را باز کرد"),
         ("repetition", SOURCE, "سال ۱۱۱۱ بود", ("هرگز.",), None),
         ("latin_words", SOURCE, "او در garden است.", ("او در باغ است.",), "garden"),
         ("latin_words", SOURCE, "فرمان LS را اجرا کنید", ("فرمان ls را اجرا کن",), None),

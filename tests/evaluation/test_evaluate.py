@@ -223,7 +223,7 @@ def test_several_runs_and_checkpoints_are_compared(tiny: Any, caplog: pytest.Log
         ("run", "step-000005", "greedy"),
         ("other", "step-000005", "beam-5"),
     ], "best and last are one checkpoint here"
-    assert "each run searched as its recipe says (greedy, beam-5); name one --search for all" in caplog.text
+    assert "the runs have different search settings (greedy, beam-5); set --search for all" in caplog.text
     assert found.folders == [run.evaluation_folder, other.evaluation_folder]
     assert [len(one.systems) for one in found.comparisons] == [3]
     assert found.report == run.evaluation_folder / "report.html"
@@ -347,7 +347,7 @@ def test_what_comet_lacks(tmp_path: Path, model: Path, monkeypatch: pytest.Monke
     run = RunFolder(tmp_path / "run")
     assert "evaluation.comet_model=FILE.ckpt" in str(comet_lacks(None, run))
     assert "COMET needs a checkpoint" in str(comet_lacks(str(tmp_path / "nowhere.ckpt"), run))
-    assert "lies inside a run folder" in str(comet_lacks(str(model), RunFolder(model.parent)))
+    assert "is inside a run folder" in str(comet_lacks(str(model), RunFolder(model.parent)))
     assert "pip install unbabel-comet" in str(comet_lacks(str(model), run))
 
 
@@ -388,7 +388,7 @@ def test_the_verb_prints_scores_with_intervals(run: RunFolder, capsys: pytest.Ca
     out = capsys.readouterr().out
     for text in (
         "ZWNJ as space",
-        "95% interval",
+        "95% bootstrap interval",
         "bleu: nrefs:1|bs:40|seed:12345",
         "not computed: COMET needs a model",
     ):

@@ -82,9 +82,7 @@ def test_a_run_that_was_not_evaluated(tmp_path: Path, runs: tuple[str, str]) -> 
     bare = evaluated(tmp_path / "bare")
     with pytest.raises(RunError, match=f"no translated sentences; make them: translator evaluate --run {bare}$"):
         read_systems([runs[0], str(bare)])
-    message = (
-        f"of step-000007 greedy; what it has: held.step-000009.beam-5, .* --run {runs[0]} --checkpoint step-000007$"
-    )
+    message = f"of step-000007 greedy; it has: held.step-000009.beam-5, .* --run {runs[0]} --checkpoint step-000007$"
     with pytest.raises(RunError, match=message):
         read_systems(runs, checkpoint="step-000007", search="greedy")
 
@@ -105,7 +103,7 @@ def test_a_text_file_beside_a_run(tmp_path: Path, runs: tuple[str, str]) -> None
     ((ours, theirs),) = read_systems([runs[1], text])
     assert theirs.sources == ours.sources
     assert theirs.hypotheses == ("یک", "دو", "سه")
-    with pytest.raises(InputError, match=r"several test sets \(held, other\); say which of them .* --test-set"):
+    with pytest.raises(InputError, match=r"several test sets \(held, other\); select the one .* --test-set"):
         read_systems([runs[0], text])
     assert read_systems([runs[0], text], test_sets=["other"])[0][0].hypotheses == ("دوم",) * 3
 
@@ -113,9 +111,9 @@ def test_a_text_file_beside_a_run(tmp_path: Path, runs: tuple[str, str]) -> None
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("یک\nدو\n".encode(), r"a\.txt has 2 lines, .*news\.en 3: line by line"),
+        ("یک\nدو\n".encode(), r"a\.txt has 2 lines, .*news\.en 3: line N must be"),
         (b"one\ntw\xff\nthree\n", r"a\.txt, line 2: not UTF-8; convert"),
-        (None, r"there is no .*a\.txt; name run folders"),
+        (None, r"a\.txt does not exist; give run folders"),
     ],
 )
 def test_files_that_cannot_be_compared(tmp_path: Path, content: bytes | None, message: str) -> None:
@@ -128,7 +126,7 @@ def test_files_that_cannot_be_compared(tmp_path: Path, content: bytes | None, me
 
 def test_text_files_need_both_sides(tmp_path: Path) -> None:
     text = write(tmp_path / "a.txt", REFERENCES)
-    with pytest.raises(InputError, match=r"a\.txt is a text file: name --source FILE and --reference FILE"):
+    with pytest.raises(InputError, match=r"a\.txt is a text file: also give --source FILE and --reference FILE"):
         read_systems([text, text])
     with pytest.raises(InputError, match="text files need both"):
         read_systems([text, text], source=text)
@@ -151,7 +149,7 @@ def test_the_verb(runs: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureF
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["{run}"], "a comparison needs two systems or more"),
+        (["{run}"], "a comparison needs at least two systems"),
         (["{run}", "{run}", "--samples", "-1"], "--samples -1 is negative"),
         (["{run}", "{run}", "--samples", "0", "--trials", "0"], "leave no significance test"),
         (["{run}", "{run}", "--json", "{folder}"], "cannot write {folder}: this is a folder"),

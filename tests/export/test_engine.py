@@ -83,7 +83,7 @@ def test_an_int8_export_computes_in_int8(run: RunFolder, tmp_path: Path) -> None
 
 def test_what_no_engine_can_use(run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     marian = export_run(run.path, "marian", tmp_path / "marian")
-    with pytest.raises(RunError, match=r"marian is no run, but an export for Hugging Face, .* name a run folder"):
+    with pytest.raises(RunError, match=r"marian is not a run, but an export for Hugging Face, .* give a run folder"):
         Translator.load(marian)
     monkeypatch.setitem(__import__("sys").modules, "ctranslate2", None)
     with pytest.raises(InputError, match=r"ctranslate2 cannot be imported .*pip install"):
@@ -108,7 +108,7 @@ def test_pickles_are_never_loaded(run: RunFolder, tmp_path: Path) -> None:
     for victim in (file, weights, exported / "model.bin"):
         victim.write_bytes(pickled)
     for engine in ("auto", "ctranslate2"):
-        with pytest.raises(RunError, match=r"pickles such as model\.pt are never loaded"):
+        with pytest.raises(RunError, match=r"pickles like model\.pt are never loaded"):
             Translator.load(file, engine=engine)
         for victim, folder in ((weights, run.path), (exported / "model.bin", exported)):
             with pytest.raises(RunError, match=rf"damaged .*{victim.name} (is missing|does not match)"):

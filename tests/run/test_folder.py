@@ -39,7 +39,7 @@ def test_a_mistake_in_an_override_is_not_blamed_on_the_file(tiny: Any) -> None:
     with pytest.raises(ConfigError, match=r"^what is set for \S*run has 1 mistake:\n  --set search\.beam_size=0: "):
         run.config(["search.beam_size=0"])
     run.config_file.write_text("search: {beam_size: 0}", encoding="utf-8")
-    with pytest.raises(RunError, match=r"the configuration saved in the run is not usable; .*config\.yaml has "):
+    with pytest.raises(RunError, match=r"the configuration in the run folder is damaged; .*config\.yaml has "):
         run.config(["search.beam_size=1"])
 
 
@@ -66,10 +66,10 @@ VERBS = (
     ("compare", "elsewhere", "elsewhere"),
 )
 FOLDERS = [
-    (["config.json", "pytorch_model.bin"], "is no run, but a model of another program, such as Hugging Face"),
-    (["checkpoint.pt"], "is no run; pickles such as checkpoint.pt are never loaded"),
-    (["export.json", "source.spm", "config.json", "model.safetensors"], "is no run, but an export for Hugging Face"),
-    (["export.json", "model.bin"], "is no run, but a damaged export"),
+    (["config.json", "pytorch_model.bin"], "is not a run, but a model of another program, such as Hugging Face"),
+    (["checkpoint.pt"], "is not a run; pickles like checkpoint.pt are never loaded"),
+    (["export.json", "source.spm", "config.json", "model.safetensors"], "is not a run, but an export for Hugging Face"),
+    (["export.json", "model.bin"], "is not a run, but a damaged export"),
     (["notes.txt"], "(it has no config.yaml); train one first"),
 ]
 
@@ -92,12 +92,12 @@ def test_every_verb_recognises_a_folder_from_elsewhere(
 
 def test_what_else_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text("hello", encoding="utf-8")
-    with pytest.raises(RunError, match=r"text\.txt is a single file; name a run folder"):
+    with pytest.raises(RunError, match=r"text\.txt is a single file; give a run folder"):
         RunFolder.open(tmp_path / "text.txt")
     (tmp_path / "good").mkdir()
     (tmp_path / "good" / "config.yaml").write_text("", encoding="utf-8")
     (tmp_path / "odd" / "config.yaml").mkdir(parents=True)
-    with pytest.raises(RunError, match=r"no run at .*nowhere \(there is no such folder\); runs there: \S*good$"):
+    with pytest.raises(RunError, match=r"no run at .*nowhere \(the folder does not exist\); runs there: \S*good$"):
         RunFolder.open(tmp_path / "nowhere")
 
 

@@ -76,5 +76,5 @@ def test_damage_is_said_in_the_row_of_its_run(stopped: RunFolder, tmp_path: Path
 
 def test_no_runs_and_no_folder(tmp_path: Path) -> None:
     assert format_run_list(tmp_path).startswith(f"no runs in {tmp_path}; train one first: make train, or translator")
-    with pytest.raises(InputError, match=r"no folder .*nowhere; name the one that holds the runs"):
+    with pytest.raises(InputError, match=r"no folder .*nowhere; give the folder of the runs"):
         format_run_list(tmp_path / "nowhere")

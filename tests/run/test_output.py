@@ -55,7 +55,7 @@ def test_what_is_no_file_is_refused_and_stays(tmp_path: Path) -> None:
         (tmp_path / "link", "it is a named pipe, not a file"),
         (Path(os.devnull), "it is a device, not a file; choose another path, or write to /dev/stdout"),
         (tmp_path, "this is a folder"),
-        (tmp_path / "missing" / "file", "is not there; make it first"),
+        (tmp_path / "missing" / "file", "does not exist; first run: mkdir"),
         (tmp_path / "circle", "form a circle"),
         (Path(f"/dev/fd/{closed}"), "no such stream open for writing"),
     ]:

@@ -118,13 +118,13 @@ def test_one_process_at_a_time_holds_a_run_and_a_killed_one_does_not(tmp_path: P
     assert first.stdout is not None
     assert first.stdout.readline() == b"held\n"
     assert is_held(tmp_path)
-    message = "another process is at work in .*; wait for it, stop it, or set run.directory"
+    message = "another process uses .*; wait for it, stop it, or set run.directory"
     with pytest.raises(RunError, match=message), hold_folder(tmp_path):
         pytest.fail("two processes hold one folder")
     first.kill()
     first.communicate()
     assert not is_held(tmp_path)
-    with hold_folder(tmp_path), pytest.raises(RunError, match="another process is at work in"), hold_folder(tmp_path):
+    with hold_folder(tmp_path), pytest.raises(RunError, match="another process uses"), hold_folder(tmp_path):
         pytest.fail("held twice")
 
 
@@ -138,7 +138,7 @@ def test_locks_and_links_that_the_file_system_has_not(
     monkeypatch.setattr(fcntl, "flock", no_locks)
     with exclusive(tmp_path) as first, exclusive(tmp_path) as second, hold_folder(tmp_path):
         assert first and second
-        assert "has no locks; make sure that no other process works there" in caplog.text
+        assert "has no locks; make sure that no other process uses it" in caplog.text
     (tmp_path / "best").mkdir()  # a copy that followed links has made it a folder
     (tmp_path / "best" / "file").write_text("kept", encoding="utf-8")
     replace_link(tmp_path / "best", "one")
@@ -154,6 +154,6 @@ def test_a_folder_replaces_neither_a_link_nor_a_file(tmp_path: Path) -> None:
         (beside / "a").write_text("1")
     assert (tmp_path / "link").is_symlink() and (tmp_path / "real" / "a").read_text() == "1"
     (tmp_path / "file").write_text("kept")
-    with pytest.raises(StorageError, match="a file of this name is in the way"), new_folder(tmp_path / "file"):
+    with pytest.raises(StorageError, match="a file of this name exists"), new_folder(tmp_path / "file"):
         pass
     assert (tmp_path / "file").read_text() == "kept"

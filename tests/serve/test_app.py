@@ -60,19 +60,19 @@ def test_the_best_come_first_and_attention_comes_where_it_is_asked_for(api: Test
 @pytest.mark.parametrize(
     ("asked", "status", "words"),
     [
-        ({"lines": ["x" * 31, "y" * 30]}, 413, "the text has 61 characters, and the limit is 60; send it in parts"),
-        ({"text": "\n" * 4}, 413, "the text has 5 lines, and the limit is 4; send it in parts"),
+        ({"lines": ["x" * 31, "y" * 30]}, 413, "the text has 61 characters, but the limit is 60; send it in parts"),
+        ({"text": "\n" * 4}, 413, "the text has 5 lines, but the limit is 4; send it in parts"),
         ({"lines": ["a", None]}, 422, r"lines\.1: must be a valid string"),
-        ({"text": "a", "count": 4}, 422, "4 translations of a line are asked for, and the most .* beam search are 3"),
+        ({"text": "a", "count": 4}, 422, "4 translations of a line are requested, but the limit .* beam search is 3"),
         ({"text": "a", "count": "2"}, 422, "count: must be a valid integer"),
         ({"text": "a", "lines": ["a"]}, 422, "^give either `text` or `lines`$"),
-        ({"text": "a", "beam": 3}, 422, "beam: there is no such key"),
-        (b"{", 422, "the body is no valid JSON: Expecting property name .* "),
-        (b"[" * 100_000, 422, "the body is no valid JSON: it is not UTF-8, or nested too deep"),
+        ({"text": "a", "beam": 3}, 422, "beam: unknown key"),
+        (b"{", 422, "the body is not valid JSON: Expecting property name .* "),
+        (b"[" * 100_000, 422, "the body is not valid JSON: it is not UTF-8, or nested too deeply"),
         (b"null", 422, "must be a valid dictionary|Field required|send a JSON object such as"),
         (b'{"lines": ["a", "bc\\ud800"]}', 422, r"lines\[1\] has a lone surrogate \(half a character\) at position 2"),
         (b'{"\\ud800": 1, "text": "a"}', 422, "send a JSON object such as"),
-        (b'{"text": "\xff"}', 422, "the body is no valid JSON: it is not UTF-8, or nested too deep"),
+        (b'{"text": "\xff"}', 422, "the body is not valid JSON: it is not UTF-8, or nested too deeply"),
     ],
 )
 def test_what_cannot_be_is_refused_in_words_with_a_documented_status(
@@ -118,13 +118,13 @@ def test_what_takes_too_long_is_dropped() -> None:
         translator.gate.set()
         assert api.get("/api/health").json()["waiting"] == 0
     assert answer.status_code == 504
-    assert answer.json()["detail"] == "the translation took longer than 0.5 seconds and was dropped; send less"
+    assert answer.json()["detail"] == "the translation took longer than 0.5 seconds and was cancelled; send less"
     assert translator.dropped == [["a"]]
 
 
 @pytest.mark.parametrize(
     ("text", "status", "words"),
-    [("bad", 422, "bad is refused"), ("bug", 500, "the server made a mistake; its log has the details")],
+    [("bad", 422, "bad is refused"), ("bug", 500, "internal server error; see the log of the server")],
 )
 def test_mistakes_of_the_text_and_of_the_server(text: str, status: int, words: str) -> None:
     with client(held(opened=True)) as api:
@@ -174,7 +174,7 @@ def test_only_named_hosts_are_answered_where_names_are_given(host: str) -> None:
 
 @pytest.mark.parametrize("seconds", [0.0, math.nan, math.inf])
 def test_a_bound_is_more_than_nothing_and_finite(seconds: float) -> None:
-    with pytest.raises(InputError, match=f"limit of seconds is {seconds:g}; it must be more than 0"):
+    with pytest.raises(InputError, match=f"limit of seconds is {seconds:g}; it must be positive"):
         Limits(seconds=seconds)
 
 

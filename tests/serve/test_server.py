@@ -75,7 +75,7 @@ def test_too_many_are_sent_away_and_told_when_to_come_back() -> None:
         translator.inside.acquire()
         (second,) = asyncio.run(ask_all(address, [{"text": "b"}]))
         assert (second.status_code, second.headers["Retry-After"]) == (503, "2")
-        assert second.json() == {"detail": "too many requests wait; try again in a moment"}
+        assert second.json() == {"detail": "too many requests are waiting; try again soon"}
         translator.gate.set()
         first.close()
 
@@ -103,7 +103,7 @@ def test_an_address_that_is_taken_or_not_ours() -> None:
         assert is_loopback(bound)
         assert url(bound) == f"http://127.0.0.1:{port}/"
         with (
-            pytest.raises(InputError, match=f"cannot listen at 127.0.0.1, port {port}: .* give another --port"),
+            pytest.raises(InputError, match=f"cannot listen on 127.0.0.1, port {port}: .* give another --port"),
             listening_socket("127.0.0.1", port),
         ):
             pass

@@ -42,10 +42,10 @@ def test_before_the_first_checkpoint_all_settings_may_change(tiny: Any, monkeypa
 
 def test_two_trainings_in_one_folder_and_a_folder_that_is_no_run_are_refused(tiny: Any, tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
-    with hold_folder(tmp_path / "run"), pytest.raises(RunError, match="another process is at work in"):
+    with hold_folder(tmp_path / "run"), pytest.raises(RunError, match="another process uses"):
         run(tiny())
     (tmp_path / "run" / "thesis.txt").write_text("precious")
-    with pytest.raises(RunError, match="is not empty and holds no run; choose another folder"):
+    with pytest.raises(RunError, match="is not empty and not a run; choose another folder"):
         run(tiny())
     assert (tmp_path / "run" / "thesis.txt").read_text() == "precious"
 

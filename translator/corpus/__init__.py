@@ -1,4 +1,4 @@
-"""Raw text to cleaned, split text: sources are read in place, normalized, filtered, split, and kept free of leaks."""
+"""Corpus preparation: read the sources in place, normalize, filter and split them without leaks between splits."""
 
 from translator.corpus.normalizer import NORMALIZER_VERSION, Normalizer, fold
 from translator.corpus.prepare import PreparedCorpus, prepare_corpus

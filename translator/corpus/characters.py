@@ -1,4 +1,4 @@
-"""The normalizer's work on single characters, a fast table that applies it, and the repair of wrong decoding."""
+"""Rules of the normalizer for single characters, a fast table that applies them, and the repair of mojibake."""
 
 import codecs
 import contextlib
@@ -27,7 +27,7 @@ _PERSIAN, _ARABIC, _ASCII = "۰۱۲۳۴۵۶۷۸۹", "٠١٢٣٤٥٦٧٨٩", "012
 
 
 def replacing(table: Mapping[str, str]) -> Change:
-    """Return the function that replaces a character as `table` says and keeps all others."""
+    """Return a function that replaces a character by its entry in `table`, and keeps all others."""
     return lambda character: table.get(character, character)
 
 
@@ -50,7 +50,7 @@ def presentation_forms(character: str) -> str:
     code = ord(character)
     if not (0xFB50 <= code <= 0xFDFF or 0xFE70 <= code <= 0xFEFE):
         return character  # NFKC would also turn … into three dots
-    # NFKC writes a mark that has a code of its own on a space or a tatweel; in text it belongs to the letter before.
+    # NFKC puts a separately encoded mark on a space or a tatweel; in text it belongs to the letter before.
     return unicodedata.normalize("NFKC", character).lstrip(" " + TATWEEL)
 
 
@@ -82,11 +82,11 @@ class CharacterTable(dict[int, str]):
 
     `str.translate` is slow. Therefore the table has an 8-bit code page with the characters of English and Persian. A
     text that fits on it is encoded, mapped by `bytes.translate`, and decoded. For any other text, the table is the
-    argument of `str.translate`: the replacements by code point, filled as they are asked for.
+    argument of `str.translate`: replacements by code point, computed on first use.
     """
 
     def __init__(self, *changes: Change) -> None:
-        """Build the table from pure functions of a single character, each applied to every result of the one before."""
+        """Build the table from pure functions of a character, each applied to the results of the one before."""
         self._changes = changes
         images = {character: self[ord(character)] for character in _PAGE}
         while outside := [character for character, new in images.items() if new and new not in images]:
@@ -116,9 +116,9 @@ class CharacterTable(dict[int, str]):
 
 # Lossy sequences stay, because a repair that writes U+FFFD is a guess.
 _FTFY: Final = TextFixerConfig(explain=True, replace_lossy_sequences=False, fix_c1_controls=False)
-# The repairs of ftfy that read UTF-8. Its exchanges of one single-byte character set for another are less certain.
+# The repairs of ftfy that read UTF-8. Its repairs between two single-byte character sets are less certain.
 _READ_AS_UTF_8: Final = frozenset(("utf-8", "utf-8-variants", "decode_inconsistent_utf8"))
-# A part of a text that becomes a foreign script only looked like UTF-8 by chance.
+# Text that a repair turns into a foreign script only looked like UTF-8 by chance.
 _UNEXPECTED: Final = re.compile("[^\x00-\u024f\u0600-\u06ff\u2000-\u20cf]")
 # Quotation marks and dashes of windows-1252. Its other signs are not certain: U+0085 is also a line end.
 _CONTROL: Final = re.compile("[\x91-\x94\x96\x97]")
@@ -126,7 +126,7 @@ _CONTROL: Final = re.compile("[\x91-\x94\x96\x97]")
 # UTF-8 that was read as windows-1256. The lead bytes D8–DB of Persian letters show as ط ظ ع غ, C2 of « and » as آ, and
 # E2 of ZWNJ and most typographic signs as â. The bytes that follow are those from 80 to BF.
 _TRAILS: Final = bytes(range(0x80, 0xC0)).decode("windows-1256")
-# Trails that do not follow a Persian letter in correct text.
+# Trail bytes that never follow a Persian letter in correct text.
 _EVIDENCE: Final = "".join(
     sign for sign in _TRAILS if not sign.isalpha() and sign not in "،؛؟«»“”‘’…–—\u00a0\u200c\u200d\u00ad"
 ) + ("ƒŒœˆ")
@@ -134,17 +134,17 @@ _WRONG_RUN: Final = re.compile(rf"(?<!\w)(?:[طظعغآ][{_TRAILS}]|â[{_TRAILS}
 _EVIDENT: Final = re.compile(f"[طظعغ][{_EVIDENCE}]")
 _PERSIAN_LETTER: Final = re.compile("[\u0621-\u063a\u0641-\u064aپچژکگی]")
 
-# Every wrong reading of UTF-8 that is repaired here has one of these characters; hardly any clean line does.
+# All mojibake that is repaired here has one of these characters; few clean lines do.
 _SUSPECT: Final = re.compile(f"[\x80-\x9f¬À-\u024f\u0370-\u03ff\u0400-\u04ff√≈∆─-▟{re.escape(_EVIDENCE)}]")
 
 
 def is_suspect(text: str) -> bool:
-    """Return quickly whether `text` has a character of wrongly decoded text; False means that it is clean."""
+    """Return whether `text` may be wrongly decoded, by a fast test; False means that it is clean."""
     return not text.isascii() and _SUSPECT.search(text) is not None
 
 
 def repair_decoding(text: str) -> str:
-    """UTF-8 that was read as another character set is read again: Ø³Ù„Ø§Ù… → سلام, cafÃ© → café, ط³ظ„ط§ظ… → سلام."""
+    """Decode UTF-8 again that was read as another character set: Ø³Ù„Ø§Ù… → سلام, cafÃ© → café, ط³ظ„ط§ظ… → سلام."""
     if not is_suspect(text):
         return text
     if _EVIDENT.search(text) is not None:

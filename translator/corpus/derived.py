@@ -1,4 +1,4 @@
-"""Text that is made with a trained run: what a run inherits, back-translated text, and the text of a student."""
+"""Corpora derived from a trained run: replayed text, back-translated pairs, and the training text of a student."""
 
 import json
 from collections import Counter
@@ -17,13 +17,13 @@ from translator.corpus.split import SPLITS, Split
 from translator.run.storage import storage_errors, write_text
 
 TAG: Final = "\ue010"
-"""Begins the English of a back-translated pair, as a piece of its own (Caswell et al. 2019): a private character."""
+"""Tag at the start of back-translated English, a private-use character and one piece (Caswell et al. 2019)."""
 _FAR_APART: Final = {"max_length_ratio": 2.0, "max_word_ratio": 2.5}
-"""Limits for back-translations, which stop early or run on more often than people's translations do."""
+"""Stricter limits for back-translations, which are too short or too long more often than human translations."""
 
 
 def corpus_of_run(config: Config) -> PreparedCorpus:
-    """Return the prepared text of a run, prepared again where it is gone; raise as `prepare_corpus`."""
+    """Return the prepared text of a run; prepare it again if it is missing. Raises as `prepare_corpus` does."""
     corpus = prepare_corpus(config.corpus, config.evaluation.test_sources)
     return replace(corpus, languages=config.corpus.languages)
 
@@ -31,7 +31,7 @@ def corpus_of_run(config: Config) -> PreparedCorpus:
 def inherited_sources(
     corpus: PreparedCorpus, split: Split, weights: Callable[[str], float] = lambda name: 1.0, most: int | None = None
 ) -> list[SourceConfig]:
-    """Return what each source of `corpus` has in `split`, at most `most` pairs, as sources that stay in that split."""
+    """Return the text of each source in `split`, at most `most` pairs each, as sources that use this split."""
     folder = corpus.directory.resolve() / split
     return [
         SourceConfig(
@@ -41,7 +41,7 @@ def inherited_sources(
             use=split,
             weight=weights(name),
             max_pairs=most,
-            obtain="it is prepared text of the run that this one builds on; repeat the command that made this recipe",
+            obtain="this is prepared text of the parent run; repeat the command that wrote this recipe",
         )
         for name in corpus.names(split)
     ]
@@ -60,9 +60,9 @@ def test_set_arguments(corpus: PreparedCorpus) -> list[str]:
 
 
 def write_monolingual(files: Sequence[Path], normalizer: Normalizer, longest: int | None, output: Path) -> Counter[str]:
-    """Write each different line of `files`, normalized as source text, and return what was read, dropped and kept.
+    """Write each distinct line of `files`, normalized as source text; return counts of lines kept and dropped.
 
-    A line that is empty, has more than `longest` words, or repeats an earlier one (compared as `fold` does) is dropped.
+    A line is dropped if it is empty, has more than `longest` words, or equals an earlier one after `fold`.
 
     Raises CorpusError: a file cannot be read.
     """
@@ -90,10 +90,10 @@ def write_synthetic(
     round_trip: Sequence[float] | None = None,
     least: float = 0.0,
 ) -> Counter[str]:
-    """Write the good ones of back-translated pairs to `output`.en, tagged, and `output`.fa; return counts by reason.
+    """Write filtered back-translated pairs to `output`.en (tagged) and `output`.fa; return counts by reason.
 
-    A pair is dropped by the rules of `filters` with narrower limits of length, and where `round_trip` has a score for
-    each pair, if that is below `least`.
+    A pair is dropped by the rules of `filters` with stricter length limits, or if its `round_trip` score is given and
+    below `least`.
     """
     broken_rule = PairFilter(filters.model_copy(update=_FAR_APART)).broken_rule
     counts, kept = Counter[str](), list[tuple[str, str]]()
@@ -108,7 +108,7 @@ def write_synthetic(
 
 
 def write_best(n_best: Path, references: Iterable[str], score: Callable[[str, str], float], output: Path) -> None:
-    """Write of each row of a JSON Lines file of n-best translations the one nearest to its reference by `score`."""
+    """Write, for each row of a JSON Lines file of n-best translations, the one with the best `score`."""
 
     def best() -> Iterator[str]:
         for row, reference in zip(read_texts(n_best), references, strict=True):
@@ -119,7 +119,7 @@ def write_best(n_best: Path, references: Iterable[str], score: Callable[[str, st
 
 
 def read_texts(path: Path) -> Iterator[str]:
-    """Yield the lines of a file that was written here."""
+    """Yield the lines of a file that this module wrote."""
     with storage_errors(path, "read"), closing(path.open(encoding="utf-8", newline="\n")) as stream:
         for line in stream:
             yield line.removesuffix("\n")

@@ -1,4 +1,4 @@
-"""Public corpora to download by name: what they are, what a recipe says, how they are fetched and checked."""
+"""Public corpora that can be downloaded by name: their addresses, recipe entries, download and checks."""
 
 import gzip
 import os
@@ -32,19 +32,19 @@ class Dataset:
     name: str
     title: str
     licence: str
-    home: str  # a page about it, for the case that the address no longer answers
+    home: str  # its web page, in case the address no longer works
     address: str
-    file_name: str  # a zip, which is read in place, or a tar.gz, of which `members` are unpacked
+    file_name: str  # a zip, read in place, or a tar.gz, whose `members` are unpacked
     members: Mapping[str, str]
-    """Members that the archive must hold. Of a zip: English and Persian; of a tar: the last two parts of their names.
+    """Members that the archive must contain. Zip: English and Persian; tar: the last two parts of their paths.
 
     The value is the file that a member of a tar is unpacked to, like `dev.en`.
     """
-    size: int | None = None  # bytes, where published or found by several others
-    sha256: str | None = None  # where published or found by several others
+    size: int | None = None  # bytes, if published or confirmed by several projects
+    sha256: str | None = None  # if published or confirmed by several projects
 
     def recipe(self, folder: Path) -> dict[str, dict[str, list[dict[str, str]]]]:
-        """Return what a recipe says to use it, fetched to `folder`: a zip is a source, a tar has test sets."""
+        """Return the recipe entries for the corpus in `folder`: a source for a zip, test sets for a tar."""
         if self.file_name.endswith(".zip"):
             english, persian = self.members
             members = {"source_member": english, "target_member": persian}
@@ -65,7 +65,7 @@ _TABLE: Final = (
         address="https://object.pouta.csc.fi/OPUS-MIZAN/v1/moses/en-fa.txt.zip",
         file_name="mizan.zip",
         members={"MIZAN.en-fa.en": "", "MIZAN.en-fa.fa": ""},
-        size=59_234_779,  # from the file list that OPUS keeps of this release
+        size=59_234_779,  # from the OPUS file list of this release
     ),
     Dataset(
         name="tatoeba",
@@ -89,7 +89,7 @@ _TABLE: Final = (
             for part in ("dev", "devtest")
             for language, side in (("eng_Latn", "en"), ("pes_Arab", "fa"))
         },
-        size=25_585_843,  # this and the hash: as many projects that use the archive state them
+        size=25_585_843,  # size and hash: as published by many projects that use the archive
         sha256="b8b0b76783024b85797e5cc75064eb83fc5288b41e9654dabc7be6ae944011f6",
     ),
 )
@@ -97,32 +97,32 @@ DATASETS: Final = {dataset.name: dataset for dataset in _TABLE}
 
 
 def dataset_table() -> str:
-    """Return all corpora as a table: name, size, licence, what each is."""
+    """Return a table of all corpora with name, size, licence and description."""
     rows = [
-        (one.name, "not known" if one.size is None else f"{one.size / 1e6:.0f} MB", one.licence, one.title)
+        (one.name, "unknown" if one.size is None else f"{one.size / 1e6:.0f} MB", one.licence, one.title)
         for one in DATASETS.values()
     ]
-    return text_table(("name", "size", "licence", "what it is"), rows, text_columns=4)
+    return text_table(("name", "size", "licence", "description"), rows, text_columns=4)
 
 
 def recipe_snippet(name: str, folder: Path) -> str:
-    """Return the lines of YAML that make a recipe use the corpus `name`, fetched to `folder`."""
+    """Return the lines of YAML that add the corpus `name` in `folder` to a recipe."""
     dataset = DATASETS[name]
     text = yaml.safe_dump(dataset.recipe(folder), sort_keys=False, allow_unicode=True, width=1000)
     return f"# {dataset.title}; licence: {dataset.licence}\n{text}"
 
 
 def download_dataset(name: str, folder: Path) -> Path:
-    """Fetch the corpus `name` into `folder` and return its zip, or the folder of its texts.
+    """Download the corpus `name` into `folder`; return its zip, or the folder of its texts.
 
-    A file that is already there is checked and left as it is.
+    An existing file is checked and stays unchanged.
 
     Raises:
-        InputError: there is no such corpus.
-        CorpusError: it cannot be had, it is not what it should be, or another file is in its place.
+        InputError: the name is unknown.
+        CorpusError: the download fails, a check fails, or another file has its place.
     """
     if name not in DATASETS:
-        raise InputError(f"there is no corpus `{name}` to download; there are: {', '.join(DATASETS)}")
+        raise InputError(f"unknown corpus `{name}`; corpora to download: {', '.join(DATASETS)}")
     dataset = DATASETS[name]
     path = folder / dataset.file_name
     if os.path.lexists(path):
@@ -130,10 +130,10 @@ def download_dataset(name: str, folder: Path) -> Path:
             texts = _checked_texts(dataset, path)
         except CorpusError as error:
             raise CorpusError(
-                f"{error}. It was left as it is: move it away to download {dataset.name}, or, if it is a corpus of "
-                "yours, name it in your recipe and download nothing"
+                f"{error}. The file is unchanged: move it away to download {dataset.name}, or, if it is your own "
+                "corpus, use it in your recipe without a download"
             ) from error
-        LOGGER.info(f"{path} is there already and right; nothing to download")
+        LOGGER.info(f"{path} exists and passes all checks; nothing to download")
     else:
         texts = _fetch(dataset, path)
     if not texts:
@@ -143,13 +143,13 @@ def download_dataset(name: str, folder: Path) -> Path:
         with new_folder(unpacked) as beside:
             for file, text in texts.items():
                 write_bytes(beside / file, text)
-        LOGGER.info(f"its texts are unpacked to {unpacked}")
+        LOGGER.info(f"unpacked its texts to {unpacked}")
     return unpacked
 
 
 def _fetch(dataset: Dataset, path: Path) -> dict[str, bytes]:
-    """Download to a temporary folder, check the file, and move it to `path`; return its texts if it is a tar."""
-    import pooch  # with requests, which takes a while to import
+    """Download to a temporary folder, check the file and move it to `path`; return the texts of a tar."""
+    import pooch  # with requests, which is slow to import
     from requests import RequestException
 
     LOGGER.info(f"{dataset.title}; licence: {dataset.licence}\ndownloading {dataset.address} to {path}")
@@ -168,28 +168,28 @@ def _fetch(dataset: Dataset, path: Path) -> dict[str, bytes]:
             try:
                 fetcher.fetch(path.name, downloader=downloader)
                 texts = _checked_texts(dataset, partial)
-            except (RequestException, ValueError, CorpusError) as error:  # ValueError: of pooch, about the hash
+            except (RequestException, ValueError, CorpusError) as error:  # pooch raises ValueError for a wrong hash
                 raise CorpusError(
-                    f"cannot download {dataset.address}: {str(error).replace(str(partial), 'what came')}. Check the "
-                    f"network (a proxy is set with https_proxy), or get the file by other means (about it: "
+                    f"cannot download {dataset.address}: {str(error).replace(str(partial), 'the download')}. Check the "
+                    f"network (https_proxy sets a proxy), or get the file by other means (see "
                     f"{dataset.home}), put it at {path}, and run the same command again"
                 ) from error
             finally:
                 bar.close()
             flush_file(partial)
             partial.replace(path)
-    LOGGER.info(f"{path} is here and right")
+    LOGGER.info(f"{path} is downloaded and passes all checks")
     return texts
 
 
 def _checked_texts(dataset: Dataset, file: Path) -> dict[str, bytes]:
-    """Check `file`; return the wanted texts of a tar.gz by the names they are unpacked to, nothing of a zip."""
+    """Check `file`; return the texts of a tar.gz by the names of their unpacked files, or nothing for a zip."""
     with storage_errors(file, "read"):
         size, digest = file.stat().st_size, sha256_of_file(file)
     if dataset.size is not None and size != dataset.size:
-        raise CorpusError(f"{file} has {size:,} bytes, where {dataset.size:,} are expected")
+        raise CorpusError(f"{file} has {size:,} bytes, but {dataset.size:,} are expected")
     if dataset.sha256 is not None and digest != dataset.sha256:
-        raise CorpusError(f"{file} has the SHA-256 {digest}, where {dataset.sha256} is expected")
+        raise CorpusError(f"{file} has the SHA-256 {digest}, but {dataset.sha256} is expected")
     texts: dict[str, bytes] = {}
     names: list[str] = []
     with damaged_files(file):

@@ -1,6 +1,6 @@
-"""Exact and near-duplicates at linear cost, and what two corpora share.
+"""Detection of exact and near-duplicates at linear cost, and the overlap of two corpora.
 
-Exact repetitions are found on 8-byte keys of folded texts, with 16 bytes of memory a pair.
+Exact repetitions are found on 8-byte keys of folded texts, with 16 bytes of memory per pair.
 
 Near-duplicates are compared by the sets of their character n-grams. The Jaccard similarity s is the share of the
 n-grams of either text that both have. Candidates come from MinHash signatures (Broder 1997): in a random order of all
@@ -39,7 +39,7 @@ Numbers = NDArray[np.int64]
 
 
 def pair_keys(folded: Iterable[tuple[str, str]]) -> Keys:
-    """Return the keys of folded pairs. Equal texts have equal keys; other texts hardly ever do."""
+    """Return the keys of folded pairs. Equal texts have equal keys; different texts almost never do."""
     digests = [hashlib.blake2b(text.encode(), digest_size=8).digest() for pair in folded for text in pair]
     return np.frombuffer(b"".join(digests), dtype="<u8").reshape(-1, 2)
 
@@ -58,7 +58,7 @@ def whole_pairs(keys: Keys) -> Hashes:
 
 
 def beyond_cap(side: Hashes, cap: int) -> Mask:
-    """Return for each key of one side, or of whole pairs (N,), whether it is at `cap` or more earlier places."""
+    """Return for each key (N,) whether at least `cap` earlier ones are equal; keys of one side or of whole pairs."""
     order = np.argsort(side, kind="stable")  # equal keys keep their order
     ordered = side[order]
     beyond = np.zeros(len(side), dtype=np.bool_)
@@ -67,12 +67,12 @@ def beyond_cap(side: Hashes, cap: int) -> Mask:
 
 
 NGRAM: Final = 5  # characters (code points)
-MINIMUM_NGRAMS: Final = 60  # of a text with a signature: in a short one, one other word makes another sentence
+MINIMUM_NGRAMS: Final = 60  # shorter texts get no signature, since one changed word can make a new sentence
 ROWS: Final = 8  # orders in the key of a band
 BANDS: Final = 9  # keys of a signature
 _BASE: Final = np.uint64(0x9FB21C651E98DF25)  # an n-gram is a number in this base, modulo 2 ** 64
-_BLOCK: Final = 1 << 15  # characters that are processed at a time: they stay in the cache of a core
-# Multiplication by an odd number, modulo 2 ** 32, gives all hashes another order: one number for each row and band.
+_BLOCK: Final = 1 << 15  # characters per block, so that a block fits into the cache of a core
+# Multiplication by an odd number modulo 2 ** 32 permutes the hashes: one number for each row and band.
 _ORDERS: Final = (mix(np.arange(BANDS * ROWS, dtype=np.uint64), 1) >> np.uint64(32)).astype(np.uint32) | np.uint32(1)
 _COMPARISONS: Final = 1 << 14  # that are listed at a time
 _CACHED_TEXTS: Final = 256
@@ -92,7 +92,7 @@ def signatures(texts: Sequence[str]) -> Hashes:
 
 
 def _blocks(texts: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield runs of `texts` of at most `_BLOCK` characters; a longer text is alone."""
+    """Yield runs of `texts` of at most `_BLOCK` characters; a longer text forms a run alone."""
     start = size = 0
     for number, text in enumerate(texts):
         if size and size + len(text) > _BLOCK:
@@ -127,14 +127,14 @@ def _minima(texts: Sequence[str]) -> NDArray[np.uint32]:
 def find_near_duplicates(
     bands: Hashes, candidates: Numbers, threshold: float, text_of: Callable[[int], str]
 ) -> Numbers:
-    """Return for each of N pairs the number of the surviving pair that it nearly repeats, or -1.
+    """Return, for each of N pairs, the number of the kept pair that it nearly repeats, or -1.
 
     Each pair is compared with the first pair that shares the key of a band and with the last one before it, or with
-    the survivors of those. So the cost is linear, however many pairs share a key. Only a pair whose true Jaccard
+    the survivors of those. So the cost is linear for any number of pairs with one key. Only a pair whose true Jaccard
     similarity is `threshold` or more is dropped; a few such pairs are not found.
 
     Args:
-        bands: (N, BANDS) `signatures` of all pairs; may be a memory map, and is read one band after another.
+        bands: (N, BANDS) `signatures` of all pairs; may be a memory map; it is read band by band.
         candidates: numbers of the pairs to compare; of two similar pairs, the earlier one in this list survives.
         text_of: returns the text of a pair, as it was given to `signatures`.
     """
@@ -168,7 +168,7 @@ def _comparisons(bands: Hashes, candidates: Numbers) -> Iterator[tuple[int, int]
 
 
 def _sharing(keys: Hashes) -> tuple[Numbers, Numbers, Numbers]:
-    """Return the places whose key, unless 0, is at an earlier place too, and the first and last such place of each."""
+    """Return the places whose nonzero key occurred before, and the first and the last earlier place of each."""
     order = np.flatnonzero(keys)
     order = order[np.argsort(keys[order], kind="stable")]  # equal keys keep their order
     ordered = keys[order]
@@ -183,7 +183,7 @@ class NearDuplicateIndex:
     """Folded pairs and their signatures in two files, numbered from 0 as they are added; 8 bytes of memory each."""
 
     def __init__(self, folder: Path) -> None:
-        """Open the two files in an empty folder; a `StorageError` says that it cannot be written."""
+        """Open the two files in an empty folder; raises `StorageError` if it is not writable."""
         self._folder = folder
         self._ends = array("q", [0])
         self._files = contextlib.ExitStack()
@@ -195,14 +195,14 @@ class NearDuplicateIndex:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with storage_errors(self._folder):  # on a full disk, closing fails as writing did
+        with storage_errors(self._folder):  # on a full disk, closing fails too
             self._files.close()
 
     def __len__(self) -> int:
         return len(self._ends) - 1
 
     def add(self, texts: Sequence[str], bands: Hashes) -> None:
-        """Append some texts, best a few thousand at a time, and their `signatures`."""
+        """Append texts with their `signatures`; a few thousand per call are fastest."""
         encoded = [text.encode() for text in texts]
         with storage_errors(self._folder):
             for file, content in ((self._texts, b"".join(encoded)), (self._bands, bands.tobytes())):
@@ -236,16 +236,16 @@ EXAMPLES: Final = 5
 class Found(NamedTuple):
     """How many pairs of one corpus are in the other; texts are the same if `fold` makes them equal."""
 
-    pairs: int  # with text on both sides; the others do not count
+    pairs: int  # pairs with text on both sides
     same_pair: int
     similar_pair: int  # not the same as a pair of the other corpus, but a near-duplicate of one
-    same_source: int  # the English side is in the other corpus, whatever its translation there
+    same_source: int  # the English side is in the other corpus, with any translation
     same_target: int
 
 
 @dataclass(frozen=True)
 class Overlap:
-    """What two corpora, A and B, share."""
+    """The overlap of two corpora, A and B."""
 
     names: tuple[str, str]
     found: tuple[Found, Found]  # of the pairs of A in B, and of the pairs of B in A
@@ -253,7 +253,7 @@ class Overlap:
 
 
 def find_overlap(a: SourceConfig, b: SourceConfig, normalizer: Normalizer) -> Overlap:
-    """Return what two corpora share, normalized and folded; a CorpusError says that one of them cannot be read."""
+    """Return the overlap of two corpora, normalized and folded; raises CorpusError if one cannot be read."""
     with contextlib.ExitStack() as stack:
         with storage_errors("a temporary folder"):
             folder = stack.enter_context(tempfile.TemporaryDirectory())
@@ -309,7 +309,7 @@ def format_overlap(overlap: Overlap) -> str:
         rows.append([f"  {label}", *(f"{n:,} {100 * n / whole:5.1f}%" if whole else f"{n:,}" for n, whole in shares)])
     lines = [text_table(["", *(f"{letter}: {name}" for letter, name in zip("AB", overlap.names, strict=True))], rows)]
     if overlap.examples:
-        lines += ["", "English sides that both have, with their lines:"]
+        lines += ["", "examples of shared English sides, with line numbers:"]
     for example in overlap.examples:
         for letter, pair in zip("AB", example, strict=True):
             lines += [f"  {letter} {pair.line:,}: {excerpt(pair.source, 200)}", f"     {excerpt(pair.target, 200)}"]

@@ -1,4 +1,4 @@
-"""The rules that drop a pair on its own merits. A new one is a line of `PAIR_RULES` and a key of `FilterConfig`."""
+"""Filter rules that look at a single pair. A new rule needs a line in `PAIR_RULES` and a key in `FilterConfig`."""
 
 import itertools
 import re
@@ -9,14 +9,14 @@ from translator.config import FilterConfig
 
 
 class Sides(NamedTuple):
-    """A pair of normalized texts, English and Persian, their words, and the different ones of these."""
+    """A pair of normalized texts, English and Persian, with the words and the distinct words of each."""
 
     texts: tuple[str, str]
     words: tuple[list[str], list[str]]
     vocabularies: tuple[set[str], set[str]]
 
 
-Check = Callable[[Sides, float], bool]  # returns whether a pair must go, given the setting of the rule
+Check = Callable[[Sides, float], bool]  # returns whether the rule drops a pair, given its setting
 
 
 def is_empty(source: str, target: str) -> bool:
@@ -29,7 +29,7 @@ def _lost_character(sides: Sides, _: float) -> bool:
 
 
 def _far_apart(sides: tuple[Sized, Sized], least: int, limit: float) -> bool:
-    """Return whether one side is more than `limit` times as long; shorter ones than `least` vary too much to count."""
+    """Return whether one side is more than `limit` times as long as the other, and has `least` items or more."""
     one, other = len(sides[0]), len(sides[1])
     return (one > limit * other or other > limit * one) and max(one, other) >= least
 
@@ -40,7 +40,7 @@ _LETTERS: Final = re.compile(r"[^\W\d_]+")
 _NOT_LATIN: Final = re.compile(rf"[^\W\d_{_LATIN}]+")
 _NOT_ARABIC: Final = re.compile(rf"[^\W\d_{_ARABIC}]+")
 _ARABIC_SCRIPT_WORD: Final = re.compile(rf"(?:(?=[^\W\d_])[{_ARABIC}]){{2,}}+")
-# Nearly all text has no letter of another script. A class of ranges finds that much faster than \W.
+# Most text has no letter of another script. A class of ranges tests that much faster than \W.
 _PLAIN_LATIN: Final = re.compile(r"[\x00-\xa9\xab-\xb4\xb6-\xb9\xbb-\u024f\u2000-\u206f\u20a0-\u20bf]*+")
 _PLAIN_ARABIC: Final = re.compile(
     r"[\x00-@\[-`{-\xa9\xab-\xb4\xb6-\xb9\xbb-\xbf\u0600-\u06ff\u2000-\u206f\u20a0-\u20bf]*+"
@@ -63,7 +63,7 @@ def _share_of_letters(pattern: re.Pattern[str], text: str) -> float:
 
 
 def _not_persian(sides: Sides, share: float) -> bool:
-    """Ignore words that are on the English side too, where two Persian words remain: فرمان ls را اجرا کنید stays."""
+    """Ignore words that the English side has too, if two Persian words remain: فرمان ls را اجرا کنید is kept."""
     source, target = sides.texts
     if arabic_script_share(target) >= share:
         return False
@@ -122,7 +122,7 @@ def arabic_share(words: Sequence[str]) -> float:
     return arabic_words / (arabic_words + persian_words) if arabic_words >= 3 else 0.0
 
 
-_UNTRANSLATED_FROM: Final = 4  # different words that are the same on both sides: a name or a term is rightly copied
+_UNTRANSLATED_FROM: Final = 4  # distinct shared words; names are copied correctly
 _LETTER: Final = re.compile(r"[^\W\d_]")
 
 
@@ -174,7 +174,7 @@ def _other_numbers(sides: Sides, share: float) -> bool:
 
 
 def number_agreement(source: str, target: str) -> float:
-    """Return the share of numbers in common, of the side where it is larger; 1 where a side has none.
+    """Return the larger of both sides' shares of numbers that the other side has too; 1 if a side has none.
 
     A number is also in common if the other side spells it in words, or writes a decade short (1970s, دهه ۷۰). A list
     number at the beginning is ignored. Dates of the Persian calendar agree with any.
@@ -230,13 +230,13 @@ def markup_share(text: str) -> float:
     return 1.0 - language / characters if characters else 0.0
 
 
-_REPETITION_FROM: Final = 10  # words of a side from which repetition counts: "ha ha ha ha" is emphasis
+_REPETITION_FROM: Final = 10  # words of a side; in shorter ones, as "ha ha ha ha", repetition is emphasis
 _RUN: Final = 8  # words in a row that must occur twice
-_NEARLY: Final = 0.9  # a repeat begins where its original has ended: refrains and parallels have other words between
+_NEARLY: Final = 0.9  # a repeat follows its original directly, unlike refrains and parallels
 
 
 def _repetition(sides: Sides, limit: float) -> bool:
-    """Half of `limit` is enough where the other side repeats nothing; two couples of words may repeat by chance."""
+    """Half of `limit` suffices if the other side has no repetition; two word pairs may repeat by chance."""
     source = _share_beyond(limit / 2, sides.words[0], sides.vocabularies[0])
     target = _share_beyond(limit / 2, sides.words[1], sides.vocabularies[1])
     if not source and not target:
@@ -246,7 +246,7 @@ def _repetition(sides: Sides, limit: float) -> bool:
 
 def _share_beyond(limit: float, words: Sequence[str], vocabulary: set[str]) -> float:
     count = len(words)
-    # A quick test first: where nearly all words, or couples of words, are new, nothing repeats.
+    # A fast test first: if nearly all words, or word pairs, are new, nothing repeats.
     if (
         count < _REPETITION_FROM
         or count - len(vocabulary) <= limit * count
@@ -283,33 +283,33 @@ def repeated_share(words: Sequence[str]) -> float:
 EMPTY: Final = "empty"
 PAIR_RULES: Final[tuple[tuple[str, str | None, Check, str], ...]] = (
     (EMPTY, None, lambda s, _: not (s.words[0] and s.words[1]), "One side has no text."),
-    ("replacement_character", "replacement_character", _lost_character, "A lost character shows as U+FFFD."),
+    ("replacement_character", "replacement_character", _lost_character, "A character was lost (U+FFFD)."),
     ("too_many_words", "max_words", lambda s, n: max(map(len, s.words)) > n, "One side has too many words."),
     ("too_many_characters", "max_characters", lambda s, n: max(map(len, s.texts)) > n, "One side is too long."),
-    ("length_ratio", "max_length_ratio", lambda s, n: _far_apart(s.texts, 20, n), "One side is many times as long."),
-    ("word_ratio", "max_word_ratio", lambda s, n: _far_apart(s.words, 12, n), "One side has many times the words."),
+    ("length_ratio", "max_length_ratio", lambda s, n: _far_apart(s.texts, 20, n), "One side is far longer."),
+    ("word_ratio", "max_word_ratio", lambda s, n: _far_apart(s.words, 12, n), "One side has far more words."),
     ("source_script", "min_source_script", lambda s, n: latin_share(s.texts[0]) < n, "The English side is not Latin."),
     ("target_script", "min_target_script", _not_persian, "The Persian side is not in Arabic script."),
-    ("arabic", "max_arabic", _arabic, "The Persian side is Arabic by its words, not Persian."),
+    ("arabic", "max_arabic", _arabic, "The words of the Persian side are Arabic, not Persian."),
     ("untranslated", "max_untranslated", _untranslated, "One side was copied to the other, not translated."),
-    ("numbers", "min_number_agreement", _other_numbers, "Both sides have numbers in digits, but other numbers."),
+    ("numbers", "min_number_agreement", _other_numbers, "Both sides have numbers in digits, but different ones."),
     ("markup", "max_markup", lambda s, n: max(map(markup_share, s.texts)) > n, "One side is mostly markup or code."),
     ("repetition", "max_repetition", _repetition, "One side repeats the same words over and over."),
 )
 """Name in reports, key in `FilterConfig` (None: always on), test, and meaning of each rule, in their order."""
 FILTER_MEANINGS: Final[Mapping[str, str]] = {
     "invalid_utf8": "The line has bytes that are not UTF-8.",
-    "line_too_long": "The line is longer than a sentence can be, and was not read to its end.",
+    "line_too_long": "The line is longer than 1 MiB.",
     **{name: meaning for name, _, _, meaning in PAIR_RULES},
 }
-"""What drops a line or a pair before it is compared with others, in order: reading, then `PAIR_RULES`."""
+"""Rules that drop a line or a pair before it is compared with others, in order: reading, then `PAIR_RULES`."""
 
 
 class PairFilter:
     """The rules of `PAIR_RULES` that a configuration switches on."""
 
     def __init__(self, config: FilterConfig) -> None:
-        """Choose the rules whose setting is neither null nor false; a limit of 0 is a limit."""
+        """Select the rules whose setting is neither null nor false; 0 is a valid limit."""
         settings = [(name, check, 1 if key is None else getattr(config, key)) for name, key, check, _ in PAIR_RULES]
         self._checks = [rule for rule in settings if rule[2] is not None and rule[2] is not False]
 

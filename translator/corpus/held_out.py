@@ -1,4 +1,4 @@
-"""Held-out sentences: read from test sets, taken from the splits of a corpus, and kept in the folder of a run."""
+"""Held-out sentences: from test sets or the splits of a corpus, saved in the run folder."""
 
 import contextlib
 import hashlib
@@ -21,7 +21,7 @@ from translator.corpus.sources import corpus_argument, path_exists, read_pairs
 from translator.errors import CorpusError, InputError, RunError
 from translator.run.storage import storage_errors, write_bytes
 
-VALIDATION: Final = "validation"  # name of the set of sentences that training translates at each validation
+VALIDATION: Final = "validation"  # name of the set that training translates at each validation
 HeldOutSplit = Literal["validation", "test"]
 
 
@@ -31,16 +31,16 @@ class HeldOutSet:
 
     name: str
     sources: tuple[str, ...]
-    references: tuple[tuple[str, ...], ...]  # for each sentence; all sentences have equally many
+    references: tuple[tuple[str, ...], ...]  # for each sentence; the number is the same for all
     origins: tuple[str, ...]  # for each sentence the source of the corpus, or the name of the set
 
 
 def held_out_argument(text: str) -> tuple[SourceConfig, ...]:
-    """Return the corpora that `text` means, one for each reference, all with the same English side and name.
+    """Return the corpora named by `text`, one for each reference, all with the same English side and name.
 
-    It is a corpus in any layout, `ENGLISH:PERSIAN` or `ENGLISH:PERSIAN:PERSIAN...`, perhaps with `NAME=` before it.
+    `text` is a corpus in any layout, `ENGLISH:PERSIAN` or `ENGLISH:PERSIAN:PERSIAN...`, optionally after `NAME=`.
 
-    Raises InputError: a file or folder is not there, or the name cannot be one.
+    Raises InputError: a file or folder is missing, or the name is invalid.
     """
     name, place = None, text
     named = re.match("([^=/:]+)=(.+)", text, re.DOTALL)
@@ -59,7 +59,7 @@ def held_out_argument(text: str) -> tuple[SourceConfig, ...]:
 
 
 def read_held_out(corpora: Sequence[SourceConfig], normalizer: Normalizer) -> HeldOutSet:
-    """Return the sentences of a test set that have text on every side once normalized; the texts are as read.
+    """Return the sentences of a test set, as read, that have text on every side after normalization.
 
     `corpora` are one for each reference, all with the same English side. `normalizer` knows the source language.
 
@@ -72,7 +72,7 @@ def read_held_out(corpora: Sequence[SourceConfig], normalizer: Normalizer) -> He
     references: list[tuple[str, ...]] = []
     from_persian = normalizer.languages[0] == PERSIAN
     if from_persian and len(corpora) > 1:
-        raise InputError(f"test set `{name}` has several Persian sides, and a model from Persian reads one; name one")
+        raise InputError(f"test set `{name}` has several Persian sides, but a model from Persian needs one")
     with contextlib.ExitStack() as stack:
         readers = [stack.enter_context(contextlib.closing(read_pairs(corpus))) for corpus in corpora]
         for pairs in zip(*readers, strict=True):
@@ -82,12 +82,12 @@ def read_held_out(corpora: Sequence[SourceConfig], normalizer: Normalizer) -> He
                 sources.append(texts[0][0])
                 references.append(tuple(target for _, target in texts))
     if not sources:
-        raise CorpusError(f"test set `{name}`: not one line has text on every side; check that these are the files")
+        raise CorpusError(f"test set `{name}`: no line has text on every side; check the files")
     return HeldOutSet(name, tuple(sources), tuple(references), (name,) * len(sources))
 
 
 def held_out_of_run(config: Config, corpus: PreparedCorpus, split: HeldOutSplit) -> list[HeldOutSet]:
-    """Return the sets that a run is scored on, without empty ones: what `write_held_out` keeps in its folder.
+    """Return the non-empty sets that a run is scored on, for `write_held_out`.
 
     For `test` the test split of each source, then `evaluation.test_sets`; for `validation` the sentences that training
     translates at each validation, as one set.
@@ -131,10 +131,10 @@ def write_held_out(folder: Path, split: HeldOutSplit, sets: Sequence[HeldOutSet]
 def read_held_out_folder(folder: Path, split: HeldOutSplit) -> list[HeldOutSet]:
     """Return the sets that `write_held_out` wrote; raise RunError where the file is missing or damaged."""
     path = folder / f"{split}.jsonl"
-    advice = "copy it again from where the run was trained, or train the run on: training writes it"
+    advice = "copy it from the machine that trained the run, or resume training, which writes it"
     with storage_errors(path, "read"):
         if not path.is_file():
-            raise RunError(f"the {split} text of the run is missing: there is no {path}; {advice}")
+            raise RunError(f"the {split} text of the run is missing: {path} does not exist; {advice}")
         first, _, text = path.read_bytes().partition(b"\n")
     try:
         head = json.loads(first)
@@ -148,12 +148,12 @@ def read_held_out_folder(folder: Path, split: HeldOutSplit) -> list[HeldOutSet]:
             columns = [tuple(row[key] for row in chosen) for key in ("source", "references", "origin")]
             found.append(HeldOutSet(one["name"], columns[0], tuple(map(tuple, columns[1])), columns[2]))
     except (ValueError, TypeError, KeyError) as error:
-        raise RunError(f"the {split} text of the run is damaged: {path} is not what was written; {advice}") from error
+        raise RunError(f"the {split} text of the run is damaged: {path} has changed; {advice}") from error
     return found
 
 
 def evenly_spread(total: int, count: int) -> list[int]:
-    """Return the numbers of `count` of `total` things, evenly spread over them; all if there are no more."""
+    """Return `count` evenly spaced numbers below `total`; all of them if there are fewer."""
     count = min(count, total)
     numbers: list[int] = np.linspace(0, total - 1, count).round().astype(np.int64).tolist() if count else []
     return numbers

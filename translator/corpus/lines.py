@@ -1,4 +1,4 @@
-"""From the bytes of a corpus file to lines and pairs: unpacked, decoded, side by side or as the columns of a table."""
+"""Decompress and decode corpus files into lines and pairs, from two parallel files or the columns of a table."""
 
 import contextlib
 import errno
@@ -19,15 +19,15 @@ import zstandard
 from translator.errors import CorpusError
 from translator.run.storage import storage_errors
 
-LONGEST_LINE: Final = 1 << 20  # bytes of a line without its end; a longer line is no sentence
-BLOCK: Final = 1 << 17  # bytes that are decoded at a time
-_PACKED_AT_A_TIME: Final = 1 << 10  # bytes that are unpacked at a time
+LONGEST_LINE: Final = 1 << 20  # bytes of a line without its end; longer lines are dropped
+BLOCK: Final = 1 << 17  # bytes decoded at a time
+_PACKED_AT_A_TIME: Final = 1 << 10  # bytes decompressed at a time
 _BOM: Final = b"\xef\xbb\xbf"
 _BROKEN: Final = (
     *(EOFError, ValueError, IndexError, OverflowError, MemoryError, struct.error),
     *(zlib.error, lzma.LZMAError, zstandard.ZstdError, zipfile.BadZipFile, tarfile.TarError),
 )
-"""What the unpackers raise when bytes end early or do not add up."""
+"""Errors that decompressors raise for truncated or damaged data."""
 _SIGNATURES: Final = {
     b"PK\x03\x04": "zip archive",
     b"PK\x05\x06": "zip archive",
@@ -44,11 +44,11 @@ _UNPACKERS: Final[dict[str, Callable[[], Any]]] = {
     "xz file": lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ),
     "zstd file": lambda: zstandard.ZstdDecompressor().decompressobj(),
 }
-"""Each unpacks one frame, and has `decompress`, `eof` and `unused_data`."""
+"""Each makes a decompressor of one frame, with `decompress`, `eof` and `unused_data`."""
 
 
 def packing_of(path: Path) -> str | None:
-    """Return what a file is by its first bytes, else by its suffix, like "gzip file"; None for text."""
+    """Return the compression of a file, such as "gzip file", by its first bytes or its suffix; None for text."""
     with storage_errors(path, "read"), path.open("rb") as stream:
         start = stream.read(512)
     known = (kind for signature, kind in _SIGNATURES.items() if start.startswith(signature))
@@ -57,28 +57,28 @@ def packing_of(path: Path) -> str | None:
 
 @contextlib.contextmanager
 def damaged_files(path: Path) -> Iterator[None]:
-    """Turn what damaged packed bytes raise into a `CorpusError` that names `path`."""
+    """Convert the errors of damaged compressed data into a `CorpusError` that names `path`."""
     with storage_errors(path, "read"):
         try:
             yield
-        except RuntimeError as error:  # encrypted, or packed in a way that only other programs know
-            advice = "pack it again with deflate and without a password"
-            raise CorpusError(f"{path} cannot be unpacked ({error}); {advice}") from error
+        except RuntimeError as error:  # encrypted, or an unsupported compression method
+            advice = "compress it again with deflate and without a password"
+            raise CorpusError(f"{path} cannot be decompressed ({error}); {advice}") from error
         except (*_BROKEN, OSError) as error:
-            # bz2 and gzip give no number; a damaged zip may send the reader to a place before its beginning
+            # bz2 and gzip give no number; a damaged zip may give a negative offset
             if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
                 raise
-            raise CorpusError(f"{path} is damaged or was cut off ({error}); get the file again") from error
+            raise CorpusError(f"{path} is damaged or truncated ({error}); get the file again") from error
 
 
 @contextlib.contextmanager
 def open_text(path: Path, member: str | None = None) -> Iterator[IO[bytes]]:
-    """Yield the bytes of a plain, gzip, xz or zstd file, or of a zip's `member`; raise CorpusError where it is none."""
+    """Yield the bytes of a plain, gzip, xz or zstd file, or of a zip's `member`; raise CorpusError for others."""
     kind = packing_of(path)
     if member is None and kind == "zip archive":
         raise CorpusError(f"{path} is a zip archive; give it as `path`, not as `source_path` or `target_path`")
     if member is None and kind is not None and kind not in _UNPACKERS:
-        raise CorpusError(f"{path} is a {kind}, which is not read; unpack it, or pack its files with gzip, xz or zstd")
+        raise CorpusError(f"{path} is an unsupported {kind}; unpack it, or use gzip, xz or zstd for its files")
     with damaged_files(path), contextlib.ExitStack() as stack:
         if member is not None:
             yield stack.enter_context(stack.enter_context(zipfile.ZipFile(path)).open(member))
@@ -88,9 +88,9 @@ def open_text(path: Path, member: str | None = None) -> Iterator[IO[bytes]]:
 
 
 def _unpacked(packed: IO[bytes], new_frame: Callable[[], Any]) -> Iterator[bytes]:
-    """Unpack consecutive frames, which zero bytes may separate; raise EOFError where the last one is cut off.
+    """Decompress consecutive frames, separated by optional zero bytes; raise EOFError if the last is truncated.
 
-    The readers of the libraries ignore what follows the first xz stream, and the end of a zstd file that is cut off.
+    The readers of the libraries ignore data after the first xz stream, and the truncation of a zstd file.
     """
     frame, some, unused = None, False, b""
     while data := unused or packed.read(_PACKED_AT_A_TIME):
@@ -108,7 +108,7 @@ def _unpacked(packed: IO[bytes], new_frame: Callable[[], Any]) -> Iterator[bytes
 
 
 class _Stream(io.RawIOBase):
-    """Pieces of bytes as a stream."""
+    """A binary stream over an iterator of bytes."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
@@ -126,7 +126,7 @@ class _Stream(io.RawIOBase):
 
 
 class Unreadable(StrEnum):
-    """Stands for a line that could not be read; the value is the rule that drops its pair."""
+    """Marks a line that could not be read; the value is the rule that drops its pair."""
 
     LINE_TOO_LONG = "line_too_long"
     INVALID_UTF8 = "invalid_utf8"
@@ -137,8 +137,8 @@ def read_lines(stream: IO[bytes], label: str, *, drop_invalid: bool) -> Iterator
 
     A line ends at "\\n" or "\\r\\n" and nowhere else; byte order marks at its start are dropped. Memory stays flat.
 
-    Raises CorpusError, unless `drop_invalid`: a line of the text called `label` is not UTF-8; those before it have been
-    yielded.
+    Raises CorpusError, unless `drop_invalid`: a line of the text `label` is not UTF-8; the lines before it are
+    yielded first.
     """
     number, offset = 1, 0  # of the first line not yet yielded
     while data := stream.read(BLOCK) + stream.readline(LONGEST_LINE + 2):
@@ -160,7 +160,7 @@ def read_lines(stream: IO[bytes], label: str, *, drop_invalid: bool) -> Iterator
                         raise CorpusError(
                             f"{label}, line {number + len(lines)}: not UTF-8 (byte 0x{line[error.start]:02x} at byte "
                             f"offset {place + error.start:,} of the text); convert the file to UTF-8 first, or set "
-                            "`invalid_utf8: drop` for this source to leave such lines out"
+                            "`invalid_utf8: drop` for this source to skip these lines"
                         ) from error
                     lines.append(Unreadable.INVALID_UTF8)
                 place += len(raw)
@@ -173,7 +173,7 @@ def _decode(data: bytes) -> list[str] | None:
     if len(data) > LONGEST_LINE:  # then the last line may be too long
         return None
     try:
-        # Looking for "\r" first is many times faster than looking for "\r\n".
+        # Searching for "\r" first is many times faster than searching for "\r\n".
         text = (data.replace(b"\r\n", b"\n") if b"\r" in data else data).decode("utf-8")
     except UnicodeDecodeError:
         return None
@@ -191,7 +191,7 @@ class Pair(NamedTuple):
 
 
 class UnequalSidesError(Exception):
-    """Two texts that should be parallel have different numbers of lines."""
+    """The two sides of a corpus have different numbers of lines."""
 
 
 def pairs_of_sides(english: Iterable[str], persian: Iterable[str]) -> Iterator[Pair]:
@@ -206,7 +206,7 @@ def pairs_of_sides(english: Iterable[str], persian: Iterable[str]) -> Iterator[P
 
 
 def pairs_of_table(lines: Iterable[str], file: Path) -> Iterator[Pair]:
-    """Yield the pairs of a table; a CorpusError says that a line has not exactly two columns."""
+    """Yield the pairs of a table; raise CorpusError for a line without exactly two columns."""
     for line, text in enumerate(lines, start=1):
         columns = text.split("\t")
         if len(columns) == 2:
@@ -216,6 +216,6 @@ def pairs_of_table(lines: Iterable[str], file: Path) -> Iterator[Pair]:
         else:
             count = "1 column" if len(columns) == 1 else f"{len(columns)} columns"
             raise CorpusError(
-                f"{file}, line {line}: {count} where two are expected (English, one tab, Persian); mend the line, or "
+                f"{file}, line {line}: {count} where two are expected (English, one tab, Persian); fix the line, or "
                 "give two files as `source_path` and `target_path`"
             )

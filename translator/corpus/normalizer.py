@@ -1,4 +1,4 @@
-"""The normalizer: one spelling for text that can be written in several ways, the same in training and at inference.
+"""The normalizer: one spelling for text that has several, identical in training and at inference.
 
 `RULES` has all rules in the order in which they apply. To add one, write its function here, or in `characters.py` for a
 single character, a line in `RULES` and a key in `NormalizationConfig`; then raise `NORMALIZER_VERSION`. In examples, |
@@ -21,7 +21,7 @@ Side = Literal["source", "target"]
 
 
 def _rewriting(*rows: tuple[str, str, str | Callable[[re.Match[str]], str]]) -> Change:
-    """Return the function that applies rows in turn: a part of all matches, looked for first; pattern; replacement."""
+    """Return a function that applies rows in turn: a substring of every match, tested first; pattern; replacement."""
     compiled = [(part, re.compile(pattern).sub, replacement) for part, pattern, replacement in rows]
 
     def rewrite(text: str) -> str:
@@ -35,7 +35,7 @@ def _rewriting(*rows: tuple[str, str, str | Callable[[re.Match[str]], str]]) -> 
 
 _tidy_zwnj: Final = _rewriting(
     (ZWNJ * 2, f"{ZWNJ}+", ZWNJ),  # می||روم → می|روم
-    # It stays only between two letters or digits: «|کتاب → «کتاب, رفت|. → رفت.
+    # Keep it only between two letters or digits: «|کتاب → «کتاب, رفت|. → رفت.
     (ZWNJ, rf"{ZWNJ}(?:(?![^\W_])|(?<![^\W_]{ZWNJ})(?<![\u0653-\u0655{''.join(VOWEL_MARKS)}]{ZWNJ}))", ""),
 )
 _PARTS: Final = ("ا\u0653", "ا\u0654", "ا\u0655", "و\u0654", "ی\u0654", "ي\u0654", "ى\u0654", "ه\u0654", "ۀ\u0654")
@@ -83,7 +83,7 @@ _rewrite_escapes: Final = _rewriting(
 
 
 def _unescape(text: str) -> str:
-    # Hardly any text is escaped, and four tests in a row are faster than the loop over the rows.
+    # Few texts are escaped, and four tests are faster than the loop over the rows.
     escaped = "&" in text or "@" in text or "B-" in text or "b-" in text
     return _rewrite_escapes(text) if escaped else text
 
@@ -278,7 +278,7 @@ unify_orthography: Final = _rewriting(
 
 
 class Work(NamedTuple):
-    """What a rule does on one side: decode again, then replace single characters, then change the text in steps."""
+    """The work of a rule on one side: repair of decoding, then single characters, then steps on the whole text."""
 
     character: Change | None = None
     text: tuple[Change, ...] = ()
@@ -286,7 +286,7 @@ class Work(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """One switch of the normalizer: the key that has it, its work on each side, and the setting that switches it on."""
+    """One rule of the normalizer: its config key, its work on each side, and the value that enables it."""
 
     key: str
     source: Work
@@ -319,21 +319,21 @@ RULES: Final = (
     Rule("dashes", _DASHES, _DASHES),
     Rule("orthography", NOTHING, Work(text=(unify_orthography,))),
 )
-"""All rules in order; `digits` has one for each of its settings."""
+"""All rules in order; `digits` has one rule per setting."""
 
-# Signs whose replacement may be work for an earlier rule, or for the same rule once more.
+# Signs whose replacement may need an earlier rule, or the same rule again.
 _UNSTABLE: Final = {"source": re.compile("[«»\"'`&@“”„‟″–‘’‚‛′´‹›]"), "target": re.compile('["&@“”„‟–´‘’‚‛′‹›]')}
 
 
 class Normalizer:
-    """The rules that a configuration switches on, for each side. Normalizing twice gives the same as once.
+    """Applies the rules that a configuration enables, for each side. Normalization is idempotent.
 
     >>> Normalizer(NormalizationConfig()).target("كتاب  خوبي است .")
     'کتاب خوبی است.'
     """
 
     def __init__(self, config: NormalizationConfig, languages: Languages = (ENGLISH, PERSIAN)) -> None:
-        """Make `source` and `target`, which normalize a text of the source language and of the target language."""
+        """Create `source` and `target`, the functions that normalize a text of each language."""
         english, persian = _chain(config, "source"), _chain(config, "target")
         self.languages = languages
         self.source, self.target = (english, persian) if languages[0] == ENGLISH else (persian, english)
@@ -354,7 +354,7 @@ def _chain(config: NormalizationConfig, side: Side) -> Change:
         return text
 
     def normalize(text: str) -> str:
-        normal = once(text)  # for nearly all lines one pass is enough
+        normal = once(text)  # one pass suffices for nearly all lines
         if normal == text or not (unstable(text) or "--" in text or is_suspect(text)):
             return normal
         for _ in range(10):
@@ -382,5 +382,5 @@ _fold_characters: Final = CharacterTable(*_FOLDING, characters.ascii_digits, _es
 
 
 def fold(text: str) -> str:
-    """Return the key by which duplicates and leaks are found: plain letters and digits; the text if it has none."""
+    """Return the key for finding duplicates and leaks: plain letters and digits, or the text if it has none."""
     return _fold_characters(_unescape(characters.repair_decoding(text))) or " ".join(text.split())

@@ -1,7 +1,7 @@
-"""From raw corpora to cleaned, split, leak-free text under a fingerprint of everything that made it.
+"""Prepare corpora: clean and split them without leaks, and store the text under a fingerprint of all inputs.
 
 First pass: worker processes normalize, filter and fold the pairs of all sources, chunk by chunk; the texts go to files,
-the keys stay in memory. Second pass: the chosen pairs of each source are copied to their splits and counted.
+the keys stay in memory. Second pass: the selected pairs of each source are copied to their splits and counted.
 """
 
 import contextlib
@@ -38,10 +38,10 @@ from translator.run.logging import LOGGER, progress_bar, stage
 from translator.run.storage import new_folder, sha256_of_file, storage_errors, write_json
 from translator.run.workers import map_in_order, processes_for, refuse_in_starting_process
 
-PREPARE_VERSION: Final = 2  # raised whenever the same settings would give other text
-Side = Literal["en", "fa"]  # of a pair of texts, whatever is translated into what
+PREPARE_VERSION: Final = 2  # raised when the same settings give different text
+Side = Literal["en", "fa"]  # of a pair of texts, in either direction
 _REPORT: Final = "report.json"
-_PAIRS: Final = 4096  # of a chunk, which may also end earlier, at so many characters
+_PAIRS: Final = 4096  # pairs in a chunk, which also ends at `_CHARACTERS` characters
 _CHARACTERS: Final = 1 << 20
 _FILES: Final = ("normalized.en", "normalized.fa", "raw.en", "raw.fa")
 
@@ -76,7 +76,7 @@ class PreparedCorpus:
         yield from zip(*(self.lines(split, name, side) for side in self.sides), strict=True)
 
     def lines(self, split: Split, name: str, side: Side) -> Iterator[str]:
-        """Yield the texts of one side of source `name` in `split`; a `StorageError` says that the file is damaged."""
+        """Yield the texts of one side of source `name` in `split`; raises `StorageError` if the file is damaged."""
         expected = self.count(split, name)
         if not expected:
             return
@@ -92,7 +92,7 @@ class PreparedCorpus:
             except UnicodeDecodeError as error:
                 raise damaged(f"the prepared text {path}", "it is not UTF-8", self.directory) from error
         if whole != expected:
-            reason = f"it has {whole:,} whole lines, {expected:,} were written"
+            reason = f"it has {whole:,} complete lines instead of {expected:,}"
             raise damaged(f"the prepared text {path}", reason, self.directory)
 
 
@@ -103,8 +103,8 @@ def prepare_corpus(config: CorpusConfig, test_sets: Sequence[SourceConfig] = ())
     of the validation split with test or `test_sets`, from which nothing else is taken.
 
     Raises:
-        CorpusError: a source cannot be read, or too little is left of it.
-        StorageError: the prepared data cannot be written, or the calling script has no guarded main part.
+        CorpusError: a source cannot be read, or too few pairs remain.
+        StorageError: the prepared data cannot be written, or the calling script lacks a main guard.
     """
     refuse_in_starting_process()
     with stage("fingerprint"):
@@ -129,7 +129,7 @@ def corpus_fingerprint(config: CorpusConfig, test_sets: Sequence[SourceConfig] =
             with storage_errors(file, "read"):
                 files.append(sha256_of_file(file))
         where = {"path", "source_path", "target_path", "obtain", "weight"}
-        # The same bytes mean different things as two sides and as two tables of a folder.
+        # Two sides and two tables of a folder may have the same bytes.
         layout = "sides" if source.path is None else "folder" if present_path(source.path).is_dir() else "file"
         return {**source.model_dump(mode="json", exclude=where), "files": files, "layout": layout}
 
@@ -154,7 +154,7 @@ def _finished_report(directory: Path, fingerprint: str) -> CorpusReport | None:
     if report.fingerprint != fingerprint:
         return None
     if _checksums(directory) != report.checksums:
-        LOGGER.warning("the prepared text in %s is damaged; it is prepared again", directory)
+        LOGGER.warning("the prepared text in %s is damaged; preparing it again", directory)
         return None
     return report
 
@@ -179,7 +179,7 @@ def _build(config: CorpusConfig, test_sets: Sequence[SourceConfig], folder: Path
             candidates = collect_candidates(config, test_sets, spool, index, processes_for(config.workers, size))
         with stage("select"):
             fates = select_pairs(config, [item.keys for item in candidates], index.find)
-    divided = len(config.sources)  # the further test sets come after them
+    divided = len(config.sources)  # test sets come after them
     with stage("write"):
         made = list(zip(candidates[:divided], fates[:divided], strict=True))
         reports = tuple(_report_source(item, item_fates) for item, item_fates in made)
@@ -192,15 +192,15 @@ def _build(config: CorpusConfig, test_sets: Sequence[SourceConfig], folder: Path
 
 
 class Chunk(NamedTuple):
-    """Some neighbouring pairs of a source, as read, with the number of the source among all sources and test sets."""
+    """Consecutive raw pairs of a source, with the number of the source among all sources and test sets."""
 
     number: int
-    filtered: bool  # false for a test set, from which only empty and unreadable pairs are dropped
-    pairs: list[tuple[int, str, str, str | None]]  # the fields of each `Pair`: plain tuples are pickled faster
+    filtered: bool  # false for a test set, which loses only empty and unreadable pairs
+    pairs: list[tuple[int, str, str, str | None]]  # the fields of each `Pair`, as tuples that pickle faster
 
 
 def chunks_of(pairs: Iterable[Pair], number: int, filtered: bool) -> Iterator[Chunk]:
-    """Yield `pairs` in one or more chunks, whose borders depend on the pairs alone."""
+    """Yield `pairs` in one or more chunks; their borders depend only on the pairs."""
     chunk = Chunk(number, filtered, [])
     characters = 0
     for pair in pairs:
@@ -213,7 +213,7 @@ def chunks_of(pairs: Iterable[Pair], number: int, filtered: bool) -> Iterator[Ch
 
 
 class CleanChunk(NamedTuple):
-    """What remains of a chunk: N pairs, with their line numbers (N,)."""
+    """The N pairs of a chunk that passed the filters, with their line numbers (N,)."""
 
     number: int
     read: int
@@ -222,12 +222,12 @@ class CleanChunk(NamedTuple):
     texts: tuple[bytes, ...]  # the content of `_FILES`, a line for each pair
     lines: Numbers
     keys: Keys
-    folded: list[str]  # both folded sides of each pair as one text; none where near-duplicates may stay
+    folded: list[str]  # both folded sides of each pair as one text; empty if near-duplicates may stay
     bands: Hashes
 
 
 class Cleaner:
-    """The rules of a configuration, which a worker process applies to chunks."""
+    """Applies the normalizer and the filters of a configuration to chunks, in a worker process."""
 
     def __init__(self, normalization: NormalizationConfig, filters: FilterConfig) -> None:
         self._normalizer = Normalizer(normalization)
@@ -235,7 +235,7 @@ class Cleaner:
         self._near_duplicates = filters.near_duplicates is not None
 
     def __call__(self, chunk: Chunk) -> CleanChunk:
-        """Return what remains of `chunk`."""
+        """Return the pairs of `chunk` that pass the filters, normalized."""
         dropped: dict[str, list[Example]] = {}
         kept: list[tuple[int, str, str, str, str]] = []
         for line, raw_source, raw_target, rule in chunk.pairs:
@@ -267,7 +267,7 @@ def _chosen(examples: Sequence[Example]) -> list[Example]:
 
 
 class Candidates(NamedTuple):
-    """The good pairs of one source: the paths of their texts (`_FILES`), keys (N, 2) and line numbers (N,)."""
+    """The pairs of one source that passed the filters: text files (`_FILES`), keys (N, 2), line numbers (N,)."""
 
     source: SourceConfig
     files: tuple[Path, ...]
@@ -281,13 +281,13 @@ class Candidates(NamedTuple):
 def collect_candidates(
     config: CorpusConfig, test_sets: Sequence[SourceConfig], folder: Path, index: NearDuplicateIndex, processes: int
 ) -> list[Candidates]:
-    """Read all sources once and write their good pairs to folders in `folder`; memory: 32 bytes a pair.
+    """Read all sources once and write the pairs that pass to folders in `folder`; memory: 32 bytes per pair.
 
-    From a source that is named as validation or test set, and from a further test set, only empty and unreadable pairs
-    are dropped: a filter must not change what a score means. A CorpusError says that a source cannot be read.
+    Sources for validation or testing, and additional test sets, lose only empty and unreadable pairs, so that filters
+    do not change the meaning of a score. Raises CorpusError if a source cannot be read.
 
     Args:
-        test_sets: further test sets, which come after the sources in the result.
+        test_sets: additional test sets, which follow the sources in the result.
         folder: an empty folder for the texts.
         index: gets both folded sides of each pair, in the order of the result, unless near-duplicates may stay.
     """
@@ -371,7 +371,7 @@ def _chosen_lines(path: Path, chosen: Mask) -> Iterator[bytes]:
 
 
 def _refuse_nothing(reports: Sequence[SourceReport]) -> None:
-    """Refuse a source with no pair left, and a corpus without a training pair."""
+    """Raise CorpusError if no pair of a source is left, or no pair for training."""
     summaries = []
     for report in reports:
         counts = {**report.dropped, **report.kept}
@@ -382,11 +382,11 @@ def _refuse_nothing(reports: Sequence[SourceReport]) -> None:
             if report.dropped["duplicate"] * 2 > report.read:
                 advice = "it repeats another source; remove one of the two"
             elif sum(report.dropped[rule] for rule in RULES if rule.endswith("_held_out")) * 2 > report.read:
-                advice = "it repeats what is held out for validation or testing; remove the source or the test set"
+                advice = "it repeats held-out text; remove the source or the test set"
             problem = f"all {report.read:,} pairs were dropped ({shown})"
             raise CorpusError(f"corpus source `{report.name}`: {problem}; {advice}")
     if not any(report.kept["train"] for report in reports):
         raise CorpusError(
             f"no pair is left for training ({'; '.join(summaries)}); hold out fewer pairs (corpus.split.validation, "
-            "corpus.split.test), or add a source that does not share its sentences with those held out"
+            "corpus.split.test), or add a source that shares no sentences with the held-out text"
         )

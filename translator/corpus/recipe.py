@@ -1,4 +1,4 @@
-"""A recipe for a corpus of one's own: what its size and the device suggest, written as YAML with comments."""
+"""Recipes for a user's corpus: settings chosen by its size and the device, written as commented YAML."""
 
 import itertools
 import json
@@ -19,9 +19,9 @@ from translator.errors import ConfigError
 from translator.run.folder import RunFolder
 from translator.run.storage import storage_errors, write_text
 
-_WORDS: Final = 10  # of a sentence of usual length, by which a corpus is measured
+_WORDS: Final = 10  # words of an average sentence, for measuring a corpus
 _TUNED: Final = 70_000, 25, 3_800, 192
-"""Sentences, minutes, updates and width that configs/cpu-small.yaml was tuned with."""
+"""Sentences, minutes, updates and width for which configs/cpu-small.yaml was tuned."""
 _ON_GPU: Final = 1_000_000, 60_000
 """Sentences and updates of configs/mizan.yaml."""
 
@@ -30,7 +30,7 @@ Number = TypeVar("Number", int, float)
 
 
 class Choice(NamedTuple):
-    """A setting that was chosen."""
+    """A chosen setting, with the reason."""
 
     key: str
     value: int | float | str
@@ -39,19 +39,19 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True)
 class CorpusSize:
-    """What was counted in a raw corpus."""
+    """Counts of a raw corpus."""
 
     pairs: int
     words: int  # of the English side
 
     @property
     def sentences(self) -> int:
-        """How many sentences of usual length its words would make."""
+        """The number of average sentences that its words make."""
         return max(1, self.words // _WORDS)
 
 
 def measure(sources: Sequence[SourceConfig]) -> CorpusSize:
-    """Count the pairs of `sources` and their English words; raise CorpusError as `read_pairs`."""
+    """Return the counts of pairs and English words of `sources`; raises CorpusError as `read_pairs` does."""
     pairs = words = 0
     for source in sources:
         for pair in read_pairs(source):
@@ -60,7 +60,7 @@ def measure(sources: Sequence[SourceConfig]) -> CorpusSize:
 
 
 def choose(size: CorpusSize, *, gpu: bool) -> list[Choice]:
-    """Return the settings that differ from those of the recipe that is the base: mizan on a GPU, cpu-small otherwise.
+    """Return the settings that differ from the base recipe: mizan on a GPU, cpu-small otherwise.
 
     The figures for a CPU were tuned with 70,000 pairs on two cores; those for other sizes are scaled from them.
     """
@@ -85,15 +85,15 @@ def choose(size: CorpusSize, *, gpu: bool) -> list[Choice]:
             Choice("batching.tokens_per_batch", tokens, "enough updates in an epoch"),
             Choice("training.max_minutes", minutes, "25 for 70,000 sentences of ten words; 3 at least, 120 at most"),
             Choice("training.warmup_steps", steps // 12, "a twelfth of the updates"),
-            Choice("training.dropout_from", _below(n, {20_000: 0}, steps // 4), "late, unless the text is soon known"),
-            Choice("training.checkpoint_every", steps // 28, "28 in all"),
+            Choice("training.dropout_from", _below(n, {20_000: 0}, steps // 4), "late, unless the corpus is small"),
+            Choice("training.checkpoint_every", steps // 28, "28 checkpoints in all"),
         ]
     return [
-        Choice("subword.vocabulary_size", vocabulary, "each piece should be seen often"),
-        Choice("model.d_model", width, "what so much text can fill"),
+        Choice("subword.vocabulary_size", vocabulary, "small enough that each piece is frequent"),
+        Choice("model.d_model", width, "fits the size of the corpus"),
         Choice("model.feed_forward", 4 * int(width), "four times the width"),
-        Choice("model.dropout", dropout, "the less text, the more"),
-        Choice("training.max_steps", steps, "the schedule ends there, or with the minutes"),
+        Choice("model.dropout", dropout, "more for a smaller corpus"),
+        Choice("training.max_steps", steps, "the schedule ends here, or at max_minutes"),
         Choice("training.validate_every", -(-steps // (30 if gpu else 7)), "30 times" if gpu else "seven times"),
         *own,
     ]
@@ -107,10 +107,10 @@ def _below(n: int, limits: Mapping[int, Number], otherwise: Number) -> Number:
 def find_recipe(
     folder: Path, sources: Sequence[SourceConfig], *, gpu: bool, direction: str = "en-fa"
 ) -> tuple[Path, list[str]]:
-    """Return the recipe FOLDER/NAME.yaml for `sources`, written if it is not there, and lines that say what it is.
+    """Return the recipe FOLDER/NAME.yaml for `sources`, and lines that describe it; write it if it is missing.
 
-    A recipe of the same name for other files or the other direction stays, as does a run folder without a recipe; then
-    NAME ends in a number.
+    NAME ends in a number if a recipe for other files or the other direction, or a run folder without a recipe, has
+    this name.
     """
     name = _name(sources)
     for number in itertools.count(1):
@@ -118,8 +118,8 @@ def find_recipe(
         if file.exists():
             there = load_config(file).corpus
             if (_files(there.sources), there.direction) == (_files(sources), direction):
-                advice = "delete it and its run folder to have the settings chosen again"
-                return file, [f"{file} is there, and is used as it is; {advice}"]
+                advice = "delete it and its run folder to choose the settings again"
+                return file, [f"{file} exists and is reused; {advice}"]
         elif not file.with_suffix("").exists():
             break
     size = measure(sources)
@@ -150,9 +150,9 @@ def shipped_settings(recipe: str, *sections: str, defaults: bool = False) -> lis
 
 
 def write_derived(parent: RunFolder, file: Path, sources: Sequence[SourceConfig], overrides: Sequence[str]) -> str:
-    """Write the recipe `file`: the settings of a run with other sources and `overrides`; return a line that says so.
+    """Write the recipe `file` from the settings of a run, new sources and `overrides`; return a line for the user.
 
-    Raises ConfigError: an override is wrong, or `file` is there with other settings.
+    Raises ConfigError: an override is wrong, or `file` exists with other settings.
     """
     text = parent.config_file.read_text(encoding="utf-8-sig")
     listed = f"corpus.sources={json.dumps(_described(sources), ensure_ascii=False)}"
@@ -164,10 +164,10 @@ def write_derived(parent: RunFolder, file: Path, sources: Sequence[SourceConfig]
             raise ConfigError(
                 f"{file} was made with other settings; give --output another folder, or delete the file and its run"
             )
-        return f"{file} is there, and is used as it is"
+        return f"{file} exists and is reused"
     with storage_errors(file.parent):
         file.parent.mkdir(parents=True, exist_ok=True)
-    write_text(file, f"{made_of}; change what you like, and repeat the command.\n{resolved_yaml(config)}")
+    write_text(file, f"{made_of}; edit it as needed, and repeat the command.\n{resolved_yaml(config)}")
     return f"{file}: a recipe made from {parent.path}"
 
 
@@ -186,7 +186,7 @@ def _recipe_text(
     if direction == "fa-en":  # these change the English source
         base = re.sub(r"^    (typos|final_punctuation): .*\n", "", base, flags=re.MULTILINE)
     base = re.sub(r"^corpus:\n(?:[ #].*\n)+", lambda _: corpus, base, count=1, flags=re.MULTILINE)
-    directory = Choice("run.directory", json.dumps(str(file.with_suffix("")), ensure_ascii=False), "all of the run")
+    directory = Choice("run.directory", json.dumps(str(file.with_suffix("")), ensure_ascii=False), "run folder")
     for key, value, why in (directory, *choices):
         before, head, rest = base.partition(f"\n{key.partition('.')[0]}:")
         setting = f"  {key.partition('.')[2]}: "
@@ -194,7 +194,7 @@ def _recipe_text(
         written = re.sub(rf"^{setting}.*", line, rest, count=1, flags=re.MULTILINE)
         base = before + head + written
     return (
-        f"# Chosen for a corpus of {size.pairs:,} pairs. Change what you like, and train with:\n"
+        f"# Chosen for a corpus of {size.pairs:,} pairs. Edit it as needed, and train with:\n"
         f"#   translator train --config {file}\n{base}"
     )
 

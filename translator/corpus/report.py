@@ -1,4 +1,4 @@
-"""What preparing a corpus did: counts for each source, rule and split, and examples, as JSON and as a table."""
+"""Report on the preparation of a corpus: counts by source, rule and split, and examples, as JSON and as a table."""
 
 import heapq
 import zlib
@@ -29,7 +29,7 @@ class Example:
 
     @classmethod
     def of(cls, line: int, source: str, target: str) -> "Example":
-        """Return a pair as an example, and shorten its sides."""
+        """Return a pair as an example with shortened sides."""
         shown = [t if len(t) <= SHOWN_CHARACTERS else t[: SHOWN_CHARACTERS - 1] + "…" for t in (source, target)]
         return cls(line, *shown)
 
@@ -53,7 +53,7 @@ class SourceReport:
 
 @dataclass(frozen=True)
 class TestSetReport:
-    """A further test set, whose text was kept out of training and validation."""
+    """An additional test set, whose text is removed from training and validation."""
 
     __test__ = False  # not a test class of pytest
 
@@ -63,7 +63,7 @@ class TestSetReport:
 
 @dataclass(frozen=True)
 class CorpusReport:
-    """Counts of a whole corpus, and what they were made with."""
+    """Counts of a whole corpus, with fingerprint and versions."""
 
     fingerprint: str
     normalizer_version: int
@@ -78,7 +78,7 @@ class CorpusReport:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "CorpusReport":
-        """Return the report from the values of `to_json`; a `ValueError` says that they are not of that kind."""
+        """Return the report from the values of `to_json`; raises `ValueError` if they are invalid."""
         return TypeAdapter(CorpusReport).validate_python(values)
 
     def kept(self, split: Split, name: str) -> int:
@@ -86,7 +86,7 @@ class CorpusReport:
         return sum(source.kept[split] for source in self.sources if source.name == name)
 
     def source_titles(self) -> list[str]:
-        """Return a title for each source: its name, and its use where another has the same name."""
+        """Return a title for each source: its name, with its use if another source has the same name."""
         names = [source.name for source in self.sources]
         return [
             f"{source.name} ({source.use})" if names.count(source.name) > 1 else source.name for source in self.sources
@@ -97,7 +97,7 @@ class CorpusReport:
         return [rule for rule in RULES if any(source.dropped[rule] for source in self.sources)]
 
     def split_warning(self) -> str | None:
-        """Return a warning where a split takes more than a fifth of the pairs of the sources with `use: auto`."""
+        """Return a warning if a split takes more than a fifth of the pairs of the sources with `use: auto`."""
         divided = [source for source in self.sources if source.use == "auto"]
         counts = {split: sum(source.kept[split] for source in divided) for split in SPLITS}
         total = sum(counts.values())
@@ -113,7 +113,7 @@ class CorpusReport:
 
 
 def format_report(report: CorpusReport) -> str:
-    """Return the counts as a table: a column for each source, a row for each split and each rule that dropped some."""
+    """Return the counts as a table: a column for each source, a row for each split and each rule that dropped pairs."""
     sources = report.sources
     read = _with_total([source.read for source in sources])
     header = ["pairs", *report.source_titles(), "total"][: 1 + len(read)]

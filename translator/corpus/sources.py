@@ -1,4 +1,4 @@
-"""Which texts a source of a recipe means, and their raw pairs as a stream, read in place: files, zips, folders."""
+"""Sources of a recipe: their files, zips and folders, and their raw pairs as a stream, read in place."""
 
 import contextlib
 import fnmatch
@@ -26,7 +26,7 @@ from translator.errors import CorpusError, InputError
 from translator.run.storage import storage_errors
 from translator.run.text import excerpt
 
-_LOOKED_AT: Final = 1000  # pairs from which the languages of the sides are recognised
+_LOOKED_AT: Final = 1000  # pairs that show whether the sides are swapped
 _LATIN: Final = re.compile("[A-Za-z\u00c0-\u024f]")
 _ARABIC: Final = re.compile("[\u0620-\u065f\u066e-\u06d3\u06fa-\u06ff\u0750-\u077f\ufb50-\ufdff\ufe70-\ufefc]")
 _SIDE: Final = re.compile(
@@ -39,11 +39,11 @@ _NAMES: Final = (
     *("checksum*", "md5sum*", "sha*sum*", "*.md5", "*.sha1", "*.sha256", "*.sha512", "*.sig", "*.asc"),
     *("__macosx", "thumbs.db", "desktop.ini"),
 )
-_NO_TEXT: Final = re.compile("|".join(map(fnmatch.translate, _NAMES)))  # what lies beside corpora, in lower case
+_NO_TEXT: Final = re.compile("|".join(map(fnmatch.translate, _NAMES)))  # files that lie beside corpora, in lower case
 
 
 def corpus_argument(text: str) -> SourceConfig:
-    """Return the corpus at a path, or of two files as `ENGLISH:PERSIAN`; raise InputError where there is none."""
+    """Return the corpus at a path, or of two files as `ENGLISH:PERSIAN`; raise InputError if it is missing."""
     if path_exists(text):
         return SourceConfig(name=_name(text), path=text)
     halves = [(text[: colon.start()], text[colon.end() :]) for colon in re.finditer(":", text)]
@@ -52,13 +52,13 @@ def corpus_argument(text: str) -> SourceConfig:
             return SourceConfig(name=_name(english), source_path=english, target_path=persian)
     missing = [half for half in halves[0] if not path_exists(half)] if len(halves) == 1 else [text]
     raise InputError(
-        f"`{text}` is no corpus: {' and '.join(f'`{path}`' for path in missing)} cannot be found; give a zip, a TSV "
+        f"`{text}` is not a corpus: {' and '.join(f'`{path}`' for path in missing)} cannot be found; give a zip, a TSV "
         "(English, tab, Persian), a TMX or a folder of these, or two files as ENGLISH:PERSIAN"
     )
 
 
 def corpora_in_arguments(arguments: Sequence[Sequence[str]]) -> list[SourceConfig]:
-    """Return the corpora that `--corpus` names each time; two text files are the two sides of one corpus."""
+    """Return the corpora of all `--corpus` arguments; two text files are the two sides of one corpus."""
     found: list[SourceConfig] = []
     for paths in arguments:
         texts = [path for path in paths if path_exists(path) and present_path(path).is_file() and not _is_whole(path)]
@@ -81,13 +81,13 @@ def corpora_in_arguments(arguments: Sequence[Sequence[str]]) -> list[SourceConfi
 
 
 def _is_whole(path: str) -> bool:
-    """Return whether a file's name says that it holds both sides of a corpus."""
+    """Return whether the suffix of a file means that it holds both sides of a corpus."""
     return re.sub(_PACKED, "", path).lower().endswith((".zip", ".tsv", ".tmx"))
 
 
 def path_exists(path: str) -> bool:
-    """Say whether a file or folder is at `path`, or the embedded sample has it."""
-    with contextlib.suppress(OSError, ValueError):  # too long for the file system, or with a NUL
+    """Return whether `path` exists or belongs to the embedded sample."""
+    with contextlib.suppress(OSError, ValueError):  # path too long, or with a NUL
         return path != "" and present_path(path).exists()
     return False
 
@@ -105,7 +105,7 @@ class _Text(NamedTuple):
 
     @property
     def label(self) -> str:
-        """How messages name it."""
+        """Name of the text in messages."""
         return str(self.file) if self.member is None else f"{self.file}, member {excerpt(self.member, 200)}"
 
     def lines(self, *, drop_invalid: bool) -> Iterator[str]:
@@ -124,7 +124,7 @@ def read_pairs(source: SourceConfig) -> Generator[Pair, None, None]:
     """Yield the pairs of `source` in order, raw, at most `max_pairs` of them; memory stays flat.
 
     The corpora of a folder are read one after the other, in the order of their names. A pair with a line of more than
-    1 MiB, or one that is not UTF-8 where the source says to drop these, has empty texts and the name of its `defect`.
+    1 MiB, or that is not UTF-8 under `invalid_utf8: drop`, has empty texts and the name of its `defect`.
 
     Raises CorpusError: a file is missing, damaged, not UTF-8, empty or no table, or its sides are swapped or unequal.
     """
@@ -136,7 +136,7 @@ def read_pairs(source: SourceConfig) -> Generator[Pair, None, None]:
         try:
             first = list(itertools.islice(pairs, _LOOKED_AT))
             if not first:
-                raise CorpusError(f"{whole}: there is no line in it; check that it is the right file")
+                raise CorpusError(f"{whole}: it has no lines; check that it is the right file")
             _refuse_swapped(first, whole, [text.label for text in texts])
             count = 0
             for count, pair in enumerate(itertools.chain(first, pairs), start=1):  # noqa: B007
@@ -156,7 +156,7 @@ def _pairs_of(texts: Sequence[_Text], *, drop_invalid: bool) -> Iterator[Pair]:
 
 
 def source_files(source: SourceConfig) -> list[Path]:
-    """Return the files of `source` in the order of reading; raise CorpusError where one is missing or cannot be one."""
+    """Return the files of `source` in the order of reading; raise CorpusError if one is missing or unsuitable."""
     return list(itertools.chain.from_iterable(_corpora(source)))
 
 
@@ -169,7 +169,7 @@ def _corpora(source: SourceConfig) -> list[tuple[Path, ...]]:
         with storage_errors(file, "read"):
             is_there, is_folder, is_plain = file.exists(), file.is_dir(), file.is_file()
         if not is_there:
-            advice = source.obtain or "check the path (it is relative to the folder the command is run in)"
+            advice = source.obtain or "check the path (it is relative to the current folder)"
             raise CorpusError(f"{named}: {file} does not exist. {advice.strip()}")
         if is_folder and source.path is None:
             raise CorpusError(f"{named}: {file} is a folder; give a file")
@@ -177,13 +177,13 @@ def _corpora(source: SourceConfig) -> list[tuple[Path, ...]]:
             raise CorpusError(f"{named}: {file} is a folder; `source_member` and `target_member` name members of a zip")
         if is_folder:
             return _corpora_of_folder(file)
-        if not is_plain:  # it is read more than once, and a pipe or a device may never end
+        if not is_plain:  # files are read twice, and a pipe or a device may never end
             raise CorpusError(f"{named}: {file} is a pipe or a device; write its text to a file and give that")
     return [tuple(files)]
 
 
 def _corpora_of_folder(folder: Path) -> list[tuple[Path, ...]]:
-    """Return the corpora in `folder` by name; hidden files, and names like README or LICENSE, are passed over."""
+    """Return the corpora in `folder` by name; hidden files and names like README or LICENSE are ignored."""
     with storage_errors(folder, "read"):
         entries = [entry for entry in folder.iterdir() if not _NO_TEXT.fullmatch(entry.name.lower())]
         names = sorted(f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries)
@@ -197,39 +197,39 @@ def _corpora_of_folder(folder: Path) -> list[tuple[Path, ...]]:
     for name in names:
         side = side_of(re.sub(_PACKED, "", name))
         if not (folder / name).is_file() or not (side or _is_whole(name)):
-            raise unclear(f"`{listing([name])}`: this is not read; move it, or make it a source of its own")
+            raise unclear(f"`{listing([name])}`: unsupported file; move it, or make it a separate source")
         if side is None:
             corpora.append((folder / name,))
         else:
             sides.setdefault(side.pair, {"en": [], "fa": []})[side.language].append(name)
     for english, persian in (found.values() for found in sides.values()):
         if twice := next((found for found in (english, persian) if len(found) > 1), None):
-            raise unclear(f"{listing(twice[:2])} are one text twice; remove one")
+            raise unclear(f"{listing(twice[:2])} are the same text; remove one")
         if not english or not persian:
             alone, language, other = (english, "English", "Persian") if english else (persian, "Persian", "English")
             problem = f"{listing(alone)} ({language}) has no {other} partner of the same name"
-            raise unclear(f"{problem}; rename the files, or give them as a source of their own")
+            raise unclear(f"{problem}; rename the files, or give them as a separate source")
         corpora.append((folder / english[0], folder / persian[0]))
     if not corpora:
-        raise unclear("there is no zip, no .tsv, no .tmx and no pair like X.en and X.fa in it")
+        raise unclear("it has no zip, .tsv, .tmx or pair like X.en and X.fa")
     return sorted(corpora)
 
 
 def listing(names: Sequence[str]) -> str:
-    """Return names for a message, the first twenty."""
+    """Return the first twenty names for a message."""
     more = f" and {len(names) - 20} more" if len(names) > 20 else ""
     return ", ".join(excerpt(name, 200) for name in names[:20]) + more
 
 
 class SideName(NamedTuple):
-    """What the name of a text says."""
+    """Corpus and language, as the name of a file gives them."""
 
     pair: str  # the same for the two sides of one corpus, and for no others
     language: Literal["en", "fa"]
 
 
 def side_of(name: str) -> SideName | None:
-    """Return what a name like `en.txt`, `mizan_fa.txt` or `NAME.en-fa.en` says; None if it names no language."""
+    """Return corpus and language of a name like `en.txt`, `mizan_fa.txt` or `NAME.en-fa.en`; None without language."""
     match = _SIDE.fullmatch(name)
     if match is None:
         return None
@@ -256,7 +256,7 @@ def choose_members(
     Given names are matched exactly, else without case, in any folder. Without given names, a pair like `en.txt` and
     `fa.txt`, `mizan_en.txt` and `mizan_fa.txt`, or `NAME.en-fa.en` and `NAME.en-fa.fa` is recognised.
 
-    Raises CorpusError: no member fits, or several do; the message lists the members.
+    Raises CorpusError: no member matches, or several do; the message lists the members.
     """
     if source_member is not None and target_member is not None:
         chosen = _find_member(path, names, source_member), _find_member(path, names, target_member)
@@ -272,8 +272,8 @@ def choose_members(
     pairs = [(name, other) for key, name in sides["en"] for its_key, other in sides["fa"] if key == its_key]
     if len(pairs) == 1:
         return pairs[0]
-    problem = "holds several pairs of texts" if pairs else "holds no pair of members like en.txt and fa.txt"
-    advice = "name the right ones with `source_member` and `target_member`"
+    problem = "has several pairs of texts" if pairs else "has no pair of members like en.txt and fa.txt"
+    advice = "select them with `source_member` and `target_member`"
     raise CorpusError(f"{path} {problem}; {advice}. Members: {listing(names) or 'none'}")
 
 
@@ -287,7 +287,7 @@ def _find_member(path: Path, names: Sequence[str], wanted: str) -> str:
 
 
 def _unequal_sides(name: str, texts: Sequence[_Text]) -> CorpusError:
-    """Return the error that says how many lines each side has, and where the first empty ones are."""
+    """Return an error with the number of lines of each side, and the first empty line of each."""
     counts, empty = [], []
     for text in texts:
         count, first_empty = 0, 0
@@ -297,13 +297,13 @@ def _unequal_sides(name: str, texts: Sequence[_Text]) -> CorpusError:
         empty += [f"line {first_empty:,} of {text.label}"] if first_empty else []
     return CorpusError(
         f"corpus source `{name}`: the two sides differ in length: {texts[0].label} has {counts[0]:,} lines, "
-        f"{texts[1].label} has {counts[1]:,}; every English line needs its Persian line, so get the corpus again or "
-        "mend it" + (f". First empty line: {' and '.join(empty)}" if empty else "")
+        f"{texts[1].label} has {counts[1]:,}; line N of both sides must be a pair, so get the corpus again or "
+        "correct it" + (f". First empty line: {' and '.join(empty)}" if empty else "")
     )
 
 
 def _refuse_swapped(pairs: Sequence[Pair], whole: str, labels: Sequence[str]) -> None:
-    """Raise if nine of ten pairs with letters on both sides are Persian and English instead of English and Persian."""
+    """Raise CorpusError if 90% of the pairs with letters on both sides have Persian first and English second."""
     with_letters = swapped = 0
     for pair in pairs:
         latin, arabic = ([len(letters.findall(text[:200])) for text in pair[1:3]] for letters in (_LATIN, _ARABIC))

@@ -1,4 +1,4 @@
-"""What becomes of each pair that passed the filters: a split, or the rule that drops it; decided on keys alone."""
+"""The fate of each pair that passed the filters, from keys alone: a split, or the rule that drops it."""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
@@ -16,12 +16,12 @@ SPLITS: Final[tuple[Split, ...]] = ("train", "validation", "test")
 TRAIN, VALIDATION, TEST = range(3)
 SELECTION_MEANINGS: Final[Mapping[str, str]] = {
     "duplicate": "The same pair was seen before.",
-    "near_duplicate": "Nearly the same pair was seen before.",
-    "same_source": "The English side was seen with as many other Persian sides as allowed.",
-    "same_target": "The Persian side was seen with as many other English sides as allowed.",
-    "source_held_out": "The English side is in a test set, or in validation, and must not be trained on.",
-    "target_held_out": "The Persian side is in a test set, or in validation, and must not be trained on.",
-    "near_held_out": "The pair is nearly one of a named test set, and must not be trained on.",
+    "near_duplicate": "A nearly identical pair was seen before.",
+    "same_source": "The English side already occurs in `max_same_source` pairs.",
+    "same_target": "The Persian side already occurs in `max_same_target` pairs.",
+    "source_held_out": "The English side is in a test set or in validation.",
+    "target_held_out": "The Persian side is in a test set or in validation.",
+    "near_held_out": "The pair is a near-duplicate of a pair of a named test set.",
 }
 """The rules that drop a pair because of other pairs, in the order in which they apply."""
 SELECTION_RULES: Final = tuple(SELECTION_MEANINGS)
@@ -31,7 +31,7 @@ FindNearDuplicates = Callable[[Numbers, float], Numbers]
 
 
 def fate_of(rule: str) -> int:
-    """Return the code of what `rule` drops."""
+    """Return the code of a pair that `rule` drops."""
     return -1 - SELECTION_RULES.index(rule)
 
 
@@ -49,7 +49,7 @@ def select_pairs(config: CorpusConfig, keys: Sequence[Keys], near_duplicates: Fi
        pairs beyond the caps.
     2. Each source is split.
     3. A training pair that shares its source or target with a validation or test pair or with a further test set is
-       dropped, and so is a validation pair that shares one with a test pair.
+       dropped; so is a validation pair that shares one with a test pair.
     4. Training and validation pairs that are near-duplicates of a pair of a named test set are dropped.
 
     Args:
@@ -75,7 +75,7 @@ def select_pairs(config: CorpusConfig, keys: Sequence[Keys], near_duplicates: Fi
         forbidden = together[np.isin(fate, held_out)]
         leaking = [np.isin(together[:, side], forbidden[:, side]) & (fate == known) for side in (0, 1)]
         fate[leaking[1]] = fate_of("target_held_out")
-        fate[leaking[0]] = fate_of("source_held_out")  # a pair of which both sides leak is counted here
+        fate[leaking[0]] = fate_of("source_held_out")  # counts a pair whose sides both leak
     fate[near_test_sets & ((fate == TRAIN) | (fate == VALIDATION))] = fate_of("near_held_out")
     return fates
 
@@ -89,7 +89,7 @@ def _drop_repetitions(
         numbers = np.flatnonzero(cleaned)
         fate[numbers[beyond_cap(whole_pairs(keys[cleaned]), 1)]] = fate_of("duplicate")
     if filters.near_duplicates is not None:
-        # Without the test sets first: a pair near a test set would hide another pair that is near that pair.
+        # First without the test sets: a pair near a test set would hide a pair that is near it.
         repeated = near_duplicates(np.flatnonzero(cleaned & (fate >= 0)), filters.near_duplicates)
         fate[cleaned & (repeated >= 0)] = fate_of("near_duplicate")
         if not cleaned.all():
@@ -105,7 +105,7 @@ def _drop_repetitions(
 
 
 def held_out_size(setting: int | Literal["auto"], count: int) -> int:
-    """Return the pairs to hold out of `count`; `auto` is 2%, at least one, at most 1,000, and none of fewer than 10."""
+    """Return the number of pairs to hold out of `count`; `auto`: 2%, from 1 to 1,000, but 0 if `count` is below 10."""
     if setting != "auto":
         return setting
     return 0 if count < 10 else min(max(count // 50, 1), 1000)
@@ -133,7 +133,7 @@ def assign_splits(source: SourceConfig, config: SplitConfig, source_keys: Hashes
     def draw(block: int) -> bytes:
         return hashlib.blake2b(f"{config.seed} {source.name} {block}".encode(), digest_size=8).digest()
 
-    order = np.arange(count, dtype=np.int64)[::-1]  # those to hold out first: test, then validation
+    order = np.arange(count, dtype=np.int64)[::-1]  # in the order of holding out: test, then validation
     if config.method == "hash":
         order = np.argsort(mix(source_keys, config.seed), kind="stable")
     elif config.block_size is not None:

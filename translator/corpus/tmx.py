@@ -1,4 +1,4 @@
-"""TMX, the exchange format of translation memories: its English and Persian segments as a stream of pairs."""
+"""Reader of TMX, the exchange format of translation memories: a stream of English and Persian segments."""
 
 from collections.abc import Iterator
 from typing import IO, Final
@@ -8,11 +8,11 @@ from translator.corpus.lines import BLOCK, LONGEST_LINE, Pair, Unreadable
 from translator.errors import CorpusError
 
 _LANGUAGES: Final = {"en": "en", "eng": "en", "fa": "fa", "fas": "fa", "per": "fa", "pes": "fa"}
-_CODES: Final = frozenset(("bpt", "ept", "it", "ph", "ut"))  # what is inside them is formatting of another program
+_CODES: Final = frozenset(("bpt", "ept", "it", "ph", "ut"))  # their content is formatting of another program
 
 
 def pairs_of_tmx(stream: IO[bytes], label: str) -> Iterator[Pair]:
-    """Yield the pairs of a TMX document (1.4b): of each unit with both languages the first segment in each.
+    """Yield the pairs of a TMX document (1.4b): the first segment of each language of each unit.
 
     Memory stays flat. The line of a pair is the number of its unit. A document type that declares entities is refused,
     since they can grow without limit or name other files, by a CorpusError, and so is a document without pairs.
@@ -90,4 +90,4 @@ class _Reader:
                 self._found.append(Pair(self._unit, english, persian))
 
     def refuse_entity(self, name: str, *_: object) -> None:
-        raise CorpusError(f"{self._label}: it declares the entity `{name[:60]}`, which is not read; remove it")
+        raise CorpusError(f"{self._label}: it declares the entity `{name[:60]}`, which is not supported; remove it")

@@ -1,4 +1,4 @@
-"""Evaluation: scores with signatures and intervals, significance tests, diagnosis of translations, a report."""
+"""Evaluation: scores with signatures and intervals, significance tests, diagnosis of translations, and a report."""
 
 from translator.evaluation.evaluate import Evaluation, System, evaluate_run, evaluate_systems, search_label
 from translator.evaluation.metrics import Score, compute_scores

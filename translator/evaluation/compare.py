@@ -1,4 +1,4 @@
-"""Comparison of systems on one test set: paired significance tests by sacreBLEU, wins and losses by sentence."""
+"""Comparison of systems on one test set: paired significance tests by sacreBLEU, and wins and losses by sentence."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -29,10 +29,10 @@ _QUOTED: Final = 60  # characters of the longest quotation in a message
 
 @dataclass(frozen=True)
 class SystemResult:
-    """One system's score, and its difference from the baseline's.
+    """The score of a system, and its difference from the baseline.
 
-    `p_value` is the probability of a difference as large or larger by chance, and None for the baseline. A bootstrap
-    also gives the `mean` of the scores of its samples, and half the width of the interval that holds 95% of them.
+    `p_value` is the probability that chance gives a difference at least as large; None for the baseline. A bootstrap
+    also gives the `mean` score of its resamples, and half the width of their 95% interval.
     """
 
     system: str
@@ -48,7 +48,7 @@ class PairedTest:
     """One metric under one paired test; every system is tested against the first."""
 
     metric: MetricName
-    normalization: str  # `raw`, or what both sides went through
+    normalization: str  # `raw`, or the normalization of both sides
     method: Method
     signature: str  # sacreBLEU's, with samples and seed
     systems: tuple[SystemResult, ...]
@@ -110,14 +110,14 @@ def compare_systems(
     Args:
         sets: one test set as two systems or more translated it; the first is the baseline.
         variants: the spellings under which both sides are compared.
-        samples, trials: of bootstrap and approximate randomisation; 0 leaves the test out.
-        examples: number of the largest differences each way.
-        description: of the progress bar; None: there is none.
+        samples, trials: of bootstrap and approximate randomisation; 0 skips the test.
+        examples: number of largest differences in each direction.
+        description: of the progress bar; None: no bar.
 
-    Raises InputError: there are less than two systems, or their sentences or references differ.
+    Raises InputError: there are fewer than two systems, or their sentences or references differ.
     """
     if len(sets) < 2:
-        raise InputError("a comparison needs two systems or more; name another run or file of translations")
+        raise InputError("a comparison needs at least two systems; give another run or file of translations")
     check_same_test_set(sets)
     labels = distinct_labels(sets)
     methods = [(method, draws) for method, draws in zip(METHODS, (samples, trials), strict=True) if draws]
@@ -158,7 +158,7 @@ def _paired_test(
     method: Method,
     draws: int,
 ) -> PairedTest:
-    """Return the test of each system against the first; unlike sacreBLEU's, no difference has the p-value 1."""
+    """Return the test of each system against the first; unlike in sacreBLEU, a difference of 0 has the p-value 1."""
     references = sets[0].references
     sides = [[variant.spell(text) for text in side] for side in zip(*references, strict=True)]
     named = [(label, [variant.spell(text) for text in one.hypotheses]) for label, one in zip(labels, sets, strict=True)]
@@ -172,11 +172,11 @@ def _paired_test(
     return PairedTest(metric, variant.label, method, signature, tuple(results))
 
 
-# --- which systems are compared ---
+# --- reading systems ---
 
 
 def check_same_test_set(sets: Sequence[ScoredSet]) -> None:
-    """Raise an InputError that names the first difference, if the sentences or references of two systems differ."""
+    """Raise InputError with the first difference, if the sentences or references of two systems differ."""
     labels = distinct_labels(sets)
     for one, label in zip(sets[1:], labels[1:], strict=True):
         if problem := _difference(sets[0], one):
@@ -192,7 +192,7 @@ def _difference(first: ScoredSet, other: ScoredSet) -> str:
         for number, texts in enumerate(zip(getattr(first, side), getattr(other, side), strict=True), start=1):
             if texts[0] != texts[1]:
                 quoted = [excerpt(text if side == "sources" else " / ".join(text), _QUOTED) for text in texts]
-                return f"sentence {number:,} has unlike {side}, «{quoted[0]}» and «{quoted[1]}»"
+                return f"sentence {number:,} has other {side}, «{quoted[0]}» and «{quoted[1]}»"
     return ""
 
 
@@ -205,13 +205,13 @@ def read_systems(
     checkpoint: str | None = None,
     search: str | None = None,
 ) -> list[list[ScoredSet]]:
-    """Return the systems side by side, once for each test set that all of them translated.
+    """Return, for each test set that all systems translated, the results of the systems.
 
     Args:
-        places: run folders, files of translated sentences (`*.sentences.jsonl`), or text files, one translation a line.
-        source: source text of the text files; by default they are of the test set of the other systems.
+        places: run folders, files of sentences (`*.sentences.jsonl`), or text files with a translation per line.
+        source: source text of the text files; by default that of the other systems.
         references: reference texts of the text files.
-        test_sets: only these.
+        test_sets: names of the test sets to compare on; by default all.
         checkpoint, search: which evaluation of the run folders, see `newest_sets`.
 
     Raises:
@@ -219,25 +219,25 @@ def read_systems(
         RunError: a run was not evaluated, or a folder holds no run.
     """
     if bool(source) != bool(references):
-        raise InputError("text files need both, --source FILE and --reference FILE [FILE ...]")
+        raise InputError("text files need both --source FILE and --reference FILE [FILE ...]")
     known: dict[str, Mapping[str, ScoredSet]] = {}
     for place in dict.fromkeys(places):
         path = Path(place)
         if path.is_dir():
             known[place] = newest_sets(path, checkpoint, search)
         elif not path.exists():
-            raise InputError(f"there is no {path}; name run folders, files of saved sentences, or text files")
+            raise InputError(f"{path} does not exist; give run folders, files of saved sentences or text files")
         elif path.name.endswith(ENDING):
             scored = read_scored_set(path)
             known[place] = {scored.test_set: scored}
     text = next((place for place in places if place not in known), None)
     if text is not None and source is None and not known:
-        raise InputError(f"{text} is a text file: name --source FILE and --reference FILE [FILE ...] too")
+        raise InputError(f"{text} is a text file: also give --source FILE and --reference FILE [FILE ...]")
     names = _shared_test_sets(known, test_sets) if known else [*test_sets[:1]] or [Path(source or "").stem]
     if text is not None and len(names) > 1:
         raise InputError(
-            f"{text} is a text file, and the other systems have translated several test sets "
-            f"({', '.join(names)}); say which of them it translates with --test-set"
+            f"{text} is a text file, but the other systems have several test sets "
+            f"({', '.join(names)}); select the one that it translates with --test-set"
         )
     found = []
     for name in names:
@@ -264,13 +264,13 @@ def read_systems(
 
 
 def newest_sets(folder: Path | str, checkpoint: str | None = None, search: str | None = None) -> dict[str, ScoredSet]:
-    """Return the latest translations of a run, by test set: of this checkpoint and search, or of any."""
+    """Return the latest translations of a run by test set, for one checkpoint and search or for any."""
     run = RunFolder.open(folder)
     wanted = {checkpoint}
     if checkpoint is not None:
         try:
             wanted.add(find_checkpoint(run.checkpoints_folder, checkpoint).name)
-        except CheckpointError:  # a checkpoint that was scored need not exist any more
+        except CheckpointError:  # the scored checkpoint may be deleted
             wanted.add(f"step-{checkpoint:0>6}")
     saved: list[str] = []
     chosen: dict[str, Path] = {}
@@ -282,10 +282,10 @@ def newest_sets(folder: Path | str, checkpoint: str | None = None, search: str |
                 chosen.setdefault(record[0], file)
     if not chosen:
         asked = f" of {' '.join(filter(None, (checkpoint, search)))}" if checkpoint or search else ""
-        there = f"; what it has: {', '.join(saved[:10])}" if saved else ""
+        there = f"; it has: {', '.join(saved[:10])}" if saved else ""
         command = f"translator evaluate --run {run.path}" + (f" --checkpoint {checkpoint}" if checkpoint else "")
         raise RunError(f"{run.path} has no translated sentences{asked}{there}; make them: {command}")
-    name = run.path.resolve().name  # the run's present name
+    name = run.path.resolve().name  # the run may have been renamed
     return {test_set: replace(read_scored_set(file), system=name) for test_set, file in chosen.items()}
 
 
@@ -296,7 +296,7 @@ def _shared_test_sets(systems: Mapping[str, Mapping[str, ScoredSet]], wanted: Se
     if missing or not chosen:
         lists = "; ".join(f"{place}: {', '.join(sets)}" for place, sets in systems.items())
         what = f"test set {', '.join(missing)} was not" if missing else "no test set was"
-        raise InputError(f"{what} translated by all systems ({lists}); evaluate them on it")
+        raise InputError(f"{what} translated by all systems ({lists}); evaluate all on it")
     return chosen
 
 
@@ -310,6 +310,6 @@ def _read_lines(path: Path, expected: int | None = None, origin: str = "") -> li
         line = content.count(b"\n", 0, error.start) + 1
         raise InputError(f"{path}, line {line:,}: not UTF-8; convert the file to UTF-8 first") from error
     if not content or expected not in (None, len(lines)):
-        theirs = f", {origin} {expected:,}: line by line they must be the same sentences" if expected else ""
+        theirs = f", {origin} {expected:,}: line N must be the same sentence in both" if expected else ""
         raise InputError(f"{path} has {len(lines) if content else 0:,} lines{theirs}")
     return [line.removesuffix("\r") for line in lines]

@@ -1,4 +1,4 @@
-"""Diagnosis of translations: mistakes that can be counted without understanding the text, and scores of parts."""
+"""Diagnosis of translations: mistakes that can be counted automatically, and scores of parts of a test set."""
 
 import heapq
 import math
@@ -39,12 +39,12 @@ _ONE_LETTER: Final[dict[int, int | None]] = {
     **str.maketrans("يىكةۀ٠١٢٣٤٥٦٧٨٩", "ییکهه۰۱۲۳۴۵۶۷۸۹"),
     **dict.fromkeys([*range(0x64B, 0x660), 0x670, 0x640, 0x200D]),
 }
-_LEAST_MARGIN: Final = 1e-4  # less may be rounding: one score is from the search, the other from teacher forcing
-_UNKNOWN: Final = "\u2047"  # what an unknown piece is decoded to
+_LEAST_MARGIN: Final = 1e-4  # a smaller margin may be rounding between search and teacher forcing
+_UNKNOWN: Final = "\u2047"  # decoded form of an unknown piece
 
 
 class Mark(NamedTuple):
-    """What a check says of one sentence: how bad the mistake is (0: there is none), and a few words on it."""
+    """Result of a check on one sentence: severity of the mistake (0: none), and a short note."""
 
     weight: float = 0.0
     note: str = ""
@@ -68,21 +68,21 @@ class Diagnosis:
     checkpoint: str
     search: str
     marks: tuple[Mapping[str, Mark], ...]  # for each sentence the mistakes in it, by name
-    possible: Mapping[str, int]  # for each mistake that was looked for, in how many sentences it could occur
+    possible: Mapping[str, int]  # for each check, the number of sentences in which the mistake could occur
     parts: tuple[Part, ...]
 
     def counts(self) -> dict[str, int]:
-        """Return in how many sentences each mistake occurs, those that occur nowhere included."""
+        """Return the number of sentences with each mistake, including zeros."""
         found = Counter(name for marks in self.marks for name in marks)
         return {name: found[name] for name in self.possible}
 
     def worst(self, name: str, most: int) -> list[tuple[int, str]]:
-        """Return number (from 1) and note of the sentences with this mistake, the worst first."""
+        """Return number (from 1) and note of sentences with this mistake, worst first."""
         there = [(-marks[name].weight, number) for number, marks in enumerate(self.marks, start=1) if name in marks]
         return [(number, self.marks[number - 1][name].note) for _, number in heapq.nsmallest(most, there)]
 
     def to_json(self, examples: int = 5) -> dict[str, Any]:
-        """Return the diagnosis as values that JSON can hold; of the sentences only the worst."""
+        """Return the diagnosis as JSON values, with only the worst sentences."""
         findings = []
         for name, count in self.counts().items():
             worst = [{"sentence": number, "note": note} for number, note in self.worst(name, examples)]
@@ -101,7 +101,7 @@ class _Sentence(NamedTuple):
     theirs: ModelScore | None = None  # and of the first reference
 
 
-Check = Callable[[_Sentence], Mark | None]  # returns None where the mistake could not occur, or cannot be looked for
+Check = Callable[[_Sentence], Mark | None]  # None: the mistake cannot occur or cannot be checked
 
 
 def diagnose(scored: ScoredSet) -> Diagnosis:
@@ -124,7 +124,7 @@ def diagnose(scored: ScoredSet) -> Diagnosis:
 
 
 def score_parts(scored: ScoredSet) -> list[Part]:
-    """Return the parts of a test set that have sentences; a kind with a single part is left out."""
+    """Return the non-empty parts of a test set; a kind with a single part is omitted."""
 
     def named(value: float, limits: Mapping[float, str]) -> str:
         return next(name for limit, name in limits.items() if value <= limit)
@@ -170,7 +170,7 @@ def _repetition(one: _Sentence) -> Mark | None:
         return Mark()
     allowed = max(len(repeated_words(_words(text))) for text in (one.source, *one.references))
     said = _listed(Counter(words[place] for place in repeated))
-    note = f"{len(repeated)} of {len(words)} words said before: {said}"
+    note = f"{len(repeated)} of {len(words)} words repeated: {said}"
     return Mark(max(0, len(repeated) - allowed) / len(words), note)
 
 
@@ -195,7 +195,7 @@ def repeated_words(words: Sequence[str]) -> list[int]:
 
 
 def _length(one: _Sentence, *, long: bool) -> Mark | None:
-    """Compare the length with that of the nearest reference; an empty translation is another mistake."""
+    """Compare the length with the nearest reference; empty translations have their own check."""
     length = len(one.hypothesis.strip())
     lengths = [len(text) for text in map(str.strip, one.references) if text]
     if not length or not lengths:
@@ -235,11 +235,11 @@ def _copied_source(one: _Sentence) -> Mark | None:
 
 
 def _numbers(one: _Sentence) -> Mark | None:
-    """Look for a number in digits that was lost or invented; ۱۲, ١٢ and 12 are one number."""
+    """Find numbers in digits that were lost or invented; ۱۲, ١٢ and 12 are one number."""
     source = Counter(numbers_of(one.source))
     if not source:
         return None
-    # Either language may spell a number in words: it is lost only where all references have it in digits.
+    # References may spell a number in words: it is lost only if all references have it in digits.
     ours = Counter(numbers_of(one.hypothesis))
     references = [Counter(numbers_of(text)) for text in one.references]
     lost = (source & reduce(and_, references)) - ours
@@ -256,7 +256,7 @@ def _copies(one: _Sentence) -> Mark | None:
 
 
 def _half_spaces(one: _Sentence) -> Mark | None:
-    """Compare with the reference that agrees best in half-space, space or neither inside a word."""
+    """Compare the half-spaces with those of the reference that agrees best."""
     compared = [compare_half_spaces(one.hypothesis, reference) for reference in one.references]
     otherwise, shared = min(compared, key=lambda pair: (len(pair[0]), -pair[1]))
     return Mark(len(otherwise), "، ".join(otherwise)) if shared else None
@@ -289,9 +289,9 @@ def _english_marks(one: _Sentence) -> Mark | None:
 
 
 def _search_error(one: _Sentence) -> Mark | None:
-    """Look whether the model scores the reference above its own translation (Stahlberg and Byrne 2019 §2).
+    """Check whether the model scores the reference above its own translation (Stahlberg and Byrne 2019 §2).
 
-    Left out are sentences searched in segments or cut short, and references with an unknown piece or too long.
+    Skips sentences translated in segments or cut short, and references that are too long or have unknown pieces.
     """
     ours, theirs = one.ours, one.theirs
     assert ours is not None and theirs is not None
@@ -300,23 +300,23 @@ def _search_error(one: _Sentence) -> Mark | None:
     if not comparable or ours.normalized_score is None or theirs.normalized_score is None:
         return None
     margin = theirs.normalized_score - ours.normalized_score
-    # The same text in other tokens is no error of the search.
+    # The same text in other tokens is not a search error.
     found = margin > _LEAST_MARGIN and reference != one.hypothesis
     return Mark(margin, f"the reference is better by {margin:.3f}") if found else Mark()
 
 
 _CHECKS: Final[Mapping[str, tuple[Check, str]]] = {
     "empty": (_empty, "The translation has no word."),
-    "repetition": (_repetition, "Words or letters are said again, more than in source and references."),
+    "repetition": (_repetition, "Words or letters repeat more often than in source and references."),
     "too_short": (partial(_length, long=False), "Less than half as many characters as the nearest reference."),
     "too_long": (partial(_length, long=True), "More than twice as many characters as the nearest reference."),
-    "unfinished": (_unfinished, "The search stopped at its length limit before the model had ended the sentence."),
-    "latin_words": (_latin_words, "Latin words that no reference has."),
-    "copied_source": (_copied_source, "Half of the words or more are Latin words of the source, and in no reference."),
-    "numbers": (_numbers, "A number in digits was lost that the references have too, or one was invented."),
-    "copies": (_copies, "A web or e-mail address, handle, file name or emoji was lost that the references have too."),
-    "half_spaces": (_half_spaces, "A word with a half-space (ZWNJ), a space or neither, where the reference differs."),
-    "english_punctuation": (_english_marks, "English commas, semicolons or question marks that no reference has."),
+    "unfinished": (_unfinished, "The search reached its length limit before the end of the sentence."),
+    "latin_words": (_latin_words, "Latin words that are in no reference."),
+    "copied_source": (_copied_source, "At least half of the words are Latin words of the source, in no reference."),
+    "numbers": (_numbers, "A number in digits of the references was lost, or one was invented."),
+    "copies": (_copies, "A web or e-mail address, handle, file name or emoji of the references was lost."),
+    "half_spaces": (_half_spaces, "A word whose half-spaces (ZWNJ) or spaces differ from those in the reference."),
+    "english_punctuation": (_english_marks, "English commas, semicolons or question marks that are in no reference."),
     "search_errors": (_search_error, "The model scores the reference above its own translation."),
 }
 MEANINGS: Final = {name: meaning for name, (_, meaning) in _CHECKS.items()}

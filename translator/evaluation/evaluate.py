@@ -1,4 +1,4 @@
-"""Evaluation of runs: translate the test sets, score and diagnose the translations, write everything down."""
+"""Evaluation of runs: translate the test sets, score and diagnose the translations, and save the results."""
 
 import hashlib
 import json
@@ -35,8 +35,8 @@ from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER, progress_bar
 from translator.run.storage import resolve_output, storage_errors, write_bytes, write_json, write_output, write_text
 
-_SAMPLES: Final = 10  # translations of each test set among the samples
-_BLOCK: Final = 256  # sentences that are translated together, and then written
+_SAMPLES: Final = 10  # samples of each test set
+_BLOCK: Final = 256  # sentences translated and written at a time
 _LONGEST_NAME: Final = 100
 _COMMON: Final = {
     "max_length_ratio": "ratio-",
@@ -51,23 +51,23 @@ _DETAILS: Final[Mapping[str, Mapping[str, str]]] = {
     "beam": {"length_penalty": "penalty-", "length_normalization": "", **_COMMON},
     "sampling": {"temperature": "temperature-", "top_k": "top-k-", "top_p": "top-p-", **_COMMON},
 }
-"""By method, the settings that a search label names if they differ from the defaults, and their prefixes."""
+"""By search method: settings that a search label names if they differ from the defaults, with their prefixes."""
 
 
 @dataclass(frozen=True)
 class System:
-    """What is evaluated: a run at one of its checkpoints, or several runs as an ensemble."""
+    """A system to evaluate: a run at one of its checkpoints, or several runs as an ensemble."""
 
     runs: tuple[RunFolder, ...]
     checkpoint: str = "best"  # `best`, `last`, `averaged` or a step number
 
     @property
     def folder(self) -> Path:
-        """Where results are kept: the run's evaluation folder; of an ensemble, a folder in the first run's."""
+        """Folder of the results: the evaluation folder of the first run, or for an ensemble a folder in it."""
         folder = self.runs[0].evaluation_folder
         if len(self.runs) == 1:
             return folder
-        # The name has a hash of their places, since runs of other folders may have the same names.
+        # The name has a hash of the paths, since runs in other folders may have the same names.
         paths = [run.path.resolve() for run in self.runs]
         places = "//".join(os.path.relpath(path, paths[0].parent) for path in paths)
         name = "+".join(path.name for path in paths)[:_LONGEST_NAME]
@@ -78,7 +78,7 @@ Loader = Callable[[System, Sequence[str]], Translator]  # from a system and `key
 
 
 def search_label(config: SearchConfig, engine: str = "") -> str:
-    """Return a short name, fit for a file name, of all search settings, and of an engine that was asked for by name."""
+    """Return a short name of all search settings, and of an explicitly chosen engine, for use in file names."""
     always = {"greedy": [], "beam": [str(config.beam_size)], "sampling": [f"seed-{config.seed}"]}
     parts = [config.method, *always[config.method]]
     defaults = SearchConfig()
@@ -98,8 +98,8 @@ class Evaluation:
     sets: list[ScoredSet] = field(default_factory=list)  # each test set, one system after the other
     diagnoses: list[Diagnosis] = field(default_factory=list)  # in the order of `sets`
     comparisons: list[SystemComparison] = field(default_factory=list)  # by test set, if there are several systems
-    missing: list[str] = field(default_factory=list)  # metrics that could not be computed, and what they need
-    folders: list[Path] = field(default_factory=list)  # where the files are, each once
+    missing: list[str] = field(default_factory=list)  # metrics that could not be computed, with the reason
+    folders: list[Path] = field(default_factory=list)  # folders of the files, without duplicates
     report: Path | None = None
 
 
@@ -124,7 +124,7 @@ def evaluate_systems(
     """Translate test sets with each system and score the translations.
 
     Each system searches with the section `search` of its own run, and all are scored by the settings of the first.
-    Translations are written as they come: an evaluation that was interrupted continues. Each system's evaluation folder
+    An interrupted evaluation resumes, since translations are saved at once. Each system's evaluation folder
     gets `TEST_SET.CHECKPOINT.SEARCH.hypotheses.txt`, `.sentences.jsonl`, `.diagnosis.json` and, with
     `evaluation.robustness`, `.robustness.json`, beside `TEST_SET.source.txt`, `TEST_SET.reference.txt` and scores.json.
 
@@ -138,7 +138,7 @@ def evaluate_systems(
         output: folder of the report; by default the first system's.
 
     Raises:
-        RunError: a run, its checkpoint, held-out text or scores are damaged or missing, or runs make no ensemble.
+        RunError: a run, its checkpoint, held-out text or scores are damaged or missing, or an ensemble is impossible.
         CorpusError: a test set cannot be read, is empty or of other languages.
         InputError: a test set is missing, or COMET fails.
     """
@@ -149,7 +149,7 @@ def evaluate_systems(
             message = f"{run.path} translates {config.corpus.direction}, and {one.path} {other}"
             raise InputError(f"{message}; evaluate them one after the other")
     for system in systems:
-        read_scores(system.folder)  # a damaged file is reported before an hour of translating
+        read_scores(system.folder)  # report a damaged file before the translation
     held_out = chosen_test_sets(run, config, test_sets, split)
     if not held_out:
         LOGGER.warning("nothing to evaluate: corpus.split.%s is 0 and evaluation.test_sets is empty", split)
@@ -158,7 +158,7 @@ def evaluate_systems(
     for folder in [*(system.folder for system in systems), *([page.parent] if page else [])]:
         with storage_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
-            tempfile.TemporaryFile(dir=folder).close()  # better now than after the translating
+            tempfile.TemporaryFile(dir=folder).close()  # fail before the translation, not after it
     if page is not None:
         resolve_output(page)
     lacks = {"spbleu": spbleu_lacks(), "comet": comet_lacks(config.evaluation.comet_model, run)}
@@ -182,7 +182,7 @@ def evaluate_systems(
             _write(system.folder, results, first=not test_sets and split == "test")
     searches = list(dict.fromkeys(search for _, _, search in found))
     if len(searches) > 1:
-        LOGGER.warning("each run searched as its recipe says (%s); name one --search for all", ", ".join(searches))
+        LOGGER.warning("the runs have different search settings (%s); set --search for all", ", ".join(searches))
     by_test = list(zip(*found.values(), strict=True))
     every = [result for results in found.values() for result in results]
     compared = [name for name in METRICS if name in metrics] or METRICS

@@ -1,4 +1,4 @@
-"""Scores by sacreBLEU on raw, normalized and folded text, and by COMET; each with signature and interval."""
+"""Scores by sacreBLEU on raw, normalized and folded text, and by COMET, with signatures and intervals."""
 
 import contextlib
 import json
@@ -33,7 +33,7 @@ RAW: Final = "raw"  # the `normalization` of a score on unchanged text: referenc
 ZWNJ: Final = "\u200c"
 LOWER_IS_BETTER: Final = frozenset({"ter"})
 _SPM: Final = "flores200"
-# Sentences in all bootstrap resamples of a score: sacreBLEU holds up to 100 bytes of each in memory.
+# Sentences in all bootstrap resamples of a score; sacreBLEU needs up to 100 bytes for each.
 _MOST_DRAWN: Final = 5_000_000
 _FEWEST_SAMPLES: Final = 100
 # `force` only silences a warning about references with spaces before full stops.
@@ -58,20 +58,20 @@ class Score:
     metric: MetricName
     score: float
     signature: str  # sacreBLEU's: tokenizer, smoothing, bootstrap, version
-    normalization: str  # `raw`, or what both sides went through
+    normalization: str  # `raw`, or the normalization of both sides
     search: str = ""
     checkpoint: str = ""
     sentences: int
-    interval: tuple[float, float] | None = None  # 95% of bootstrap resamples; None where none was asked for
+    interval: tuple[float, float] | None = None  # 95% bootstrap interval; None if not requested
 
     @property
     def setting(self) -> tuple[str, ...]:
-        """What was measured: two scores of one setting are two measurements of the same thing."""
+        """Key of the measurement; a newer score with the same key replaces an older one."""
         return (self.test_set, self.metric, self.normalization, self.search, self.checkpoint)
 
     @property
     def shown(self) -> str:
-        """The score for a person, with its interval."""
+        """The score as text, with its interval."""
         bounds = "–".join(show_value(self.metric, bound) for bound in self.interval or ())
         return show_value(self.metric, self.score) + (f" ({bounds})" if bounds else "")
 
@@ -83,12 +83,12 @@ class Score:
 
 
 def show_value(metric: MetricName, value: float) -> str:
-    """Return a value of this metric for a person: three decimals for ratios and COMET, two for the others."""
+    """Return a value of this metric as text: three decimals for ratios and COMET, two for the others."""
     return f"{value:.3f}" if metric in ("length_ratio", "comet") else f"{value:.2f}"
 
 
 class TextVariant(NamedTuple):
-    """A spelling of both sides before they are compared; `label` is the `normalization` of its scores."""
+    """A normalization of both sides before the comparison; `label` is the `normalization` of its scores."""
 
     label: str
     spell: Callable[[str], str]
@@ -98,7 +98,7 @@ RAW_TEXT: Final = TextVariant(RAW, str)
 
 
 def text_variants(config: NormalizationConfig, languages: Languages = (ENGLISH, PERSIAN)) -> list[TextVariant]:
-    """Return raw text, both sides normalized, and then with a space for each ZWNJ; labels name changed rules."""
+    """Return three variants: raw, normalized, and normalized with spaces for ZWNJ; labels name changed rules."""
     normalizer = Normalizer(config, languages)
     defaults = NormalizationConfig().model_dump()
     changed = [f"{key}={value}" for key, value in config.model_dump().items() if value != defaults[key]]
@@ -122,22 +122,22 @@ def compute_scores(
     bootstrap_samples: int | None = None,
     test_set: str = "",
 ) -> list[Score]:
-    """Return the scores of N `hypotheses`: BLEU 13a on raw text, then the other `metrics`, then all on other spellings.
+    """Return the scores of N `hypotheses`: BLEU 13a on raw text, the other `metrics`, then all on the other variants.
 
     Args:
         hypotheses: detokenized translations.
-        references: one text or a tuple of texts for each; as read, never decoded from ids, which inflates BLEU.
+        references: one text or a tuple of texts for each; as read; references decoded from ids would inflate BLEU.
         metrics: all but COMET.
         normalization: of the normalized and the folded text; None scores raw text only.
         languages: of source and target.
         bootstrap_samples: None computes no intervals.
 
-    Raises InputError: there are no sentences, or not as many hypotheses as references.
+    Raises InputError: there are no sentences, or the numbers of hypotheses and references differ.
     """
     if not len(hypotheses) == len(references) > 0:
         raise InputError(
             f"cannot score {len(hypotheses)} translations against {len(references)} references of test set "
-            f"`{test_set}`; check that both files have the same number of lines, and one at least"
+            f"`{test_set}`; both files need the same number of lines, at least one"
         )
     several = [(texts,) if isinstance(texts, str) else texts for texts in references]
     scores = []
@@ -164,29 +164,29 @@ def corpus_score(name: MetricName, hypotheses: Sequence[str], sides: Sequence[Se
 
 
 def sentence_chrf(hypotheses: Sequence[str], references: Sequence[tuple[str, ...]]) -> list[float]:
-    """Return the chrF of each sentence by itself."""
+    """Return the chrF of each sentence separately."""
     chrf = CHRF()
     return [float(chrf.sentence_score(*pair).score) for pair in zip(hypotheses, references, strict=True)]
 
 
 def sentence_bleu(hypothesis: str, reference: str) -> float:
-    """Return the BLEU of one sentence, of as many n-gram orders as it has."""
+    """Return the sentence BLEU, with as many n-gram orders as the sentence has (`effective_order`)."""
     return float(_SENTENCE_BLEU.sentence_score(hypothesis, [reference]).score)
 
 
 def spbleu_lacks() -> str | None:
-    """Return what is missing for spBLEU and how to get it; None if it can be computed. Nothing is downloaded."""
+    """Return what spBLEU lacks and how to get it; None if it can be computed. Downloads nothing."""
     url = SPM_MODELS[_SPM]["url"]
     file = Path(sacrebleu.utils.SACREBLEU_DIR) / "models" / Path(url).name  # where sacreBLEU looks for it
     if file.is_file():
-        with contextlib.suppress(OSError, RuntimeError):  # what SentencePiece says of a damaged file
+        with contextlib.suppress(OSError, RuntimeError):  # SentencePiece's errors for a damaged file
             scorer("spbleu")
             return None
-    return f"spBLEU needs the SentencePiece model of FLORES-200: fetch {url} into {file}"
+    return f"spBLEU needs the SentencePiece model of FLORES-200: download {url} to {file}"
 
 
 def bounded_samples(samples: int, sentences: int) -> int:
-    """Return `samples`, or fewer where the resamples of so many sentences would not fit into memory."""
+    """Return `samples`, or fewer if the resamples of this many sentences do not fit into memory."""
     return min(samples, max(_MOST_DRAWN // sentences, _FEWEST_SAMPLES))
 
 
@@ -209,7 +209,7 @@ def _measure(
 
 
 def ratio_interval(above: Sequence[float], below: Sequence[float], samples: int) -> tuple[float, float]:
-    """Return the bounds of 95% of sum(above) / sum(below) over bootstrap resamples of the N sentences."""
+    """Return the 95% interval of sum(above) / sum(below) over bootstrap resamples of the N sentences."""
     values, generator = np.array([above, below], dtype=np.float64), np.random.default_rng(12345)
     ratios = []
     for _ in range(samples):
@@ -245,17 +245,17 @@ def _value(name: MetricName, found: MetricScore) -> float:
 
 
 def comet_lacks(model: str | None, run: RunFolder) -> str | None:
-    """Return what is missing for COMET (Rei et al. 2020) and how to get it; None if it can be computed.
+    """Return what COMET (Rei et al. 2020) lacks and how to get it; None if it can be computed.
 
     A model inside the folder of the run is refused: a run may come from someone else, and loading runs code in it.
     """
     if model is None:
-        return "COMET needs a model: fetch one, and name its checkpoint with --set evaluation.comet_model=FILE.ckpt"
+        return "COMET needs a model: download one, and set evaluation.comet_model=FILE.ckpt"
     path = Path(model)
     if path.suffix != ".ckpt" or not path.is_file():
-        return f"COMET needs a checkpoint, a file that ends with .ckpt; evaluation.comet_model is {model}"
+        return f"COMET needs a checkpoint file that ends in .ckpt; evaluation.comet_model is {model}"
     if path.resolve().is_relative_to(run.path.resolve()):
-        return f"COMET's model {model} lies inside a run folder and is not loaded, since that runs the code in it"
+        return f"COMET's model {model} is inside a run folder and is not loaded, since loading runs its code"
     if shutil.which(_COMET) is None:
         return f"COMET needs the program {_COMET}: pip install unbabel-comet, in any environment on PATH"
     return None
@@ -266,9 +266,9 @@ def comet_score(
 ) -> Score:
     """Return COMET's score on raw text, against the first reference of each sentence, with a bootstrap interval.
 
-    Only the program `comet-score`, in a process of its own and without a network, unpickles COMET's checkpoint.
+    Only the separate process `comet-score`, without network access, unpickles the checkpoint.
 
-    Raises InputError: the program fails; the message holds its last words.
+    Raises InputError: the program fails; the message quotes its last lines.
     """
     model, samples = config.evaluation.comet_model, config.evaluation.bootstrap_samples
     assert model is not None, "the caller has asked comet_lacks"
@@ -290,9 +290,9 @@ def comet_score(
     if done.returncode or len(found) != len(sources):
         last = "\n".join(done.stderr.strip().splitlines()[-5:]) or "nothing"
         raise InputError(
-            f"{_COMET} did not score the translations with {model} (exit code {done.returncode}). It runs without a "
-            "network, so what the model needs must be in the caches already; set evaluation.comet_model=null to go on "
-            f"without it. It said last: {last}"
+            f"{_COMET} did not score the translations with {model} (exit code {done.returncode}). It runs without "
+            "network access, so the caches must have all files of the model; set evaluation.comet_model=null to skip "
+            f"COMET. Its last output: {last}"
         )
     return Score(
         metric="comet",

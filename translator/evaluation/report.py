@@ -1,4 +1,4 @@
-"""What people read of an evaluation: tables for a terminal, and report.html with every sentence."""
+"""Reports on an evaluation: tables for a terminal, and report.html with every sentence."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +15,7 @@ from translator.evaluation.results import ScoredSet, distinct_labels
 from translator.run.pages import page_script, render_page, visible
 from translator.run.text import excerpt, is_persian, text_table
 
-MOST_SENTENCES: Final = 5000  # of each test set in the page: with more, a browser becomes slow
+MOST_SENTENCES: Final = 5000  # per test set in the page; more make a browser slow
 _SPECIAL: Final = re.compile(r"[\\`*_{}\[\]<>#|&~$!]")
 _BIDI_CONTROLS: Final = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _WORD: Final = re.compile(r"[\w\u0300-\u036f\u064b-\u065f\u0670\u200c]+|[^\w\s]")  # a word with its marks, or a sign
@@ -43,16 +43,16 @@ class Table(NamedTuple):
     facts: Sequence[tuple[str, str]] = ()  # names and signatures, which a page shows on request
 
     def lines(self) -> list[str]:
-        """Return header, rule and rows, without the title; nothing of a table without rows."""
+        """Return header, rule and rows, without the title; nothing if there are no rows."""
         return text_table(self.header, self.rows, text_columns=self.text_columns).split("\n") if self.rows else []
 
     def markdown(self) -> str:
-        """Return header and rows as Markdown; the cells are Markdown already."""
+        """Return header and rows as Markdown; the cells must be Markdown."""
         return "\n".join("| " + " | ".join(row) + " |" for row in [self.header, ["---"] * len(self.header), *self.rows])
 
 
 def score_table(header: Sequence[str], scores: Iterable[tuple[tuple[str, ...], Score]]) -> Table:
-    """Return scores with their spellings side by side; `header` names what is at the left of each score."""
+    """Return a table of scores with a column for each normalization; `header` names the columns on the left."""
     rows: dict[tuple[str, ...], dict[str, str]] = {}
     facts: dict[tuple[str, str], None] = {}
     for left, one in scores:
@@ -64,7 +64,7 @@ def score_table(header: Sequence[str], scores: Iterable[tuple[tuple[str, ...], S
 
 
 def finding_table(diagnoses: Sequence[Diagnosis], labels: Sequence[str]) -> Table:
-    """Return how often each mistake occurs, a column for each system: `3 of 20 (15.0%)`."""
+    """Return counts of each mistake, like `3 of 20 (15.0%)`, with a column for each system."""
     counts = [one.counts() for one in diagnoses]
     rows = []
     for name in (name for name in MEANINGS if any(name in one for one in counts)):
@@ -77,16 +77,16 @@ def finding_table(diagnoses: Sequence[Diagnosis], labels: Sequence[str]) -> Tabl
 
 
 def robustness_table(sets: Sequence[ScoredSet], labels: Sequence[str]) -> Table:
-    """Return what each way of typing costs each system in chrF, below the score of the text as it stands."""
+    """Return the chrF loss of each system under each noise, below the score of the original text."""
     rows = []
     for one, label in zip(sets, labels, strict=True):
         plain = [score for score in one.scores if one.typed and (score.metric, score.normalization) == ("chrf", RAW)]
-        rows += [[label, "as it stands", score.shown, "", "", ""] for score in plain]
+        rows += [[label, "original", score.shown, "", "", ""] for score in plain]
         for typed in one.typed:
             interval = " to ".join(f"{bound:.2f}" for bound in typed.loss_interval)
             changed = f"{typed.changed:,}"
             rows.append([label, typed.way.replace("-", " "), typed.score.shown, f"{typed.loss:.2f}", interval, changed])
-    columns = ["system", "typed", "chrF", "loss", "95% of the loss", "sentences that read otherwise"]
+    columns = ["system", "noise", "chrF", "loss", "95% of the loss", "changed sentences"]
     return Table(columns, rows, 2, sets[0].test_set)
 
 
@@ -119,14 +119,14 @@ def test_table(comparison: SystemComparison) -> Table:
     return Table(header, rows, 4, title, facts)
 
 
-# --- lines for a terminal ---
+# --- output for a terminal ---
 
 
 def format_scores(scores: Sequence[Score]) -> list[str]:
-    """Return the scores of one system as lines, with the signatures: only scores of equal ones are comparable."""
+    """Return the scores of one system as lines, with signatures; scores are comparable only if these are equal."""
     keys = [((one.test_set, one.metric, one.search, one.checkpoint), one) for one in scores]
     table = score_table(("test set", "metric", "search", "checkpoint"), keys)
-    note = ["in brackets: 95% interval of bootstrap resamples"] if any(one.interval for one in scores) else []
+    note = ["in brackets: 95% bootstrap interval"] if any(one.interval for one in scores) else []
     return [*table.lines(), *note, *map(": ".join, table.facts)]
 
 
@@ -139,10 +139,10 @@ def format_diagnosis(diagnosis: Diagnosis, system: str = "") -> list[str]:
 
 
 def format_robustness(scored: ScoredSet, label: str) -> list[str]:
-    """Return what each way of typing costs, as lines; nothing where it was not measured."""
+    """Return the chrF loss under each noise as lines; nothing if it was not measured."""
     if not scored.typed:
         return []
-    title = f"{scored.test_set} as people type it"
+    title = f"{scored.test_set} with noisy input"
     return ["", title, *robustness_table([scored], [excerpt(label, _LABEL)]).lines()]
 
 
@@ -156,7 +156,7 @@ def format_samples(samples: Sequence[TranslatedPair]) -> list[str]:
 
 
 def format_comparison(comparison: SystemComparison) -> list[str]:
-    """Return tests, findings and parts as tables, then wins and losses, and the largest differences each way."""
+    """Return tables of tests, findings and parts, then wins, losses and the largest differences."""
     labels = [excerpt(label, _LABEL) for label in comparison.systems]
     lines = [
         f"{excerpt(comparison.test_set, _LABEL)}: {comparison.sentences:,} sentences; "
@@ -170,7 +170,7 @@ def format_comparison(comparison: SystemComparison) -> list[str]:
         counts = f"{one.wins:,} better, {one.losses:,} worse, {one.ties:,} alike"
         lines += ["", f"{label} against {labels[0]} by sentence (chrF, raw): {counts}"]
         for how, differences in (("better", one.better), ("worse", one.worse)):
-            lines += ["", f"where {label} is {how} by most:"] if differences else []
+            lines += ["", f"sentences for which {label} is {how} by most:"] if differences else []
             for each in differences:
                 chrf = f"chrF {each.system_chrf:.1f}, of {labels[0]} {each.baseline_chrf:.1f}"
                 texts = [("source    ", each.source), *(("reference ", text) for text in each.references)]
@@ -181,13 +181,13 @@ def format_comparison(comparison: SystemComparison) -> list[str]:
 
 
 def plain(text: str) -> str:
-    """Return `text` on one line with every character that Markdown or HTML would interpret as an entity."""
+    """Return `text` on one line, with characters special to Markdown or HTML as entities."""
     return _SPECIAL.sub(lambda match: f"&#{ord(match[0])};", " ".join(_BIDI_CONTROLS.sub("", text).split()))
 
 
 def isolated(text: str, like: str | None = None) -> str:
-    """Return `text` as `plain` does, set from right to left where it, or the text that it is `like`, is Persian."""
-    # By Unicode's isolates, since TensorBoard removes the `dir` attribute of HTML.
+    """Return `plain` text, isolated as right-to-left if it, or the text `like`, is Persian."""
+    # Uses Unicode isolates, since TensorBoard removes the `dir` attribute of HTML.
     return f"\u2067{plain(text)}\u2069" if is_persian(like or text) else plain(text)
 
 
@@ -201,7 +201,7 @@ def evaluation_page(
     comparisons: Sequence[SystemComparison] = (),
     missing: Sequence[str] = (),
 ) -> str:
-    """Return one self-contained HTML page, without markup from texts; `missing` says why metrics were not computed."""
+    """Return a self-contained HTML page with all texts escaped; `missing` lists metrics that were not computed."""
     rows = list(zip(distinct_labels(sets), sets, diagnoses, strict=True))
     tests = {name: [row for row in rows if row[1].test_set == name] for name in dict.fromkeys(s.test_set for s in sets)}
     scores, findings, parts, typed = [], [], [], []
@@ -219,18 +219,18 @@ def evaluation_page(
             f"{one.losses:,} worse" for of in comparisons for one in of.by_sentence]  # fmt: skip
     called = dict.fromkeys(f"{label}: {one.checkpoint}, {one.search}" for label, one, _ in rows)
     meanings = [f"{name.replace('_', ' ')}: {meaning}" for name, meaning in MEANINGS.items()]
-    # Of each: identity, heading, introduction, tables, lines below them.
+    # Identity, heading, introduction, tables and lines below them.
     sections: list[tuple[str, str, str, Sequence[Table], Sequence[str]]] = [
-        ("scores", "Scores", "By sacreBLEU, with 95% bootstrap intervals. Two scores are comparable only where their "
-         "signatures agree.", scores, [*called, *(f"not computed: {one}" for one in missing)]),
+        ("scores", "Scores", "By sacreBLEU, with 95% bootstrap intervals. Two scores are comparable only if their "
+         "signatures are equal.", scores, [*called, *(f"not computed: {one}" for one in missing)]),
         ("parts", "Parts of the test sets", "On raw text. Scores of few sentences vary widely.",
          [table for table in parts if table.rows], ()),
-        ("robustness", "As people type it", "The same sentences typed in other ways, with the same references. The "
-         "loss is against the text as it stands.", [table for table in typed if table.rows], ()),
-        ("comparisons", "Comparisons", "Each system against the first. A p-value is the probability that a difference "
-         "as large comes about by chance; it does not say how much the systems differ.",
+        ("robustness", "Noisy input", "The same sentences with noise, such as typos, and the same references. The "
+         "loss is the difference from the original text.", [table for table in typed if table.rows], ()),
+        ("comparisons", "Comparisons", "Each system against the first. A p-value is the probability that chance gives "
+         "a difference at least as large; it does not measure how much the systems differ.",
          list(map(test_table, comparisons)), wins),
-        ("findings", "Findings", "Mistakes that can be counted without understanding the text, with the number of "
+        ("findings", "Findings", "Mistakes that can be counted automatically, with the number of "
          "sentences in which they could occur.", findings, meanings),
     ]  # fmt: skip
     sections = [one for one in sections if one[3]]
@@ -285,7 +285,7 @@ def _sentences(test_number: int, systems: Sequence[tuple[str, ScoredSet, Diagnos
 
 
 def mark_differences(text: str, others: Sequence[str], tag: str) -> Markup:
-    """Return `text` as HTML; words that are not in the most similar of `others` (in this order) are elements `tag`."""
+    """Return `text` as HTML; words that are not in the most similar of `others` are in elements `tag`."""
     words = list(_WORD.finditer(text))
     own = [word[0] for word in words]
     matchers = [SequenceMatcher(None, own, _WORD.findall(other), autojunk=False) for other in others]

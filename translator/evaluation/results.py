@@ -1,4 +1,4 @@
-"""What an evaluation folder keeps: each translated test set as JSON lines, and scores.json."""
+"""Files of an evaluation folder: each translated test set as JSON lines, and scores.json."""
 
 import json
 from collections import Counter
@@ -16,13 +16,13 @@ from translator.run.folder import RunFolder
 from translator.run.storage import exclusive, storage_errors, write_bytes, write_json
 
 ENDING: Final = ".sentences.jsonl"
-VERSION: Final = 1  # of the form of these files
+VERSION: Final = 1  # of the format of these files
 _ENTRIES: Final = TypeAdapter(list[Score])
 _LOCK_SECONDS: Final = 30  # a process that updates scores.json takes milliseconds
 
 
 class ModelScore(BaseModel):
-    """The model's score of a translation or of a reference: a `Translation` as it is stored."""
+    """The model's score of a translation or of a reference, as stored."""
 
     model_config = ConfigDict(strict=True, frozen=True)
 
@@ -31,11 +31,11 @@ class ModelScore(BaseModel):
     tokens: int
     pieces: int
     finished: bool
-    text: str | None = None  # as the model sees it; None where it is the text of the sentence
+    text: str | None = None  # as the model sees it; None if it equals the text of the sentence
 
     @classmethod
     def of(cls, scored: Translation, sentence: str | None = None) -> "ModelScore":
-        """Return the score of a text that is kept beside the text `sentence`; None: it is kept alone."""
+        """Return the score of a text; `text` is None if it equals `sentence`, which is stored separately."""
         score, normalized = finite(scored.score), finite(scored.normalized_score)
         text = None if scored.text == sentence else scored.text
         return cls(score=score, normalized_score=normalized, tokens=scored.tokens, pieces=scored.pieces,
@@ -48,47 +48,47 @@ class ModelScore(BaseModel):
 
 @dataclass(frozen=True)
 class TypedScore:
-    """The translation of a test set as people type it."""
+    """The translation of a test set with noisy input."""
 
     way: str  # one of `robustness.WAYS`
     score: Score  # chrF of all sentences
-    loss: float  # in chrF, against the text as it stands
-    loss_interval: tuple[float, float]  # 95% of bootstrap resamples of the sentences, drawn for both texts alike
-    changed: int  # sentences that read otherwise to the model
+    loss: float  # in chrF, relative to the original text
+    loss_interval: tuple[float, float]  # 95% interval of paired bootstrap resamples
+    changed: int  # sentences whose model input changes
     sources: tuple[str, ...]
     hypotheses: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything as values that JSON can hold."""
+        """Return all fields as JSON values."""
         return {**asdict(self), "score": self.score.to_json()}
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScoredSet:
-    """One test set of N sentences as one system translated it."""
+    """One test set of N sentences, translated by one system."""
 
     test_set: str
     system: str  # name of the run, or of the runs joined by +
     checkpoint: str  # for example step-001250
     search: str  # label of the search settings, for example beam-5
     sources: tuple[str, ...]
-    references: tuple[tuple[str, ...], ...]  # as read; equally many for each sentence
+    references: tuple[tuple[str, ...], ...]  # as read; the same number for each sentence
     hypotheses: tuple[str, ...]
     origins: tuple[str, ...]  # for each sentence the source of the corpus, or the name of the test set
     scores: tuple[Score, ...]
     hypothesis_scores: tuple[ModelScore, ...] | None = None
     reference_scores: tuple[ModelScore, ...] | None = None  # of each first reference, by teacher forcing
-    rare_shares: tuple[float, ...]  # share of rare words of each source, 0 to 1; empty where not known
-    typed: tuple[TypedScore, ...] = ()  # the same as people type it, where robustness is measured
+    rare_shares: tuple[float, ...]  # share of rare words of each source, 0 to 1; empty if unknown
+    typed: tuple[TypedScore, ...] = ()  # with noisy input, if robustness is measured
 
     @property
     def all_scores(self) -> tuple[Score, ...]:
-        """The scores, and those of the text as people type it."""
+        """All scores, including those of noisy input."""
         return (*self.scores, *(one.score for one in self.typed))
 
     @property
     def name(self) -> str:
-        """Name in files."""
+        """Name of the set in file names."""
         return f"{self.test_set}.{self.checkpoint}.{self.search}"
 
 
@@ -98,7 +98,7 @@ def json_lines(rows: Sequence[Any]) -> bytes:
 
 
 def write_scored_set(folder: Path, scored: ScoredSet) -> Path:
-    """Save `scored` in `folder` as JSON lines, the first about the set and one for each sentence; return the file."""
+    """Save `scored` in `folder` as JSON lines, a header and one line per sentence; return the file."""
     head = {name: getattr(scored, name) for name in ("test_set", "system", "checkpoint", "search")}
     head |= {"sentences": len(scored.sources), "scores": [score.to_json() for score in scored.scores]}
     ours, theirs = scored.hypothesis_scores, scored.reference_scores
@@ -143,7 +143,7 @@ class _Row(BaseModel):
 
 
 def read_scored_set(path: Path) -> ScoredSet:
-    """Return what `write_scored_set` saved; raise InputError where the file is another one, or damaged."""
+    """Return the set that `write_scored_set` saved; raise InputError if the file is damaged or of another kind."""
     with storage_errors(path, "read"):
         lines = path.read_bytes().removesuffix(b"\n").split(b"\n")
     read: list[Any] = []
@@ -177,9 +177,9 @@ def _reason(error: ValidationError) -> str:
 
 
 def distinct_labels(sets: Sequence[ScoredSet]) -> tuple[str, ...]:
-    """Return a label of each set's system: the run, with checkpoint, search and a number where they are needed.
+    """Return a label for the system of each set: the run, plus checkpoint, search and a number if needed.
 
-    Two systems may agree in all three, since two runs may have one name: the second set of a test set is the second's.
+    Two runs may share a name, and so agree in all three; the second set of a test set then is of the second run.
     """
     seen: Counter[tuple[str, ...]] = Counter()
     system_of_set = []
@@ -202,12 +202,12 @@ def distinct_labels(sets: Sequence[ScoredSet]) -> tuple[str, ...]:
 
 
 def saved_scores(run: RunFolder) -> list[Score]:
-    """Return the scores of `run`, the newest first; none if it was never evaluated."""
+    """Return the scores of `run`, newest first; none if it was never evaluated."""
     return read_scores(run.evaluation_folder)
 
 
 def read_scores(folder: Path) -> list[Score]:
-    """Return the scores kept in an evaluation folder, if any; raise RunError where the file is damaged."""
+    """Return the scores in an evaluation folder, if any; raise RunError if the file is damaged."""
     path = folder / "scores.json"
     with storage_errors(path, "read"):
         if not path.exists():
@@ -220,11 +220,11 @@ def read_scores(folder: Path) -> list[Score]:
 
 
 def add_scores(folder: Path, scores: Sequence[Score], *, first: bool = True) -> list[Score]:
-    """Add `scores` to scores.json in `folder`, in place of older ones of the same setting, and return all.
+    """Add `scores` to scores.json in `folder`, replacing older ones of the same setting; return all scores.
 
-    With `first` they come before the others; scores on text that is not the run's own come after them.
+    With `first` they come before the others; scores on text that is not the run's own come last.
 
-    Raises RunError: the file is damaged and stays as it is, or another process does not release the folder.
+    Raises RunError: the file is damaged (it stays unchanged), or another process holds the folder.
     """
     replaced = {score.setting for score in scores}
     with storage_errors(folder):

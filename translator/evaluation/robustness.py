@@ -1,4 +1,4 @@
-"""Robustness: each test set (N sentences) translated again as people type it, and what that costs."""
+"""Robustness: translate each test set (N sentences) with noisy input, and measure the loss."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -31,16 +31,16 @@ WAYS: Final[Mapping[str, Callable[[str, Random], str]]] = {
     "typos": lambda text, random: with_typos(text, SHARE_OF_TYPOS, random),
     "quotes-and-spaces": _typeset,
 }
-"""How people type: the names, as they stand after the name of a test set, and what happens to a text."""
+"""Kinds of noise: the name, which follows the name of a test set, and the function that changes a text."""
 
 
 def measure_robustness(
     plain: ScoredSet, translator: Translator, translate: Callable[[Sequence[str], str], Sequence[str]], samples: int
 ) -> list[TypedScore]:
-    """Return the chrF of a test set typed in each of `WAYS`; the typos are the same for every system.
+    """Return the chrF of a test set under each noise of `WAYS`; all systems get the same typos.
 
-    `plain` is the test set as it stands. `translate` takes texts and their way; sentences that read alike to the
-    `translator` are not translated again. `samples` are those of the bootstrap.
+    `plain` is the original test set. `translate` takes texts and the name of the noise; sentences with unchanged model
+    input are not translated again. `samples` is the number of bootstrap resamples.
     """
     metric, sides = scorer("chrf"), list(zip(*plain.references, strict=True))
     plain_score = float(metric.corpus_score(plain.hypotheses, sides).score)
@@ -48,7 +48,7 @@ def measure_robustness(
     plain_read = _as_read(plain.sources, translator)
     sentences = len(plain.sources)
     samples = bounded_samples(samples, sentences)
-    # How often each resample has each sentence.
+    # The count of each sentence in each resample.
     drawn = np.random.default_rng(12345).multinomial(sentences, [1 / sentences] * sentences, size=samples)
     found = []
     for way, change in WAYS.items():
@@ -80,7 +80,7 @@ def measure_robustness(
 
 
 def _as_read(texts: Sequence[str], translator: Translator) -> list[list[Any]]:
-    """Return what the model sees of each text: texts that are alike in this have the same translation."""
+    """Return the model input for each text; texts with equal input have the same translation."""
     read: list[list[Any]] = [[] for _ in texts]
     for segment in translator.segments(texts):
         read[segment.line].append((segment.ids, segment.copied))
@@ -98,7 +98,7 @@ def _intervals(
 
 def counts_for_chrf(hypotheses: Sequence[str], references: Sequence[tuple[str, ...]]) -> npt.NDArray[np.float64]:
     """Return, (N, 6, 3), the character n-grams of each hypothesis, of its best reference, and those they share."""
-    # The method by which sacreBLEU's own tests resample; it has no public one.
+    # The private method of sacreBLEU's significance tests; there is no public one.
     counts = scorer("chrf")._extract_corpus_statistics(hypotheses, list(zip(*references, strict=True)))
     return np.array(counts, np.float64).reshape(len(hypotheses), -1, 3)
 

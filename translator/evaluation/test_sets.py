@@ -1,4 +1,4 @@
-"""The sentences of an evaluation: the held-out text of a run, or named files; their languages; what training saw."""
+"""Test sets of an evaluation, from the run or from files; checks of their languages and of leaks from training."""
 
 import json
 import re
@@ -19,7 +19,7 @@ from translator.errors import CorpusError, InputError
 from translator.run.folder import RunFolder, prepared_folder
 from translator.run.logging import LOGGER, progress_bar
 
-_LOOKED_AT: Final = 2000  # sentences by which the languages are recognised
+_LOOKED_AT: Final = 2000  # sentences for recognising the languages
 _FEW: Final = 0.1  # share of the letters below which a text is of another script
 _WORD: Final = re.compile(r"\w+(?:['’]\w+)*")
 
@@ -40,7 +40,7 @@ def chosen_test_sets(run: RunFolder, config: Config, named: Sequence[str], split
 
 
 def check_languages(held_out: HeldOutSet, normalizer: Normalizer, *, refuse: bool) -> None:
-    """Warn of a test set whose sides are not English and Persian; `refuse` one in another script by a CorpusError."""
+    """Warn if the sides are not English and Persian; with `refuse`, raise CorpusError for another script."""
     source, target = normalizer.languages
     sides = [(f"the {source.name} side", held_out.sources, source)]
     for number, texts in enumerate(zip(*held_out.references, strict=True), start=1):
@@ -57,7 +57,7 @@ def check_languages(held_out: HeldOutSet, normalizer: Normalizer, *, refuse: boo
             what = "looks like Arabic, not Persian"
         else:
             continue
-        message = f"test set `{held_out.name}`: {side} {what}; check the files, since a score on it means little"
+        message = f"test set `{held_out.name}`: {side} {what}; check the files, since its scores are not meaningful"
         if other and refuse:
             raise CorpusError(message)
         LOGGER.warning(message)
@@ -66,10 +66,10 @@ def check_languages(held_out: HeldOutSet, normalizer: Normalizer, *, refuse: boo
 def look_into_training(
     run: RunFolder, sets: Sequence[HeldOutSet], rare_below: int, *, leaks: bool
 ) -> dict[str, tuple[float, ...]]:
-    """Return for each set, by name, the share of rare words in each of its sources; nothing if that cannot be known.
+    """Return for each set, by name, the share of rare words in each source; nothing if it is unknown.
 
-    It reads the prepared training text of the run, if that is on this disk. A word is rare if that text has it fewer
-    than `rare_below` times, whatever its case. With `leaks`, a set that has sentences of that text is warned of.
+    Reads the prepared training text of the run, if it is on this disk. A word is rare if it occurs there fewer than
+    `rare_below` times, in any case. With `leaks`, warns of sets that share sentences with the training text.
     """
     config = run.config()
     try:
@@ -92,7 +92,7 @@ def look_into_training(
         if leaked := sum(any(fold(text) in known for text in (source, *texts)) for source, texts in rows):
             LOGGER.warning(
                 f"{run.path} was trained on {leaked} of the {len(one.sources)} sentences of test set `{one.name}` "
-                "(their source or a reference): the score says more of its memory than of its skill"
+                "(their source or a reference): the score does not measure generalization"
             )
     return {
         name: tuple(sum(words[word] < rare_below for word in source) / max(len(source), 1) for source in sources)
@@ -101,7 +101,7 @@ def look_into_training(
 
 
 def _search_training(corpus: PreparedCorpus, wanted: set[str], sides: set[str]) -> tuple[Counter[str], set[str]]:
-    """Read the training text once; return how often it has each `wanted` word, and which folded `sides` it has."""
+    """Return counts of the `wanted` words in the training text, and the folded `sides` that occur in it."""
     words: Counter[str] = Counter()
     known: set[str] = set()
     total = sum(corpus.count("train", name) for name in corpus.names("train"))

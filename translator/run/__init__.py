@@ -1,1 +1,1 @@
-"""What a run is made of on disk and in the process: folder, storage, signals, logs, provenance, worker processes."""
+"""Infrastructure of a run: folder, storage, signals, logs, provenance and worker processes."""

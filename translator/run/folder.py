@@ -1,4 +1,4 @@
-"""The folder of one run: where each thing lies, what made it, whether it fits a configuration; a table of all runs."""
+"""The folder of one run: its files, provenance and check against a configuration; a table of all runs."""
 
 import contextlib
 import filecmp
@@ -31,8 +31,8 @@ _RECOGNISED: Final = (
     ({"export.json"}, "a damaged export; copy it again, or export the run again"),
     ({"config.json"}, "a model of another program, such as Hugging Face or CTranslate2"),
 )
-"""Files of a folder that is no run, and what such a folder is."""
-_MACHINE: Final = ("versions", "hardware", "processes", "threads", "choices")  # can change the bits of a result
+"""Typical files of folders that are not runs, and a description of each kind."""
+_MACHINE: Final = ("versions", "hardware", "processes", "threads", "choices")  # may change the bits of a result
 _PACKAGES: Final = ("translator", "torch", "numpy", "sentencepiece", "sacrebleu", "safetensors", "pydantic")
 """Packages whose version can change a score."""
 _COLUMNS: Final = ("run", "state", "steps", "epochs", "minutes", "best", "tokens/s", "BLEU", "chrF", "last change")
@@ -44,24 +44,24 @@ def prepared_folder(prepared_directory: Path | str, kind: str, fingerprint: str)
 
 
 def damaged(what: str, reason: str, folder: Path) -> StorageError:
-    """Return the error that says that `what` inside the prepared `folder` is not what was written there."""
-    advice = f"delete the folder {folder} and run the same command again: it is rebuilt"
+    """Return the error for a damaged file `what` inside the prepared `folder`."""
+    advice = f"delete the folder {folder} and run the same command again, which rebuilds it"
     return StorageError(f"{what} is damaged ({reason}); {advice}")
 
 
 @dataclass(unsafe_hash=True)
 class RunFolder:
-    """Names of the things inside a run folder."""
+    """Paths inside a run folder."""
 
     path: Path
 
     def __post_init__(self) -> None:
         self.config_file = self.path / "config.yaml"  # as resolved
         self.info_file = self.path / "run.json"  # versions, commit, hardware and command of each start
-        self.subword_folder = self.path / "subword"  # the models, copied in
+        self.subword_folder = self.path / "subword"  # copies of the subword models
         self.preparation_folder = self.path / "preparation"  # the report on the corpus, as JSON and as a page
         self.held_out_folder = self.path / "held_out"  # the validation and test text, as it was read
-        self.checkpoints_folder = self.path / "checkpoints"  # a folder each, and the links `best` and `last`
+        self.checkpoints_folder = self.path / "checkpoints"  # one folder each, and the links `best` and `last`
         self.tensorboard_folder = self.path / "tensorboard"
         self.evaluation_folder = self.path / "evaluation"  # scores and hypotheses
         self.log_file = self.path / "log.txt"
@@ -80,7 +80,7 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path | str) -> "RunFolder":
-        """Return the run folder at `path`; a `RunError` says what is there instead."""
+        """Return the run folder at `path`; raise `RunError` if it is not a run."""
         folder = cls(Path(path))
         with storage_errors(path, "read"):
             if not folder.config_file.is_file():
@@ -88,7 +88,7 @@ class RunFolder:
         return folder
 
     def config(self, overrides: Sequence[str] = ()) -> Config:
-        """Return the configuration of the run, with `key.path=value` overrides of settings that may change.
+        """Return the configuration of the run with `key.path=value` overrides, which only harmless settings allow.
 
         Raises `RunError` if config.yaml is damaged, `ConfigError` if an override would change what was trained.
         """
@@ -96,11 +96,11 @@ class RunFolder:
             config = load_config(self.config_file)
         except ConfigError as error:
             advice = f"restore it from a copy, or delete {self.path} and train again"
-            raise RunError(f"the configuration saved in the run is not usable; {advice}. {error}") from error
+            raise RunError(f"the configuration in the run folder is damaged; {advice}. {error}") from error
         if not overrides:
             return config
         text = self.config_file.read_text(encoding="utf-8-sig")
-        changed = parse_config(text, f"what is set for {self.path}", overrides)  # the file itself is right
+        changed = parse_config(text, f"what is set for {self.path}", overrides)  # the file itself is valid
         refused = [change for change in compare_settings(config, changed) if change.effect.kind != "harmless"]
         if refused:
             rows = "\n".join(f"  {change}" for change in refused)
@@ -108,17 +108,17 @@ class RunFolder:
         return changed
 
     def check(self, config: Config, allow_changed: bool = False) -> Changes:
-        """Return what has changed if a run with the settings `config` can start or continue here.
+        """Return the changed settings, if a run with the settings `config` can start or continue here.
 
-        Before the first checkpoint of a run all settings may change, and no change is reported. `allow_changed` accepts
-        changes after which the run ends differently. A `RunError` lists what is refused, with old and new values.
+        Before the first checkpoint of a run all settings may change, without a report. `allow_changed` accepts changes
+        that affect the result. Raises `RunError` with the old and new values of refused settings.
         """
         with storage_errors(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
-            tempfile.TemporaryFile(dir=self.path).close()  # better now than after the preparation
+            tempfile.TemporaryFile(dir=self.path).close()  # fail before the preparation, not after it
             used = any(not entry.name.startswith(".") for entry in self.path.iterdir())
         if used and not self.is_marked:
-            raise RunError(f"{self.path} is not empty and holds no run; choose another folder (run.directory=...)")
+            raise RunError(f"{self.path} is not empty and not a run; choose another folder (run.directory=...)")
         if not self.has_checkpoint:
             return NO_CHANGES
         changes = compare_settings(self.config(), config)
@@ -127,11 +127,11 @@ class RunFolder:
         return changes
 
     def write(self, config: Config) -> None:
-        """Save the resolved configuration with absolute paths, so that it means the same from every folder."""
+        """Save the resolved configuration with absolute paths, so that it is valid in every current folder."""
         write_text(self.config_file, f"{MARK}\n{resolved_yaml(config, absolute=True)}")
 
     def keep_subword(self, folder: Path) -> None:
-        """Copy the subword models from `folder` into the run, in place of others from before its first checkpoint."""
+        """Copy the subword models from `folder` into the run, replacing those of an earlier start."""
         names = [file.name for file in folder.iterdir()]
         same, _, _ = filecmp.cmpfiles(folder, self.subword_folder, names, shallow=False)
         if len(same) < len(names):
@@ -140,19 +140,19 @@ class RunFolder:
                     shutil.copyfile(folder / name, beside / name)
 
     def note_session(self, environment: dict[str, Any], changes: Changes = NO_CHANGES) -> None:
-        """Add the environment and the changed settings of a session that trains to run.json."""
+        """Add the environment and the changed settings of a training session to run.json."""
         changed = {change.key: {"old": change.old, "new": change.new} for change in changes}
         session = environment | ({"changed": changed} if changed else {})
         write_json(self.info_file, {"sessions": [*self.sessions(), session]})
 
     def sessions(self) -> list[dict[str, Any]]:
-        """Return the entries of run.json; none if it is missing or not readable."""
+        """Return the entries of run.json; none if it is missing or unreadable."""
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             return list(json.loads(self.info_file.read_text(encoding="utf-8"))["sessions"])
         return []
 
     def environment_changes(self, environment: dict[str, Any]) -> list[str]:
-        """Return how the `environment` of the next session differs from that of the last, a line for each change."""
+        """Return the differences between the last session and `environment`, one line each."""
         if not (sessions := self.sessions()):
             return []
         old, new = (flatten({key: found.get(key) for key in _MACHINE}) for found in (sessions[-1], environment))
@@ -164,27 +164,27 @@ class RunFolder:
 
 
 def _why_no_run(place: Path) -> str:
-    """Return a message that says what `place` is, and what to name instead; no file of it is opened."""
-    wanted = "name a run folder of translator"
+    """Return a message that says what `place` is and what to give instead; opens no file of it."""
+    wanted = "give a run folder of translator"
     names = [entry.name for entry in ([place] if place.is_file() else place.glob("*"))]
     for files, what in _RECOGNISED:
         if files.issubset(names):
-            return f"{place} is no run, but {what}; {wanted}"
+            return f"{place} is not a run, but {what}; {wanted}"
     if pickles := sorted(name for name in names if Path(name).suffix.lower() in _PICKLES):
-        return f"{place} is no run; pickles such as {pickles[0]} are never loaded since they can run any code; {wanted}"
+        return f"{place} is not a run; pickles like {pickles[0]} are never loaded, since they can run code; {wanted}"
     if place.is_file():
         return f"{place} is a single file; {wanted}"
     runs = sorted(str(file.parent) for file in place.parent.glob("*/config.yaml") if file.is_file())
     there = f"runs there: {', '.join(runs)}" if runs else "train one first: make train"
-    what = "it has no config.yaml" if place.is_dir() else "there is no such folder"
+    what = "it has no config.yaml" if place.is_dir() else "the folder does not exist"
     return f"no run at {place} ({what}); {there}"
 
 
-# --- what a result depends on besides its configuration ---
+# --- provenance ---
 
 
 def describe_environment() -> dict[str, Any]:
-    """Return versions, git commit and hardware as JSON values; what cannot be found out is null."""
+    """Return versions, git commit and hardware as JSON values; unknown values are null."""
     import torch
 
     versions = {"python": platform.python_version()}
@@ -218,19 +218,19 @@ def _git_commit() -> str | None:
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
 
     with contextlib.suppress(OSError, subprocess.SubprocessError):
-        ask("ls-files", "--error-unmatch", Path(__file__).name)  # inside somebody else's repository we are not tracked
+        ask("ls-files", "--error-unmatch", Path(__file__).name)  # fails inside another repository
         return ask("describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
     return None
 
 
-# --- the table of runs, read from their small files, never from tensors ---
+# --- the table of runs, read from small files, not from tensors ---
 
 
 def format_run_list(folder: Path | str = "runs") -> str:
-    """Return the table of all runs in `folder` and the folders below it, the newest first."""
+    """Return the table of all runs in `folder` and its subfolders, newest first."""
     folder = Path(folder)
     if not folder.is_dir():
-        raise InputError(f"no folder {folder}; name the one that holds the runs: translator runs FOLDER")
+        raise InputError(f"no folder {folder}; give the folder of the runs: translator runs FOLDER")
     rows = sorted((_row(run, folder) for run in _runs(folder)), key=lambda row: row["last change"], reverse=True)
     if not rows:
         return f"no runs in {folder}; train one first: make train, or translator train --config sample"
@@ -242,7 +242,7 @@ def _runs(folder: Path) -> Iterator[RunFolder]:
     for place, names, _ in os.walk(folder):
         run = RunFolder(Path(place))
         if run.has_checkpoint or run.is_marked:
-            names.clear()  # no run lies inside another
+            names.clear()  # runs are not nested
             yield run
         names[:] = [name for name in names if not name.startswith(".")]
 
@@ -267,7 +267,7 @@ def _row(run: RunFolder, folder: Path) -> dict[str, str]:
     if is_held(run.path):
         row["state"] = "running"
     changed = 0.0
-    with contextlib.suppress(OSError):  # an entry has just vanished
+    with contextlib.suppress(OSError):  # an entry was deleted meanwhile
         changed = max(entry.lstat().st_mtime for entry in run.path.iterdir())
     return row | {"last change": datetime.fromtimestamp(changed).isoformat(sep=" ", timespec="seconds")}
 
@@ -290,7 +290,7 @@ def _progress(state: dict[str, Any], config: Config) -> dict[str, str]:
 def _scores(entries: list[dict[str, Any]]) -> dict[str, str]:
     found = {
         entry["metric"]: f"{entry['score']:.2f}"
-        for entry in reversed(entries)  # the newest stand first
+        for entry in reversed(entries)  # the newest come first
         if entry["test_set"] == entries[0]["test_set"] and entry["normalization"] == "raw"
     }
     return {column: found[metric] for column, metric in (("BLEU", "bleu"), ("chrF", "chrf")) if metric in found}

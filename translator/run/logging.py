@@ -1,4 +1,4 @@
-"""Messages, progress and timed stages: standard error for the person, log.txt for the record."""
+"""Messages, progress bars and timed stages; output goes to standard error and log.txt."""
 
 import contextlib
 import logging
@@ -18,7 +18,7 @@ Item = TypeVar("Item")
 
 LOGGER: Final = logging.getLogger("translator")
 RECORD: Final = logging.getLogger("translator.record")  # details for log.txt that would flood the console
-SECONDS_BETWEEN_LINES: Final = 10.0  # between two lines of progress where standard error is no terminal
+SECONDS_BETWEEN_LINES: Final = 10.0  # between two lines of progress, if standard error is not a terminal
 STAGES: Final[dict[str, float]] = {}  # seconds that the last `stage` of each name took in this process
 
 
@@ -26,14 +26,14 @@ STAGES: Final[dict[str, float]] = {}  # seconds that the last `stage` of each na
 
 
 class _Formatter(logging.Formatter):
-    """Escapes control characters, which names of files and keys may contain."""
+    """Escapes control characters, which file names and keys may contain."""
 
     def format(self, record: logging.LogRecord) -> str:
         return printable(super().format(record))
 
 
 def _print_error(message: str) -> None:
-    """Write to standard error, through tqdm, so that a line never cuts a progress bar in two."""
+    """Write to standard error through tqdm, so that a message does not break a progress bar."""
     with contextlib.suppress(OSError):  # a closed terminal must not stop the work
         tqdm.write(message, file=sys.stderr)
 
@@ -45,20 +45,20 @@ class _ConsoleHandler(logging.Handler):
 
 
 class _LogFileHandler(logging.FileHandler):
-    """Appends to a file; on a full disk it warns once, and the work continues."""
+    """Appends to a file; warns once if writing fails, and the program continues."""
 
     _warned = False
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name that logging calls
         error = sys.exc_info()[1]
         if not isinstance(error, OSError):
-            super().handleError(record)  # a bug of the caller keeps its traceback
+            super().handleError(record)  # bugs of the caller keep their traceback
         elif not self._warned:
             self._warned = True
             _print_error(f"warning: cannot write {self.baseFilename}: {error.strerror}; continuing without this log")
 
     def close(self) -> None:
-        with contextlib.suppress(OSError):  # only what could not be written before fails here again
+        with contextlib.suppress(OSError):  # flushes what could not be written, and fails again
             super().close()
 
 
@@ -75,7 +75,7 @@ def log_to_console() -> None:
 
 @contextlib.contextmanager
 def log_to_file(path: Path) -> Iterator[None]:
-    """Append messages with their time to `path` while the block runs; a failure to write gets one warning."""
+    """Append messages with their time to `path` while the block runs; warn once if writing fails."""
     with storage_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         handler = _LogFileHandler(path, encoding="utf-8")
@@ -93,7 +93,7 @@ def log_to_file(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def stage(name: str) -> Iterator[None]:
-    """Note the seconds that the block takes in `STAGES`."""
+    """Record the duration of the block in `STAGES`, in seconds."""
     began = time.perf_counter()
     yield
     STAGES[name] = time.perf_counter() - began
@@ -103,10 +103,10 @@ def stage(name: str) -> Iterator[None]:
 
 
 class _Bar(tqdm):  # type: ignore[type-arg]  # it is generic for type checkers only
-    """A bar on a terminal; elsewhere plain lines, without control codes, that are never drawn over."""
+    """A progress bar on a terminal; elsewhere plain lines without control codes."""
 
     def __init__(self, *arguments: Any, in_lines: bool, **settings: Any) -> None:
-        self.end = math.inf  # of the work, whatever its total; by a clock that does not jump, as the next
+        self.end = math.inf  # time limit of the work, on the monotonic clock
         self._printed = time.monotonic()
         self._in_lines = in_lines
         super().__init__(*arguments, **settings)
@@ -125,7 +125,7 @@ class _Bar(tqdm):  # type: ignore[type-arg]  # it is generic for type checkers o
         return fields | {"bar_format": shape + " [{elapsed}<{left}, {rate_fmt}{postfix}]"}
 
     def display(self, msg: str | None = None, pos: int | None = None) -> None:
-        """Draw the bar, or write a line if the last one is old enough."""
+        """Draw the bar, or write a line if the last one is at least 10 seconds old."""
         if not self._in_lines:
             super().display(msg, pos)
         elif time.monotonic() - self._printed >= SECONDS_BETWEEN_LINES:
@@ -137,7 +137,7 @@ class _Bar(tqdm):  # type: ignore[type-arg]  # it is generic for type checkers o
             super().clear(nolock)
 
     def close(self) -> None:
-        """Leave the bar or a last line, unless an error or a signal ends the work: its message comes last."""
+        """Leave the bar or write a last line, unless an error or a signal ends the work."""
         self.leave = sys.exc_info()[0] is None
         if self._in_lines and not self.disable:
             if self.leave:
@@ -160,9 +160,9 @@ def progress_bar(
     unit: str = "it",
     silent: bool = False,
 ) -> "tqdm[Item]":
-    """Return a tqdm bar over `items`, or one to be moved by hand when `items` is None; `initial` were done before.
+    """Return a tqdm bar over `items`, or one for manual updates if `items` is None; `initial` were done before.
 
-    A `silent` one shows nothing. Without a terminal plain lines show the progress, one every 10 seconds at most.
+    A `silent` bar shows nothing. Without a terminal, progress appears as plain lines, at most one every 10 seconds.
     """
     terminal = sys.stderr.isatty()
     settings: dict[str, Any] = {"desc": description, "total": total, "initial": initial, "unit": unit}
@@ -171,6 +171,6 @@ def progress_bar(
 
 
 def end_within(bar: "tqdm[Any]", seconds: float) -> None:
-    """Let a `progress_bar` show the time left until its work ends in `seconds`, if its total is not reached before."""
+    """Tell a `progress_bar` that its work ends in at most `seconds`, for the display of the time left."""
     assert isinstance(bar, _Bar)
     bar.end = time.monotonic() + seconds

@@ -1,4 +1,4 @@
-"""HTML pages from templates: text is escaped, hidden characters are shown by name."""
+"""HTML pages from templates, with escaped text and named hidden characters."""
 
 import base64
 import hashlib
@@ -18,17 +18,17 @@ _NAMES: Final = {
     "\t": "TAB", "\n": "LF", "\r": "CR", "\u00a0": "NBSP", "\u00ad": "SHY", "\u200b": "ZWSP",
     "\u200d": "ZWJ", "\u200e": "LRM", "\u200f": "RLM", "\u202e": "RLO", "\ufeff": "BOM",
 }  # fmt: skip
-"""Short names of hidden characters that corpora have; any other is shown by its number."""
+"""Short names of hidden characters; others appear as code points."""
 _HIDDEN_CATEGORIES: Final = ("Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp")
 
 
 def render_page(template: str, /, **values: Any) -> str:
-    """Return the page that `templates/<template>` makes of `values`; a value that is missing is an error."""
+    """Return the page rendered from `templates/<template>` and `values`; a missing value is an error."""
     return _ENVIRONMENT.get_template(template).render(values) + "\n"
 
 
 class Script(NamedTuple):
-    """A script of a page, and the source expression of a Content-Security-Policy that allows it and no other."""
+    """A script of a page, and the Content-Security-Policy source expression that allows only it."""
 
     text: Markup
     policy: str

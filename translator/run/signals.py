@@ -1,9 +1,9 @@
-"""Stopping on SIGINT, SIGTERM and SIGHUP: at once where nothing is at stake, after saving where something is.
+"""Stopping on SIGINT, SIGTERM and SIGHUP: immediately, or after saving inside `deferred`.
 
-A first signal raises `Interrupted` where the program stands, or at the next `check` inside `deferred`. A second one
-raises wherever the program stands. Python runs a handler only between two of its own instructions, so a long call into
-a library delays it; a thread that the system wakes at each signal ends the process where the handler cannot.
-That leaves nothing half-written: files appear whole or not at all (run/storage.py).
+A first signal raises `Interrupted` immediately, or at the next `check` inside `deferred`. A second one always raises
+immediately. Python runs a handler only between two bytecode instructions, so a long library call delays it. A watcher
+thread, which each signal wakes, then ends the process. No file is half-written, since files are replaced atomically
+(run/storage.py).
 """
 
 import contextlib
@@ -20,13 +20,13 @@ from translator.errors import Interrupted
 
 STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Seconds
-PATIENCE: Final = 5.0  # that the program has to end by itself after a first signal where nothing is at stake
-PATIENCE_AGAIN: Final = 1.0  # the same after a second signal, wherever the program stands
-_ONE_REQUEST: Final = 2.0  # within which different signals are one request: terminals and launchers send several
+PATIENCE: Final = 5.0  # to end after a first signal outside `deferred`, before the watcher ends the process
+PATIENCE_AGAIN: Final = 1.0  # the same after a second signal, also inside `deferred`
+_ONE_REQUEST: Final = 2.0  # different signals within this time are one request: terminals and launchers send several
 
 
 class _Requests:
-    """Tells a second request to stop from the signals that belong to the first."""
+    """Distinguishes a second request to stop from further signals of the first."""
 
     def __init__(self) -> None:
         self.number: int | None = None
@@ -34,12 +34,12 @@ class _Requests:
         self._began = 0.0
 
     def add(self, number: int) -> bool:
-        """Count a signal that has just arrived; return whether it is a request of its own, the first or a later one."""
+        """Register a signal; return whether it is a new request to stop."""
         now = time.monotonic()
         if self.number is None:
             self.number, self._began = number, now
             return True
-        # A terminal that is closed may send SIGHUP twice, from the kernel and from the shell.
+        # A closing terminal may send SIGHUP twice, from the kernel and from the shell.
         pressed_again = number == self.number != signal.SIGHUP
         if pressed_again or now - self._began >= _ONE_REQUEST:
             self.number, self.again = number, True
@@ -48,9 +48,9 @@ class _Requests:
 
 
 class StopRequest:
-    """Turns stop signals into `Interrupted`: where the program stands, or inside `deferred` at the next `check`.
+    """Turns stop signals into `Interrupted`: immediately, or inside `deferred` at the next `check`.
 
-    So an update is never torn apart. A second signal always raises at once.
+    So an optimizer update is never interrupted. A second signal always raises immediately.
     """
 
     def __init__(self) -> None:
@@ -83,7 +83,7 @@ class StopRequest:
 
     @contextlib.contextmanager
     def immediate(self) -> Iterator[None]:
-        """Let signals raise at once, now too, in a block inside `deferred` that changes nothing."""
+        """Raise signals immediately in a block inside `deferred`, including one that has already arrived."""
         with self.deferred(False):
             self.check()
             yield
@@ -101,11 +101,11 @@ def _watch(stop: StopRequest, pipe: int) -> None:
             if number in STOP_SIGNALS and not requests.again and requests.add(number):
                 since = now
         if stop.is_deferred and not requests.again:
-            since = now  # something is at stake
+            since = now  # the program will save first
         if requests.number is not None and now - since > (PATIENCE_AGAIN if requests.again else PATIENCE):
             with contextlib.suppress(OSError, ValueError):
-                if select.select([], [2], [], 0)[1]:  # a stalled reader of standard error must not stop us
-                    line = "\n" if os.isatty(2) else ""  # at a terminal something may stand on the line already
+                if select.select([], [2], [], 0)[1]:  # do not block on a stalled reader of standard error
+                    line = "\n" if os.isatty(2) else ""  # on a terminal the line may be in use
                     os.write(2, f"{line}translator: stopped at once by signal {requests.number}\n".encode())
             os._exit(Interrupted(requests.number).exit_code)
 

@@ -1,4 +1,4 @@
-"""Files and folders that are never half-written (made beside, flushed, renamed), locks, and readable system errors."""
+"""Atomic files and folders (written beside, flushed, renamed), locks, and readable system errors."""
 
 import contextlib
 import errno
@@ -22,16 +22,16 @@ from typing import Any, BinaryIO, Final, TextIO
 from translator.errors import RunError, StorageError
 
 LOCK_FILE: Final = ".lock"
-_TURN: Final = 60.0  # seconds to wait for another process that gives a folder its name in the same place
+_TURN: Final = 60.0  # seconds to wait for another process that renames a folder in the same place
 _EXPLANATIONS: Final = {
     errno.ENOSPC: "the disk is full; free some space there and run the same command again",
-    errno.EDQUOT: "the disk quota is used up; free some space there and run the same command again",
+    errno.EDQUOT: "the disk quota is exceeded; free some space there and run the same command again",
     errno.EACCES: "permission denied; choose a folder that you may use, or change its permissions",
     errno.EROFS: "the file system is read-only; choose a folder on a writable one",
     errno.ENOTDIR: "a part of this path is a file, not a folder; choose another path",
     errno.EISDIR: "this is a folder, and a file was expected; choose another path",
-    errno.EEXIST: "a file of this name is in the way; choose another path, or move the file",
-    errno.ENOENT: "it is not there; check the path",
+    errno.EEXIST: "a file of this name exists; choose another path, or move the file",
+    errno.ENOENT: "it does not exist; check the path",
     errno.ELOOP: "the symbolic links of this path form a circle; choose another path",
     errno.EBADF: "this process has no such stream open for writing; choose another path",
 }
@@ -45,7 +45,7 @@ def explain_os_error(error: OSError, path: Path | str, action: str) -> StorageEr
 
 @contextlib.contextmanager
 def storage_errors(path: Path | str, action: str = "write") -> Iterator[None]:
-    """Turn an `OSError` of the block into a `StorageError` that names `path`; a broken pipe stays what it is."""
+    """Turn an `OSError` of the block into a `StorageError` that names `path`; a broken pipe stays unchanged."""
     try:
         yield
     except BrokenPipeError:
@@ -63,7 +63,7 @@ def _os_error(number: int) -> OSError:
 
 @contextlib.contextmanager
 def _replacing(path: Path) -> Iterator[BinaryIO]:
-    """Yield a file that replaces `path` in one step when the block ends well, and vanishes when it does not."""
+    """Yield a file that replaces `path` atomically if the block succeeds, and is deleted otherwise."""
     mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o644  # mkstemp gives 0600
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:50]}.")
     try:
@@ -81,7 +81,7 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Replace `path` by `content` in one step: a reader sees the old bytes or the new ones, never a mixture."""
+    """Replace `path` by `content` atomically: a reader sees either the old or the new bytes."""
     with storage_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         with _replacing(path) as stream:
@@ -99,13 +99,13 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def sha256_of_file(path: Path) -> str:
-    """Return the SHA-256 of a file in hexadecimal; raise OSError where it cannot be read."""
+    """Return the SHA-256 of a file in hexadecimal; raise OSError if it cannot be read."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def sha256_of_json(value: Any) -> str:
-    """Return the SHA-256 of JSON values in hexadecimal, whatever the order of their keys."""
+    """Return the SHA-256 of JSON values in hexadecimal; the order of keys has no effect."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
@@ -119,19 +119,19 @@ def flush_file(path: Path) -> None:
 
 
 def _flush_folder(folder: Path) -> None:
-    """Make a rename inside `folder` durable, where the file system can."""
+    """Make a rename inside `folder` durable, if the file system supports it."""
     with contextlib.suppress(OSError):
         flush_file(folder)
 
 
-# --- paths that a user gives for output ---
+# --- output paths of the user ---
 
 
 def resolve_output(path: Path | str) -> Path | int:
-    """Return where output to a user's `path` goes: a file, its links followed, or the number of an open descriptor.
+    """Return the target of output to `path`: a file, with links resolved, or the number of an open descriptor.
 
-    `/dev/stdout`, `/dev/fd/N`, `/proc/self/fd/N` and links to them are descriptors of this process. What cannot be
-    written, a folder, a named pipe and a device raise `StorageError`: call this before the work.
+    `/dev/stdout`, `/dev/fd/N`, `/proc/self/fd/N` and links to them are descriptors of this process. Raises
+    `StorageError` for a folder, pipe, device or unwritable path; call this before the work.
     """
     place = Path(path)
     descriptor = re.compile(rf"(?:/dev|/proc/{os.getpid()}(?:/task/\d+)?)/fd/(\d+)")
@@ -150,7 +150,7 @@ def resolve_output(path: Path | str) -> Path | int:
         if place.is_dir():
             raise _os_error(errno.EISDIR)
         if not place.parent.is_dir():
-            raise StorageError(f"the folder of the output {path} is not there; make it first: mkdir -p {place.parent}")
+            raise StorageError(f"the folder of the output {path} does not exist; first run: mkdir -p {place.parent}")
         if place.exists() and not place.is_file():
             kind = "a named pipe" if place.is_fifo() else "a device"
             advice = "choose another path, or write to /dev/stdout and redirect standard output there"
@@ -163,7 +163,7 @@ def resolve_output(path: Path | str) -> Path | int:
 
 @contextlib.contextmanager
 def output_stream(path: Path | str) -> Iterator[TextIO]:
-    """Yield a UTF-8 stream into a user's `path`: a file is replaced when the block ends well, a descriptor goes on."""
+    """Yield a UTF-8 stream to `path`: a file is replaced if the block succeeds, a descriptor is appended to."""
     place = resolve_output(path)
     with storage_errors(path), contextlib.ExitStack() as stack:
         if isinstance(place, Path):
@@ -171,7 +171,7 @@ def output_stream(path: Path | str) -> Iterator[TextIO]:
         else:
             for printed in (sys.stdout, sys.stderr):
                 printed.flush()
-            # A duplicate shares the position in the file, and truncates nothing.
+            # A duplicate shares the file position and does not truncate.
             binary = stack.enter_context(os.fdopen(os.dup(place), "wb"))
         stream = io.TextIOWrapper(binary, encoding="utf-8", newline="\n")
         yield stream
@@ -179,7 +179,7 @@ def output_stream(path: Path | str) -> Iterator[TextIO]:
 
 
 def write_output(path: Path | str, data: str | bytes) -> None:
-    """Write `data` to a user's `path`, as `output_stream` does."""
+    """Write `data` to `path`, as `output_stream` does."""
     with output_stream(path) as stream:
         stream.buffer.write(data.encode("utf-8") if isinstance(data, str) else data)
 
@@ -189,9 +189,9 @@ def write_output(path: Path | str, data: str | bytes) -> None:
 
 @contextlib.contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """Yield an empty folder beside `path` that becomes `path` when the block ends well, and vanishes when it does not.
+    """Yield an empty folder beside `path` that becomes `path` if the block succeeds, and is deleted otherwise.
 
-    An existing folder at `path` is replaced; a link to one stays. What killed processes left is removed or put back.
+    An existing folder at `path` is replaced; a link to one stays. What killed processes left is removed or restored.
     """
     with storage_errors(path), contextlib.ExitStack() as stack:
         path = path.resolve() if path.is_symlink() else path
@@ -271,7 +271,7 @@ def exclusive(path: Path, seconds: float = 0.0) -> Iterator[bool]:
                     break
                 time.sleep(0.05)
             except OSError:
-                message = "the file system of %s has no locks; make sure that no other process works there"
+                message = "the file system of %s has no locks; make sure that no other process uses it"
                 logging.getLogger("translator").warning(message, path)
                 free = True
         yield free
@@ -281,13 +281,13 @@ def exclusive(path: Path, seconds: float = 0.0) -> Iterator[bool]:
 
 @contextlib.contextmanager
 def hold_folder(folder: Path) -> Iterator[None]:
-    """Lock a run folder for the block, by its file `.lock`; raise `RunError` if another process has it."""
+    """Lock a run folder by its file `.lock` while the block runs; raise `RunError` if another process holds it."""
     file = folder / LOCK_FILE
     with storage_errors(file):
         file.touch()
-    with exclusive(file, seconds=0.5) as free:  # `is_held` takes it for an instant
+    with exclusive(file, seconds=0.5) as free:  # `is_held` holds the lock briefly
         if not free:
-            raise RunError(f"another process is at work in {folder}; wait for it, stop it, or set run.directory")
+            raise RunError(f"another process uses {folder}; wait for it, stop it, or set run.directory")
         yield
 
 

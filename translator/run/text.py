@@ -1,4 +1,4 @@
-"""Text for terminals, logs and pictures: escaped controls, tables, excerpts, Arabic script in its shapes."""
+"""Text for terminals, logs and pictures: escaping, tables, excerpts, and shaping of Arabic script."""
 
 import re
 import unicodedata
@@ -10,14 +10,14 @@ from translator.special_tokens import SPECIAL_TOKENS
 
 _STEERING: Final = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Unicode categories of control characters, invisible format characters, lone surrogates and line separators."""
-_HARMLESS: Final = "\n\t\u200c\u200d"  # of these, what a message may have: line ends, tabs, ZWNJ and ZWJ
+_HARMLESS: Final = "\n\t\u200c\u200d"  # allowed in messages: line ends, tabs, ZWNJ and ZWJ
 _LAM_ALEF: Final = {
     lam + alef: chr(ligature + form)
     for alef, ligature in {"\ufe82": 0xFEF5, "\ufe84": 0xFEF7, "\ufe88": 0xFEF9, "\ufe8e": 0xFEFB}.items()
     for form, lam in enumerate(("\ufedf", "\ufee0"))  # alone, and after a letter that joins
 }
-"""Lam and an alef in the shapes that they take beside each other, and the ligature for both."""
-WORD_START: Final = "▁"  # sentencePiece's mark of a piece that begins a word
+"""Shaped lam and alef side by side, and the ligature that replaces them."""
+WORD_START: Final = "▁"  # SentencePiece's mark for a piece that begins a word
 FONT: Final = "DejaVu Sans"  # comes with matplotlib, and has the shaped forms of the Arabic script
 _JOINER: Final = "\u200d"
 _ARABIC_LETTER: Final = re.compile("[\u0620-\u064a\u066e-\u06d3\u06fa-\u06ff\u0750-\u077f\ufb50-\ufdff\ufe70-\ufefc]")
@@ -43,7 +43,7 @@ def printable(text: str) -> str:
 
 
 def excerpt(text: str, longest: int) -> str:
-    """Return `text` cut to `longest` characters, in one line, and escaped as by `printable`."""
+    """Return `text` cut to `longest` characters, on one line, and escaped as by `printable`."""
     text = text if len(text) <= longest else text[: longest - 1] + "…"
     return printable(text).replace("\n", "\\n").replace("\t", "\\t")
 
@@ -63,7 +63,7 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, text_col
 
 
 def shaped(text: str) -> str:
-    """Return `text` with each Arabic letter in its shape, in logical order.
+    """Return `text` with Arabic letters in their contextual shapes, in logical order.
 
     >>> [f"{ord(letter):X}" for letter in shaped("لا")]
     ['FEFB']
@@ -85,12 +85,12 @@ def _reshaper() -> Any:
 def shown_pieces(pieces: Sequence[str], *, right_to_left: bool = False) -> list[str]:
     """Return subword pieces as labels, letters joined as in their word, in visual order.
 
-    A piece that continues a word has a hyphen before it. The labels stand inside an override of direction: matplotlib
-    orders and shapes text itself from 3.11 on, and would reverse them again.
+    A piece that continues a word begins with a hyphen. A direction override encloses each label, because matplotlib
+    3.11 and later orders and shapes text itself and would reverse the labels again.
 
     Args:
         pieces: as SentencePiece gives them.
-        right_to_left: the direction of the sentence, for pieces without letters: brackets are mirrored in it.
+        right_to_left: direction of the sentence, for pieces without letters, such as mirrored brackets.
     """
     special = {spelling for spelling, _ in SPECIAL_TOKENS}
     texts = ["" if piece in special else piece.replace(WORD_START, " ").strip(" ") or "␣" for piece in pieces]
@@ -112,13 +112,13 @@ def shown_pieces(pieces: Sequence[str], *, right_to_left: bool = False) -> list[
 
 
 def _joins(left: str, right: str) -> bool:
-    """Return whether the letter `left` takes another shape when `right` follows it."""
+    """Return whether the letter `left` changes its shape before `right`."""
     return bool(left and right) and shaped(left + right)[:1] != shaped(left)
 
 
 def _drawn(text: str, right_to_left: bool) -> str:
-    """Return `text` shaped, in visual order, without anything that the font cannot draw."""
-    from bidi.algorithm import get_display  # the other one, `bidi.get_display`, mirrors no brackets
+    """Return `text` shaped and in visual order, with a replacement for characters that the font lacks."""
+    from bidi.algorithm import get_display  # `bidi.get_display` does not mirror brackets
     from matplotlib import font_manager
 
     directions = {unicodedata.bidirectional(letter) for letter in text}

@@ -1,4 +1,4 @@
-"""The application: the page, the JSON API, and the server that listens at an address until a signal comes."""
+"""The web application: the page, the JSON API, and the server that listens until a signal arrives."""
 
 import asyncio
 import contextlib
@@ -34,7 +34,7 @@ POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'"
 )
-"""Content-Security-Policy of the page: its own files, nothing inside its HTML, from elsewhere, or around it."""
+"""Content-Security-Policy of the page: only its own files; no inline scripts, other sites or frames."""
 LOOPBACK: Final = ("localhost", "127.0.0.1", "::1", "[::1]")
 EXAMPLE: Final = '{"text": "The door is open."}'
 _ANSWER: Final = (
@@ -44,19 +44,19 @@ _ANSWER: Final = (
 _PROBLEMS: Final = {
     400: "the host name of the request is unknown (plain text)",
     413: "the text is too long",
-    422: "the request cannot be understood, or asks for what this model does not have",
-    500: "a mistake of the server, which its log has",
-    503: "too many requests wait; try again after `Retry-After` seconds",
-    504: "the translation took too long and was dropped",
+    422: "the request is invalid, or asks for something that this model does not support",
+    500: "internal server error; see the log of the server",
+    503: "too many requests are waiting; try again after `Retry-After` seconds",
+    504: "the translation took too long and was cancelled",
 }
 
 
 class TranslateRequest(BaseModel):
-    """Text, and what is wanted of its translations."""
+    """Body of a translation request."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    text: Annotated[str | None, Field(description="each line is translated by itself")] = None
+    text: Annotated[str | None, Field(description="text; each line is translated separately")] = None
     lines: Annotated[list[str] | None, Field(description="lines, in place of `text`")] = None
     count: Annotated[int, Field(ge=1, description="translations of each line, best first")] = 1
     attention: Annotated[bool, Field(description="also attention maps, and which words belong together")] = False
@@ -76,7 +76,7 @@ class TranslateRequest(BaseModel):
 def make_app(translator: Translator, limits: Limits, hosts: Iterable[str] = ()) -> FastAPI:
     """Return the application that serves `translator`.
 
-    `hosts` are the `Host` headers that requests may have; none allows all. They stop a web page from DNS rebinding.
+    `hosts` are the allowed `Host` headers, which protects from DNS rebinding; an empty list allows all.
     """
     batcher = Batcher(translator, limits.waiting)
     model = {
@@ -95,7 +95,7 @@ def make_app(translator: Translator, limits: Limits, hosts: Iterable[str] = ()) 
         async with batcher.running():
             yield
 
-    # FastAPI's own pages of documentation load their scripts from elsewhere.
+    # FastAPI's documentation pages load scripts from other sites.
     pages: dict[str, Any] = {"docs_url": None, "redoc_url": None, "openapi_url": "/api/openapi.json"}
     source, target = translator.normalizer.languages
     summary = f"Translates {source.name} into {target.name}"
@@ -104,11 +104,11 @@ def make_app(translator: Translator, limits: Limits, hosts: Iterable[str] = ()) 
     _add_page(app, model, translator.normalizer.languages)
     _say_problems(app)
 
-    @app.get("/api/health", summary="Whether the server translates, and how many requests wait")
+    @app.get("/api/health", summary="Status of the server and number of waiting requests")
     async def read_health() -> dict[str, str | int]:
         return {"status": "ok", "waiting": batcher.unanswered}
 
-    @app.get("/api/model", summary="What translates, and the limits of a request")
+    @app.get("/api/model", summary="The model, its search settings, and the limits of a request")
     async def read_model() -> dict[str, Any]:
         return model
 
@@ -124,13 +124,13 @@ def make_app(translator: Translator, limits: Limits, hosts: Iterable[str] = ()) 
             await asyncio.wait({work, gone}, timeout=limits.seconds, return_when=asyncio.FIRST_COMPLETED)
             if not work.done():
                 if gone.done():
-                    return Response(status_code=499)  # nobody reads it
+                    return Response(status_code=499)  # the client has disconnected
                 raise HTTPException(
-                    504, f"the translation took longer than {limits.seconds:g} seconds and was dropped; send less"
+                    504, f"the translation took longer than {limits.seconds:g} seconds and was cancelled; send less"
                 )
             found = work.result()
         except BusyError:
-            raise HTTPException(503, "too many requests wait; try again in a moment", {"Retry-After": "2"}) from None
+            raise HTTPException(503, "too many requests are waiting; try again soon", {"Retry-After": "2"}) from None
         finally:
             work.cancel()
             gone.cancel()
@@ -167,9 +167,9 @@ def _say_problems(app: FastAPI) -> None:
         said = [_words(one).encode("utf-8", "replace").decode() for one in error.errors()[:5]]
         return JSONResponse({"detail": "; ".join(said)}, 422)
 
-    @app.exception_handler(400)  # FastAPI's answer where the parser fails without a place in the body
+    @app.exception_handler(400)  # FastAPI's answer if the parser fails without a position
     async def unreadable(_: Request, error: Exception) -> JSONResponse:
-        words = "the body is no valid JSON: it is not UTF-8, or nested too deep; send a JSON object such as "
+        words = "the body is not valid JSON: it is not UTF-8, or nested too deeply; send a JSON object such as "
         return JSONResponse({"detail": words + EXAMPLE}, 422)
 
     @app.exception_handler(TranslatorError)
@@ -178,16 +178,16 @@ def _say_problems(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     async def broken(_: Request, error: Exception) -> JSONResponse:
-        return JSONResponse({"detail": "the server made a mistake; its log has the details"}, 500)
+        return JSONResponse({"detail": "internal server error; see the log of the server"}, 500)
 
 
 def _words(error: dict[str, Any]) -> str:
     if error["type"] == "json_invalid":
-        return f"the body is no valid JSON: {error['ctx']['error']}"
+        return f"the body is not valid JSON: {error['ctx']['error']}"
     where = ".".join(map(str, error["loc"][1:]))[:100]
     words = str(error["msg"]).removeprefix("Value error, ").replace("Input should be", "must be")
     if error["type"] == "extra_forbidden":
-        words = "there is no such key"
+        words = "unknown key"
     elif not where and error["type"] != "value_error":
         words = f"send a JSON object such as {EXAMPLE}, as application/json"
     return f"{where}: {words}" if where else words
@@ -196,14 +196,14 @@ def _words(error: dict[str, Any]) -> str:
 def _check_limits(model: dict[str, Any], lines: list[str], asked: TranslateRequest) -> None:
     for count, what in ((sum(map(len, lines)), "characters"), (len(lines), "lines")):
         if count > (limit := model["limits"][what]):
-            raise HTTPException(413, f"the text has {count} {what}, and the limit is {limit}; send it in parts")
+            raise HTTPException(413, f"the text has {count} {what}, but the limit is {limit}; send it in parts")
     if asked.count > (most := model["limits"]["translations"]):
         raise InputError(
-            f"{asked.count} translations of a line are asked for, and the most that this server gives with its "
-            f"{model['search']['method']} search are {most}"
+            f"{asked.count} translations of a line are requested, but the limit of this server with "
+            f"{model['search']['method']} search is {most}"
         )
     if asked.attention and not model["attention"]:
-        raise InputError(f"the engine {model['engine']} gives no attention")
+        raise InputError(f"the engine {model['engine']} does not provide attention")
 
 
 def _record(translation: Translation) -> dict[str, Any]:
@@ -221,13 +221,13 @@ async def _disconnected(request: Request) -> None:
 
 @contextlib.contextmanager
 def listening_socket(host: str, port: int) -> Iterator[socket.socket]:
-    """Yield a socket that listens at an address, port 0 a free one; an InputError says that it is taken or not ours."""
+    """Yield a socket that listens on an address (port 0: a free one); raise InputError if it is not available."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         bound = socket.create_server((address[0], port), family=family)
     except (OSError, UnicodeError, OverflowError) as error:
         raise InputError(
-            f"cannot listen at {host}, port {port}: {error}; give another --port (0 takes a free one) or --host"
+            f"cannot listen on {host}, port {port}: {error}; give another --port (0 takes a free one) or --host"
         ) from error
     with bound:
         yield bound
@@ -246,15 +246,15 @@ def url(bound: socket.socket) -> str:
 
 
 def serve(app: FastAPI, bound: socket.socket, stop: StopRequest, patience: float, ready: Callable[[], None]) -> None:
-    """Serve, calling `ready` first, until a signal comes; then answer what has been asked, and raise Interrupted.
+    """Call `ready`, serve until a signal arrives, then answer pending requests and raise Interrupted.
 
-    Unanswered requests get `patience` seconds after the signal; a second signal ends the process at once.
+    Unanswered requests get `patience` seconds after the signal; a second signal ends the process immediately.
     """
     quiet: dict[str, Any] = {"log_config": None, "log_level": "warning", "access_log": False, "server_header": False}
     patience = math.ceil(patience)
     config = uvicorn.Config(app, loop="asyncio", ws="none", lifespan="on", timeout_graceful_shutdown=patience, **quiet)
     server = uvicorn.Server(config)
-    with stop.deferred(), ThreadPoolExecutor(1, "server") as thread:  # uvicorn leaves signals alone in a thread
+    with stop.deferred(), ThreadPoolExecutor(1, "server") as thread:  # in a thread, uvicorn installs no signal handlers
         work = thread.submit(server.run, [bound])
         try:
             while not work.done() and not server.started:

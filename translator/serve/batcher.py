@@ -1,4 +1,4 @@
-"""One thread that translates for all requests: those that wait at the same time share batches."""
+"""One thread that translates for all requests; requests that wait at the same time share batches."""
 
 import asyncio
 import contextlib
@@ -11,22 +11,22 @@ from typing import Final
 from translator.inference.segments import Translation
 from translator.inference.translator import Translator
 
-CHARACTERS_AT_ONCE: Final = 8_000  # of all lines that are searched together, so that the next batch comes soon
+CHARACTERS_AT_ONCE: Final = 8_000  # in one batch, over all lines, so that the next batch starts soon
 
 Found = list[Translation]  # the translations of one line, best first
 
 
 class BusyError(Exception):
-    """As many requests wait as may wait."""
+    """The limit of waiting requests is reached."""
 
 
 class _UnwantedError(Exception):
-    """All callers of the lines that are being translated have gone."""
+    """All clients of the current batch have disconnected."""
 
 
 @dataclass(frozen=True)
 class Form:
-    """What is asked for; lines of different forms are not searched together."""
+    """Form of the answer; a batch has lines of one form."""
 
     count: int  # translations of each line
     attention: bool
@@ -34,20 +34,20 @@ class Form:
 
 @dataclass(order=True)
 class Line:
-    """A line that waits for its translations; lines are taken in the order of `turn` and `request`."""
+    """A line that waits for its translations; lines are processed in the order of `turn` and `request`."""
 
-    turn: int  # the next turn when its request came, plus its number in the request
+    turn: int  # next turn at the arrival of its request, plus its number in the request
     request: int  # number of its request
     text: str = field(compare=False)
     form: Form = field(compare=False)
-    answer: "asyncio.Future[Found]" = field(compare=False)  # a caller who has gone cancels it
+    answer: "asyncio.Future[Found]" = field(compare=False)  # cancelled when the client disconnects
 
 
 def gather(waiting: list[Line], lines: int, characters: int) -> list[Line]:
-    """Take the next lines to be searched together, at least one where any is wanted, out of `waiting`.
+    """Remove and return the lines of the next batch from `waiting`, at least one if any is wanted.
 
-    All have the form of the line that is next. Each request gives a line a turn, so that long requests do not delay
-    short ones. The first line is taken however many characters it has.
+    All have the form of the first line. Each request contributes one line per turn, so that long requests do not delay
+    short ones. The first line is taken even if it exceeds `characters`.
     """
     wanted = sorted(line for line in waiting if not line.answer.done())
     taken: list[Line] = []
@@ -70,11 +70,11 @@ class Batcher:
         self._arrived = asyncio.Event()
         self._thread = ThreadPoolExecutor(1)
         self._stopped = False
-        self.unanswered = 0  # requests that wait for their answer
+        self.unanswered = 0  # number of unanswered requests
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Translate what comes, inside the block."""
+        """Translate incoming lines while the block runs."""
         worker = asyncio.create_task(self._work())
         try:
             yield
@@ -84,11 +84,11 @@ class Batcher:
             self._thread.shutdown(cancel_futures=True)
 
     async def translate(self, texts: Sequence[str], form: Form) -> list[Found]:
-        """Return the translations of each line, in order; when the caller is cancelled, its work is dropped.
+        """Return the translations of each line, in order; cancelling the caller drops its work.
 
         Raises:
-            BusyError: too many requests wait.
-            TranslatorError: the translator refuses the text.
+            BusyError: too many requests are waiting.
+            TranslatorError: the translator rejects the text.
         """
         if self.unanswered >= self._most:
             raise BusyError
@@ -113,7 +113,7 @@ class Batcher:
                 self._arrived.clear()
 
     async def _translate(self, lines: Sequence[Line]) -> None:
-        """Translate lines of one form; where that fails, each request by itself, so that one at fault fails alone."""
+        """Translate lines of one form; on failure retry each request separately, so that only faulty ones fail."""
 
         def check() -> None:
             if self._stopped or all(line.answer.done() for line in lines):

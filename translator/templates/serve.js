@@ -1,5 +1,5 @@
-// The page of the server: sends what is typed, shows what comes back, and where the model looked.
-// Texts only ever become text nodes.
+// The page of the server: sends the text, and shows translations and attention.
+// Texts become text nodes only, never HTML.
 "use strict";
 (() => {
   const byId = (identity) => document.getElementById(identity);
@@ -11,8 +11,8 @@
   const grouped = new Intl.NumberFormat("en");
   const percent = new Intl.NumberFormat("en", { style: "percent", maximumFractionDigits: 0 });
   const SHARES_NAMED = 4;
-  const LEAST_SHARE = 0.05; // what is less is not shown
-  let asking = null; // what stops the request that is under way
+  const LEAST_SHARE = 0.05; // smaller shares are hidden
+  let asking = null; // aborts the current request
 
   function element(tag, attributes, ...children) {
     const made = document.createElement(tag);
@@ -41,8 +41,8 @@
     const characters = charactersOf(text);
     const lines = linesOf(text).length;
     if (characters > limit.characters)
-      return `The text has ${grouped.format(characters)} characters, and the limit is ${grouped.format(limit.characters)}. Send it in parts.`;
-    if (lines > limit.lines) return `The text has ${lines} lines, and the limit is ${limit.lines}. Send it in parts.`;
+      return `The text has ${grouped.format(characters)} characters, but the limit is ${grouped.format(limit.characters)}. Send it in parts.`;
+    if (lines > limit.lines) return `The text has ${lines} lines, but the limit is ${limit.lines}. Send it in parts.`;
     return "";
   }
 
