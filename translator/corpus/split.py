@@ -115,7 +115,7 @@ def assign_splits(source: SourceConfig, config: SplitConfig, source_keys: Hashes
     """Return the split of each kept pair of `source`, in order, given the keys (N,) of its English sides.
 
     `block`: the last `validation` + `test` pairs, or whole blocks drawn by seed until a split is full (the last
-    block is cut). `hash`: the pairs with the smallest mixed source keys, whatever the order of the lines. Equal sources
+    block is cut). `hash`: the pairs with the smallest mixed source keys, in any order of the lines. Equal sources
     on both sides of a border are dropped later. A CorpusError says that the source has too few pairs.
     """
     count = len(source_keys)

@@ -255,7 +255,7 @@ def replace_link(link: Path, target: str) -> None:
 def exclusive(path: Path, seconds: float = 0.0) -> Iterator[bool]:
     """Lock the file or folder `path` for the block; yield False if another process still has it after `seconds`.
 
-    The system releases the lock when the process ends. A file system without locks refuses nobody.
+    The system releases the lock when the process ends. On a file system without locks every process gets it.
     """
     with storage_errors(path, "open"):
         handle = os.open(path, os.O_RDONLY)
