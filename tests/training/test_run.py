@@ -53,7 +53,7 @@ def test_two_trainings_in_one_folder_and_a_folder_that_is_no_run_are_refused(tin
 def test_a_run_is_used_with_the_normalizer_it_was_trained_with(
     tiny: Any, trained: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("corpus.prepare", "data.token_store", "checkpoint.files"):
+    for module in ("corpus.prepare", "data.token_store", "checkpoint.state"):
         monkeypatch.setattr(f"translator.{module}.NORMALIZER_VERSION", NORMALIZER_VERSION + 1)
     expected = f"normalizer version {NORMALIZER_VERSION}, but this version of translator has {NORMALIZER_VERSION + 1}"
     with pytest.raises(CheckpointError, match=expected):
