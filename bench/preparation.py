@@ -84,8 +84,7 @@ def write_large_corpus(path: Path, pairs: int, seed: int = 1) -> None:
     From the second pass, random words of the same side replace about a quarter of the words of each side. So lengths
     and spelling stay realistic, with few near-duplicates.
 
-    Raises:
-        CorpusError: the corpora are missing.
+    Raises CorpusError: the corpora are missing.
     """
     real, generator, number = list(_real_pairs()), random.Random(seed), 0
     words = [[word for pair in real[::7] for word in pair[side].split(" ")] for side in (0, 1)]

@@ -53,9 +53,7 @@ MOST_SHELL_ROUNDS: Final = 3
 def bench(options: Options) -> Iterator[str]:
     """Yield the lines of a report on sentences per second; writes the numbers of each round to a file.
 
-    Raises:
-        ConfigError: the recipe is invalid, or a contestant is unknown.
-        RunError: a contestant failed.
+    Raises ConfigError: the recipe is invalid, or a contestant is unknown; RunError: a contestant failed.
     """
     names = options.chosen(LIBRARIES)
     config, folder = options.load(*RECIPES), options.output / "search-files"

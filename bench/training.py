@@ -18,9 +18,7 @@ Rounds = Sequence[Answer]
 def bench(options: Options) -> Iterator[str]:
     """Yield the lines of a report on training speed, memory and loss; writes the numbers to a file.
 
-    Raises:
-        ConfigError: the recipe is invalid, or a contestant is unknown.
-        RunError: a contestant failed.
+    Raises ConfigError: the recipe is invalid, or a contestant is unknown; RunError: a contestant failed.
     """
     names, config = options.chosen(NAMES), options.load(*RECIPES)
     yield f"training, {model_sizes(config)}, {config.run.threads or available_cores()} threads"
