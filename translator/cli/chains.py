@@ -88,7 +88,11 @@ def _opened(folder: str, direction: str | None = None) -> "tuple[RunFolder, Conf
     RUN,
     option("--corpus PATH", _CORPUS, dest="corpora", action="append", nargs="+", type=place, required=True),
     option("--replay SHARE", "share of training pairs from the run's own text (default: 0.5)", type=float, default=0.5),
-    option("--recipe NAME", "recipe whose section `training` is used (default: fine-tune)", default="fine-tune"),
+    option(
+        "--recipe NAME",
+        "recipe of `training`; the text sets its steps and rate (default: fine-tune)",
+        default="fine-tune",
+    ),
     option("--output FOLDER", "folder of the new run (default: RUN-NAME, with the name of the text)", type=place),
     SET,
     examples=("translator fine-tune --run runs/mizan --corpus my.en my.fa",),
@@ -110,16 +114,16 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
     sizes = [measure([one]) for one in new]
     pairs, words = sum(size.pairs for size in sizes), sum(size.words for size in sizes)
     if not pairs:
-        raise InputError("the new text has no pairs; name files with a sentence a line")
+        raise InputError("the new text has no sentence pairs; give files with one sentence per line")
     held_out = min(500 // len(new), *(size.pairs // 10 for size in sizes))  # of each new corpus
     read = config.batching.tokens_per_batch * config.training.accumulation_steps * (1 - options.replay)
     steps = max(_FEWEST_UPDATES, round(_PASSES * _TOKENS_A_WORD * words / read))
     weight = training_weights(config)
-    # The share of the old text is that of its weights times its pairs, when the new text has weight 1.
+    # Old text is drawn in proportion to weight × pairs; the new text has weight 1.
     mass = sum(weight(name) * old.count("train", name) for name in old.names("train"))
     share = options.replay / (1 - options.replay) * (pairs - 2 * held_out * len(new)) / mass
     replayed = inherited_sources(old, "train", lambda name: share * weight(name)) if options.replay else []
-    # As much validation text of old as of new: the best checkpoint is good at both.
+    # Old and new text have equal shares of the validation text, so the best checkpoint suits both.
     names = old.names("validation")
     validation = inherited_sources(old, "validation", most=max(1, held_out // max(1, len(names))))
     line = write_derived(
@@ -141,7 +145,8 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
             *options.overrides,
         ],
     )
-    say(line, f"  {pairs:,} new pairs and {options.replay:.0%} old text, {steps:,} updates unless --set changes that")
+    say(line, f"  {pairs:,} new pairs and {options.replay:.0%} old text; {steps:,} updates unless --set changes that")
+    say(f"  held out for validation and for testing: {held_out:,} pairs of each new corpus")
     _run_verb(stop, "train", "--config", str(folder.with_name(f"{folder.name}.yaml")))
     _compare(run.path, folder, test_set_arguments(corpus_of_run(RunFolder.open(folder).config())))
     example = config.corpus.languages[0].example
@@ -154,10 +159,13 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
     RUN,
     option("--monolingual FILE", _PERSIAN, nargs="+", type=place, required=True),
     option(
-        "--output FOLDER", "for the pairs (default: data/back-translated)", type=place, default="data/back-translated"
+        "--output FOLDER",
+        "folder of the pairs (default: data/back-translated)",
+        type=place,
+        default="data/back-translated",
     ),
-    option("--round-trip RUN", "an en-fa run: drop pairs whose English it does not lead back", type=place),
-    option("--min-chrf SCORE", "with --round-trip: chrF that must come back (default: 20)", type=float),
+    option("--round-trip RUN", "en-fa run that translates the English back to filter pairs", type=place),
+    option("--min-chrf SCORE", "with --round-trip: least chrF against the Persian line (default: 20)", type=float),
     *SEARCH,
     examples=("translator back-translate --run runs/mizan-reverse --monolingual persian.txt",),
 )

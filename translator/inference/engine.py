@@ -210,7 +210,7 @@ def _for_attention(run: RunFolder, config: Config, checkpoint: str, search: Sear
 def _device_for(config: Config, asked: str) -> str:
     """Return the requested device, else raise ConfigError; `auto` is the run's device, or the CPU if it is missing."""
     name = config.run.device if asked == "auto" else asked
-    if name == "cpu" or (name == "auto" and not _may_have_gpu()):
+    if name == "cpu" or (asked == "auto" and not _may_have_gpu()):
         return "cpu"  # without importing torch
     from translator.model.device import choose_device
 
