@@ -169,6 +169,16 @@ def test_an_open_descriptor_is_appended_to_and_a_link_stays_a_link(source: Path,
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "log", "out", "source.txt"]
 
 
+def test_reuse_follows_the_file_that_lies_there_now(source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert translate_file(WORK, source, out, reuse=True)
+    assert not translate_file(WORK, source, out, reuse=True)
+    expected = out.read_bytes()
+    assert translate_file(Work(loud, OutputForm("jsonl")), source, out)
+    assert translate_file(WORK, source, out, reuse=True), "another translation took its place"
+    assert out.read_bytes() == expected
+
+
 def test_an_input_that_changes_meanwhile_is_noticed(source: Path, tmp_path: Path) -> None:
     def more() -> None:
         with source.open("a", encoding="utf-8") as file:
