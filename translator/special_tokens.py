@@ -1,4 +1,4 @@
-"""The four special tokens and their ids, the same in every vocabulary, file and tensor."""
+"""The four special tokens and their ids, the same in every vocabulary, file and tensor; the tag of synthetic text."""
 
 from typing import Final
 
@@ -9,3 +9,6 @@ EOS: Final = 3  # end of sentence: the last token of every source row and of eve
 
 SPECIAL_TOKENS: Final[tuple[tuple[str, int], ...]] = (("<pad>", PAD), ("<unk>", UNK), ("<s>", SOS), ("</s>", EOS))
 """Spelling and id of each, in the order of their ids."""
+
+TAG: Final = "\ue010"
+"""Tag at the start of back-translated English, a private-use character and one piece (Caswell et al. 2019)."""

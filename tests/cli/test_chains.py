@@ -12,12 +12,13 @@ from toy import letters, write_pairs
 from translator.checkpoint.state import find_checkpoint, read_state
 from translator.cli import main
 from translator.config import Config, load_config, parse_config
-from translator.corpus.derived import TAG, corpus_of_run, write_synthetic
+from translator.corpus.derived import corpus_of_run, write_synthetic
 from translator.data import DataHandler
 from translator.evaluation.metrics import sentence_bleu
 from translator.inference.exported import is_export
 from translator.inference.translator import Translator
 from translator.run.folder import RunFolder
+from translator.special_tokens import TAG
 from translator.subword import SubwordPair
 
 RECIPE = """

@@ -19,8 +19,8 @@ import zstandard
 from corpus.corpora import LAYOUTS, PACKERS, Rows, contents, folder_of, one_file, one_line, tsv, two_files, zip_bytes
 
 from translator.config import CorpusConfig, SourceConfig
-from translator.corpus import PreparedCorpus, prepare_corpus
 from translator.corpus.lines import Pair
+from translator.corpus.prepare import PreparedCorpus, prepare_corpus
 from translator.corpus.sources import read_pairs
 from translator.corpus.split import SPLITS
 from translator.errors import CorpusError, TranslatorError

@@ -7,7 +7,6 @@ from corpus.corpora import tsv
 from toy import write_pairs
 
 from translator.config import CorpusConfig, FilterConfig, NormalizationConfig, SplitConfig, parse_config
-from translator.corpus import Normalizer, prepare_corpus
 from translator.corpus.held_out import (
     HeldOutSet,
     held_out_argument,
@@ -16,6 +15,8 @@ from translator.corpus.held_out import (
     read_held_out_folder,
     write_held_out,
 )
+from translator.corpus.normalizer import Normalizer
+from translator.corpus.prepare import prepare_corpus
 from translator.errors import CorpusError, InputError, RunError
 
 NORMALIZER = Normalizer(NormalizationConfig())

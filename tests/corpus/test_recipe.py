@@ -65,7 +65,7 @@ def test_arguments_name_corpora(tmp_path: Path) -> None:
 @pytest.mark.parametrize("gpu", [False, True])
 def test_every_size_has_a_recipe_that_grows_with_it(gpu: bool) -> None:
     sizes = [
-        {key: value for key, value, _ in choose(CorpusSize(n, 10 * n), gpu=gpu)} for n in (500, 3000, 70_000, 10**6)
+        {key: value for key, value, _ in choose(CorpusSize(n, 14 * n), gpu=gpu)} for n in (500, 3000, 70_000, 10**6)
     ]
     for key in ("subword.vocabulary_size", "model.d_model", "training.max_steps"):
         values = [float(one[key]) for one in sizes]

@@ -46,7 +46,7 @@ def test_a_script_without_a_guarded_main_part_is_told_so(tmp_path: Path) -> None
     script = tmp_path / "unguarded.py"
     script.write_text(
         "from translator.config import CorpusConfig, SourceConfig\n"
-        "from translator.corpus import prepare_corpus\n"
+        "from translator.corpus.prepare import prepare_corpus\n"
         f"source = SourceConfig(name='a', path={str(tmp_path / 'a.tsv')!r}, use='train')\n"
         f"prepare_corpus(CorpusConfig(sources=(source,), workers=2, prepared_directory={str(tmp_path / 'p')!r}))\n",
         encoding="utf-8",

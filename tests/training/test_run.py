@@ -7,7 +7,7 @@ import pytest
 from tiny_runs import run
 
 from translator.checkpoint.state import find_checkpoint
-from translator.corpus import NORMALIZER_VERSION
+from translator.corpus.normalizer import NORMALIZER_VERSION
 from translator.errors import CheckpointError, RunError
 from translator.inference.translator import Translator
 from translator.run.storage import hold_folder

@@ -41,7 +41,7 @@ _VARIANTS: Final = "raw (default), normalized (by the rules for Persian), or fol
 def _prepare(options: argparse.Namespace, stop: StopRequest) -> None:
     from translator.config import load_config
     from translator.config.resuming import fingerprint_of
-    from translator.corpus import format_report
+    from translator.corpus.report import format_report
     from translator.data import DataHandler
     from translator.data.report import format_subword_tables, preparation_report, write_preparation_report
     from translator.run.folder import prepared_folder

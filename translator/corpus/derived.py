@@ -15,9 +15,8 @@ from translator.corpus.normalizer import Normalizer, fold
 from translator.corpus.prepare import PreparedCorpus, prepare_corpus
 from translator.corpus.split import SPLITS, Split
 from translator.run.storage import storage_errors, write_text
+from translator.special_tokens import TAG
 
-TAG: Final = "\ue010"
-"""Tag at the start of back-translated English, a private-use character and one piece (Caswell et al. 2019)."""
 _FAR_APART: Final = {"max_length_ratio": 2.0, "max_word_ratio": 2.5}
 """Stricter limits for back-translations, which are too short or too long more often than human translations."""
 

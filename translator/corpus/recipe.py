@@ -20,8 +20,8 @@ from translator.run.folder import RunFolder
 from translator.run.storage import storage_errors, write_text
 
 _WORDS: Final = 10  # words of an average sentence, for measuring a corpus
-_TUNED: Final = 70_000, 25, 3_800, 192
-"""Sentences, minutes, updates and width for which configs/cpu-small.yaml was tuned."""
+_TUNED: Final = 100_000, 24, 3_650, 192
+"""Sentences, minutes, updates and width, by the tuning of configs/cpu-small.yaml."""
 _ON_GPU: Final = 1_000_000, 60_000
 """Sentences and updates of configs/mizan.yaml."""
 
@@ -62,7 +62,7 @@ def measure(sources: Sequence[SourceConfig]) -> CorpusSize:
 def choose(size: CorpusSize, *, gpu: bool) -> list[Choice]:
     """Return the settings that differ from the base recipe: mizan on a GPU, cpu-small otherwise.
 
-    The figures for a CPU were tuned with 70,000 pairs on two cores; those for other sizes are scaled from them.
+    The figures for a CPU were tuned with a million words on two cores; those for other sizes are scaled from them.
     """
     n = size.sentences
     vocabulary = _below(n, {300: 400, 1000: 700, 4000: 1000, 20_000: 2000, 300_000: 4000}, 8000)
@@ -83,7 +83,7 @@ def choose(size: CorpusSize, *, gpu: bool) -> list[Choice]:
         steps = 10 * round(tuned_steps * minutes / of_all * tuned_width / width * 4096 / tokens / 10)
         own = [
             Choice("batching.tokens_per_batch", tokens, "enough updates in an epoch"),
-            Choice("training.max_minutes", minutes, "25 for 70,000 sentences of ten words; 3 at least, 120 at most"),
+            Choice("training.max_minutes", minutes, "24 for a million words; 3 at least, 120 at most"),
             Choice("training.warmup_steps", steps // 12, "a twelfth of the updates"),
             Choice("training.dropout_from", _below(n, {20_000: 0}, steps // 4), "late, unless the corpus is small"),
             Choice("training.checkpoint_every", steps // 28, "28 checkpoints in all"),

@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import sentencepiece
 
 from translator.config import SubwordConfig
 from translator.config.resuming import fingerprint_of
-from translator.corpus.prepare import PreparedCorpus, Side
 from translator.errors import SubwordError
 from translator.run.folder import RunFolder, prepared_folder
 from translator.run.logging import progress_bar
@@ -26,6 +25,9 @@ from translator.subword.placeholders import PLACEHOLDERS
 from translator.subword.sampling import SubwordSampler
 from translator.subword.spelling import SpellingCorrector, count_words
 from translator.subword.training import ERRORS_ONLY, draw_lines, train_model, uses_byte_fallback
+
+if TYPE_CHECKING:  # not for loading a model, which should be fast
+    from translator.corpus.prepare import PreparedCorpus, Side
 
 SOURCE_FILE: Final = "source.model"
 TARGET_FILE: Final = "target.model"
@@ -113,8 +115,8 @@ class SubwordModel:
         `normalized(text)`.
         """
         kept = [[int(token) for token in row if token not in _NOT_TEXT] for row in rows]
-        texts: list[str] = self._processor.decode(kept)
-        return [_CONTROLS.sub(" ", text) for text in texts]
+        # One call per row: a call for a list starts threads, which takes longer than to decode some hundred rows.
+        return [_CONTROLS.sub(" ", str(self._processor.decode(row))) if row else "" for row in kept]
 
     def pieces_of(self, ids: Sequence[int]) -> list[str]:
         """Return the piece of each id; the first piece of a word begins with `▁`, special tokens have their names."""
@@ -187,7 +189,7 @@ class SubwordPair:
 
 
 def prepare_subword(
-    config: SubwordConfig, corpus: PreparedCorpus, prepared_directory: Path, workers: int = 1
+    config: SubwordConfig, corpus: "PreparedCorpus", prepared_directory: Path, workers: int = 1
 ) -> tuple[SubwordPair, Path]:
     """Return the models of a training split and their folder `<prepared_directory>/subword-<16 hex>`.
 
@@ -246,10 +248,10 @@ def prepare_subword(
 
 
 def _trainer(
-    config: SubwordConfig, corpus: PreparedCorpus, folder: Path, fold: bool
-) -> Callable[[tuple[str, dict[Side, int]]], str]:
+    config: SubwordConfig, corpus: "PreparedCorpus", folder: Path, fold: bool
+) -> "Callable[[tuple[str, dict[Side, int]]], str]":
 
-    def train(task: tuple[str, dict[Side, int]]) -> str:
+    def train(task: "tuple[str, dict[Side, int]]") -> str:
         file, limits = task
         lines = (draw_lines(corpus, "train", side, limit, config.seed) for side, limit in limits.items())
         text = itertools.chain.from_iterable(lines)

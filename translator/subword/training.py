@@ -10,18 +10,19 @@ import itertools
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import sentencepiece
 
 from translator.config import SubwordConfig
-from translator.corpus.derived import TAG
-from translator.corpus.prepare import PreparedCorpus, Side
-from translator.corpus.split import Split
 from translator.errors import SubwordError
-from translator.special_tokens import EOS, PAD, SOS, SPECIAL_TOKENS, UNK
+from translator.special_tokens import EOS, PAD, SOS, SPECIAL_TOKENS, TAG, UNK
 from translator.subword.placeholders import PLACEHOLDERS
+
+if TYPE_CHECKING:  # not for loading a model, which should be fast
+    from translator.corpus.prepare import PreparedCorpus, Side
+    from translator.corpus.split import Split
 
 ERRORS_ONLY: Final = 2  # SentencePiece's log level without progress messages
 
@@ -125,7 +126,7 @@ def _explain(message: str, config: SubwordConfig, name: str, sentences: int) -> 
     return None
 
 
-def draw_lines(corpus: PreparedCorpus, split: Split, side: Side, limit: int, seed: int) -> Iterator[str]:
+def draw_lines(corpus: "PreparedCorpus", split: "Split", side: "Side", limit: int, seed: int) -> Iterator[str]:
     """Yield at most `limit` lines of one side of `split`, drawn uniformly, in order; reads files to their ends."""
     names = corpus.names(split)
     total = sum(corpus.count(split, name) for name in names)

@@ -13,8 +13,9 @@ import torch
 from translator.checkpoint.state import find_checkpoint
 from translator.config import Config, TrainingConfig
 from translator.config.resuming import NO_CHANGES, Changes
-from translator.corpus import NORMALIZER_VERSION, format_report
 from translator.corpus.held_out import write_held_out
+from translator.corpus.normalizer import NORMALIZER_VERSION
+from translator.corpus.report import format_report
 from translator.data import DataHandler
 from translator.data.batch import StepBatches
 from translator.data.handler import read_ahead
