@@ -74,7 +74,7 @@ def test_every_size_has_a_recipe_that_grows_with_it(gpu: bool) -> None:
         tuned = load_config("cpu-small")
         for key, value in sizes[2].items():
             section, name = key.split(".")
-            assert value == pytest.approx(getattr(getattr(tuned, section), name), rel=0.06), key
+            assert value == pytest.approx(getattr(getattr(tuned, section), name), rel=0.1), key
 
 
 @pytest.mark.parametrize("gpu", [False, True])
