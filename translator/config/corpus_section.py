@@ -53,7 +53,7 @@ class NormalizationConfig(Section, effect=Effect.TEXT):
     dashes: bool = True
     """Unify dashes to one kind of hyphen and one long dash; -- becomes the long dash."""
     punctuation_spacing: bool = True
-    """Undo tokenization: remove spaces before closing and after opening punctuation, and escapes like &quot;."""
+    """Undo tokenization: fix spaces beside punctuation (also add one after ، ؛ ؟), decode escapes like &quot;."""
     contractions: bool = True
     """Join English endings that a tokenizer split off: it 's becomes it's (English side)."""
     orthography: bool = False
@@ -82,7 +82,7 @@ class FilterConfig(Section, effect=Effect.TEXT):
     max_untranslated: Share | None = 0.8
     """Largest share of a side's words that occur unchanged on the other, if 4 or more different ones do."""
     min_number_agreement: Share | None = 0.5
-    """Smallest share of numbers in common, if both sides have digits; number words and Persian dates also match."""
+    """If both sides have digits: share of one side's numbers that the other must have; Persian dates pass."""
     max_markup: Share | None = 0.5
     """Largest share of a side's characters that belong to web addresses, tags, entities, LaTeX or code."""
     max_repetition: Share | None = 0.5
@@ -92,9 +92,9 @@ class FilterConfig(Section, effect=Effect.TEXT):
     near_duplicates: Share | None = 0.9
     """Drop a pair whose Jaccard similarity to an earlier one reaches this, if it has 60 or more character 5-grams."""
     max_same_source: PositiveInt | None = 10
-    """Largest number of pairs that share one English side."""
+    """Most pairs with the same English side, compared as by `duplicates`; later ones are dropped."""
     max_same_target: PositiveInt | None = 10
-    """Largest number of pairs that share one Persian side."""
+    """Most pairs with the same Persian side, compared likewise; later ones are dropped."""
 
 
 class TestSetConfig(Section, effect=Effect.TEXT):
@@ -138,7 +138,7 @@ class SourceConfig(TestSetConfig):
     invalid_utf8: Literal["error", "drop"] = "error"
     """What to do with a line that is not UTF-8: `error` stops and names it, `drop` drops and counts its pair."""
     obtain: Annotated[str | None, Effect.HARMLESS] = None
-    """Hint shown when the file is missing: where to get it and where to put it."""
+    """Where to get the file and where to put it; shown if it is missing, and in the model card of an export."""
 
 
 class SplitConfig(Section, effect=Effect.TEXT):

@@ -56,11 +56,11 @@ class SubwordConfig(Section, effect=Effect.PIECES):
     placeholders: Annotated[int, Field(ge=0, le=16)] = 0
     """Placeholder pieces for text that is copied: addresses, handles, file names, emoji, numbers in digits; 0: off."""
     max_training_sentences: PositiveInt = 100_000
-    """Largest number of sentences per language that train the subword model, drawn at random."""
+    """Most sentences, drawn at random, that train each subword model; `joint` takes half from each language."""
     seed: Seed = 1
     """Seed that draws the sentences for `max_training_sentences`."""
     sampling: Annotated[Fraction, Effect.BATCHES] = 0.0
-    """Subword regularization: unigram alpha (Kudo 2018 §3; try 0.2) or BPE dropout (Provilkov et al. 2020; 0.1)."""
+    """Subword regularization: unigram alpha (Kudo 2018; try 0.2), BPE dropout (Provilkov et al. 2020; 0.1); 0: off."""
 
     @property
     def folds_case(self) -> bool:
@@ -123,7 +123,7 @@ class ModelConfig(Section, effect=Effect.NETWORK):
     max_positions: Annotated[int, Field(ge=1, le=1_000_000)] = 1024
     """Longest sequence that the model accepts, in tokens."""
     tied_embeddings: Literal["none", "target", "all"] = "target"
-    """Weight tying: none; target embedding and output head; or both embeddings and the head (joint subwords)."""
+    """Tied weights: `none`; `target`: target embedding and head; `all`: source embedding too (`subword.joint`)."""
 
 
 class AugmentationConfig(Section, effect=Effect.BATCHES):
@@ -138,7 +138,7 @@ class AugmentationConfig(Section, effect=Effect.BATCHES):
     numbers: Share = 0.0
     """Share of pairs whose numbers, if they occur on both sides, are replaced by random ones."""
     copies: Share = 0.0
-    """Share of pairs that get a placeholder on both sides: in place of a shared Latin word, or at one end."""
+    """Share of pairs given `subword.placeholders` on both sides: for shared Latin words, otherwise at one end."""
 
 
 class TrainingConfig(Section, effect=Effect.UPDATES):
@@ -158,7 +158,7 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
     accumulation_steps: Annotated[int, Field(ge=1, le=10_000)] = 1
     """Gradient accumulation: number of batches per optimizer update, over all processes."""
     processes: Annotated[Literal["auto"] | Annotated[int, Field(ge=1, le=64)], Effect.PROCESSES] = "auto"
-    """Data-parallel processes on this machine; `auto`: one per GPU, or one on a CPU."""
+    """Data-parallel processes on this machine, which divide each update; `auto`: one per GPU, or one on a CPU."""
     initialization: Annotated[Literal["random", "counts"], Effect.START] = "random"
     """Initial weights; `counts`: from word neighbours and word translations counted in the training text."""
     initialize_from: Annotated[Place | None, Effect.START] = None
@@ -189,11 +189,11 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
     gradient_clip: Annotated[float, Field(gt=0, le=1_000_000_000)] | None = 1.0
     """Clip the L2 norm of the gradient of all weights to this value; `null`: no clipping."""
     max_skipped_updates: Annotated[PositiveInt, Effect.HARMLESS] = 10
-    """Stop after this many consecutive updates skipped because the loss or gradient is not finite."""
+    """Stop after this many consecutive updates skipped for a non-finite loss or gradient (`fp16` overflow counts)."""
     ema_decay: Annotated[Annotated[float, Field(gt=0, lt=1)] | None, Effect.AVERAGE] = None
     """Decay of an exponential moving average of the weights for validation and export, such as 0.999; `null`: off."""
     precision: Literal["auto", "float32", "bf16", "fp16"] = "auto"
-    """`bf16`, `fp16`: autocast with float32 weights, `fp16` with loss scaling; `auto`: the fastest on the device."""
+    """`float32`, or autocast to `bf16` or `fp16` (with loss scaling); `auto`: by hardware, `bf16` also on some CPUs."""
     attention: Literal["auto", "fused", "plain"] = "auto"
     """Attention kernel: PyTorch's fused one, or plain matmul and softmax; `auto`: by device and shape."""
     compile: Literal["auto", "never", "always"] = "auto"
@@ -211,7 +211,7 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
     checkpoint_every: Annotated[PositiveInt, Effect.HARMLESS] = 1000
     """Save a checkpoint every N updates; every validation also saves one."""
     keep_checkpoints: Annotated[PositiveInt, Effect.HARMLESS] = 3
-    """Number of newest checkpoints to keep."""
+    """Number of newest checkpoints to keep, besides the `keep_best` best ones; older ones are deleted."""
     keep_best: Annotated[PositiveInt, Effect.HARMLESS] = 1
     """Number of best checkpoints to keep in addition, ranked by `best_metric`."""
     save_in_background: Annotated[bool, Effect.HARMLESS] = True
@@ -288,7 +288,7 @@ class EvaluationConfig(Section, effect=Effect.HARMLESS):
     bootstrap_samples: Annotated[int, Field(ge=40, le=1_000_000)] = 1000
     """Bootstrap resamples for the 95% confidence interval of each score (Koehn 2004)."""
     rare_below: PositiveInt = 5
-    """A source word counts as rare if it occurs fewer than this many times in the training text."""
+    """A source word with fewer occurrences in the training text is rare; scores are broken down by rare words."""
     comet_model: Place | None = None
     """Local COMET checkpoint (.ckpt); it must be trusted, since COMET unpickles it. `null`: no COMET."""
 
@@ -302,7 +302,7 @@ class RunConfig(Section, effect=Effect.HARMLESS):
     """Folder, seed and hardware of a run."""
 
     directory: PathText
-    """Run folder, relative to the current folder; a run writes all its files there."""
+    """Run folder, relative to the current folder; prepared data is in `corpus.prepared_directory` instead."""
     seed: Annotated[Seed, Effect.BATCHES] = 1
     """Random seed of initialisation, dropout and batch order."""
     device: Annotated[str, matching(DEVICE, DEVICE_NAMES), Effect.MACHINE] = "auto"
