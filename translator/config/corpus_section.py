@@ -49,7 +49,7 @@ class NormalizationConfig(Section, effect=Effect.TEXT):
     spaces: bool = True
     """Replace every run of white space by one plain space, and remove it at both ends."""
     quotes: bool = True
-    """Use straight quotation marks on the English side, and « » around Persian words."""
+    """English: straight quotation marks. Persian: « » for curly ones, and for straight ones around Persian."""
     dashes: bool = True
     """Unify dashes to one kind of hyphen and one long dash; -- becomes the long dash."""
     punctuation_spacing: bool = True
@@ -57,7 +57,7 @@ class NormalizationConfig(Section, effect=Effect.TEXT):
     contractions: bool = True
     """Join English endings that a tokenizer split off: it 's becomes it's (English side)."""
     orthography: bool = False
-    """Join separated affixes by ZWNJ (می روم, کتاب ها, بزرگ تر) and separate joined auxiliary verbs (Persian side)."""
+    """Persian side: join affixes by ZWNJ (می روم, کتاب ها, بزرگ تر), and use a space before auxiliary verbs."""
 
 
 class FilterConfig(Section, effect=Effect.TEXT):
@@ -78,11 +78,11 @@ class FilterConfig(Section, effect=Effect.TEXT):
     min_target_script: Share | None = 0.5
     """Smallest share of Arabic-script letters on the Persian side, without words that occur on both sides."""
     max_arabic: Share | None = 0.5
-    """Largest share of Arabic among the Persian side's words that are clearly Arabic or clearly Persian."""
+    """Largest share of Arabic among clearly Arabic or clearly Persian words; up to two such words always pass."""
     max_untranslated: Share | None = 0.8
     """Largest share of a side's words that occur unchanged on the other, if 4 or more different ones do."""
     min_number_agreement: Share | None = 0.5
-    """If both sides have digits: share of one side's numbers that the other must have; Persian dates pass."""
+    """If both sides have digits: least share of either side's numbers that the other has; Persian dates pass."""
     max_markup: Share | None = 0.5
     """Largest share of a side's characters that belong to web addresses, tags, entities, LaTeX or code."""
     max_repetition: Share | None = 0.5
@@ -121,9 +121,9 @@ class TestSetConfig(Section, effect=Effect.TEXT):
     target_path: Annotated[Place | None, Effect.HARMLESS] = None
     """Persian text file, aligned line by line with `source_path`."""
     source_member: PathText | None = None
-    """Name of the English file inside the zip; `null`: detect it."""
+    """Name of the English file inside the zip, with `target_member`; `null`: detect both."""
     target_member: PathText | None = None
-    """Name of the Persian file inside the zip; `null`: detect it."""
+    """Name of the Persian file inside the zip, with `source_member`; `null`: detect both."""
 
 
 class SourceConfig(TestSetConfig):

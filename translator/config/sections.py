@@ -40,7 +40,7 @@ class SubwordConfig(Section, effect=Effect.PIECES):
     )
 
     models_from: Place | None = None
-    """Run folder whose subword models are reused, for fine-tuning; the other keys then only describe these models."""
+    """Run folder whose subword models are reused; set the other keys as in that run (`sampling` may differ)."""
     model_type: Literal["unigram", "bpe", "char"] = "unigram"
     """Type of SentencePiece model; `char`: one piece per character."""
     vocabulary_size: Annotated[int, Field(ge=8, le=256_000)] = 8000
@@ -76,7 +76,7 @@ class BatchingConfig(Section, effect=Effect.BATCHES):
     tokens_per_batch: PositiveInt = 4096
     """Largest number of tokens in a batch, padding included, on the larger of its two sides."""
     max_length: Annotated[int, Field(ge=2, le=1_000_000)] = 256
-    """Largest number of tokens on either side of a training pair, including SOS or EOS; longer pairs are skipped."""
+    """Most tokens on a side, with SOS or EOS: training skips longer pairs, translation splits longer input."""
     max_sentences: PositiveInt | None = None
     """Largest number of sentence pairs in a batch; `null`: no limit."""
     temperature: Annotated[float, Field(ge=1.0, le=1000)] = 1.0
@@ -156,7 +156,7 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
     max_minutes: Annotated[Annotated[float, Field(gt=0, le=10_000_000)] | None, Effect.HARMLESS] = None
     """Stop after this many minutes of training, summed over all restarts of the run; `null`: no limit."""
     accumulation_steps: Annotated[int, Field(ge=1, le=10_000)] = 1
-    """Gradient accumulation: number of batches per optimizer update, over all processes."""
+    """Gradient accumulation: batches per optimizer update, shared by all processes (any number of them)."""
     processes: Annotated[Literal["auto"] | Annotated[int, Field(ge=1, le=64)], Effect.PROCESSES] = "auto"
     """Data-parallel processes on this machine, which divide each update; `auto`: one per GPU, or one on a CPU."""
     initialization: Annotated[Literal["random", "counts"], Effect.START] = "random"
@@ -170,7 +170,7 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
     schedule: Literal["inverse_sqrt", "cosine", "constant"] = "inverse_sqrt"
     """Learning rate after the warm-up; `cosine` decays to 1% of the peak at `max_steps`."""
     schedule_clock: Literal["steps", "minutes"] = "steps"
-    """`minutes`: compress the cosine schedule and `dropout_from` into `max_minutes`; not bit-reproducible."""
+    """`minutes`: on a slow machine, cosine schedule and `dropout_from` fit `max_minutes`; not bit-reproducible."""
     warmup_steps: Count = 4000
     """Linear warm-up of the learning rate, in updates."""
     beta1: Fraction = 0.9
@@ -197,13 +197,13 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
     attention: Literal["auto", "fused", "plain"] = "auto"
     """Attention kernel: PyTorch's fused one, or plain matmul and softmax; `auto`: by device and shape."""
     compile: Literal["auto", "never", "always"] = "auto"
-    """Compile the training step with `torch.compile`; `auto`: on a CUDA GPU for runs of 2,000 updates or more."""
+    """Compile the training step with `torch.compile`; `auto`: on a CUDA GPU, from 2,000 `max_steps`."""
     matmul_precision: Literal["auto", "highest", "high", "medium"] = "auto"
-    """Argument of `torch.set_float32_matmul_precision`; `auto`: a lower precision only if that is faster."""
+    """For `torch.set_float32_matmul_precision`; `auto`: `medium` on a GPU or a CPU with fast bf16, else `highest`."""
     log_every: Annotated[PositiveInt, Effect.HARMLESS] = 50
     """Write training metrics to TensorBoard every N updates."""
     validate_every: Annotated[PositiveInt, Effect.HARMLESS] = 1000
-    """Validate every N updates."""
+    """Validate every N updates, and at the end."""
     validation_sentences: Annotated[PositiveInt, Effect.SCORED] = 500
     """Number of sentences to translate and score at each validation; the loss uses all."""
     sample_translations: Annotated[Count, Effect.HARMLESS] = 5
@@ -245,7 +245,7 @@ class SearchConfig(Section, effect=Effect.SCORED):
     method: Literal["greedy", "beam", "sampling"] = "beam"
     """Search algorithm: the most probable token at each step, beam search, or random sampling."""
     beam_size: Annotated[int, Field(ge=1, le=1000)] = 5
-    """Beam width: hypotheses per sentence."""
+    """Beam width: hypotheses per sentence. Validation during training is always greedy."""
     length_penalty: Annotated[float, Field(ge=0, le=10)] = 1.0
     """Exponent alpha of the length penalty; 0 compares unnormalized scores, which favours short hypotheses."""
     length_normalization: Literal["gnmt", "average"] = "gnmt"
@@ -257,7 +257,7 @@ class SearchConfig(Section, effect=Effect.SCORED):
     no_repeat_ngram: Annotated[int, Field(ge=0, le=100)] = 0
     """Forbid any sequence of N tokens from occurring twice in a hypothesis; 0: off."""
     orthography: bool = True
-    """Typeset Persian output: join affixes by ZWNJ (می روم, کتاب ها), and separate auxiliary verbs."""
+    """Persian output: join affixes by ZWNJ (می روم, کتاب ها), and use a space before auxiliary verbs."""
     correct_spelling: bool = True
     """Replace an English word that the training text lacks by the frequent word that is one typo away."""
     temperature: Annotated[float, Field(gt=0, le=100)] = 1.0
@@ -269,7 +269,7 @@ class SearchConfig(Section, effect=Effect.SCORED):
     seed: Seed = 1
     """Seed of sampling; the same text and seed give the same translation in any batch."""
     batch_size: Annotated[PositiveInt, Effect.HARMLESS] = 64
-    """Number of sentences translated in one batch."""
+    """Most sentences in a batch; fewer if they are long."""
     precision: Literal["float32", "bf16", "int8"] = "float32"
     """Precision of inference; `bf16` needs hardware support, `int8` needs the engine `ctranslate2`."""
     processes: Annotated[int, Field(ge=0, le=256), Effect.HARMLESS] = 0
@@ -304,7 +304,7 @@ class RunConfig(Section, effect=Effect.HARMLESS):
     directory: PathText
     """Run folder, relative to the current folder; prepared data is in `corpus.prepared_directory` instead."""
     seed: Annotated[Seed, Effect.BATCHES] = 1
-    """Random seed of initialisation, dropout and batch order."""
+    """Random seed of initialisation, dropout, batch order, augmentation and subword sampling."""
     device: Annotated[str, matching(DEVICE, DEVICE_NAMES), Effect.MACHINE] = "auto"
     """`auto` (a GPU if there is one), `cpu`, `mps` (Apple's GPU), `cuda` or `cuda:N`."""
     threads: Annotated[int, Field(ge=0, le=1024), Effect.MACHINE] = 0
