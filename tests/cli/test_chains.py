@@ -71,7 +71,7 @@ def test_fine_tuning_takes_over_and_compares(folder: Path, capsys: pytest.Captur
     models = [SubwordPair.load(RunFolder(folder / name).subword_folder) for name in ("en-fa", "tuned")]
     assert models[0].sha256 == models[1].sha256, "no piece starts afresh"
     assert models[1].correct_spelling("") == "" and (models[0].source.pieces_of([9]) == models[1].source.pieces_of([9]))
-    assert new.training.learning_rate == old.training.learning_rate / 2
+    assert new.training.learning_rate == old.training.learning_rate / 4
     assert new.training.best_metric == load_config("fine-tune").training.best_metric != old.training.best_metric
     assert new.model == old.model and new.search == old.search and new.batching == old.batching
     log = (folder / "tuned" / "log.txt").read_text(encoding="utf-8")
@@ -81,7 +81,7 @@ def test_fine_tuning_takes_over_and_compares(folder: Path, capsys: pytest.Captur
     assert set(after.pairs("train", "toy")) <= set(before.pairs("train", "toy")), "what was held out stays so"
     assert after.count("validation", "toy") == after.count("validation", "new") == 6
     draws = {row.name: row.drawn for row in DataHandler(new).prepare().mixture}
-    assert draws["toy"] / sum(draws.values()) == pytest.approx(0.5, abs=0.02)
+    assert draws["toy"] / sum(draws.values()) == pytest.approx(0.67, abs=0.02)
     (rows,) = re.findall(r"test set +metric +en-fa +tuned +difference +p\n-+\n((?:\w+ .*\n){4})", said)
     assert [row.split()[:2] for row in rows.splitlines()] == [[x, y] for x in ("new", "toy") for y in ("bleu", "chrf")]
     assert (folder / "tuned" / "evaluation" / "report.html").is_file()

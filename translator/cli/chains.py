@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 _CORPUS: Final = "the new text, in any form that `translator train --corpus` accepts; repeat it for several corpora"
 _PERSIAN: Final = "Persian text, one sentence per line, plain or compressed by gzip, xz or zstd"
-_FEWEST_UPDATES: Final = 200
+_FEWEST_UPDATES: Final = 900
+_BATCH: Final = 2048  # tokens at most: at equal time, small batches gain more
 _PASSES: Final = 3  # over the new text, if that takes more than the fewest updates
 _TOKENS_A_WORD: Final = 1.5
 _TIMED: Final = 500  # sentences whose translation is timed
@@ -87,7 +88,7 @@ def _opened(folder: str, direction: str | None = None) -> "tuple[RunFolder, Conf
     "continue training a run on your text mixed with its own, and compare both models on old and new test text",
     RUN,
     option("--corpus PATH", _CORPUS, dest="corpora", action="append", nargs="+", type=place, required=True),
-    option("--replay SHARE", "share of training pairs from the run's own text (default: 0.5)", type=float, default=0.5),
+    option("--replay SHARE", "share of training pairs from the run's own text (default: 0.67)", type=float, default=0.67),
     option(
         "--recipe NAME",
         "recipe of `training`; the text sets its steps and rate (default: fine-tune)",
@@ -116,7 +117,8 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
     if not pairs:
         raise InputError("the new text has no sentence pairs; give files with one sentence per line")
     held_out = min(500 // len(new), *(size.pairs // 10 for size in sizes))  # of each new corpus
-    read = config.batching.tokens_per_batch * config.training.accumulation_steps * (1 - options.replay)
+    batch = min(config.batching.tokens_per_batch, max(_BATCH, config.batching.max_length))
+    read = batch * config.training.accumulation_steps * (1 - options.replay)
     steps = max(_FEWEST_UPDATES, round(_PASSES * _TOKENS_A_WORD * words / read))
     weight = training_weights(config)
     # Old text is drawn in proportion to weight × pairs; the new text has weight 1.
@@ -132,7 +134,7 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
         [*new, *replayed, *validation, *inherited_sources(old, "test")],
         [
             *shipped_settings(options.recipe, "training"),
-            f"training.learning_rate={config.training.learning_rate / 2}",
+            f"training.learning_rate={config.training.learning_rate / 4}",
             f"training.max_steps={steps}",
             f"training.validate_every={-(-steps // 6)}",
             f"training.checkpoint_every={-(-steps // 6)}",
@@ -141,6 +143,7 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
             f"training.validation_sentences={max(1, min(400, 2 * held_out))}",
             f"corpus.split.validation={held_out}",
             f"corpus.split.test={held_out}",
+            f"batching.tokens_per_batch={batch}",
             "batching.temperature=1.0",
             *options.overrides,
         ],
