@@ -197,7 +197,7 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
     attention: Literal["auto", "fused", "plain"] = "auto"
     """Attention kernel: PyTorch's fused one, or plain matmul and softmax; `auto`: by device and shape."""
     compile: Literal["auto", "never", "always"] = "auto"
-    """Compile the training step with `torch.compile`; `auto`: on a CUDA GPU, from 2,000 `max_steps`."""
+    """`torch.compile` of the training step: `never`, `always`; `auto`: on a CUDA GPU, from 2,000 `max_steps`."""
     matmul_precision: Literal["auto", "highest", "high", "medium"] = "auto"
     """For `torch.set_float32_matmul_precision`; `auto`: `medium` on a GPU or a CPU with fast bf16, else `highest`."""
     log_every: Annotated[PositiveInt, Effect.HARMLESS] = 50
