@@ -88,7 +88,7 @@ def _opened(folder: str, direction: str | None = None) -> "tuple[RunFolder, Conf
     "continue training a run on your text mixed with its own, and compare both models on old and new test text",
     RUN,
     option("--corpus PATH", _CORPUS, dest="corpora", action="append", nargs="+", type=place, required=True),
-    option("--replay SHARE", "share of training pairs from the run's own text (default: 0.67)", type=float, default=0.67),
+    option("--replay SHARE", "share of pairs from the run's own text (default: 0.67)", type=float, default=0.67),
     option(
         "--recipe NAME",
         "recipe of `training`; the text sets its steps and rate (default: fine-tune)",
