@@ -1,4 +1,4 @@
-"""From Persian into English: what a run reads, learns, writes and shows; and that directions do not mix."""
+"""Persian to English: data, translations, pages and exports follow the direction; directions cannot be mixed."""
 
 from pathlib import Path
 
@@ -50,7 +50,7 @@ def recipe(folder: Path, direction: str, *overrides: str) -> Config:
     return parse_config(RECIPE.format(folder=folder, direction=direction), "toy.yaml", overrides)
 
 
-def test_sides_are_exchanged_everywhere(folder: Path) -> None:
+def test_reversed_direction_swaps_source_and_target_in_all_data(folder: Path) -> None:
     forth, back = (DataHandler(recipe(folder, direction)).prepare() for direction in ("en-fa", "fa-en"))
     assert forth.corpus.fingerprint == back.corpus.fingerprint, "the text is prepared once"
     assert forth.fingerprint != back.fingerprint
@@ -73,7 +73,7 @@ def test_the_translator_reads_persian_and_writes_english(folder: Path, engine: s
     assert translator.translate_lines(["…۱۲"]) == ["…12"]
 
 
-def test_scores_pages_and_exports_follow(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reports_and_exports_follow_direction(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     back = RunFolder(folder / "fa-en")
     found = evaluate_systems([System((back,))], test_sets=[f"mine={folder / 'toy.tsv'}"], output=tmp_path)
     assert found.sets[0].references[0][0].startswith(letters(150, seed=3)[0])
@@ -92,11 +92,11 @@ def test_scores_pages_and_exports_follow(folder: Path, tmp_path: Path, capsys: p
     assert "47" in capsys.readouterr().out
 
 
-def test_directions_do_not_mix(folder: Path) -> None:
+def test_mixing_directions_is_rejected(folder: Path) -> None:
     both = [RunFolder(folder / name) for name in ("en-fa", "fa-en")]
     with pytest.raises(InputError, match="evaluate them one after the other"):
         evaluate_systems([System((one,)) for one in both])
-    with pytest.raises(RunError, match="make no ensemble"):
+    with pytest.raises(RunError, match="cannot be combined"):
         Translator.load([one.path for one in both])
     with pytest.raises(RunError, match=r"corpus\.direction"):
         run(recipe(folder, "fa-en", f"run.directory={folder}/en-fa", "training.max_steps=6"))

@@ -1,4 +1,4 @@
-"""What the pages and the docstrings show is what the program does."""
+"""Examples in the pages and docstrings give the output that they show."""
 
 import ast
 import doctest
@@ -17,7 +17,7 @@ from translator.config import load_config
 
 CODE = [(page, line, code) for page in PAGES for line, code in blocks(page, "python")]
 RUN_WHOLE = ("README.md", "search.md", "translating.md")
-"""Pages whose Python is run as it stands; that of the others wants evaluated or exported runs."""
+"""Pages whose Python is run unchanged; on the others, which need evaluated or exported runs, only imports are run."""
 WITH_EXAMPLES = [file for file in sorted((ROOT / "translator").rglob("*.py")) if ">>> " in file.read_text("utf-8")]
 
 
@@ -47,7 +47,7 @@ def inside(house: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("inside")
-def test_the_way_of_a_sentence() -> None:
+def test_sentence_walkthrough_examples_give_the_output_shown() -> None:
     page = ROOT / "docs" / "a-sentence.md"
     values: dict[str, Any] = {}
     parts = blocks(page, "pycon")
@@ -58,7 +58,7 @@ def test_the_way_of_a_sentence() -> None:
 
 @pytest.mark.usefixtures("inside")
 @pytest.mark.parametrize(("page", "line", "code"), CODE, ids=lambda value: getattr(value, "name", None))
-def test_python_in_the_pages(page: Path, line: int, code: str) -> None:
+def test_python_blocks_in_pages_run_or_import(page: Path, line: int, code: str) -> None:
     tree = ast.parse(code, page.name)
     if page.name not in RUN_WHOLE:
         tree.body = [part for part in tree.body if isinstance(part, ast.Import | ast.ImportFrom)]
@@ -68,7 +68,7 @@ def test_python_in_the_pages(page: Path, line: int, code: str) -> None:
 
 
 @pytest.mark.parametrize("file", WITH_EXAMPLES, ids=lambda file: str(file.relative_to(ROOT)))
-def test_examples_in_docstrings(file: Path) -> None:
+def test_docstring_examples_give_the_output_shown(file: Path) -> None:
     module = importlib.import_module(".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"))
     runner = doctest.DocTestRunner(CloseNumbers(), optionflags=doctest.NORMALIZE_WHITESPACE)
     tests = [test for test in doctest.DocTestFinder().find(module) if test.examples]

@@ -14,7 +14,7 @@ from translator.doctor import examine_memory, examine_place, examine_threads
 GIB = 1 << 30
 
 
-def test_this_machine_can_train(
+def test_doctor_passes_on_this_machine_and_leaves_no_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -25,7 +25,7 @@ def test_this_machine_can_train(
     assert list(tmp_path.iterdir()) == [], "a check leaves nothing behind"
 
 
-def test_a_missing_package_is_wrong_and_has_a_command(
+def test_missing_package_fails_doctor_and_shows_the_pip_command(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     there = doctor.version_of
@@ -41,7 +41,7 @@ def test_a_missing_package_is_wrong_and_has_a_command(
 
 
 @pytest.mark.parametrize(("free", "limit", "verdict"), [(8, "max", "ok"), (1, "max", "note"), (8, GIB, "note")])
-def test_memory_and_the_limits_of_containers(free: int, limit: str | int, verdict: str, tmp_path: Path) -> None:
+def test_memory_check_respects_container_limits(free: int, limit: str | int, verdict: str, tmp_path: Path) -> None:
     assert doctor.memory_limit(tmp_path) is doctor.cpu_limit(tmp_path) is None
     (tmp_path / "memory.max").write_text(f"{limit}\n", encoding="ascii")
     (tmp_path / "cpu.max").write_text("150000 100000\n", encoding="ascii")
@@ -54,13 +54,13 @@ def test_memory_and_the_limits_of_containers(free: int, limit: str | int, verdic
 @pytest.mark.parametrize(
     ("threads", "limit", "advice"), [(4, None, "run.threads=2"), (2, 0.5, "run.threads=1"), (2, None, "")]
 )
-def test_threads(threads: int, limit: float | None, advice: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_threads_warn(threads: int, limit: float | None, advice: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     finding = examine_threads(threads, 2, limit)
     assert advice in finding.advice and (finding.verdict == "ok") == (advice == "")
 
 
-def test_a_place_for_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folder_check_reports_low_space_and_no_locks_or_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for free, verdict in ((1 << 20, "wrong"), (1 << 40, "ok")):
         usage = shutil.disk_usage(tmp_path)._replace(free=free)
         monkeypatch.setattr("shutil.disk_usage", lambda path, usage=usage: usage)

@@ -1,4 +1,4 @@
-"""The house's rule on imports: a room imports only from rooms below it, or from itself."""
+"""The import rule of this project: a room imports only from itself and from rooms in lower layers."""
 
 import ast
 from pathlib import Path
@@ -9,9 +9,9 @@ ROOT = Path(__file__).parents[1] / "translator"
 _BELOW = "special_tokens errors config run corpus subword data masks model checkpoint search inference"
 _ABOVE = "evaluation training export serve plots doctor cli"
 LAYERS = f"{_BELOW} {_ABOVE}".split()
-"""Rooms from the ground up."""
-NO_TORCH = {*LAYERS[: LAYERS.index("data")]}  # rooms that work where torch is not installed, or quickly where it is
-LAZY_TORCH = {"run"}  # those that ask torch about itself in a function, for programs that have it loaded anyway
+"""Rooms (files or folders of `translator/`), from the lowest layer to the highest."""
+NO_TORCH = {*LAYERS[: LAYERS.index("data")]}  # rooms that do not import torch, which is slow to import
+LAZY_TORCH = {"run"}  # may import torch inside functions, for programs that have already loaded it
 
 
 def room(file: Path) -> str:
@@ -19,7 +19,7 @@ def room(file: Path) -> str:
 
 
 def imports(file: Path, *, inside_functions: bool = True) -> list[str]:
-    """Return the dotted names of all that `file` imports: modules, and each name that it takes from one."""
+    """Return the dotted names of the modules that `file` imports, and of each name imported from a module."""
     tree = ast.parse(file.read_text(encoding="utf-8"))
     names: list[str] = []
     for node in ast.walk(tree) if inside_functions else tree.body:
@@ -34,12 +34,12 @@ def imports(file: Path, *, inside_functions: bool = True) -> list[str]:
 MODULES = sorted(file for file in ROOT.rglob("*.py") if room(file) not in ("__init__", "__main__"))
 
 
-def test_every_room_has_its_place() -> None:
+def test_every_module_is_assigned_to_a_layer() -> None:
     assert {room(file) for file in MODULES} == set(LAYERS)
 
 
 @pytest.mark.parametrize("file", MODULES, ids=lambda file: str(file.relative_to(ROOT)))
-def test_imports_go_downwards(file: Path) -> None:
+def test_modules_import_only_from_their_own_or_lower_layers(file: Path) -> None:
     own = LAYERS.index(room(file))
     for name in imports(file):
         if name.startswith("translator.") and name != "translator.__version__":
@@ -47,7 +47,7 @@ def test_imports_go_downwards(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", MODULES, ids=lambda file: str(file.relative_to(ROOT)))
-def test_heavy_libraries_stay_in_their_rooms(file: Path) -> None:
+def test_torch_tensorboard_and_pickle_are_imported_only_where_allowed(file: Path) -> None:
     names = imports(file)
     relative = str(file.relative_to(ROOT))
     if room(file) in NO_TORCH:

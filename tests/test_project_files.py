@@ -1,4 +1,4 @@
-"""What is written twice about the project is written alike, and what its papers name is there."""
+"""Facts that several project files state agree, and the distributions are complete."""
 
 import importlib.util
 import re
@@ -25,13 +25,13 @@ def check() -> ModuleType:
     return script
 
 
-def test_there_is_one_version() -> None:
+def test_version_is_the_same_in_all_project_files() -> None:
     assert PROJECT["version"] == __version__
     assert f"## [{__version__}] - " in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["version"] == __version__
 
 
-def test_the_workflow_does_what_ci_does_on_every_python_that_is_promised() -> None:
+def test_github_workflow_runs_ci_on_every_supported_python() -> None:
     assert {"run": "bash .ci/run"} in WORKFLOW["jobs"]["check"]["steps"]
     promised = [entry.rpartition(" ")[2] for entry in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", entry)]
     assert {"run": 'make dist bench PART="newcomer dist"'} in WORKFLOW["jobs"]["distributions"]["steps"]
@@ -53,7 +53,7 @@ def plain(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name.strip()).lower()
 
 
-def test_distributions_have_what_they_should(check: ModuleType) -> None:
+def test_distribution_check_reports_missing_and_extra_files(check: ModuleType) -> None:
     whole = {f"{place}/{file}" for folder, place in check.IN_THE_WHEEL.items() for file in check.files_of(folder)}
     assert "translator/shipped/configs/sample.yaml" in whole
     assert check.check_wheel(whole | {"translator-0.1.0.dist-info/METADATA"}) == []
@@ -65,7 +65,7 @@ def test_distributions_have_what_they_should(check: ModuleType) -> None:
     assert "missing: Makefile" in check.check_source(whole)
 
 
-def test_messages_name_the_packages_that_are_missing() -> None:
+def test_install_hints_match_the_declared_requirements() -> None:
     serve = " ".join(f'"{asked}"' for asked in PROJECT["optional-dependencies"]["serve"])
     assert f"pip install {serve}" in (ROOT / "translator/serve/__init__.py").read_text(encoding="utf-8")
     (engine,) = (asked for asked in PROJECT["dependencies"] if asked.startswith("ctranslate2"))

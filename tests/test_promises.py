@@ -1,6 +1,6 @@
-"""What the product promises, as a user meets it: through the command line and the Python face, and nothing else.
+"""What the product promises, as a user sees it: through the command line and the Python API only.
 
-These tests import `translator.cli.main` and `translator.Translator` only, so they hold whatever the modules are called.
+These tests import `translator.cli.main` and `translator.Translator` only, so they do not depend on other modules.
 """
 
 import json
@@ -91,7 +91,7 @@ def lines(path: Path) -> list[str]:
     return path.read_text(encoding="utf-8").splitlines()
 
 
-def test_a_finished_run_has_its_layout(home: Path) -> None:
+def test_finished_run_folder_has_the_documented_layout(home: Path) -> None:
     run = home / "run"
     for name in ("config.yaml", "run.json", "log.txt", "subword/source.model", "subword/target.model"):
         assert (run / name).is_file(), name
@@ -126,7 +126,7 @@ def test_scores_carry_what_is_needed_to_repeat_them(home: Path) -> None:
     assert len({entry["normalization"] for entry in entries}) == 3, "raw, normalized, and with half-spaces as spaces"
 
 
-def test_tensorboard_has_its_tags(home: Path) -> None:
+def test_run_writes_all_tensorboard_tags(home: Path) -> None:
     events = EventAccumulator(str(home / "run" / "tensorboard"))
     events.Reload()
     tags = events.Tags()
@@ -135,7 +135,7 @@ def test_tensorboard_has_its_tags(home: Path) -> None:
     assert "validation/translations/text_summary" in tags["tensors"]
 
 
-def test_a_finished_run_says_so_and_trains_on_when_asked(home: Path, tmp_path: Path, capsys: Any) -> None:
+def test_finished_run_says_so_and_continues_with_more_steps(home: Path, tmp_path: Path, capsys: Any) -> None:
     recipe = write_recipe(tmp_path)
     short = ["--set", "training.max_steps=20"]
     assert main(["train", "--config", str(recipe), *short]) == 0
@@ -152,7 +152,7 @@ def test_a_finished_run_says_so_and_trains_on_when_asked(home: Path, tmp_path: P
 
 
 @pytest.mark.parametrize(("sign", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGKILL, -9)])
-def test_a_stopped_run_ends_in_the_same_bits(home: Path, tmp_path: Path, sign: int, code: int) -> None:
+def test_stopped_and_resumed_run_is_bit_identical(home: Path, tmp_path: Path, sign: int, code: int) -> None:
     recipe = write_recipe(tmp_path)
     with subprocess.Popen(
         [sys.executable, "-m", "translator", "train", "--config", str(recipe)],
@@ -181,7 +181,7 @@ def test_a_stopped_run_ends_in_the_same_bits(home: Path, tmp_path: Path, sign: i
     ]
 
 
-def test_evaluate_and_compare(home: Path, capsys: Any) -> None:
+def test_evaluate_and_compare_print_and_record_scores(home: Path, capsys: Any) -> None:
     run = home / "run"
     assert main(["evaluate", "--run", str(run), "--search", "beam", "--beam", "3"]) == 0
     out = capsys.readouterr().out
@@ -203,7 +203,7 @@ def test_a_named_test_set_is_scored(home: Path, tmp_path: Path) -> None:
     assert any(entry["test_set"] == "mine" and entry["sentences"] == 3 for entry in scores(home / "run"))
 
 
-def test_as_many_lines_come_out_as_went_in(home: Path, tmp_path: Path) -> None:
+def test_translate_gives_one_output_line_per_input_line(home: Path, tmp_path: Path) -> None:
     text = "abc\n\nfgh\r\n  \nhäb\nab\u2028cd\n" + "abcdefgh " * 30
     run = str(home / "run")
     done = program("translate", "--run", run, text=text.encode())
@@ -218,7 +218,7 @@ def test_as_many_lines_come_out_as_went_in(home: Path, tmp_path: Path) -> None:
     assert Translator.load(run).translate("abc") == out[0]
 
 
-def test_translations_as_json_lines(home: Path) -> None:
+def test_json_lines_output_has_n_best_translations_per_line(home: Path) -> None:
     flags = ["--search", "beam", "--beam", "3", "--format", "jsonl", "--n-best", "3", "--scores", "--alignment"]
     done = program("translate", "--run", str(home / "run"), *flags, text=b"abc\nfgh\n")
     assert done.returncode == 0, done.stderr.decode()
@@ -279,7 +279,7 @@ def test_a_mistake_gets_one_message_and_code_2(home: Path, name: str, capsys: An
     assert not (home / "never").exists() or not any((home / "never").glob("checkpoints/*"))
 
 
-def test_a_damaged_checkpoint_is_not_gone_on_from(home: Path, tmp_path: Path) -> None:
+def test_training_does_not_resume_from_a_damaged_checkpoint(home: Path, tmp_path: Path) -> None:
     recipe = write_recipe(tmp_path)
     assert main(["train", "--config", str(recipe), "--set", "training.max_steps=40"]) == 0
     last = (tmp_path / "run" / "checkpoints" / "last").resolve()
@@ -291,7 +291,7 @@ def test_a_damaged_checkpoint_is_not_gone_on_from(home: Path, tmp_path: Path) ->
     assert main(["translate", "--run", str(tmp_path / "run"), "--checkpoint", "last", "abc"]) == 0
 
 
-def test_help_is_quick_to_come_without_torch() -> None:
+def test_help_is_printed_without_importing_torch() -> None:
     script = "import sys; from translator.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass\n"
     script += "sys.exit('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False, env=ENVIRONMENT)

@@ -19,7 +19,7 @@ def test_targets_are_shifted_right_with_sos() -> None:
 
 
 def test_training_is_teacher_forced() -> None:
-    """One pass gives what asking for each next token after the true prefix gives."""
+    """One pass gives the same logits as predicting each next token from its true prefix."""
     model = small_model().eval()
     source, target_input, _ = small_batch()
     logits = model(source, target_input)
@@ -62,7 +62,7 @@ def test_cross_attention_takes_keys_and_values_from_the_encoder_and_queries_from
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
-def test_residual_and_layer_norm_around_each_sublayer(norm: str) -> None:
+def test_each_sublayer_has_a_residual_and_a_layer_norm(norm: str) -> None:
     layer = small_model(norm=norm).eval().decoder.layers[0]
     x, memory = torch.randn(2, 5, 32), torch.randn(2, 6, 32)
 
@@ -78,12 +78,12 @@ def test_residual_and_layer_norm_around_each_sublayer(norm: str) -> None:
     torch.testing.assert_close(layer(x, memory, None, None), y)
 
 
-def test_the_head_speaks_the_target_vocabulary() -> None:
+def test_logits_cover_the_target_vocabulary() -> None:
     source, target_input, _ = small_batch()
     assert small_model()(source, target_input).shape == (2, 5, 27)
 
 
-def test_cross_entropy_on_true_tokens_alone() -> None:
+def test_cross_entropy_ignores_padding() -> None:
     source, target_input, labels = small_batch()
     logits = small_model().eval()(source, target_input)
     expected = sum(-logits[b, t].log_softmax(-1)[labels[b, t]] for b in range(2) for t in range((5, 3)[b]))
@@ -101,7 +101,7 @@ def test_the_feed_forward_width_is_about_four_times_the_model_width() -> None:
 
 
 @pytest.mark.parametrize("kind", ["attention_dropout", "feed_forward_dropout", "dropout"])
-def test_dropout_in_attention_and_in_feed_forward(kind: str) -> None:
+def test_each_dropout_rate_takes_effect_in_training(kind: str) -> None:
     rates = {"attention_dropout": 0.0, "feed_forward_dropout": 0.0, "dropout": 0.0}
     source, target_input, _ = small_batch()
     still = small_model(**rates).train()
@@ -110,7 +110,7 @@ def test_dropout_in_attention_and_in_feed_forward(kind: str) -> None:
     assert not torch.equal(moving(source, target_input), moving(source, target_input))
 
 
-def test_shapes_b_s_t_v() -> None:
+def test_masks_memory_states_and_logits_have_the_expected_shapes() -> None:
     model = small_model().eval()
     source, target_input, _ = small_batch()  # B = 2, S = 6, T = 5
     masks = model.masks(source, target_input)
@@ -124,8 +124,8 @@ def test_shapes_b_s_t_v() -> None:
     assert model.project(states).shape == (2, 5, 27)
 
 
-def test_gotcha_a_missing_mask_leaks_the_answer() -> None:
-    """With the mask the future is out of sight; without it, it is not: so it is the mask that hides it."""
+def test_gotcha_causal_mask_hides_later_tokens() -> None:
+    """With the mask, later tokens have no effect; without it they leak, so nothing else hides them."""
     model = small_model().eval()
     source, target_input, _ = small_batch()
     changed = target_input.clone()
@@ -139,7 +139,7 @@ def test_gotcha_a_missing_mask_leaks_the_answer() -> None:
     assert not torch.allclose(leaking[0], leaking[1])
 
 
-def test_gotcha_a_missing_shift_makes_the_task_copying() -> None:
+def test_gotcha_logits_do_not_depend_on_their_own_label() -> None:
     source, target_input, labels = small_batch()
     assert not torch.equal(target_input, labels)
     assert torch.equal(target_input[0, 1:], labels[0, :-1])

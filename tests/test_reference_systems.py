@@ -1,4 +1,4 @@
-"""Reference decoder systems, built from our own modules and held to what they must show.
+"""Reference decoder systems, built from our own modules and tested against their specifications.
 
 R1, R2, R3 and R5 are here; R4, a checklist, is in test_reference_checklist.py.
 """
@@ -53,7 +53,7 @@ class TestR1:
         positions = PositionEncoding(512, 5000, "sinusoidal")
         return stack(positions(x), memory, MaskGenerator.causal(x.size(1)), None)  # type: ignore[no-any-return]
 
-    def test_shape(self, r1: DecoderStack) -> None:
+    def test_output_has_the_shape_of_the_input(self, r1: DecoderStack) -> None:
         out = self.run(r1.eval(), torch.randn(1, 3, 512), torch.randn(1, 3, 512))
         assert out.shape == (1, 3, 512)
         assert len(r1.layers) == 8
@@ -68,10 +68,10 @@ class TestR1:
             assert torch.equal(after[:, :t], before[:, :t])
             assert not torch.allclose(after[:, t:], before[:, t:])
 
-    def test_five_thousand_positions(self) -> None:
+    def test_position_encoding_supports_5000_positions(self) -> None:
         assert PositionEncoding(512, 5000, "sinusoidal")(torch.zeros(1, 5000, 512)).shape == (1, 5000, 512)
 
-    def test_defects_are_absent(self, r1: DecoderStack) -> None:
+    def test_known_defects_of_the_reference_are_absent(self, r1: DecoderStack) -> None:
         layer = r1.layers[0]
         # Self- and cross-attention have an output projection each, and one fused Linear serves all heads.
         assert layer.self_attention.output is not layer.cross_attention.output
@@ -93,7 +93,7 @@ class TestR2:
 
     @pytest.mark.parametrize(("rows", "length"), [(30, 200), (2, 1), (2, 7), (2, 64)])
     @torch.no_grad()
-    def test_shape(self, r2: DecoderStack, rows: int, length: int) -> None:
+    def test_output_has_the_shape_of_the_input(self, r2: DecoderStack, rows: int, length: int) -> None:
         out = r2(torch.randn(rows, length, 512), torch.randn(rows, 200, 512), MaskGenerator.causal(length), None)
         assert out.shape == (rows, length, 512)
         assert out.isfinite().all()
@@ -105,7 +105,7 @@ class TestR2:
             assert layer.cross_attention.query.weight.shape == (512, 512)
 
     @torch.no_grad()
-    def test_heads_are_merged_in_their_own_positions(self, r2: DecoderStack) -> None:
+    def test_merging_heads_does_not_mix_positions(self, r2: DecoderStack) -> None:
         # Without self- or cross-mixing, position t of the output may depend on position t of the input alone.
         x, memory = torch.randn(1, 6, 512), torch.randn(1, 4, 512)
         only_itself = torch.eye(6, dtype=torch.bool)[None, None]
@@ -130,7 +130,7 @@ class TestR3:
     """One decoder block on small arrays, with its attention weights."""
 
     @torch.no_grad()
-    def test_three_outputs(self) -> None:
+    def test_block_returns_states_and_both_attention_weights(self) -> None:
         torch.manual_seed(1)
         config = ModelConfig(d_model=64, heads=4, decoder_layers=1, feed_forward=128, dropout=0.1, norm="post")
         stack = stack_of(config).eval()
@@ -148,7 +148,7 @@ class TestR3:
             assert (given[mask.expand_as(given)] > 0).all()  # True = may attend
             torch.testing.assert_close(given.sum(-1), torch.ones(2, 4, 12))
         torch.testing.assert_close(stack(x, memory, look_ahead, padding), out)
-        # Attention and feed-forward are real: the weights follow the input, and they make the output.
+        # Attention is computed, unlike the random dummies of the original: its weights depend on the input.
         again = AttentionWeights()
         stack(x.flip(0), memory, look_ahead, padding, again)
         assert not torch.allclose(again.decoder[0], own)
@@ -179,18 +179,18 @@ class TestR5:
         """
         return parse_config(recipe, "r5")
 
-    def test_the_first_n_pairs_of_named_members_by_characters(self, recipe: Config) -> None:
+    def test_zip_members_are_limited_in_pairs_and_split_into_characters(self, recipe: Config) -> None:
         data = DataHandler(recipe).prepare()
         assert sum(data.pair_count(split) for split in ("train", "validation", "test")) <= 40
         assert data.pair_count("train") >= 20
         target = data.subword.target
         pieces = target.pieces_of(target.encode(["پرنده‌ها می‌خوانند"])[0])
         assert all(len(piece) == 1 for piece in pieces)
-        assert "\u200c" in pieces  # the half-space is a character like others
+        assert "\u200c" in pieces  # the half-space (ZWNJ) is treated like any other character
         ids = data.subword.source.encode(["The door"])
         assert data.subword.source.decode_ids(ids) == ["The door"]  # nothing is lower-cased
 
-    def test_batches_masks_and_training(self, recipe: Config) -> None:
+    def test_batches_have_correct_masks_and_training_reduces_the_loss(self, recipe: Config) -> None:
         data = DataHandler(recipe).prepare()
         torch.manual_seed(1)
         model = Transformer(SMALL.model_copy(update={"max_positions": 256, "norm": "post"}), 100, 100)
@@ -215,7 +215,7 @@ class TestR5:
         assert found.tokens
 
     @torch.no_grad()
-    def test_decoder_output_at_full_length(self) -> None:
+    def test_decoder_runs_at_the_maximum_length(self) -> None:
         config = ModelConfig(
             d_model=512, heads=8, encoder_layers=4, decoder_layers=4, feed_forward=2048, norm="post", max_positions=256
         )
@@ -228,8 +228,8 @@ class TestR5:
         memory = encoder(embedding(source), masks.encoder)
         assert decoder(embedding(target_input), memory, masks.decoder, masks.cross).shape == (1, 256, 512)
 
-    def test_the_target_reaches_the_output(self) -> None:
-        """R5's own cross-attention took its queries from the encoder, and the target was lost."""
+    def test_target_input_affects_the_output(self) -> None:
+        """The original R5 took the queries of cross-attention from the encoder, so the target had no effect."""
         model = small_model().eval()
         source, target_input, _ = small_batch()
         changed = target_input.clone()

@@ -1,4 +1,4 @@
-"""The whole product learns what it must be able to learn, through its real command line."""
+"""A model trained through the command line learns a toy task that any correct Transformer learns."""
 
 import subprocess
 import sys
@@ -31,14 +31,14 @@ def command(*arguments: str, text: str | None = None) -> subprocess.CompletedPro
     )
 
 
-def test_words_are_reversed_almost_perfectly(tmp_path: Path) -> None:
+def test_trained_model_reverses_over_99_percent_of_unseen_words(tmp_path: Path) -> None:
     words = letters(5300, seed=2, longest=6)
     write_pairs(tmp_path / "toy.tsv", [(word, word[::-1]) for word in words[:5000]])
     (tmp_path / "toy.yaml").write_text(RECIPE.format(folder=tmp_path), encoding="utf-8")
 
     trained = command("train", "--config", str(tmp_path / "toy.yaml"))
     assert trained.returncode == 0, trained.stderr
-    assert "The children are at school." in trained.stdout, "the commands that come next"
+    assert "The children are at school." in trained.stdout, "the next commands are suggested"
 
     unseen = words[5000:]
     translated = command("translate", "--run", str(tmp_path / "run"), text="".join(f"{word}\n" for word in unseen))

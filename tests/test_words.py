@@ -47,7 +47,7 @@ def prose_files() -> list[Path]:
 
 
 @pytest.mark.parametrize(("phrase", "better"), PHRASES.items())
-def test_phrases_that_may_not_come_back(phrase: str, better: str) -> None:
+def test_prose_contains_no_banned_phrases(phrase: str, better: str) -> None:
     wanted = re.compile(phrase, re.IGNORECASE)
     found = [
         f"{path.relative_to(ROOT)}:{number}: {line.strip()} (better: {better})"
@@ -58,7 +58,7 @@ def test_phrases_that_may_not_come_back(phrase: str, better: str) -> None:
     assert not found, "\n".join(found)
 
 
-def test_spelling() -> None:
+def test_prose_has_no_spelling_mistakes() -> None:
     files = [str(path.relative_to(ROOT)) for path in prose_files()]
     done = subprocess.run(
         [sys.executable, "-m", "codespell_lib", *files], cwd=ROOT, capture_output=True, text=True, check=False

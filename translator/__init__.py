@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from translator.inference.translator import Translator
 
-# Read when torch is loaded. OpenMP's threads spin while they wait, by default for milliseconds, which starves other
-# programs and then training itself (docs/results.md); what torch cannot do on Apple's GPUs it then does on the CPU.
+# torch reads these when loaded. OpenMP's threads spin while they wait, by default for milliseconds, which starves other
+# programs and then training itself (docs/results.md); operations that torch lacks on Apple's GPUs run on the CPU.
 os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 os.environ.setdefault("PYTORCH_ENABLE_MPS_FALLBACK", "1")
 
@@ -23,7 +23,7 @@ __all__ = ["Translator", "__version__"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import torch and the rest of the house only when `Translator` is asked for, so that `--help` stays quick."""
+    """Import torch and the rest of the package only when `Translator` is used, so that `--help` stays quick."""
     if name == "Translator":
         from translator.inference.translator import Translator
 

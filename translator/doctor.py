@@ -96,7 +96,7 @@ def version_of(package: str) -> str | None:
 def _import_error(module: str) -> str | None:
     try:
         importlib.import_module(module)
-    except (ImportError, OSError, RuntimeError, ValueError, AttributeError) as error:  # also a build for another OS
+    except (ImportError, OSError, RuntimeError, ValueError, AttributeError) as error:  # such as a build for another OS
         return (str(error).strip().splitlines() or [type(error).__name__])[0]
     return None
 
@@ -106,7 +106,7 @@ def examine_devices() -> Iterator[Finding]:
     import torch  # imported here, so that a broken torch is reported
 
     if torch.cuda.device_count() == 0 and Path("/proc/driver/nvidia/version").exists():
-        advice = f"install a torch for this driver (see pytorch.org); this one needs CUDA {torch.version.cuda}"
+        advice = f"install a torch build for this driver (see pytorch.org); this one needs CUDA {torch.version.cuda}"
         yield Finding("note", "GPU", "a driver is installed, but torch cannot use it", advice)
     elif torch.backends.mps.is_available():
         yield _device(torch.device("mps"), "GPU", "Apple's, by MPS")
@@ -133,7 +133,7 @@ def _device(device: "torch.device", name: str, found: str) -> Finding:
 
 
 def examine_threads(threads: int, cores: int, limit: float | None) -> Finding:
-    """Return whether torch's `threads` fit the `cores` and the CPU `limit` (in cores) of the container."""
+    """Return the finding on whether `threads` fit the `cores` and the container's CPU `limit` (in cores)."""
     usable = cores if limit is None else max(1, min(cores, int(limit)))
     found = f"torch uses {threads}; {usable} can run at the same time"
     if threads > usable or (threads < usable and "OMP_NUM_THREADS" in os.environ):
@@ -142,7 +142,7 @@ def examine_threads(threads: int, cores: int, limit: float | None) -> Finding:
 
 
 def examine_memory(table: Path = Path("/proc/meminfo"), limit: int | None = None) -> Finding:
-    """Return whether memory is enough for the sample, from `/proc/meminfo` and the container's limit in bytes."""
+    """Return the finding on memory for the sample, from `/proc/meminfo` and the container's limit in bytes."""
     sizes = dict(re.findall(r"^(\w+):\s+(\d+) kB$", _read(table), re.MULTILINE))
     if "MemAvailable" not in sizes:
         return Finding("ok", "memory", "unknown on this system")
@@ -173,7 +173,7 @@ def _read(path: Path) -> str:
 
 
 def examine_place(name: str, place: Path) -> Finding:
-    """Return whether `place`, or its nearest existing parent, is writable and suitable for a run.
+    """Return the finding on whether `place`, or its nearest existing parent, is writable and suits a run.
 
     A run needs symbolic links (`best`, `last`) and file locks, which some network and USB file systems lack.
     """

@@ -21,7 +21,7 @@ class SubwordError(TranslatorError):
 
 
 class RunError(TranslatorError):
-    """A run folder is missing, incomplete, or has other settings."""
+    """A run folder is missing, incomplete, or has different settings."""
 
 
 class CheckpointError(RunError):

@@ -1,4 +1,4 @@
-"""The contests that train for hours: what they are asked to do, resuming, choices, and tables."""
+"""The contests that train for hours: their plans, resumption, choices and tables."""
 
 from pathlib import Path
 from typing import Any, ClassVar
@@ -34,7 +34,7 @@ search: {{method: greedy, max_length_ratio: 0.2}}
 
 
 def tiny_plan(folder: Path, **changes: object) -> Path:
-    """Write a plan of the contest of quality and its recipe into `folder`; return the file."""
+    """Write a plan for the quality contest and its recipe into `folder`; return the path of the plan."""
     (folder / "recipe.yaml").write_text(RECIPE, encoding="utf-8")
     values = {
         "directory": str(folder / "contest"),
@@ -58,7 +58,7 @@ def tiny_plan(folder: Path, **changes: object) -> Path:
 
 
 class Fake(Contestant):
-    """Knows the references, and spoils them more the earlier the checkpoint and the further the penalty from 0.6."""
+    """Outputs the references, damaged more for earlier checkpoints and for penalties further from 0.6."""
 
     done: ClassVar[list[str]] = []
     mishaps: ClassVar[list[BaseException]] = []
@@ -76,7 +76,7 @@ class Fake(Contestant):
         output.write_text("".join(line[spoilt:].strip() + "\n" for line in lines), encoding="utf-8")
 
 
-def test_the_best_checkpoint_then_the_best_penalty_and_what_failed_resumes(
+def test_contest_picks_checkpoint_then_penalty_and_resumes_after_failures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(quality_part, "contestants", lambda plan: {"fake": Fake})
@@ -99,7 +99,7 @@ def test_the_best_checkpoint_then_the_best_penalty_and_what_failed_resumes(
         list(quality_part.bench(Options(config=str(tiny_plan(tmp_path, minutes=0.03)))))
 
 
-def test_scores_tell_who_is_better_and_how_sure_that_is() -> None:
+def test_scores_rank_systems_and_mark_significant_differences() -> None:
     references = [f"the {animal} sat on the {place} again" for animal in ("cat", "hen", "ox") for place in "abcdefgh"]
     worse = [" ".join(reversed(line.split())) for line in references]
     cells, signatures = compare_systems({"ours": references, "eole": worse}, references, 200)
@@ -111,7 +111,7 @@ def test_scores_tell_who_is_better_and_how_sure_that_is() -> None:
 
 
 @pytest.mark.parametrize("file", ["experiments.yaml", "quality-tuning.yaml"])
-def test_the_shipped_experiments_are_whole(file: str) -> None:
+def test_shipped_experiments_have_distinct_runs_and_a_baseline_first(file: str) -> None:
     planned = list(trials(read_yaml(ROOT / "bench" / file, ExperimentPlan)))
     assert [trial.seed for trial in planned] == sorted(trial.seed for trial in planned)
     trained = [trial for trial in planned if trial.variant.average is None]

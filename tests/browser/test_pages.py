@@ -1,4 +1,4 @@
-"""The pages of a real run in a browser: what they show, what their scripts do, Persian as it is read, and no errors."""
+"""The pages of a real run in a browser: what they show, what their scripts do, right-to-left Persian, no errors."""
 
 from pathlib import Path
 
@@ -12,12 +12,12 @@ SHOWN = "[...document.querySelectorAll('#rows > li')].filter((one) => one.offset
 
 
 def persian_runs_from_right_to_left(guest: Visitor) -> bool:
-    """Return whether each Persian text on the page says so."""
+    """Return whether every Persian text on the page is displayed from right to left."""
     return set(guest.browser.run(f"{PERSIAN}.map((one) => getComputedStyle(one).direction)")) == {"rtl"}
 
 
 @pytest.mark.parametrize("width", [400, 1280])
-def test_the_report_of_an_evaluation(guest: Visitor, runs: Path, width: int) -> None:
+def test_evaluation_report_sorts_searches_and_links_to_sentences(guest: Visitor, runs: Path, width: int) -> None:
     address = (runs / "first" / "evaluation" / "report.html").as_uri()
     guest.look(width=width, height=800)
     guest.browser.open(address)
@@ -39,7 +39,7 @@ def test_the_report_of_an_evaluation(guest: Visitor, runs: Path, width: int) -> 
     assert guest.errors() == []
 
 
-def test_the_report_of_a_preparation(guest: Visitor, runs: Path) -> None:
+def test_preparation_report_shows_tables_and_right_to_left_persian(guest: Visitor, runs: Path) -> None:
     guest.browser.open((runs / "first" / "preparation" / "report.html").as_uri())
     assert guest.browser.run("document.querySelectorAll('table').length") > 2
     assert persian_runs_from_right_to_left(guest)

@@ -1,4 +1,4 @@
-"""The page of the server in a browser: Persian from right to left, where the model looked, failures in words."""
+"""The server's page in a browser: Persian from right to left, attention by word, and errors in plain words."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ from translator.serve import Limits
 pytestmark = pytest.mark.browser
 
 WORDS = {"children": "بچه\u200cها", "go": "می\u200cروند", "home": "خانه", "(today)": "(امروز)"}
-"""What becomes of each word; any other is left as it is."""
+"""The translation of each word; any other word stays as it is."""
 
 
 class PersianWords(Words):
@@ -30,7 +30,7 @@ class PersianWords(Words):
 
 
 class WordByWord(Echo):
-    """Looks at the word that it translates, with three quarters of its attention, and at the end with the rest."""
+    """Gives three quarters of its attention to the word that it translates, and the rest to the end of the source."""
 
     def attention(self, source: Tensor, target_input: Tensor) -> AttentionWeights:
         weights = torch.zeros(source.size(0), 1, target_input.size(1), source.size(1))
@@ -65,7 +65,7 @@ def visitor(chromium: Browser, address: str) -> Visitor:
     return found
 
 
-def test_english_goes_in_and_persian_comes_out(visitor: Visitor, address: str) -> None:
+def test_page_translates_english_and_shows_persian_right_to_left(visitor: Visitor, address: str) -> None:
     visitor.translate("children go home (today)\n\nhome")
     assert visitor.texts(".line > .pair > .text") == ["children go home (today)", "home"]
     first = "بچه\u200cها می\u200cروند خانه (امروز)"
@@ -81,7 +81,7 @@ def test_english_goes_in_and_persian_comes_out(visitor: Visitor, address: str) -
     assert all(request.startswith(address) for request in visitor.requests())
 
 
-def test_texts_are_no_markup(visitor: Visitor) -> None:
+def test_page_shows_markup_in_texts_as_plain_text(visitor: Visitor) -> None:
     text = "<script>hurt()</script> <img src=x onerror=hurt()> <b>&amp; \u202ehome"
     visitor.browser.run("void (window.hurt = () => { document.title = 'hurt'; })")
     visitor.translate(text)
@@ -92,7 +92,7 @@ def test_texts_are_no_markup(visitor: Visitor) -> None:
     assert visitor.errors(warnings=True) == []
 
 
-def test_hovering_a_word_shows_where_the_model_looked(visitor: Visitor) -> None:
+def test_hovering_a_word_highlights_the_words_it_attends_to(visitor: Visitor) -> None:
     visitor.translate("children go home (today)")
     visitor.hover(f"{PERSIAN}[1]")
     assert visitor.texts(".line [lang=en] .looked") == ["go"]
@@ -107,7 +107,7 @@ def test_hovering_a_word_shows_where_the_model_looked(visitor: Visitor) -> None:
     assert visitor.texts(".caption") == [""]
 
 
-def test_failures_are_told_in_words(visitor: Visitor) -> None:
+def test_page_reports_failed_requests_in_plain_words(visitor: Visitor) -> None:
     visitor.translate("x" * 201)
     assert visitor.texts("#problem") == ["The text has 201 characters, but the limit is 200. Send it in parts."]
     visitor.browser.run("document.getElementById('count').options[0].text = '9'")
@@ -116,7 +116,7 @@ def test_failures_are_told_in_words(visitor: Visitor) -> None:
     assert visitor.texts("#problem")[0].startswith("9 translations of a line are requested")
 
 
-def test_a_server_that_has_gone_is_missed(chromium: Browser) -> None:
+def test_page_reports_a_server_that_no_longer_answers(chromium: Browser) -> None:
     visitor = Visitor(chromium)
     with served(word_by_word()) as (address, _):
         chromium.open(address)
@@ -126,7 +126,7 @@ def test_a_server_that_has_gone_is_missed(chromium: Browser) -> None:
 
 
 @pytest.mark.parametrize("width", [320, 390, 1280])
-def test_it_fits_the_window_and_its_colours_the_room(visitor: Visitor, width: int) -> None:
+def test_page_fits_the_window_and_follows_the_colour_scheme(visitor: Visitor, width: int) -> None:
     papers = []
     for scheme in ("light", "dark"):
         visitor.look(scheme=scheme, width=width, height=800)

@@ -13,7 +13,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_site(tmp_path_factory.mktemp("site"))
 
 
-def test_every_page_is_there_and_fetches_nothing_from_elsewhere(site: Path) -> None:
+def test_site_has_every_page_and_loads_no_external_resource(site: Path) -> None:
     names = {page.stem for page in (ROOT / "docs").glob("*.md")} | {"config-reference", "cli-reference"}
     assert {page.stem for page in site.glob("*.html")} == names | {"404"}
     for page in site.glob("*.html"):

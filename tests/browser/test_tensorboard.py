@@ -1,4 +1,4 @@
-"""TensorBoard on real runs: each tab that the docs mention shows what they say, and Persian as it is read."""
+"""TensorBoard on real runs: each tab that the docs mention shows what they say, and Persian from right to left."""
 
 import json
 import re
@@ -26,7 +26,7 @@ DEEP = """(() => {
     ['STYLE', 'SCRIPT'].includes(node.tagName) ? '' : children(node).map(text).join('');
   window.words = (path) => deep(path).map((one) => text(one).replaceAll(/\\s+/g, ' ').trim());
 })()"""
-"""Looks for elements inside the shadow trees too, of which TensorBoard is made."""
+"""Finds elements inside shadow trees too, which TensorBoard consists of."""
 
 
 PAIRS = (
@@ -36,7 +36,7 @@ PAIRS = (
     ("chrF", "validation/chrf", "test/chrf"),
     ("loss by target length", "loss_by_length/", "validation_by_length/"),
 )
-"""Charts, and what stands against what in each."""
+"""The title of each chart, and the two curves that it compares."""
 
 
 @pytest.fixture(scope="module")
@@ -72,10 +72,10 @@ def open_tab(guest: Visitor, address: str, tab: str, shown: str) -> None:
     guest.browser.open(f"{address}#{tab}")
     guest.browser.run(DEEP)
     guest.wait_until(shown)
-    time.sleep(1.5)  # curves and pages come in with a movement
+    time.sleep(1.5)  # curves and pages appear with an animation
 
 
-def test_charts_set_training_against_validation(guest: Visitor, tensorboard: str) -> None:
+def test_charts_show_training_beside_validation(guest: Visitor, tensorboard: str) -> None:
     card = "tf-custom-scalar-multi-line-chart-card"
     open_tab(guest, tensorboard, "custom_scalars", f"deep('{card} >>> path.line').length >= 4")
     charts = guest.browser.run(f"words('{card}')")
@@ -85,9 +85,9 @@ def test_charts_set_training_against_validation(guest: Visitor, tensorboard: str
     assert guest.errors() == []
 
 
-def test_attention_is_drawn(guest: Visitor, tensorboard: str, runs: Path) -> None:
+def test_images_tab_shows_an_attention_picture_of_each_run(guest: Visitor, tensorboard: str, runs: Path) -> None:
     count = len(list(runs.rglob("config.yaml")))
-    # A picture of a translation that ends at once, one row, is not so high.
+    # The picture of an empty translation has a single row and is lower than this.
     seen = f"deep('tf-image-loader >>> img').filter((one) => one.naturalHeight > 300).length === {count}"
     open_tab(guest, tensorboard, "images", seen)
     assert "validation/attention" in guest.browser.run("words('tf-image-loader').join('\\n')")
@@ -96,11 +96,11 @@ def test_attention_is_drawn(guest: Visitor, tensorboard: str, runs: Path) -> Non
     assert guest.errors() == []
 
 
-def test_translations_run_from_right_to_left(guest: Visitor, tensorboard: str) -> None:
+def test_text_tab_shows_translations_from_right_to_left(guest: Visitor, tensorboard: str) -> None:
     open_tab(guest, tensorboard, "text", "deep('tf-text-loader >>> td').length > 10")
     assert "data/mixture" in guest.browser.run("words('tf-text-loader').join(' ')")
     open_tab(guest, tensorboard, "text&tagFilter=translations", "deep('tf-text-loader >>> td').length > 10")
-    # Where the first and the last letter of the first reference that fits into a line are drawn.
+    # The positions of the first and the last letter of the first reference that fits on one line.
     ends = """(() => {
       const cells = deep('tf-text-loader >>> td').filter((one) => /^\\u2067[\\u0600-\\u06ff]/.test(one.textContent));
       const range = document.createRange();

@@ -1,4 +1,4 @@
-"""Checkpoints come back whole or are refused with a reason; names of checkpoints; room on the disk."""
+"""Checkpoints load completely or are rejected with a reason; finding them by name; free disk space."""
 
 import shutil
 from pathlib import Path
@@ -19,7 +19,7 @@ CPU = torch.device("cpu")
 
 
 @pytest.mark.parametrize("tied", ["none", "target", "all"])
-def test_what_is_saved_comes_back(tmp_path: Path, tied: str) -> None:
+def test_saved_checkpoint_loads_with_the_same_weights_and_state(tmp_path: Path, tied: str) -> None:
     saved = save(tmp_path, 7, tied=tied)
     loaded = load_checkpoint(find_checkpoint(tmp_path, "last"))
     assert loaded.state.step == 7
@@ -33,14 +33,14 @@ def test_what_is_saved_comes_back(tmp_path: Path, tied: str) -> None:
 
 
 @pytest.mark.parametrize("content", ["[]", "3", '{"state": 1, "sha256": {}}', '{"sha256": {}, "state": {"step": 1}}'])
-def test_a_state_file_of_another_kind(tmp_path: Path, content: str) -> None:
+def test_malformed_state_file_is_reported_as_damage(tmp_path: Path, content: str) -> None:
     save(tmp_path, 1)
     (tmp_path / "step-000001" / "state.json").write_text(content)
     with pytest.raises(CheckpointError, match="damaged checkpoint"):
         load_checkpoint(tmp_path / "step-000001")
 
 
-def test_another_format_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_checkpoint_format_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr("translator.checkpoint.files.FORMAT", 99)
         save(tmp_path, 1)
@@ -48,7 +48,7 @@ def test_another_format_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         load_checkpoint(tmp_path / "step-000001")
 
 
-def test_weights_of_another_shape_are_listed(tmp_path: Path) -> None:
+def test_mismatched_weights_are_rejected_and_listed(tmp_path: Path) -> None:
     saved = save(tmp_path, 1)
     wider = Transformer(SMALL.model_copy(update={"feed_forward": 20}), 11, 11)
     with pytest.raises(CheckpointError, match=r"do not fit the model: .*feed_forward.* shape torch.Size\(\[16, 8\]\)"):
@@ -76,7 +76,7 @@ def test_any_changed_byte_is_recognised(tmp_path: Path, data: st.DataObject) -> 
         (path / name).write_bytes(content)
 
 
-def test_translation_takes_the_moving_average_and_training_the_raw_weights(tmp_path: Path) -> None:
+def test_translation_uses_the_moving_average_but_training_does_not(tmp_path: Path) -> None:
     average = small_model(seed=9).state_dict()
     raw = save(tmp_path, 1, average=average).state_dict()
     for key, tensor in load_model(tmp_path, "last", CPU)[0].state_dict().items():
@@ -87,7 +87,7 @@ def test_translation_takes_the_moving_average_and_training_the_raw_weights(tmp_p
         assert torch.equal(loaded.average[key], average[key])
 
 
-def test_names_of_checkpoints(tmp_path: Path) -> None:
+def test_checkpoints_are_found_by_best_last_step_and_name(tmp_path: Path) -> None:
     for step in (3, 12):
         save(tmp_path, step)
     assert find_checkpoint(tmp_path, "best").name == "step-000012", "without a best, the last"
@@ -99,7 +99,7 @@ def test_names_of_checkpoints(tmp_path: Path) -> None:
         find_checkpoint(tmp_path, "5")
 
 
-def test_a_name_is_not_a_path(tmp_path: Path) -> None:
+def test_paths_are_rejected_as_checkpoint_names(tmp_path: Path) -> None:
     save(tmp_path / "inside", 3)
     save(tmp_path / "outside", 3)
     for name in ("²", "9" * 300, "../outside/step-000003", str(tmp_path / "outside" / "step-000003"), "", "."):
@@ -107,7 +107,7 @@ def test_a_name_is_not_a_path(tmp_path: Path) -> None:
             find_checkpoint(tmp_path / "inside", name)
 
 
-def test_a_best_that_is_gone_is_not_replaced_by_another(tmp_path: Path) -> None:
+def test_missing_best_checkpoint_is_an_error_and_not_substituted(tmp_path: Path) -> None:
     save(tmp_path, 1)
     save(tmp_path, 2)
     mark_best(tmp_path, 1)
@@ -125,7 +125,7 @@ def test_a_link_out_of_the_run_is_not_followed(tmp_path: Path) -> None:
         find_checkpoint(folder, "last")
 
 
-def test_a_checkpoint_that_has_no_room_is_not_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checkpoint_larger_than_the_free_space_is_not_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save(tmp_path, 1)
     before = sorted(path.name for path in tmp_path.iterdir())
     usage = shutil.disk_usage(tmp_path)._replace(free=20_000)
@@ -138,7 +138,7 @@ def test_a_checkpoint_that_has_no_room_is_not_begun(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.parametrize("harm", HARMS)
-def test_damaged_checkpoints_are_not_recommended(tmp_path: Path, harm: str) -> None:
+def test_errors_suggest_only_undamaged_checkpoints(tmp_path: Path, harm: str) -> None:
     for step in (1, 2, 3, 4):
         save(tmp_path, step)
     mark_best(tmp_path, 2)

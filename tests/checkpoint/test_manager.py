@@ -28,7 +28,7 @@ from translator.run.storage import hold_folder
 
 
 @pytest.mark.parametrize("harm", HARMS)
-def test_the_last_whole_one_is_never_deleted(tmp_path: Path, harm: str) -> None:
+def test_last_intact_checkpoint_is_never_deleted(tmp_path: Path, harm: str) -> None:
     for step in (1, 2, 3, 4, 5):
         save(tmp_path, step)
     for step in (3, 4, 5):
@@ -47,7 +47,7 @@ def test_the_last_whole_one_is_never_deleted(tmp_path: Path, harm: str) -> None:
     linked=st.integers(0, 7),
     damaged=st.sets(st.integers(1, 8)),
 )
-def test_who_stays(
+def test_retention_keeps_newest_best_scored_and_linked_checkpoints(
     tmp_path_factory: pytest.TempPathFactory,
     scores: list[float | None],
     newest: int,
@@ -56,7 +56,7 @@ def test_who_stays(
     linked: int,
     damaged: set[int],
 ) -> None:
-    """Compared with the rule said plainly; reading states is replaced, so that many cases are quick."""
+    """Compare with a plain restatement of the rule; the reading of states is patched, so that many cases run fast."""
     folder = tmp_path_factory.mktemp("checkpoints")
     steps = list(range(1, len(scores) + 1))
     for step in steps:
@@ -93,7 +93,7 @@ def restore(folder: Path, *, lower_is_better: bool = False) -> int:
 
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("harm", HARMS)
-def test_the_one_before_is_used(tmp_path: Path, name: str, harm: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_last_intact_checkpoint_is_used(tmp_path: Path, name: str, harm: str, caplog: pytest.LogCaptureFixture) -> None:
     for step in (1, 2, 3):
         save(tmp_path, step, score=float(step))
     damage(tmp_path, 3, harm, name)
@@ -110,7 +110,7 @@ def test_the_one_before_is_used(tmp_path: Path, name: str, harm: str, caplog: py
 
 
 @pytest.mark.parametrize(("lower_is_better", "next_best"), [(False, 3), (True, 4)])
-def test_a_damaged_best_makes_way_for_the_next(tmp_path: Path, lower_is_better: bool, next_best: int) -> None:
+def test_damaged_best_is_replaced_by_the_next_best(tmp_path: Path, lower_is_better: bool, next_best: int) -> None:
     sign = -1 if lower_is_better else 1
     for step, score in ((1, 9.0), (2, 8.0), (3, 7.0), (4, 2.0)):
         save(tmp_path, step, score=score * sign)
@@ -123,7 +123,7 @@ def test_a_damaged_best_makes_way_for_the_next(tmp_path: Path, lower_is_better: 
     assert steps_saved(tmp_path) == [3, 4]
 
 
-def test_what_was_set_aside_is_not_overwritten_and_not_forgotten(tmp_path: Path) -> None:
+def test_set_aside_checkpoints_are_kept_and_named_in_errors(tmp_path: Path) -> None:
     assert newest_whole(tmp_path) is None
     save(tmp_path, 1)
     for _ in range(2):
@@ -137,7 +137,7 @@ def test_what_was_set_aside_is_not_overwritten_and_not_forgotten(tmp_path: Path)
         newest_whole(tmp_path)
 
 
-def test_if_all_are_damaged_nothing_is_changed_and_all_are_told(tmp_path: Path) -> None:
+def test_if_all_checkpoints_are_damaged_each_is_named_and_kept(tmp_path: Path) -> None:
     for step in (1, 2):
         save(tmp_path, step)
     damage(tmp_path, 1, "empty")
@@ -158,7 +158,7 @@ CPU = torch.device("cpu")
     ("which", "lower_is_better", "steps"),
     [("last", False, [2, 3, 4]), ("best", False, [1, 2, 4]), ("best", True, [1, 3, 4])],
 )
-def test_the_mean_of_weights(tmp_path: Path, which: Any, lower_is_better: bool, steps: list[int]) -> None:
+def test_averaging_saves_the_mean_weights(tmp_path: Path, which: Any, lower_is_better: bool, steps: list[int]) -> None:
     saved = {step: save(tmp_path, step, score=score) for step, score in ((1, 8.0), (2, 9.0), (3, 1.0), (4, 5.0))}
     path = average_checkpoints(tmp_path, 3, which, lower_is_better=lower_is_better)
     assert path == find_checkpoint(tmp_path, "averaged")
@@ -174,7 +174,7 @@ def test_the_mean_of_weights(tmp_path: Path, which: Any, lower_is_better: bool, 
     assert found[0].name == "step-000004", "training continues from its own checkpoints"
 
 
-def test_moving_averages_are_averaged_where_there_are_some(tmp_path: Path) -> None:
+def test_averaging_uses_moving_averages_where_they_exist(tmp_path: Path) -> None:
     for step in (1, 2):
         save(tmp_path, step, average=small_model(seed=10 + step).state_dict())
     averaged = load_checkpoint(average_checkpoints(tmp_path, 2, "last")).model
@@ -183,7 +183,7 @@ def test_moving_averages_are_averaged_where_there_are_some(tmp_path: Path) -> No
         assert torch.allclose(tensor, (first[key] + second[key]) / 2, atol=1e-7), key
 
 
-def test_too_few_are_told_with_their_steps(tmp_path: Path) -> None:
+def test_averaging_too_few_checkpoints_is_rejected_with_their_steps(tmp_path: Path) -> None:
     for step, score in ((1, None), (2, 4.0), (3, None)):
         save(tmp_path, step, score=score)
     with pytest.raises(CheckpointError, match=r"cannot average 5 checkpoints in .*: there are 3 \(steps 1, 2, 3\)"):
@@ -197,7 +197,7 @@ def test_too_few_are_told_with_their_steps(tmp_path: Path) -> None:
     assert not (tmp_path / "averaged").exists()
 
 
-def test_other_shapes_are_refused(tmp_path: Path) -> None:
+def test_averaging_different_models_is_rejected(tmp_path: Path) -> None:
     save(tmp_path, 1, tied="none")
     save(tmp_path, 2)
     with pytest.raises(CheckpointError, match=r"cannot average .*step-000001 with .*step-000002: their models differ"):
@@ -214,7 +214,7 @@ def test_a_run_that_is_in_training_is_not_averaged(tiny: Any) -> None:
     )
 
 
-def test_a_snapshot_does_not_follow_its_tensors() -> None:
+def test_snapshot_is_unaffected_by_later_updates() -> None:
     weight = torch.nn.Parameter(torch.arange(6.0).reshape(2, 3).T)
     held = snapshot({"weight": weight, "count": torch.tensor(3)})
     with torch.no_grad():

@@ -40,13 +40,13 @@ def test_every_verb_and_every_argument_is_explained(name: str) -> None:
 
 
 @pytest.mark.parametrize("command", EXAMPLES)
-def test_every_example_can_be_typed(command: str) -> None:
+def test_every_example_in_the_help_is_a_valid_command(command: str) -> None:
     program, *arguments = shlex.split(command.partition(" < ")[0].partition(" > ")[0])
     assert program == "translator"
     assert isinstance(parser().parse_args(repeat_set(arguments)), argparse.Namespace)
 
 
-def test_one_set_takes_several_settings_and_leaves_the_text_alone() -> None:
+def test_set_option_takes_several_settings_but_not_the_text_after_them() -> None:
     typed = ["translate", "--run", "a", "--set", "search.method=beam", "search.beam_size=3", "The year 1=one", "x=1"]
     options = parser().parse_args(repeat_set(typed))
     assert options.overrides == ["search.method=beam", "search.beam_size=3"]
@@ -148,7 +148,7 @@ def test_two_files_are_enough_to_train(
     assert "nothing to train" in complaint(capsys, "train")
 
 
-def test_prepare_prints_what_it_did_and_writes_the_page(tiny_recipe: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_prepare_prints_a_summary_and_writes_a_report(tiny_recipe: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with (tiny_recipe.parent / "toy.tsv").open("a", encoding="utf-8") as corpus:
         corpus.write("again\tagain\nagain\tagain\n")
     assert main(["prepare", "--config", str(tiny_recipe)]) == 0
@@ -159,7 +159,7 @@ def test_prepare_prints_what_it_did_and_writes_the_page(tiny_recipe: Path, capsy
     assert "again" in page.read_text(encoding="utf-8")
 
 
-def test_a_stop_signal_while_more_input_may_come(random_run: Path) -> None:
+def test_translate_stops_on_a_signal_while_its_input_is_open(random_run: Path) -> None:
     command = [*COMMAND, "translate", "--run", str(random_run)]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=ENVIRONMENT) as process:
@@ -174,7 +174,7 @@ def test_a_stop_signal_while_more_input_may_come(random_run: Path) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 @pytest.mark.parametrize("verb", ["--help", "translate --run {}"])
-def test_an_output_on_a_full_disk_is_one_message(verb: str, random_run: Path) -> None:
+def test_output_to_a_full_disk_gives_one_error_message(verb: str, random_run: Path) -> None:
     command = [*COMMAND, *verb.format(random_run).split()]
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(command, input=b"abc\n", stdout=full, stderr=subprocess.PIPE, env=ENVIRONMENT)
@@ -187,11 +187,11 @@ def test_an_output_on_a_full_disk_is_one_message(verb: str, random_run: Path) ->
     "pipeline",
     [
         "yes abc | head -3000 | {translator} translate --run {run} | head -1",
-        "true | true | {translator} runs {run} 2>&-",  # some service managers start programs so
+        "true | true | {translator} runs {run} 2>&-",  # some service managers start programs with a closed stream
         "true | true | {translator} runs {run} >&-",
     ],
 )
-def test_a_reader_that_goes_away_or_never_was_is_no_bug(pipeline: str, random_run: Path) -> None:
+def test_a_closed_output_pipe_or_stream_causes_no_error(pipeline: str, random_run: Path) -> None:
     pipeline = pipeline.format(translator=shlex.join(COMMAND), run=shlex.quote(str(random_run)))
     command = ["bash", "-c", f'{pipeline}; exit "${{PIPESTATUS[2]}}"']
     done = subprocess.run(command, capture_output=True, env=ENVIRONMENT)
@@ -214,7 +214,7 @@ def test_a_missing_corpus_says_how_to_get_it(capsys: pytest.CaptureFixture[str],
         (["run.device=cuda:99"], "run.device"),
     ],
 )
-def test_settings_that_cannot_be(
+def test_impossible_settings_are_refused_with_their_key(
     overrides: list[str], message: str, tiny_recipe: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert message in complaint(capsys, "train", "--config", str(tiny_recipe), "--set", *overrides)

@@ -14,7 +14,7 @@ def shown(run: Path) -> dict[str, float]:
     return {tag: events.Scalars(tag)[-1].value for tag in events.Tags()["scalars"] if tag.startswith("test")}
 
 
-def test_scores_come_beside_the_curves(trained: Path) -> None:
+def test_evaluate_adds_test_scores_to_the_tensorboard_curves(trained: Path) -> None:
     before = shown(trained)
     assert {"test/bleu", "test/chrf", "test_by_set/toy/bleu"} <= before.keys(), "training has evaluated"
     for file in (trained / "tensorboard").glob("*.test"):

@@ -14,7 +14,7 @@ from untrained import untrained_run
 from translator.cli import main, translating
 
 
-def test_it_serves_until_it_is_told_to_stop(
+def test_serve_answers_requests_until_a_stop_signal(
     tiny: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = untrained_run(tiny("search.beam_size=3")).path
@@ -48,7 +48,7 @@ def test_it_serves_until_it_is_told_to_stop(
         ([], "no run at"),
     ],
 )
-def test_mistakes_are_said_before_anything_is_served(
+def test_serve_reports_mistakes_before_it_starts(
     arguments: list[str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["serve", "--run", str(tmp_path / "none"), "--port", "0", *arguments]) == 2

@@ -1,4 +1,4 @@
-"""The verb translate, as a person meets it: what comes out, and what is said of what cannot be."""
+"""The verb translate, as a user meets it: its output, and its messages for impossible arguments."""
 
 import json
 from pathlib import Path
@@ -23,7 +23,7 @@ def translate(capsys: pytest.CaptureFixture[str], run: Path, *arguments: str) ->
     return capsys.readouterr().out.split("\n")[:-1]
 
 
-def test_the_verb_says_what_python_says(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_translate_prints_what_the_python_api_returns(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     texts = ["abc", "", "hgf dd"]
     flags = ("--search", "beam", "--n-best", "2", "--format", "jsonl", "--scores", "--alignment", "--prefix", "ca")
     printed = [json.loads(line) for line in translate(capsys, run, *flags, *texts)]
@@ -37,7 +37,7 @@ def test_the_verb_says_what_python_says(run: Path, capsys: pytest.CaptureFixture
         assert record["translations"] == json.loads(json.dumps(expected))
 
 
-def test_a_file_in_every_form(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_translate_writes_a_file_as_text_or_tsv(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, output = tmp_path / "in.txt", tmp_path / "out.txt"
     source.write_bytes(b"abc\r\n\nhgf dd\n" + b"abc " * 30)
     plain = translate(capsys, run, "--input", str(source))
@@ -73,12 +73,12 @@ def test_a_file_in_every_form(run: Path, tmp_path: Path, capsys: pytest.CaptureF
         (["--set", "model.d_model=32", "abc"], "a trained run cannot take these settings"),
         (["--processes", "-1", "abc"], "-1"),
         (["--beam", "0", "abc"], "--beam 0: the beam width must be at least 1"),
-        (["--set", "search.beam_size=0", "abc"], "what is set for "),
+        (["--set", "search.beam_size=0", "abc"], "the changed configuration of "),
         (["abc", "caf\udce9"], "argument 2 is not UTF-8; convert it first"),
         (["--prefix", "\udce9", "abc"], "--prefix is not UTF-8; convert it first"),
     ],
 )
-def test_what_cannot_be(
+def test_translate_refuses_impossible_arguments_with_one_message(
     flags: Lines, message: str, random_run: Path, tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

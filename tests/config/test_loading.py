@@ -1,4 +1,4 @@
-"""A configuration is either right, or all its mistakes are reported at once, each where it stands."""
+"""A configuration is either valid, or all its mistakes are reported together, each with its place."""
 
 import os
 import subprocess
@@ -94,7 +94,7 @@ def test_a_wrong_value_is_explained_in_words_of_the_recipe(section: str, expecte
     [
         ("training.max_stepz=5", "training.max_stepz: unknown key; did you mean `max_steps`?"),
         ("training.max_steps", "write it as key.path=value"),
-        ("corpus.sources.7.path=x", "corpus.sources is a list of 1 items; give an index that starts at 0"),
+        ("corpus.sources.7.path=x", "corpus.sources is a list of 1 items; give an index, counted from 0"),
         ("run.seed.x=1", "run.seed is a single value and has no keys"),
         ("model.d_model=60", "model.d_model: `heads` must divide `d_model` (heads: 8, d_model: 60)"),
         ("model.d_model=[1", "the value is line 1, column 3: not valid YAML"),
@@ -106,12 +106,12 @@ def test_a_wrong_value_is_explained_in_words_of_the_recipe(section: str, expecte
         ("run.directory=runs/a\nb", "the value contains a line break; write it on one line"),
     ],
 )
-def test_a_mistake_stands_at_the_override_that_made_it(override: str, expected: str) -> None:
+def test_a_mistake_in_an_override_is_reported_at_that_override(override: str, expected: str) -> None:
     where = override.replace("\n", r"\n") if len(override) <= 200 else override[:197] + "..."
     assert f"--set {where}: {expected}" in problem(MINIMAL, override)
 
 
-def test_overrides_reach_into_lists_make_sections_and_leave_lines_alone() -> None:
+def test_overrides_edit_list_items_add_sections_and_keep_line_numbers() -> None:
     overrides = ["corpus.sources.0.path=b.zip", "corpus.sources.1.name=c", "corpus.sources.1.path=c.zip"]
     overrides.append("training.learning_rate=3E-4")
     config = parse_config(MINIMAL, "recipe.yaml", overrides)
@@ -124,7 +124,7 @@ def test_overrides_reach_into_lists_make_sections_and_leave_lines_alone() -> Non
     assert (config.corpus.sources[0].name, config.evaluation.test_sets[0].name) == ("a", "b")
 
 
-def test_what_is_no_recipe_at_all(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_recipe_is_refused_with_the_reason(tmp_path: Path) -> None:
     twice = problem(MINIMAL + "training:\n  max_steps: 1\n  max_steps: 2\n")
     assert "line 5: training.max_steps: duplicate key" in twice
     assert "recipe.yaml: line 2, column 1: not valid YAML" in problem("run: {directory: x\n")
@@ -141,7 +141,7 @@ def test_what_is_no_recipe_at_all(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", ["!!bool x", "2020-13-45", "!!nothing x", "&a [*a]"])
-def test_what_the_yaml_library_cannot_build_is_explained(value: str) -> None:
+def test_yaml_values_that_cannot_be_constructed_are_explained(value: str) -> None:
     message = problem(MINIMAL + f"model: {{heads: {value}}}")
     assert "not valid YAML" in message or "nested too deeply" in message
 
@@ -161,7 +161,7 @@ def test_the_resolved_configuration_reads_back_equal(recipe: str) -> None:
     assert parse_config(resolved_yaml(config), "resolved") == config
 
 
-def test_absolute_places_mean_the_same_from_every_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_absolute_configuration_is_equal_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     overrides = [
         "corpus.sources.1={name: b, source_path: b.en, target_path: /b.fa}",
         "evaluation.test_sets=[{name: t, path: t.zip, source_member: en.txt, target_member: fa.txt}]",
@@ -185,14 +185,14 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a space and Persian letters in its name, to stand in."""
+    """The current folder of the test, with a space and Persian letters in its name."""
     folder = tmp_path / "پوشهٔ من"
     folder.mkdir()
     monkeypatch.chdir(folder)
     return folder
 
 
-def test_shipped_recipes_and_the_sample_are_found_wherever_a_person_stands(elsewhere: Path) -> None:
+def test_shipped_recipes_and_the_sample_are_found_from_any_folder(elsewhere: Path) -> None:
     paths = sorted(ROOT.glob("configs/**/*.yaml"))
     assert sorted(shipped_recipes().values()) == paths
     assert {"sample", "mizan", "mizan-small", "reference/r1"} <= shipped_recipes().keys()
@@ -201,7 +201,7 @@ def test_shipped_recipes_and_the_sample_are_found_wherever_a_person_stands(elsew
     assert files == [ROOT / "data/sample" / name for name in ("train.tsv", "validation.tsv", "test.tsv")]
 
 
-def test_what_is_here_takes_precedence_over_what_is_shipped(elsewhere: Path) -> None:
+def test_local_files_take_precedence_over_shipped_files(elsewhere: Path) -> None:
     own = Path("data/sample/train.tsv")
     own.parent.mkdir(parents=True)
     own.write_text("a\tb\n", encoding="utf-8")
@@ -216,7 +216,7 @@ def test_what_is_here_takes_precedence_over_what_is_shipped(elsewhere: Path) -> 
         load_config("sampel")
 
 
-def test_an_installed_package_finds_them_inside_itself(elsewhere: Path) -> None:
+def test_an_installed_package_finds_its_shipped_files(elsewhere: Path) -> None:
     site = elsewhere / "site-packages"
     code = site / "translator"
     (code / "shipped" / "data").mkdir(parents=True)

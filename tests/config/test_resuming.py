@@ -1,4 +1,4 @@
-"""Settings that change between two starts of a run: which may, which may when asked for, which never."""
+"""Settings that change between two starts of a run: which are accepted, which need permission, which are refused."""
 
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ HERE = Path("runs/here")
         ("evaluation.test_sets=[{name: more, path: more.tsv}]", "refused", False),
     ],
 )
-def test_what_a_change_does(tiny: Any, override: str, kind: str, moves_batches: bool) -> None:
+def test_a_change_is_accepted_or_refused_as_declared(tiny: Any, override: str, kind: str, moves_batches: bool) -> None:
     assert (batch_order(tiny()) != batch_order(tiny(override))) == moves_batches
     changes = compare_settings(tiny(), tiny(override))
     kinds = [change.effect.kind for change in changes]
@@ -38,7 +38,7 @@ def test_what_a_change_does(tiny: Any, override: str, kind: str, moves_batches: 
     assert (refusal(changes, HERE, allow_changed=True) is None) == (kind != "refused")
 
 
-def test_the_refusal_gives_the_command_to_type(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refusal_gives_the_command_that_accepts_the_changes(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     cosine, longer = "training.schedule=cosine", "training.max_steps=99"
     changes = compare_settings(tiny(cosine), tiny(cosine, longer))
     monkeypatch.setattr("sys.argv", ["/bin/translator", "train", "--config", "my recipe.yaml", "--set", longer])
@@ -49,13 +49,13 @@ def test_the_refusal_gives_the_command_to_type(tiny: Any, monkeypatch: pytest.Mo
     assert "type:" not in (refusal(changes, HERE, allow_changed=False) or "type:")
 
 
-def test_a_path_written_from_another_folder_is_no_change(tiny: Any) -> None:
+def test_absolute_and_relative_forms_of_a_path_count_as_no_change(tiny: Any) -> None:
     relative = tiny(f"corpus.prepared_directory={Path('prepared')}", "corpus.sources.0.path=toy.tsv")
     absolute = tiny(f"corpus.prepared_directory={Path.cwd()}/prepared", f"corpus.sources.0.path={Path.cwd()}/toy.tsv")
     assert compare_settings(absolute, relative) == NO_CHANGES
 
 
-def test_the_cosine_depends_on_the_last_step(tiny: Any) -> None:
+def test_a_new_limit_needs_permission_only_under_a_cosine_schedule(tiny: Any) -> None:
     cosine, longer = "training.schedule=cosine", "training.max_steps=99"
     by_time = (cosine, "training.schedule_clock=minutes", "training.max_minutes=5")
     for old, changed, words in (
@@ -68,7 +68,7 @@ def test_the_cosine_depends_on_the_last_step(tiny: Any) -> None:
     assert [change.key for change in left if change.effect.kind == "harmless"] == ["training.max_steps"]
 
 
-def test_a_refusal_lists_all_and_says_what_to_do(tiny: Any) -> None:
+def test_refusal_lists_every_change_and_says_what_to_do(tiny: Any) -> None:
     new = tiny("model.d_model=32", "subword.vocabulary_size=50", "training.learning_rate=0.5", "training.log_every=2")
     message = refusal(compare_settings(tiny(), new), HERE, allow_changed=False)
     assert message is not None

@@ -26,7 +26,7 @@ def mistakes(text: str, *overrides: str) -> list[str]:
     return [line.strip() for line in str(caught.value).splitlines()[1:]]
 
 
-def test_every_key_has_an_effect() -> None:
+def test_every_key_declares_the_effect_of_changing_it() -> None:
     found = dict(effects(Config))
     assert None not in found.values()
     assert {"run.seed", "corpus.sources", "corpus.sources.weight", "corpus.filters.duplicates"} <= found.keys()
@@ -53,7 +53,7 @@ def test_every_key_has_an_effect() -> None:
         ("batching:\n  tokens_per_batch: 100\n", "line 4: batching.tokens_per_batch: `tokens_per_batch` must be at"),
     ],
 )
-def test_a_broken_rule_stands_at_the_key_that_is_written(sections: str, expected: str) -> None:
+def test_a_broken_rule_is_reported_at_the_key_that_the_recipe_sets(sections: str, expected: str) -> None:
     (mistake,) = mistakes(MINIMAL + sections)
     assert mistake.startswith(expected)
 
@@ -70,7 +70,7 @@ def test_a_broken_rule_stands_at_the_key_that_is_written(sections: str, expected
         ("path: x, source_member: y", False),
     ],
 )
-def test_the_layout_of_a_source(source: str, fits: bool) -> None:
+def test_a_source_takes_either_one_path_or_one_path_per_side(source: str, fits: bool) -> None:
     values = yaml.safe_load("{name: a, " + source + "}")
     if fits:
         assert SourceConfig(**values)
@@ -79,7 +79,7 @@ def test_the_layout_of_a_source(source: str, fits: bool) -> None:
             SourceConfig(**values)
 
 
-def test_names_that_are_taken() -> None:
+def test_a_repeated_source_or_test_set_name_is_refused() -> None:
     text = "run: {directory: x}\ncorpus:\n  sources:\n    - {name: a, path: a}\n    - {name: a, path: b, use: test}\n"
     (mistake,) = mistakes(text)
     assert mistake.startswith("line 5: corpus.sources.1.name: `name` is taken by an earlier source")
@@ -103,7 +103,7 @@ def test_every_shipped_recipe_is_commented_and_has_a_folder_of_its_own() -> None
 
 
 @pytest.mark.parametrize("name", shipped_recipes())
-def test_the_schema_accepts_every_recipe_and_is_found_from_it(name: str) -> None:
+def test_schema_accepts_every_shipped_recipe_and_each_recipe_links_to_it(name: str) -> None:
     path = shipped_recipes()[name]
     text = path.read_text(encoding="utf-8")
     for one in (text, resolved_yaml(parse_config(text, name))):
@@ -114,7 +114,7 @@ def test_the_schema_accepts_every_recipe_and_is_found_from_it(name: str) -> None
     assert (path.parent / line.partition("=")[2]).resolve() == ROOT / "configs" / "schema.json"
 
 
-def test_the_schema_has_every_help_and_the_file_is_up_to_date() -> None:
+def test_schema_describes_every_key_and_its_file_is_up_to_date() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     sections: list[dict[str, Any]] = [SCHEMA, *SCHEMA["$defs"].values()]
     assert all({"description", "$ref"} & value.keys() for part in sections for value in part["properties"].values())

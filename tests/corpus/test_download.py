@@ -1,4 +1,4 @@
-"""What is downloaded is checked before it is in its place, and nothing of the user's is ever written over."""
+"""A download is checked before it is moved into place, and no file of the user's is ever overwritten."""
 
 import contextlib
 import hashlib
@@ -54,7 +54,7 @@ TAR = tar_bytes({f"./flores/{name}": text for name, text in TEXTS.items()})
 
 @dataclass
 class Server:
-    """What a server gives: the answers in turn, as status, body and announced length, then the content."""
+    """What a server sends: `answers` in turn, each as status, body and announced length; afterwards `content`."""
 
     content: bytes
     port: int = 0
@@ -65,7 +65,7 @@ class Server:
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    monkeypatch.setattr("time.sleep", lambda _: None)  # of pooch, between two attempts
+    monkeypatch.setattr("time.sleep", lambda _: None)  # pooch's pause between two attempts
     state = Server(ZIP)
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -125,7 +125,7 @@ def refusal(dataset: Dataset, folder: Path) -> str:
 @pytest.mark.parametrize(
     "answers", [[], [(503, b"", 0)], [(200, ZIP[:99], len(ZIP)), (429, b"", 0)]], ids=["whole", "busy", "broken off"]
 )
-def test_a_file_is_downloaded_once(
+def test_download_retries_after_errors_and_skips_an_existing_file(
     server: Server, tmp_path: Path, caplog: pytest.LogCaptureFixture, answers: list[tuple[int, bytes, int]]
 ) -> None:
     caplog.set_level(logging.INFO, logger="translator")
@@ -152,7 +152,7 @@ def test_a_file_is_downloaded_once(
         (zip_bytes({"mine.en": b""}), {}, "has no member T.en-fa.en or T.en-fa.fa. Members: mine.en"),
     ],
 )
-def test_what_is_not_right_is_not_put_in_place(
+def test_a_wrong_or_damaged_download_is_refused_and_not_kept(
     server: Server, tmp_path: Path, content: bytes, changes: dict[str, Any], reason: str
 ) -> None:
     server.content = content
@@ -162,7 +162,7 @@ def test_what_is_not_right_is_not_put_in_place(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_server_that_does_not_answer(server: Server, tmp_path: Path) -> None:
+def test_download_fails_after_all_retries_and_leaves_no_file(server: Server, tmp_path: Path) -> None:
     server.answers = [(404, b"", 0)] * 9
     assert "404" in refusal(zip_dataset(server), tmp_path)
     assert server.asked == 3
@@ -171,7 +171,7 @@ def test_a_server_that_does_not_answer(server: Server, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_put_there_by_hand_is_taken_or_left(server: Server, tmp_path: Path) -> None:
+def test_a_file_placed_by_hand_is_used_if_valid_and_never_overwritten(server: Server, tmp_path: Path) -> None:
     (tmp_path / "toy.zip").write_bytes(ZIP)
     assert obtain(zip_dataset(server), tmp_path) == tmp_path / "toy.zip"
     (tmp_path / "toy.zip").write_bytes(OTHER_ZIP)
@@ -181,7 +181,7 @@ def test_a_file_put_there_by_hand_is_taken_or_left(server: Server, tmp_path: Pat
     assert server.asked == 0
 
 
-def test_the_wanted_texts_of_a_tar_are_unpacked(server: Server, tmp_path: Path) -> None:
+def test_only_the_listed_members_of_a_tar_are_unpacked(server: Server, tmp_path: Path) -> None:
     server.content = TAR
     for _ in range(2):
         assert obtain(tar_dataset(server), tmp_path) == tmp_path / "toy"
@@ -199,19 +199,19 @@ def test_the_wanted_texts_of_a_tar_are_unpacked(server: Server, tmp_path: Path) 
         (ZIP, "is damaged or truncated (Not a gzipped file"),
     ],
 )
-def test_a_tar_that_is_not_right(server: Server, tmp_path: Path, content: bytes, reason: str) -> None:
+def test_a_damaged_or_incomplete_tar_is_refused(server: Server, tmp_path: Path, content: bytes, reason: str) -> None:
     server.content = content
     assert reason in refusal(tar_dataset(server), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_unknown_name_lists_the_known_ones(tmp_path: Path) -> None:
+def test_an_unknown_corpus_name_error_lists_the_known_names(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="unknown corpus `europarl`; corpora to download: mizan, tatoeba, flores200"):
         download_dataset("europarl", tmp_path)
 
 
 @pytest.mark.parametrize("name", DATASETS)
-def test_the_lines_for_a_recipe_name_what_is_fetched(name: str) -> None:
+def test_recipe_snippet_refers_only_to_downloaded_files(name: str) -> None:
     folder, dataset = Path("my data/پیکره"), DATASETS[name]
     assert all(urlsplit(address).scheme == "https" for address in (dataset.address, dataset.home))
     text = recipe_snippet(name, folder)

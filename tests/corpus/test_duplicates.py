@@ -1,4 +1,4 @@
-"""Duplicates and caps against counting; near-duplicates: how often they are found, what is dropped, at which cost."""
+"""Duplicates and caps against plain counting; near-duplicates: how often they are found, which go, and the cost."""
 
 import random
 from collections import Counter
@@ -34,7 +34,7 @@ def test_mix_is_splitmix64() -> None:
 
 @settings(deadline=None)
 @given(st.lists(st.integers(0, 6)), st.integers(1, 8))
-def test_cap_against_counting(keys: list[int], cap: int) -> None:
+def test_cap_marks_every_occurrence_of_a_key_beyond_the_limit(keys: list[int], cap: int) -> None:
     seen: Counter[int] = Counter()
     expected = []
     for key in keys:
@@ -65,7 +65,7 @@ def test_short_texts_have_no_signature() -> None:
 
 
 def test_a_signature_depends_on_its_text_alone() -> None:
-    """Also with more characters than are processed at a time, in one text and in all together."""
+    """This holds even where one text, or all together, exceed the characters processed at a time."""
     texts = [*words(2, 2, 40_000, 70_000), *words(600, 3, 20)]
     together = signatures(texts)
     assert np.array_equal(together[::-1], signatures(texts[::-1]))
@@ -78,7 +78,7 @@ def jaccard(first: str, second: str) -> float:
     return len(one & other) / len(one | other)
 
 
-def test_found_as_often_as_the_formula_says() -> None:
+def test_signatures_match_as_often_as_the_lsh_formula_predicts() -> None:
     generator = random.Random(7)
     texts = words(3000, 8)
     others = [edited(text, generator.randint(0, 12), generator) for text in texts]
@@ -96,7 +96,7 @@ FAMILY = st.integers(0, 4).map(lambda start: "abcdefghijkl"[start : start + 8])
 
 @settings(deadline=None, max_examples=300)
 @given(st.data(), st.sampled_from([1 / 7, 1 / 3, 3 / 5, 1.0]))
-def test_what_is_dropped_is_similar_to_an_earlier_pair_that_stays(data: st.DataObject, threshold: float) -> None:
+def test_each_dropped_near_duplicate_resembles_an_earlier_kept_pair(data: st.DataObject, threshold: float) -> None:
     texts = data.draw(st.lists(FAMILY, max_size=14))
     row = st.lists(st.integers(0, 3), min_size=BANDS, max_size=BANDS)
     keys = np.array([data.draw(row) for _ in texts], dtype=np.uint64).reshape(-1, BANDS)
@@ -109,7 +109,7 @@ def test_what_is_dropped_is_similar_to_an_earlier_pair_that_stays(data: st.DataO
 
 
 @pytest.mark.parametrize("alike", [True, False])
-def test_the_cost_is_linear_even_if_all_share_one_key(alike: bool) -> None:
+def test_near_duplicate_search_is_linear_even_if_all_share_one_key(alike: bool) -> None:
     count = 3000
     base = "".join(random.Random(6).choices(LETTERS, k=64))
     texts = [base if alike else f"{number:05}" * 4 for number in range(count)]
@@ -130,7 +130,7 @@ OTHER = "another one that is long enough to be compared|یکی دیگر که ب�
 TEXTS = [LONG, "short|کوتاه", "", LONG + "!", OTHER]
 
 
-def test_an_index_finds_what_was_added(tmp_path: Path) -> None:
+def test_index_finds_near_duplicates_among_the_added_texts(tmp_path: Path) -> None:
     with NearDuplicateIndex(tmp_path) as index:
         assert index.find(np.arange(0), 0.9).tolist() == []
         for texts in (TEXTS[:2], [], TEXTS[2:]):
@@ -145,7 +145,7 @@ def test_an_index_finds_what_was_added(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full here")
 @pytest.mark.parametrize(("file", "texts", "then"), [("texts", 1, "leave"), ("bands", 1000, ""), ("bands", 1, "find")])
-def test_a_full_disk(tmp_path: Path, file: str, texts: int, then: str) -> None:
+def test_index_reports_a_full_disk(tmp_path: Path, file: str, texts: int, then: str) -> None:
     (tmp_path / file).symlink_to("/dev/full")
     with pytest.raises(StorageError, match=r"cannot write .*: the disk is full"), NearDuplicateIndex(tmp_path) as index:
         index.add([LONG] * texts, signatures([LONG] * texts))

@@ -1,4 +1,4 @@
-"""The rules that drop a pair: examples on both sides of each limit, the table of rules, and any text at all."""
+"""The rules that drop a pair: examples on both sides of each limit, the table of rules, and arbitrary text."""
 
 import itertools
 from pathlib import Path
@@ -160,7 +160,7 @@ CASES: dict[tuple[str, float], tuple[Pairs, Pairs]] = {
         [pair for text in NO_MARKUP for pair in ((text, "در باز است."), ("The door is open.", text))],
     ),
 }
-"""For a rule and its limit, pairs that go and pairs that stay."""
+"""For each rule and limit: the pairs that it drops, then the pairs that it keeps."""
 
 
 def breaks(rule: str, source: str, target: str, limit: float) -> bool:
@@ -169,7 +169,7 @@ def breaks(rule: str, source: str, target: str, limit: float) -> bool:
 
 
 @pytest.mark.parametrize(("rule", "limit"), CASES)
-def test_rule(rule: str, limit: float) -> None:
+def test_rule_drops_pairs_beyond_its_limit_and_keeps_the_others(rule: str, limit: float) -> None:
     for pairs, dropped in zip(CASES[rule, limit], (True, False), strict=True):
         for source, target in pairs:
             assert breaks(rule, source, target, limit) is dropped, (source, target)
@@ -208,7 +208,7 @@ def test_a_rule_drops_its_example_and_can_be_switched_off(rule: str, key: str) -
     assert PairFilter(FilterConfig.model_validate(off)).broken_rule(*DROPPED[rule]) != rule
 
 
-def test_good_pairs_stay_and_the_first_broken_rule_counts() -> None:
+def test_filter_keeps_good_pairs_and_reports_the_first_broken_rule() -> None:
     broken_rule = PairFilter(FilterConfig()).broken_rule
     for pair in (
         ("The door is open.", "در باز است."),
@@ -223,7 +223,7 @@ def test_good_pairs_stay_and_the_first_broken_rule_counts() -> None:
     assert broken_rule("Chapter 12 www.example.org", "فصل زیبای ۲۱") == "numbers"
 
 
-def test_without_any_limit_only_empty_pairs_are_dropped_but_0_is_a_limit() -> None:
+def test_filter_without_limits_drops_only_empty_pairs_but_0_is_a_limit() -> None:
     limits = {key: None for _, key, _, _ in PAIR_RULES[2:]}
     nothing = PairFilter(FilterConfig.model_validate({**limits, "replacement_character": False}))
     assert all(nothing.broken_rule(*pair) is None for pair in (("متن " * 2000, "x"), *DROPPED.values()))
@@ -233,7 +233,7 @@ def test_without_any_limit_only_empty_pairs_are_dropped_but_0_is_a_limit() -> No
 
 @settings(max_examples=300, deadline=None)
 @given(TEXT, TEXT, TEXT)
-def test_any_text_has_an_answer_of_its_own(source: str, target: str, other: str) -> None:
+def test_filter_decides_any_pair_independently_of_earlier_pairs(source: str, target: str, other: str) -> None:
     pair_filter = PairFilter(FilterConfig())
     rule = pair_filter.broken_rule(source, target)
     assert rule is None or rule in CHECKS
@@ -247,7 +247,7 @@ def test_any_text_has_an_answer_of_its_own(source: str, target: str, other: str)
     [(SHARED / "mizan.zip", 0.97), *((SAMPLE / f"{split}.tsv", 1.0) for split in ("train", "validation", "test"))],
     ids=str,
 )
-def test_clean_text_passes(path: Path, least: float) -> None:
+def test_filter_keeps_nearly_all_pairs_of_clean_corpora(path: Path, least: float) -> None:
     if not path.exists():
         pytest.skip("the real corpora are not in ../shared/data")
     normalizer, pair_filter = Normalizer(NormalizationConfig()), PairFilter(FilterConfig())

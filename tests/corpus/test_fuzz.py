@@ -1,4 +1,4 @@
-"""Broken corpora: never a traceback or a misaligned pair, and nothing is left of a refused one.
+"""Broken corpora: they never cause a traceback or a misaligned pair, and a refused corpus leaves no files.
 
 FUZZ_INPUTS=200000 makes a long run of the first test.
 """
@@ -67,7 +67,7 @@ def mutated(content: bytes, generator: random.Random) -> bytes:
 
 
 def lines_of(content: bytes) -> list[tuple[str, str | None]]:
-    """Return each line of a text and its defect: the simple way, and the whole text at once."""
+    """Return each line of a text and its defect, by a simple method that takes the whole text at once."""
     lines: list[tuple[str, str | None]] = []
     pieces = content.split(b"\n")
     for piece in [piece.removesuffix(b"\r") for piece in pieces[:-1]] + [pieces[-1]] * bool(pieces[-1]):
@@ -97,7 +97,7 @@ def expected(texts: list[bytes], invalid: str) -> tuple[list[Pair], set[str]]:
 
 
 def play(seed: int, folder: Path) -> str:
-    """Read one corpus with mistakes, compare it with what is in the files, and return what became of it."""
+    """Read one corpus with random mistakes, compare the result with the files, and return the outcome."""
     generator = random.Random(seed)
     pairs = [(f"The garden {n}.", f"باغ {n} سبز است.") for n in range(generator.randint(1, 12))]
     texts = ["".join(f"{pair[side]}\n" for pair in pairs).encode() for side in (0, 1)]
@@ -131,7 +131,7 @@ def play(seed: int, folder: Path) -> str:
         if not damaged:
             assert kind in faults or kind not in ("not UTF-8", "length", "columns", "damaged"), message
         return kind
-    if damaged and names[0] != "a.zip":  # what stands in the files now, unpacked by the standard library
+    if damaged and names[0] != "a.zip":  # expect what the damaged files now contain
         unpacked = [
             UNPACKERS[suffix](content.lstrip(b"\0")) if suffix else content
             for content, suffix in zip(files, suffixes, strict=True)
@@ -142,7 +142,7 @@ def play(seed: int, folder: Path) -> str:
     return "damaged, and read" if damaged else "read"
 
 
-def test_any_bytes_are_read_rightly_or_refused(tmp_path: Path) -> None:
+def test_corrupted_corpora_are_read_correctly_or_refused(tmp_path: Path) -> None:
     outcomes: Counter[str] = Counter()
     for seed in range(INPUTS):
         with (
@@ -160,7 +160,7 @@ def test_any_bytes_are_read_rightly_or_refused(tmp_path: Path) -> None:
 
 COUNT = 60
 ODD = ["\u2028", "\u2029", "\u0085", "\x0b", "\x0c", "\x1c", "\x1e", "\r"]
-"""What some programs take for the end of a line, and a corpus does not."""
+"""Characters that some programs treat as line ends, but a corpus does not."""
 
 
 @pytest.fixture(params=list(LAYOUTS))
@@ -169,7 +169,7 @@ def layout(request: pytest.FixtureRequest) -> str:
 
 
 def rows() -> Rows:
-    """Return pairs that no rule drops, with one number on both sides that no other pair has."""
+    """Return pairs that no rule drops; both sides of each contain a number that no other pair has."""
     lengths = enumerate((number * 7 % 5 for number in range(1, COUNT + 1)), start=1)
     return [
         (f"House {number} stands{' by the river' * length}.", f"خانهٔ {number}{' کنار رود' * length} است.")
@@ -189,7 +189,7 @@ def prepared(*sources: SourceConfig, folder: Path) -> PreparedCorpus:
 
 
 def refusal(source: SourceConfig, folder: Path) -> str:
-    """Prepare what must be refused, see that it leaves nothing beside what was there, and return the message."""
+    """Prepare a source that must be refused, check that the folder is unchanged, and return the message."""
     earlier = folder / "corpus-0123456789abcdef" / "report.json"
     earlier.parent.mkdir(parents=True, exist_ok=True)
     earlier.write_text("made by an earlier run", encoding="utf-8")
@@ -201,7 +201,7 @@ def refusal(source: SourceConfig, folder: Path) -> str:
 
 
 def aligned_numbers(corpus: PreparedCorpus) -> set[int]:
-    """Return the numbers of all kept pairs; no pair may be put together from two."""
+    """Return the numbers of all kept pairs, after checking that no pair combines the sides of two."""
     numbers: list[int] = []
     for split in SPLITS:
         english, persian = (
@@ -214,7 +214,7 @@ def aligned_numbers(corpus: PreparedCorpus) -> set[int]:
     return set(numbers)
 
 
-def test_what_only_looks_like_the_end_of_a_line_shifts_no_pair(tmp_path: Path, layout: str) -> None:
+def test_characters_resembling_line_ends_do_not_misalign_pairs(tmp_path: Path, layout: str) -> None:
     pairs = rows()
     for place, mark in enumerate(ODD):
         source, target = pairs[3 + 5 * place]
@@ -227,7 +227,7 @@ def test_what_only_looks_like_the_end_of_a_line_shifts_no_pair(tmp_path: Path, l
     assert not any(mark in training for mark in ODD)
 
 
-def test_invalid_utf8(tmp_path: Path, layout: str) -> None:
+def test_invalid_utf8_is_located_in_the_error_or_dropped_on_request(tmp_path: Path, layout: str) -> None:
     english, persian = sides(rows())
     english = english.replace(b"House 9 ", b"House 9\xc3 ")
     persian = persian.replace("خانهٔ 23".encode(), "خانهٔ 23".encode() + b"\xff")
@@ -240,7 +240,7 @@ def test_invalid_utf8(tmp_path: Path, layout: str) -> None:
     assert {rule: count for rule, count in report.dropped.items() if count} == {"invalid_utf8": 2}
 
 
-def test_broken_files_leave_nothing(tmp_path: Path) -> None:
+def test_broken_source_files_are_refused_and_leave_no_output(tmp_path: Path) -> None:
     english, persian = sides(rows())
     folder, good = tmp_path / "prepared", tsv(tmp_path / "good.tsv", rows())
     table = Path(str(good.path)).read_bytes()
@@ -262,7 +262,7 @@ def test_broken_files_leave_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is not there to play a file without an end")
-def test_source_without_an_end(tmp_path: Path) -> None:
+def test_a_device_is_refused_as_a_source(tmp_path: Path) -> None:
     message = refusal(SourceConfig(name="text", path="/dev/full"), tmp_path / "prepared")
     assert message == "corpus source `text`: /dev/full is a pipe or a device; write its text to a file and give that"
     (tmp_path / "folder").mkdir()

@@ -1,4 +1,4 @@
-"""A named test set is scored on the pairs that its preparation counts; one on the command line on all that it has."""
+"""Test sets: pairs without text are left out, a run keeps the text as read, and damaged text is refused."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ def write_lines(path: Path, *lines: str) -> Path:
     return path
 
 
-def test_pairs_without_text_are_left_out_of_both(tmp_path: Path) -> None:
+def test_test_set_and_its_reported_count_leave_out_pairs_with_a_blank_side(tmp_path: Path) -> None:
     pairs = [("Yes", "بله"), ("\u200b", "نه"), ("No", " "), ("English", "English"), ("a" * 3000, "ب")]
     held_out = tsv(tmp_path / "held.tsv", pairs)
     train = tsv(tmp_path / "train.tsv", [(f"line number {n}", f"خط شمارهٔ {n}") for n in range(9)], use="train")
@@ -37,7 +37,7 @@ def test_pairs_without_text_are_left_out_of_both(tmp_path: Path) -> None:
     assert prepare_corpus(corpus, [held_out]).report.test_sets[0].pairs == len(found.sources)
 
 
-def test_several_references_stand_beside_one_english_side(tmp_path: Path) -> None:
+def test_several_reference_files_are_read_beside_one_source_file(tmp_path: Path) -> None:
     write_lines(tmp_path / "a.en", "Yes.", "No.", "Perhaps.")
     write_lines(tmp_path / "a.fa", "بله.", "نه.", "شاید.")
     write_lines(tmp_path / "b.fa", "آری.", " ", "گویا.")
@@ -46,7 +46,7 @@ def test_several_references_stand_beside_one_english_side(tmp_path: Path) -> Non
     assert found.references == (("بله.", "آری."), ("شاید.", "گویا."))
 
 
-def test_mistakes_in_a_test_set_are_told(tmp_path: Path) -> None:
+def test_mistakes_in_a_test_set_argument_are_reported(tmp_path: Path) -> None:
     write_lines(tmp_path / "a.en", "Yes.", "No.", "Perhaps.")
     write_lines(tmp_path / "a.fa", "بله.", "نه.", "شاید.")
     write_lines(tmp_path / "b.fa", "بله.", "نه.")
@@ -65,7 +65,7 @@ def test_mistakes_in_a_test_set_are_told(tmp_path: Path) -> None:
             read_held_out(held_out_argument(text.format(tmp_path)), NORMALIZER)
 
 
-def test_what_was_held_out_of_each_source(tmp_path: Path) -> None:
+def test_held_out_of_run_gives_sources_test_sets_and_a_validation_sample(tmp_path: Path) -> None:
     def pairs(word: str) -> list[tuple[str, str]]:
         return [(f"{word} number {n}", f"{word} شمارهٔ {n}") for n in range(40)]
 
@@ -95,7 +95,7 @@ SETS = [
 ]
 
 
-def test_a_run_keeps_its_held_out_text_as_read(tmp_path: Path) -> None:
+def test_held_out_text_saved_in_a_run_reads_back_unchanged(tmp_path: Path) -> None:
     write_held_out(tmp_path / "held_out", "test", SETS)
     write_held_out(tmp_path / "held_out", "validation", [])
     assert read_held_out_folder(tmp_path / "held_out", "test") == SETS

@@ -1,4 +1,4 @@
-"""Lines of text from a stream of bytes, and pairs of lines, however the reading is cut into blocks."""
+"""Lines from a stream of bytes, and pairs from lines, whatever the size of the blocks that are read."""
 
 import io
 import itertools
@@ -44,12 +44,12 @@ def complaint(content: bytes, block: int = BLOCK) -> str:
 )
 def test_only_newlines_end_a_line(content: bytes, lines: list[str], block: int) -> None:
     assert lines_of(content, block) == lines_of(content, block, drop_invalid=True) == lines
-    if lines:  # one by one, as after a line that is not UTF-8
+    if lines:  # decoded one by one, as when the block contains a line that is not UTF-8
         assert lines_of(b"\xff\n" + content, block, drop_invalid=True) == [INVALID, *lines]
 
 
 @pytest.mark.parametrize("block", [1, 5, BLOCK])
-def test_place_of_what_is_not_utf8(block: int) -> None:
+def test_invalid_utf8_error_gives_the_line_and_byte_offset(block: int) -> None:
     message = complaint(b"\xef\xbb\xbfOne.\r\nTwo\xe9.\nThree.\n", block)
     assert message.startswith("text, line 2: not UTF-8 (byte 0xe9 at byte offset 12 of the text); convert")
     assert "`invalid_utf8: drop`" in message
@@ -58,7 +58,7 @@ def test_place_of_what_is_not_utf8(block: int) -> None:
 
 @pytest.mark.parametrize("surplus", [-1, 0, 1, 2, 10 << 20])
 @pytest.mark.parametrize("end", [b"", b"\n", b"\r\n"])
-def test_length_of_a_line(surplus: int, end: bytes) -> None:
+def test_only_lines_beyond_the_length_limit_are_marked_too_long(surplus: int, end: bytes) -> None:
     long = b"x" * (LONGEST_LINE + surplus)
     expected = long.decode() if surplus <= 0 else TOO_LONG
     for before, after in itertools.product((b"", b"a\n"), repeat=2):
@@ -85,7 +85,7 @@ def test_memory_stays_flat_without_any_newline() -> None:
 
 
 @pytest.mark.parametrize(("line", "count"), [("no tab", "1 column "), ("a\tb\tc", "3 columns "), ("", "1 column ")])
-def test_a_table_has_two_columns(line: str, count: str) -> None:
+def test_a_table_row_without_exactly_two_columns_is_refused(line: str, count: str) -> None:
     pairs = pairs_of_table(["a\tb", "\t", INVALID, line], Path("text.tsv"))
     good = [Pair(1, "a", "b"), Pair(2, "", ""), Pair(3, "", "", "invalid_utf8")]
     assert list(itertools.islice(pairs, 3)) == good

@@ -202,13 +202,13 @@ ALONE: dict[tuple[str, bool | str, Side], list[tuple[str, str]]] = {
         ("کتاب|های رفته|ام", "کتاب|های رفته|ام"),
     ],
 }
-"""By key, setting and side, what a rule does alone: before and after; in the orthography | is a ZWNJ."""
+"""Text before and after a rule alone, by key, setting and side; in orthography, | stands for a ZWNJ."""
 AMBIGUOUS = (
     *("3 - 2", "۱،۰۰۰ و a،۲", 'he said, " yes', "فایل .camel", "well ... yes", "رفت ...", "... and", "3.5 and 1,000"),
     *("at 10:30", "at 10 : 30", "2 . 3", "a != b", "see .NET and ?x=1", "yes :) or ;)", "{ a: 1 }", "it is 'fine' now"),
     *('the " x" and "y " so', '5 " wide', "شماست.« پس", "alert( x", "word )متن( word"),
 )
-"""Texts with spaces whose place is not clear, which stay."""
+"""Texts in which it is unclear where a space belongs, so they must stay unchanged."""
 
 
 ALL_RULES = Normalizer(NormalizationConfig())
@@ -232,7 +232,7 @@ JOINED = re.compile(f"{PERSIAN_LETTER}\u200c+(?={PERSIAN_LETTER})")
         ("source", "كتاب 12 ك", "كتاب 12 ك"),
         ("source", "naïve café — 3 - 2", "naïve café — 3 - 2"),
         ("source", "`` it ’s r &amp; d , '' he said -- “ really ”", '"it\'s r & d," he said — "really"'),
-        # What one rule uncovers is done by the next pass.
+        # Another pass normalizes what one rule uncovers.
         ("source", "R &amp;amp;amp; D", "R & D"),
         ("source", "Ã\u200b© here", "é here"),
         ("source", "yes «", 'yes"'),
@@ -241,7 +241,7 @@ JOINED = re.compile(f"{PERSIAN_LETTER}\u200c+(?={PERSIAN_LETTER})")
         ("source", 'the letter " s " is', 'the letter "s" is'),
     ],
 )
-def test_all_rules_together(side: Side, text: str, normal: str) -> None:
+def test_default_rules_together_give_the_expected_text(side: Side, text: str, normal: str) -> None:
     assert normalize({}, side, text) == normal
 
 
@@ -257,8 +257,8 @@ def test_normalizing_twice_changes_nothing_more(config: NormalizationConfig, tex
 
 @settings(deadline=None, max_examples=120)
 @given(TEXTS)
-def test_no_zwnj_between_letters_comes_or_goes(text: str) -> None:
-    # What else makes a ZWNJ, or letters beside one: soft hyphens, escapes, wrong decoding, ligatures, removed marks.
+def test_normalizer_neither_adds_nor_removes_zwnj_between_letters(text: str) -> None:
+    # Exclude what else creates a ZWNJ or letters beside one: soft hyphens, escapes, wrong decoding, ligatures, marks.
     text = "".join(
         c for c in text if c in "\u200c\t\r\x1f\x85\n" or c.isspace() or unicodedata.category(c)[0] in "LNPSZ"
     )
@@ -269,7 +269,7 @@ def test_no_zwnj_between_letters_comes_or_goes(text: str) -> None:
 
 @settings(deadline=None, max_examples=120)
 @given(CONFIGS, TEXTS)
-def test_spaces_are_plain_and_no_line_end_is_made(config: NormalizationConfig, text: str) -> None:
+def test_normalizer_leaves_single_plain_spaces_and_adds_no_newline(config: NormalizationConfig, text: str) -> None:
     normalizer = Normalizer(config)
     for normal in (normalizer.source(text), normalizer.target(text)):
         assert "\n" not in normal or "\n" in text
@@ -306,8 +306,8 @@ def test_fold_keeps_different_texts_apart() -> None:
 @settings(deadline=None, max_examples=120)
 @given(TEXTS)
 def test_fold_of_normalized_text_is_fold_of_raw_text(text: str) -> None:
-    assume("&" not in text and not is_suspect(text))  # what is damaged twice is not folded twice
-    # The key does not know a tokenizer's bracket that has a control character for a neighbour; the normalizer does.
+    assume("&" not in text and not is_suspect(text))  # fold repairs only one layer of damage
+    # Beside a control character, the normalizer recognizes a tokenizer's bracket (-LRB-), but fold does not.
     assume(text.isprintable() or not re.search("-[LR][RSC]B-", text))
     for normal in (ALL_RULES.source(text), ALL_RULES.target(text)):
         assert fold(normal + " x") == fold(text + " x")  # a letter, so that there is something to compare
@@ -315,7 +315,7 @@ def test_fold_of_normalized_text_is_fold_of_raw_text(text: str) -> None:
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the real corpora are not in ../shared/data")
 @pytest.mark.parametrize("name", ["mizan.zip", "tatoeba.zip", "bible.en-fa.zip", "quran.en-fa.zip", "docs.tsv.gz"])
-def test_real_text_is_normalized_once_and_for_all(name: str) -> None:
+def test_normalizing_real_text_is_idempotent_and_keeps_its_fold(name: str) -> None:
     changed = 0
     source = SourceConfig(name="real", path=str(DATA / name))
     for pair in itertools.islice(read_pairs(source), 4000, 7000):
@@ -350,7 +350,7 @@ def test_a_rule_works_alone_and_with_the_others_and_can_be_switched_off(
 
 
 @pytest.mark.parametrize(("key", "value", "side"), ALONE)
-def test_what_a_rule_changes_and_what_it_leaves(key: str, value: bool | str, side: Side) -> None:
+def test_a_rule_alone_changes_only_the_text_it_should(key: str, value: bool | str, side: Side) -> None:
     pairs = [*ALONE[key, value, side]]
     pairs += [(text, text) for text in AMBIGUOUS if key == "punctuation_spacing"]
     for pair in pairs:
@@ -358,8 +358,8 @@ def test_what_a_rule_changes_and_what_it_leaves(key: str, value: bool | str, sid
         assert normalize({**NOTHING, key: value}, side, before) == after
 
 
-def test_the_output_belongs_to_the_version() -> None:
-    """Whoever changes what a rule does raises the version, so that no model gets text it was not trained on."""
+def test_output_changes_only_with_the_normalizer_version() -> None:
+    """A change to a rule's output must raise the version, so that no model gets text unlike its training text."""
     texts = [text for _, _, _, *texts in EXAMPLES for text in texts]
     texts += [
         "It 's ` late ' , ;Nay,; he said -- `` no '' ( 3 - 2 ) . . . 10 : 30 a != b :)",
@@ -382,7 +382,7 @@ def changed(rule: Change) -> dict[str, str]:
     return {character: rule(character) for character in EVERY_CHARACTER if rule(character) != character}
 
 
-def test_single_characters_against_the_unicode_database() -> None:
+def test_character_rules_change_exactly_the_intended_characters() -> None:
     assert changed(characters.arabic_letters) == {"ي": "ی", "ى": "ی", "ك": "ک"}
     assert changed(characters.teh_marbuta) == {"ة": "ه"}
     assert changed(characters.tatweel) == {"\u0640": ""}
@@ -397,7 +397,7 @@ def test_single_characters_against_the_unicode_database() -> None:
     assert "".join(map(characters.persian_apostrophe, "‘it’s‚ ′‹a›“»")) == "'it's' '«a»“»"
 
 
-def test_presentation_forms_leave_no_form_that_has_a_plain_spelling() -> None:
+def test_presentation_forms_are_fully_replaced_by_plain_spellings() -> None:
     replaced = changed(characters.presentation_forms)
     assert len(replaced) > 700
     for character, plain in replaced.items():
@@ -407,7 +407,7 @@ def test_presentation_forms_leave_no_form_that_has_a_plain_spelling() -> None:
     assert [replaced[c] for c in ("ﷲ", "﷼", "\ufe70", "\ufcf2")] == ["الله", "ریال", "\u064b", "\u064e\u0651"]
 
 
-def test_zero_width_removes_what_has_no_width_but_zwnj_and_line_ends() -> None:
+def test_zero_width_removes_invisible_characters_but_zwnj_and_line_ends() -> None:
     removed = changed(characters.zero_width)
     assert set(removed.values()) == {""}
     assert {"\u200b", "\u200d", "\u200e", "\u200f", "\u00ad", "\ufeff", "\x00", "\u202b", "\u2066"} <= set(removed)
@@ -421,7 +421,7 @@ PERSIAN = ["سلام", "می\u200cخواهم کتاب\u200cها را بخوان�
 
 @pytest.mark.parametrize("text", PERSIAN)
 @pytest.mark.parametrize("wrong", ["latin-1", "sloppy-windows-1252", "windows-1256", "macroman", "cp437"])
-def test_utf_8_that_was_read_as_something_else(text: str, wrong: str) -> None:
+def test_repair_restores_utf8_decoded_with_a_wrong_encoding(text: str, wrong: str) -> None:
     damaged = text.encode("utf-8").decode(wrong)
     assert is_suspect(damaged)
     assert repair_decoding(damaged) == text
@@ -449,7 +449,7 @@ def test_utf_8_that_was_read_as_something_else(text: str, wrong: str) -> None:
         ],
     ],
 )
-def test_certain_damage_is_repaired_and_other_text_stays(text: str, repaired: str) -> None:
+def test_repair_fixes_only_unmistakable_damage(text: str, repaired: str) -> None:
     assert repair_decoding(text) == repaired
 
 
@@ -457,5 +457,5 @@ def test_certain_damage_is_repaired_and_other_text_stays(text: str, repaired: st
 @given(
     st.text(st.sampled_from("ابپتثجچحخدذرزژسشصضطظعغفقکگلمنوهیآئءۀ\u200c ،؛؟.!«»…–—”“’‘\u00a0۱۲۳abcXYZ"), max_size=60)
 )
-def test_clean_persian_is_never_touched(text: str) -> None:
+def test_repair_never_changes_clean_persian(text: str) -> None:
     assert repair_decoding(text) == text

@@ -53,7 +53,7 @@ def overlap(folder: Path, first: Rows, second: Rows) -> Overlap:
     return find_overlap(tsv(folder / "a.tsv", first), tsv(folder / "b.tsv", second), NORMALIZER)
 
 
-def test_counts_and_examples(tmp_path: Path) -> None:
+def test_overlap_reports_the_expected_counts_and_examples(tmp_path: Path) -> None:
     made = overlap(tmp_path, FIRST, SECOND)
     assert made.found[0] == Found(pairs=7, same_pair=3, similar_pair=1, same_source=4, same_target=4)
     assert made.found[1] == Found(pairs=10, same_pair=3, similar_pair=2, same_source=6, same_target=4)
@@ -72,7 +72,7 @@ def test_counts_and_examples(tmp_path: Path) -> None:
     assert "  B 3: GOOD MORNING" in lines
 
 
-def test_examples_come_from_all_over(tmp_path: Path) -> None:
+def test_examples_are_spread_evenly_over_the_corpus(tmp_path: Path) -> None:
     pairs = [(f"line {number}", f"خط {number}") for number in range(100)]
     made = overlap(tmp_path, pairs, random.Random(1).sample(pairs, 100))
     assert [a.line for a, _ in made.examples] == [1, 25, 50, 75, 100]
@@ -80,7 +80,7 @@ def test_examples_come_from_all_over(tmp_path: Path) -> None:
     assert made.found[0] == made.found[1] == Found(100, 100, 0, 100, 100)
 
 
-def test_nothing_in_common(tmp_path: Path) -> None:
+def test_disjoint_corpora_have_no_overlap_and_no_examples(tmp_path: Path) -> None:
     for other, whole in (("two", 1), ("", 0)):
         made = overlap(tmp_path, [("one", "یک")], [(other, "دو"), ("x", "")])
         assert made.found == (Found(1, 0, 0, 0, 0), Found(whole, 0, 0, 0, 0))
@@ -92,8 +92,8 @@ SIDES = st.lists(st.tuples(st.sampled_from("abcd "), st.sampled_from("ابپت "
 
 @settings(deadline=None, max_examples=40)
 @given(SIDES, SIDES)
-def test_against_sets(tmp_path_factory: pytest.TempPathFactory, first: Rows, second: Rows) -> None:
-    corpora = [*first, ("x", "ک")], [*second, ("y", "گ")]  # the last ones, so that no side is all blank
+def test_overlap_counts_agree_with_sets(tmp_path_factory: pytest.TempPathFactory, first: Rows, second: Rows) -> None:
+    corpora = [*first, ("x", "ک")], [*second, ("y", "گ")]  # the added pairs ensure that no side is all blank
     made = overlap(tmp_path_factory.mktemp("corpora"), *corpora)
     whole = [[pair for pair in pairs if " " not in pair] for pairs in corpora]
     for found, own, other in zip(made.found, whole, whole[::-1], strict=True):
@@ -106,7 +106,7 @@ def test_against_sets(tmp_path_factory: pytest.TempPathFactory, first: Rows, sec
     assert {a.source for a, _ in made.examples} <= shared
 
 
-def test_names_of_corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_corpus_name_is_derived_from_the_file_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names = {"bible.en-fa.zip": "bible", "پیکرهٔ من.tsv": "پیکره_من", ".zip": "corpus", "--.x": "corpus"}
     for file, name in names.items():
@@ -117,7 +117,7 @@ def test_names_of_corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize("text", ["", ":", "nowhere.zip", "one:two", "a:b:c", "x" * 5000, "a\0b", "here.en:gone.fa"])
-def test_what_is_no_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+def test_an_argument_that_is_no_corpus_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.chdir(tmp_path)
     Path("here.en").write_text("one\n", encoding="utf-8")
     with pytest.raises(InputError, match="ENGLISH:PERSIAN") as caught:
@@ -134,7 +134,7 @@ def test_lines_that_cannot_be_read_are_left_out(tmp_path: Path) -> None:
     assert made.examples[0][1].line == 2
 
 
-def test_no_room_for_temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unusable_temporary_folder_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(Path("/nowhere/at/all")))
     with pytest.raises(StorageError, match="temporary folder"):
         overlap(tmp_path, FIRST, SECOND)

@@ -1,4 +1,4 @@
-"""Preparing a corpus from files to files: chunk by chunk, counted, leak-free, reused, and mended where damaged."""
+"""Preparing a corpus from files to files: in chunks, counted, leak-free, reused, and rebuilt where damaged."""
 
 import json
 import shutil
@@ -29,7 +29,7 @@ DATA = Path("../shared/data")
 
 
 def rows(count: int, word: str = "line") -> Rows:
-    """Return different pairs, written as no normalizer would leave them."""
+    """Return distinct pairs that the normalizer changes."""
     return [(f"{word} {number} , yes .", f"خط {word} {number} ، كتاب .") for number in range(count)]
 
 
@@ -53,14 +53,14 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[CorpusConfig, Prepa
 
 @pytest.fixture
 def copied(whole: tuple[CorpusConfig, PreparedCorpus], tmp_path: Path) -> tuple[CorpusConfig, PreparedCorpus]:
-    """The same, in a folder that may be damaged."""
+    """A copy of `whole` that a test may damage."""
     config, corpus = whole
     shutil.copytree(config.prepared_directory, tmp_path / "prepared")
     config = config.model_copy(update={"prepared_directory": str(tmp_path / "prepared")})
     return config, PreparedCorpus(tmp_path / "prepared" / corpus.directory.name, corpus.fingerprint, corpus.report)
 
 
-def test_from_text_to_splits(whole: tuple[CorpusConfig, PreparedCorpus]) -> None:
+def test_training_text_is_normalized_and_held_out_text_is_left_raw(whole: tuple[CorpusConfig, PreparedCorpus]) -> None:
     config, corpus = whole
     assert corpus.directory == Path(config.prepared_directory) / f"corpus-{corpus.fingerprint[:16]}"
     assert list(corpus.lines("train", "small", "en")) == [f"line {number}, yes." for number in range(5)]
@@ -76,7 +76,7 @@ def test_from_text_to_splits(whole: tuple[CorpusConfig, PreparedCorpus]) -> None
     )
 
 
-def test_every_rule_is_counted_and_held_out_text_is_as_it_was_read(tmp_path: Path) -> None:
+def test_report_counts_drops_by_rule_and_held_out_text_is_kept_as_read(tmp_path: Path) -> None:
     bad = [
         ("", "خالی"),
         ("word " * 101, "واژه " * 101),
@@ -97,7 +97,7 @@ def test_every_rule_is_counted_and_held_out_text_is_as_it_was_read(tmp_path: Pat
     assert "small" in format_report(corpus.report)
 
 
-def test_neither_processes_nor_chunks_change_the_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_worker_count_and_chunk_size_do_not_change_the_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = [(f"This is sentence {n} , my friend .", f"این جملهٔ {n} است ، دوست من .") for n in range(9000)]
     odd = [("", "x"), *pairs[:3], *[(f"English {number}", "English") for number in range(50)], ("mine", "مال من")]
     sources = tsv(tmp_path / "book.tsv", pairs), tsv(tmp_path / "odd.tsv", odd, use="train")
@@ -115,7 +115,7 @@ def test_neither_processes_nor_chunks_change_the_result(tmp_path: Path, monkeypa
     assert made[0].report.test_sets[0].pairs == 50, "a test set is not filtered"
 
 
-def test_one_name_for_three_splits(tmp_path: Path) -> None:
+def test_sources_for_different_splits_may_share_a_name(tmp_path: Path) -> None:
     parts = {"train": rows(6, "one"), "validation": rows(2, "two"), "test": [*rows(3, "three"), *rows(1, "three")]}
     sources = [tsv(tmp_path / f"{use}.tsv", pairs, name="sample", use=use) for use, pairs in parts.items()]
     corpus = prepare_corpus(config_of(tmp_path, *sources))
@@ -137,10 +137,10 @@ def test_one_name_for_three_splits(tmp_path: Path) -> None:
         ({"validation": 31, "test": 50}, "of 150 pairs, 31 for validation and 50 for test are held out, which leaves"),
     ],
 )
-def test_a_split_of_more_than_a_fifth_warns(
+def test_a_held_out_split_of_more_than_a_fifth_of_the_pairs_warns(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, split: dict[str, object], told: str | None
 ) -> None:
-    named = tsv(tmp_path / "named.tsv", rows(200, "named"), use="test")  # does not count
+    named = tsv(tmp_path / "named.tsv", rows(200, "named"), use="test")  # a source with a named split does not count
     config = config_of(tmp_path, small(tmp_path, rows(150)), named, split=split)
     for _ in range(2):  # also where the prepared text is reused
         caplog.clear()
@@ -150,7 +150,7 @@ def test_a_split_of_more_than_a_fifth_warns(
         assert [corpus.count(name, "small") for name in SPLITS] == [144, 3, 3]
 
 
-def test_second_call_reuses_the_first(whole: tuple[CorpusConfig, PreparedCorpus]) -> None:
+def test_second_call_reuses_the_prepared_corpus(whole: tuple[CorpusConfig, PreparedCorpus]) -> None:
     config, first = whole
     before = (first.directory / "report.json").stat()
     assert prepare_corpus(config) == first
@@ -168,7 +168,7 @@ def test_second_call_reuses_the_first(whole: tuple[CorpusConfig, PreparedCorpus]
         (b"one\ntwo\nthree\n", "it has 3 complete lines instead of 2"),
     ],
 )
-def test_damaged_text_says_which_folder_to_delete(
+def test_damaged_prepared_text_error_names_the_folder_to_delete(
     copied: tuple[CorpusConfig, PreparedCorpus], damage: bytes | None, reason: str
 ) -> None:
     config, corpus = copied
@@ -189,12 +189,12 @@ def test_damaged_text_says_which_folder_to_delete(
     [
         ("report.json", b"{", b"["),
         ("report.json", b'"sources"', b'"other"'),
-        ("train/small.en", b"line 0", b"lime 0"),  # as many lines and bytes
+        ("train/small.en", b"line 0", b"lime 0"),  # the same number of lines and bytes
         ("test/small.fa", b".", b"!"),
         ("report.json", None, b"0" * 64),  # sixteen digits name the folder, but all sixty-four must agree
     ],
 )
-def test_what_was_changed_is_prepared_again(
+def test_altered_prepared_files_are_prepared_again(
     copied: tuple[CorpusConfig, PreparedCorpus], file: str, old: bytes | None, new: bytes
 ) -> None:
     config, corpus = copied
@@ -205,14 +205,14 @@ def test_what_was_changed_is_prepared_again(
     assert contents(prepare_corpus(config).directory) == before
 
 
-def test_fingerprint_does_not_depend_on_the_place(tmp_path: Path, whole: tuple[CorpusConfig, PreparedCorpus]) -> None:
+def test_fingerprint_does_not_depend_on_file_paths(tmp_path: Path, whole: tuple[CorpusConfig, PreparedCorpus]) -> None:
     first = whole[1]
     second = prepare_corpus(config_of(tmp_path, small(tmp_path, obtain="from the shelf")))
     assert first.fingerprint == second.fingerprint and first.directory != second.directory
     assert contents(first.directory) == contents(second.directory)
 
 
-def test_fingerprint_depends_on_everything_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fingerprint_depends_on_sources_settings_and_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = small(tmp_path)
     base = config_of(tmp_path, source)
     changed_sources = [source.model_copy(update=change) for change in ({"max_pairs": 9}, {"use": "train"})]
@@ -232,7 +232,7 @@ def test_fingerprint_depends_on_everything_else(tmp_path: Path, monkeypatch: pyt
     assert len(set(prints)) == len(prints)
 
 
-def test_what_cannot_be_prepared_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_failed_preparation_explains_the_problem_and_leaves_no_files(tmp_path: Path) -> None:
     def complaint(*sources: SourceConfig, test_sets: Sequence[SourceConfig] = ()) -> str:
         with pytest.raises(CorpusError) as caught:
             prepare_corpus(config_of(tmp_path, *sources), test_sets)
@@ -252,7 +252,7 @@ def test_what_cannot_be_prepared_leaves_nothing_behind(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is not there to play a full disk")
-def test_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported_and_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = config_of(tmp_path, small(tmp_path))
 
     def on_a_full_disk(*arguments: Any) -> list[Candidates]:
@@ -269,7 +269,7 @@ def test_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the real corpora are not in ../shared/data")
 @pytest.mark.parametrize("method", ["block", "hash"])
-def test_real_corpora_have_no_side_in_two_splits(tmp_path: Path, method: str) -> None:
+def test_no_segment_of_the_real_corpora_is_in_two_splits(tmp_path: Path, method: str) -> None:
     mizan, tatoeba, quran = (
         SourceConfig(name=name, path=str(DATA / file), max_pairs=most)
         for name, file, most in (("mizan", "mizan.zip", 4000), ("tatoeba", "tatoeba.zip", None),

@@ -23,7 +23,7 @@ TMX = """<?xml version="1.0" encoding="UTF-8"?>
 </body></tmx>"""
 
 
-def test_a_tmx_gives_the_pairs_of_both_languages_in_any_order(tmp_path: Path) -> None:
+def test_tmx_pairs_are_read_in_either_language_order(tmp_path: Path) -> None:
     expected = [(1, "Press Save & close.", "ذخیره کنید."), (3, "Two.", "دو.")]
     for name, content in (("m.tmx", TMX.encode()), ("m.tmx.gz", gzip.compress(TMX.encode()))):
         found = list(read_pairs(one_file(tmp_path / name, content)))
@@ -32,7 +32,7 @@ def test_a_tmx_gives_the_pairs_of_both_languages_in_any_order(tmp_path: Path) ->
     assert len(list(read_pairs(folder_of(tmp_path / "folder", {"m.tmx": utf16})))) == 2
 
 
-def test_a_tmx_that_is_damaged_or_declares_entities(tmp_path: Path) -> None:
+def test_a_tmx_that_is_damaged_or_declares_entities_is_refused(tmp_path: Path) -> None:
     assert "not valid XML" in complaint(one_file(tmp_path / "m.tmx", TMX[:300].encode()))
     bomb = TMX.replace('SYSTEM "tmx14.dtd"', '[<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]').replace("Two", "&b;")
     assert "declares the entity `a`" in complaint(one_file(tmp_path / "m.tmx", bomb.encode()))
@@ -43,7 +43,7 @@ def test_a_tmx_that_is_damaged_or_declares_entities(tmp_path: Path) -> None:
     )
 
 
-def test_arguments_name_corpora(tmp_path: Path) -> None:
+def test_corpus_arguments_become_uniquely_named_sources(tmp_path: Path) -> None:
     files = {"my.en": ENGLISH, "my.fa": PERSIAN, "my.tsv": TABLE, "b.tsv": TABLE}
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)
@@ -63,7 +63,7 @@ def test_arguments_name_corpora(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("gpu", [False, True])
-def test_every_size_has_a_recipe_that_grows_with_it(gpu: bool) -> None:
+def test_chosen_model_and_training_sizes_grow_with_the_corpus(gpu: bool) -> None:
     sizes = [
         {key: value for key, value, _ in choose(CorpusSize(n, 14 * n), gpu=gpu)} for n in (500, 3000, 70_000, 10**6)
     ]
@@ -78,7 +78,7 @@ def test_every_size_has_a_recipe_that_grows_with_it(gpu: bool) -> None:
 
 
 @pytest.mark.parametrize("gpu", [False, True])
-def test_the_recipe_is_written_kept_and_never_that_of_another_corpus(tmp_path: Path, gpu: bool) -> None:
+def test_recipe_is_written_once_reused_and_not_shared_between_corpora(tmp_path: Path, gpu: bool) -> None:
     (tmp_path / "a").mkdir()
     corpora = [[SourceConfig(name="my", path=str(folder / "my.tsv"))] for folder in (tmp_path, tmp_path / "a")]
     for corpus in corpora:

@@ -1,4 +1,4 @@
-"""Reading pairs in place: every layout and packing, whole, cut off, damaged; every mistake is named with its file."""
+"""Reading pairs from every layout and compression, whole, truncated or damaged; every error names its file."""
 
 import bz2
 import io
@@ -61,7 +61,7 @@ def test_any_text_survives_in_any_layout(rows: list[tuple[str, str]], one: str, 
 
 
 @pytest.mark.parametrize("suffix", PACKED)
-def test_packing_is_known_by_first_bytes_and_may_have_several_frames(tmp_path: Path, suffix: str) -> None:
+def test_compression_is_detected_by_content_and_may_have_several_frames(tmp_path: Path, suffix: str) -> None:
     pack = PACKERS[suffix]
     for named in ("", ".packed", ".gz", ".XZ"):
         assert list(read_pairs(two_files(tmp_path, pack(ENGLISH), pack(PERSIAN), named))) == PAIRS
@@ -70,7 +70,7 @@ def test_packing_is_known_by_first_bytes_and_may_have_several_frames(tmp_path: P
 
 
 @pytest.mark.parametrize("suffix", PACKED)
-def test_packed_text_that_is_cut_off_anywhere_or_not_packed(tmp_path: Path, suffix: str) -> None:
+def test_truncated_or_uncompressed_content_is_refused_as_damaged(tmp_path: Path, suffix: str) -> None:
     packed = PACKERS[suffix](TABLE * 3)
     cut_off = [packed[:keep] for keep in range(len(packed))]
     second_frames = [packed + second for second in (packed[:-1], packed[:7], b"x")]
@@ -95,12 +95,12 @@ def tar_file() -> bytes:
         (b"Rar!\x1a\x07\x01\0", "rar archive"),
     ],
 )
-def test_packings_that_are_not_read(tmp_path: Path, content: bytes, kind: str) -> None:
+def test_unsupported_archive_formats_are_named_and_refused(tmp_path: Path, content: bytes, kind: str) -> None:
     assert f"is an unsupported {kind}; unpack it" in complaint(one_file(tmp_path / "text.tsv", content))
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_ways_of_packing_a_zip(tmp_path: Path, method: int) -> None:
+def test_a_zip_is_read_with_every_supported_compression_method(tmp_path: Path, method: int) -> None:
     source = one_file(tmp_path / "x", zip_bytes({name: text * 20_000 for name, text in MEMBERS.items()}, method))
     assert [pair[1:] for pair in read_pairs(source)] == [pair[1:] for pair in PAIRS] * 20_000
 
@@ -109,7 +109,7 @@ def test_ways_of_packing_a_zip(tmp_path: Path, method: int) -> None:
     ("offset", "value", "reason"),
     [(6, b"\1", "File 'en.txt' is encrypted, password required"), (8, b"\x09", "That compression method is not")],
 )
-def test_a_zip_that_only_other_programs_unpack(tmp_path: Path, offset: int, value: bytes, reason: str) -> None:
+def test_an_encrypted_or_unsupported_zip_is_refused(tmp_path: Path, offset: int, value: bytes, reason: str) -> None:
     content = bytearray(zip_bytes(MEMBERS))
     for signature, place in ((b"PK\x03\x04", offset), (b"PK\x01\x02", offset + 2)):
         start = content.index(signature) + place
@@ -134,7 +134,7 @@ def test_a_zip_that_only_other_programs_unpack(tmp_path: Path, offset: int, valu
         (["en.txt", "fa.txt", "FA.txt"], "has several pairs of texts"),
     ],
 )
-def test_members_of_a_zip_are_recognised_or_listed(names: list[str], chosen: tuple[str, str] | str) -> None:
+def test_zip_members_are_recognised_or_listed_in_the_error(names: list[str], chosen: tuple[str, str] | str) -> None:
     if isinstance(chosen, tuple):
         assert choose_members(Path("corpus.zip"), names, None, None) == chosen
     else:
@@ -143,7 +143,7 @@ def test_members_of_a_zip_are_recognised_or_listed(names: list[str], chosen: tup
         assert all(name in str(caught.value) for name in names)
 
 
-def test_given_members_of_a_zip() -> None:
+def test_zip_members_given_by_name_are_found_or_refused() -> None:
     def chosen(names: str, english: str, persian: str) -> tuple[str, str]:
         return choose_members(Path("corpus.zip"), names.split(), english, persian)
 
@@ -158,7 +158,7 @@ def test_given_members_of_a_zip() -> None:
 
 
 @pytest.mark.parametrize("layout", ["files", "zip", "folder"])
-def test_sides_of_different_length(tmp_path: Path, layout: str) -> None:
+def test_sides_of_different_length_are_refused_with_their_line_counts(tmp_path: Path, layout: str) -> None:
     english = "".join(f"{number} words\n" for number in range(1, 1201)).encode()
     persian = "".join(f"{number} واژه\n" if number != 1100 else " \n" for number in range(1, 1200)).encode()
     message = complaint(LAYOUTS[layout](tmp_path, english, persian))
@@ -170,7 +170,7 @@ def test_sides_of_different_length(tmp_path: Path, layout: str) -> None:
     assert " has 0 lines, " in message and "empty line" not in message
 
 
-def test_mistakes_of_a_recipe(tmp_path: Path) -> None:
+def test_mistakes_in_a_source_entry_are_explained(tmp_path: Path) -> None:
     missing = SourceConfig(name="mizan", path=str(tmp_path / "mizan.zip"), obtain="Get it from the shelf.")
     assert f"`mizan`: {missing.path} does not exist. Get it from the shelf." in complaint(missing)
     assert "check the path" in complaint(missing.model_copy(update={"obtain": None}))
@@ -211,7 +211,7 @@ def test_a_folder_is_read_in_the_order_of_names(tmp_path: Path) -> None:
     assert list(read_pairs(source)) == PAIRS * 7
 
 
-def test_max_pairs_counts_through_all_files_and_reads_no_further(tmp_path: Path) -> None:
+def test_max_pairs_counts_across_files_and_stops_reading(tmp_path: Path) -> None:
     source = folder_of(tmp_path / "x", {"a.tsv": TABLE, "b.tsv": TABLE + b"wrong\n", "c.tsv": b"wrong"})
     for most in range(1, 7):
         assert list(read_pairs(source.model_copy(update={"max_pairs": most}))) == (PAIRS * 2)[:most]
@@ -236,12 +236,12 @@ def test_max_pairs_counts_through_all_files_and_reads_no_further(tmp_path: Path)
         ({"x\ny": b""}, "unsupported file; move it"),
     ],
 )
-def test_what_is_wrong_in_a_folder_is_not_left_out(tmp_path: Path, files: dict[str, bytes], problem: str) -> None:
+def test_a_faulty_file_in_a_folder_is_never_skipped(tmp_path: Path, files: dict[str, bytes], problem: str) -> None:
     assert problem in complaint(folder_of(tmp_path, {"a.tsv": TABLE, **files}))
 
 
 @pytest.mark.parametrize("names", [[], NO_TEXT])
-def test_a_folder_with_nothing_to_read(tmp_path: Path, names: list[str]) -> None:
+def test_a_folder_without_a_corpus_is_refused(tmp_path: Path, names: list[str]) -> None:
     message = complaint(folder_of(tmp_path, dict.fromkeys(names, b"")))
     assert "it has no zip, .tsv, .tmx or pair like X.en and X.fa" in message
     assert message.endswith("It holds: nothing that could be a corpus")

@@ -68,7 +68,7 @@ def test_hash_split_does_not_depend_on_the_order_of_lines() -> None:
 @pytest.mark.parametrize(
     ("count", "held_out"), [(0, 0), (9, 0), (10, 1), (99, 1), (100, 2), (3000, 60), (50_000, 1000), (10**7, 1000)]
 )
-def test_auto_is_a_share_with_a_ceiling(count: int, held_out: int) -> None:
+def test_auto_holds_out_a_share_of_the_pairs_up_to_a_maximum(count: int, held_out: int) -> None:
     assert held_out_size("auto", count) == held_out
     assert held_out_size(7, count) == 7
     if count < 5000:
@@ -76,7 +76,7 @@ def test_auto_is_a_share_with_a_ceiling(count: int, held_out: int) -> None:
         assert np.bincount(codes, minlength=3).tolist() == [count - 2 * held_out, held_out, held_out]
 
 
-def test_holding_out_more_than_there_is() -> None:
+def test_holding_out_more_pairs_than_a_source_has_is_refused() -> None:
     told = r"`mizan` has 10 pairs after .* 6 for validation and 5 for testing; lower corpus.split.* `use: train`"
     with pytest.raises(CorpusError, match=told):
         assign_splits(SOURCE, SplitConfig(validation=6, test=5), keys(10))
@@ -123,7 +123,7 @@ def selected(
 A, A_TRAIN, B_TRAIN = source("a"), source("a", "train"), source("b", "train")
 
 
-def test_duplicates_are_dropped_before_splitting_and_a_block_is_taken_from_the_end() -> None:
+def test_duplicates_are_dropped_before_the_last_pairs_are_held_out() -> None:
     pairs: list[Pairs] = [[(1, 1), (1, 1), (2, 2), (3, 3), (3, 3)], [(1, 1), (4, 4), (4, 5), (5, 4)]]
     fates = selected(pairs, config([A, B_TRAIN]))
     assert names(fates[0]) == ["train", "duplicate", "validation", "test", "duplicate"]
@@ -145,7 +145,7 @@ def test_near_duplicates_of_an_earlier_pair_are_dropped() -> None:
 
 
 def test_near_duplicates_of_a_test_set_are_kept_out_of_training() -> None:
-    """Wherever the test set stands, and although nothing of it is ever dropped itself."""
+    """This holds for a `use: test` source and for a further test set; no pair of either is dropped itself."""
     texts = [[LONG, OTHER, LONG[:20]], [LONG + "!", LONG + "?"], [OTHER + "!"]]
     pairs: list[Pairs] = [[(1, 1), (2, 2), (3, 3)], [(4, 4), (5, 5)]]
     fates = selected(pairs, config([A_TRAIN, source("b", "test")]), [(6, 6)], texts)
@@ -153,15 +153,15 @@ def test_near_duplicates_of_a_test_set_are_kept_out_of_training() -> None:
     assert names(fates[1]) == ["test", "test"]
 
 
-def test_a_test_set_does_not_hide_near_duplicates_from_each_other() -> None:
-    """The pair near the test set may stand in a test split: what is near that pair must not be trained on."""
+def test_near_duplicates_are_found_even_if_both_resemble_a_test_set() -> None:
+    """A pair near the test set may be in a test split, so training must not use near-duplicates of that pair."""
     first = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
     texts = [[first + " apples"], [first + " apple"], [first + " apples!"]]
     fates = selected([[(1, 1)], [(2, 2)]], config([A_TRAIN, B_TRAIN]), [(3, 3)], texts)
     assert [names(own) for own in fates] == [["near_held_out"], ["near_duplicate"]]
 
 
-def test_a_side_is_kept_a_few_times_only() -> None:
+def test_pairs_repeating_a_side_beyond_the_cap_are_dropped() -> None:
     pairs: Pairs = [(1, 1), (1, 2), (1, 3), (2, 4), (3, 4), (4, 4), (1, 5)]
     fates = selected([pairs], config([A_TRAIN], FilterConfig(max_same_source=2, max_same_target=1)))
     expected = "train train same_source train same_target same_target same_source"

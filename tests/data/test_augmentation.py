@@ -35,7 +35,7 @@ def test_one_seed_gives_one_result_and_no_side_becomes_empty(source: str, target
 
 
 @pytest.mark.parametrize("kind", AugmentationConfig.model_fields)
-def test_a_rate_is_the_share_of_the_pairs(kind: str) -> None:
+def test_an_augmentation_rate_is_the_share_of_pairs_changed(kind: str) -> None:
     rates: dict[str, Any] = {kind: 0.25}
     found = results(count=400, **rates)
     changed = sum(pair != PAIR for pair in found)
@@ -65,7 +65,7 @@ def test_final_punctuation_is_left_out_of_the_english_side() -> None:
     assert without_final_punctuation("او رفت …") == "او رفت"
 
 
-def test_numbers_stay_equal_on_both_sides_and_keep_their_digits() -> None:
+def test_replaced_numbers_agree_on_both_sides_and_keep_length_and_script() -> None:
     found = results(numbers=1.0)
     assert len(set(found)) == len(found)
     for source, target in found:
@@ -78,7 +78,7 @@ def test_numbers_stay_equal_on_both_sides_and_keep_their_digits() -> None:
         assert results(pair, 5, numbers=1.0) == [pair] * 5
 
 
-def test_copies_are_the_same_on_both_sides_and_use_all_placeholders_alike() -> None:
+def test_copies_add_equal_placeholders_to_both_sides_and_use_all_evenly() -> None:
     used: Counter[str] = Counter()
     shared, without = PAIR, SidePair("The door is open.", "در باز است.")
     for pair in (shared, without):

@@ -1,4 +1,4 @@
-"""Batches: every pair once, within the budget, with little padding, as the seed says, and shared by processes."""
+"""Batches: every pair once, within the budget, with little padding, decided by the seed, divided among ranks."""
 
 import dataclasses
 import itertools
@@ -37,7 +37,7 @@ def padding(batches: list[Numbers], source: Numbers, target: Numbers) -> float:
 
 @settings(deadline=None, max_examples=200)
 @given(pairs=LENGTHS, budget=st.integers(64, 700), rows=st.none() | st.integers(1, 20), seed=st.integers(0, 2**32))
-def test_every_pair_once_and_no_batch_over_the_budget(
+def test_every_pair_is_batched_once_and_no_batch_exceeds_the_budget(
     pairs: list[tuple[int, int]], budget: int, rows: int | None, seed: int
 ) -> None:
     source, target = np.array(pairs, np.int64).reshape(-1, 2).T
@@ -48,7 +48,7 @@ def test_every_pair_once_and_no_batch_over_the_budget(
         assert rows is None or len(batch) <= rows
 
 
-def test_the_plan_is_a_function_of_seed_and_epoch() -> None:
+def test_the_batch_plan_depends_only_on_seed_and_epoch() -> None:
     source, target = lengths_like_text(2000)
 
     def order(seed: int, epoch: int) -> list[list[int]]:
@@ -62,7 +62,7 @@ def test_the_plan_is_a_function_of_seed_and_epoch() -> None:
     assert len(one & other) < len(one) / 2, "the same pairs go together in every epoch"
 
 
-def test_a_known_plan_stays_what_it_is() -> None:
+def test_the_batch_plan_of_given_lengths_never_changes() -> None:
     # Resuming an old run after an upgrade needs the very same batches; a change here must be on purpose.
     source = np.array([3, 3, 4, 9, 9, 10, 3, 4, 10, 30])
     target = np.array([3, 4, 4, 9, 10, 10, 3, 4, 9, 30])
@@ -78,7 +78,7 @@ def test_large_text_gives_full_batches_with_hardly_any_padding() -> None:
     assert float(np.mean(filled)) > 0.85
 
 
-def test_special_tokens_are_in_place_and_counts_are_of_real_tokens() -> None:
+def test_collate_places_special_tokens_and_counts_only_real_tokens() -> None:
     """Three pairs of unlike length, one with an empty source."""
     batch = collate([[5, 6, 7], [8], []], [[9], [10, 11], [12, 13]], [40, 2, 7])
     assert batch.source.tolist() == [[5, 6, 7, EOS], [8, EOS, PAD, PAD], [EOS, PAD, PAD, PAD]]
@@ -91,7 +91,7 @@ def test_special_tokens_are_in_place_and_counts_are_of_real_tokens() -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Lengths:
-    """Pairs of which only the lengths are known: nothing may be read to share a step."""
+    """Pairs with lengths but no tokens: dividing a step among ranks must not read the pairs."""
 
     source_lengths: NDArray[np.int32]
     target_lengths: NDArray[np.int32]
@@ -113,7 +113,7 @@ STEPS = st.lists(st.lists(PAIR, min_size=1, max_size=12), min_size=1, max_size=9
 
 
 @given(batches=STEPS, world=st.integers(1, 7))
-def test_no_share_is_further_from_an_equal_one_than_its_costliest_pair(
+def test_a_share_of_a_step_is_within_the_costliest_pair_of_an_equal_share(
     batches: list[list[tuple[int, int]]], world: int
 ) -> None:
     costs = [cost_of([rows]) for rows in step_of(*[[pair] for batch in batches for pair in batch])]

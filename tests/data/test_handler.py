@@ -1,4 +1,4 @@
-"""`DataHandler`: from a recipe to batches, each stage found again, nothing cut, resumable, shared by processes."""
+"""`DataHandler`: from a recipe to batches; each stage is reused, no pair is cut, batches resume and are shared."""
 
 import itertools
 import json
@@ -80,7 +80,7 @@ def one_epoch(handler: DataHandler, epoch: int = 0) -> list[Batch]:
     return batches
 
 
-def test_held_out_text_is_that_of_the_splits_and_the_test_sets(tmp_path: Path) -> None:
+def test_held_out_text_comes_from_the_splits_and_the_test_sets(tmp_path: Path) -> None:
     values = recipe(tmp_path).model_dump(mode="json")
     rows = [("Some  test text", "متن‌ها ي آزمون"), ("", "بدون متن"), ("The second text", "متن دوم")]
     values["evaluation"]["test_sets"] = [{"name": "extra", "path": write_tsv(tmp_path / "extra.tsv", rows)}]
@@ -95,7 +95,7 @@ def test_held_out_text_is_that_of_the_splits_and_the_test_sets(tmp_path: Path) -
     assert extra.references == ((rows[0][1],), (rows[2][1],)), "as read, not normalized"
 
 
-def test_batches_hold_the_corpus_text(handler: DataHandler) -> None:
+def test_batches_of_an_epoch_decode_to_the_whole_training_text(handler: DataHandler) -> None:
     english, persian = (
         [line for name in handler.corpus.names("train") for line in handler.corpus.lines("train", name, side)]
         for side in ("en", "fa")
@@ -112,7 +112,7 @@ def test_batches_hold_the_corpus_text(handler: DataHandler) -> None:
 
 @settings(deadline=None, max_examples=8)
 @given(stop=st.integers(1, 80), more=st.integers(1, 40))
-def test_a_resumed_iteration_gives_what_the_uninterrupted_one_would(both: DataHandler, stop: int, more: int) -> None:
+def test_resumed_batches_equal_those_of_an_uninterrupted_iteration(both: DataHandler, stop: int, more: int) -> None:
     uninterrupted = list(itertools.islice(both.train_batches(DataPosition()), stop + more))
     saved = json.loads(json.dumps(uninterrupted[stop - 1][1].state_dict()))
     resumed = list(itertools.islice(both.train_batches(DataPosition(**saved)), more))
@@ -120,7 +120,7 @@ def test_a_resumed_iteration_gives_what_the_uninterrupted_one_would(both: DataHa
     assert [tables(batch) for batch, _ in resumed] == [tables(batch) for batch, _ in uninterrupted[stop:]]
 
 
-def test_validation_is_normalized_complete_and_always_the_same(tmp_path: Path) -> None:
+def test_validation_batches_are_normalized_complete_and_repeatable(tmp_path: Path) -> None:
     raw = [(f"Read  book {number}", f"كتاب {number} را  مي‌خوانم") for number in range(400, 430)]  # Arabic kaf and yeh
     config = recipe(tmp_path)
     source = {"name": "held", "path": write_tsv(tmp_path / "held.tsv", raw), "use": "validation"}
@@ -172,7 +172,7 @@ def test_over_long_pairs_are_counted_reported_and_never_cut(tmp_path: Path, capl
     assert f"over {limit} tokens" in table and len(table.split("\n")) == 2 + 4
 
 
-def test_everything_is_prepared_once_and_changes_are_noticed(tmp_path: Path) -> None:
+def test_data_is_prepared_once_and_again_only_after_a_change(tmp_path: Path) -> None:
     def folders() -> dict[str, int]:
         return {path.name: path.stat().st_mtime_ns for path in (tmp_path / "prepared").iterdir()}
 
@@ -188,7 +188,7 @@ def test_everything_is_prepared_once_and_changes_are_noticed(tmp_path: Path) -> 
     assert changed.fingerprint != first.fingerprint and len(folders()) == 6
 
 
-def test_a_damaged_store_is_told_and_rebuilt(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_damaged_token_store_is_reported_and_rebuilt(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     config = recipe(tmp_path)
     first = DataHandler(config).prepare()
     file = first.token_folder / "train" / "one.fa.ids"
@@ -209,10 +209,10 @@ def rows_of(batch: Batch) -> list[tuple[int, list[int], list[int]]]:
 @settings(deadline=None, max_examples=25)
 @given(first=st.integers(0, 80), accumulation=st.integers(1, 5), world=st.integers(1, 4))
 @example(first=38, accumulation=3, world=1)
-def test_the_shares_of_all_processes_are_the_batches_of_one(
+def test_the_shares_of_all_ranks_are_the_batches_of_one_process(
     handler: DataHandler, first: int, accumulation: int, world: int
 ) -> None:
-    """In three steps from batch `first` on; an epoch has 40 batches, and a step goes on into the next."""
+    """Checks three steps from batch `first`; an epoch has 40 batches, and a step may span two epochs."""
     steps = 3
     batches = list(itertools.islice(handler.train_batches(DataPosition()), first + steps * accumulation))
     start = batches[first - 1][1] if first else DataPosition()
@@ -235,7 +235,7 @@ def test_the_shares_of_all_processes_are_the_batches_of_one(
             assert [tables(batch) for batch in mine] == [tables(batch) for batch, _ in expected]
 
 
-def test_an_epoch_draws_what_the_mixture_says(sampled: DataHandler) -> None:
+def test_an_epoch_draws_each_source_as_often_as_the_mixture_says(sampled: DataHandler) -> None:
     large, small = sampled.mixture
     assert (large.name, small.name, small.weight) == ("one", "two", 5)
     assert large.drawn + small.drawn == sampled.pair_count("train") == large.pairs + small.pairs

@@ -1,4 +1,4 @@
-"""Preparation killed at any instant leaves no half product, and the next run gives what an uninterrupted one gives."""
+"""Preparation killed at any time leaves no partial result; the next run gives what an uninterrupted one would."""
 
 import shutil
 from pathlib import Path
@@ -12,8 +12,8 @@ from toy import letters, write_pairs
 from translator.data import DataHandler
 
 
-def test_killed_at_operations_on_files_no_folder_is_half_there(tiny: Any, tmp_path: Path) -> None:
-    """Subword models and stores of so little text are made too quickly to be hit by chance."""
+def test_preparation_killed_at_a_file_operation_leaves_no_partial_folder(tiny: Any, tmp_path: Path) -> None:
+    """Kills at chosen file operations: with so little text, a kill at a random time would rarely hit one."""
     names = ("words", "more")
     for seed, name in enumerate(names):
         write_pairs(tmp_path / f"{name}.tsv", [(word, word) for word in letters(300, seed=seed)])

@@ -1,4 +1,4 @@
-"""The mixture of sources: shares as weights and temperature say, and every pair in its turn."""
+"""The mixture of sources: shares follow weights and temperature; all pairs of a source are drawn equally often."""
 
 from collections import Counter
 
@@ -25,7 +25,7 @@ def drawn(pairs: list[int], weights: list[float], temperature: float = 1.0) -> l
 
 @settings(deadline=None, max_examples=200)
 @given(sources=SOURCES, temperature=st.floats(1, 1000))
-def test_an_epoch_has_as_many_pairs_as_there_are_and_some_of_each_source(
+def test_an_epoch_draws_as_many_pairs_as_exist_and_some_of_each_source(
     sources: list[tuple[int, float]], temperature: float
 ) -> None:
     pairs, weights = [count for count, _ in sources], [weight for _, weight in sources]
@@ -39,11 +39,11 @@ def test_an_epoch_has_as_many_pairs_as_there_are_and_some_of_each_source(
     pairs=st.lists(st.integers(0, 10**8), min_size=1, max_size=20).filter(any),
     weight=st.floats(5e-324, 1e6, exclude_min=False),
 )
-def test_equal_weights_at_temperature_one_leave_every_source_as_it_is(pairs: list[int], weight: float) -> None:
+def test_equal_weights_at_temperature_one_draw_each_source_in_full(pairs: list[int], weight: float) -> None:
     assert drawn(pairs, [weight] * len(pairs)) == pairs
 
 
-def test_weight_and_temperature_do_what_is_said() -> None:
+def test_shares_follow_the_weights_and_the_temperature() -> None:
     assert drawn([100, 300], [3, 1]) == [200, 200]
     assert drawn([100, 400], [1, 1], temperature=2) == [167, 333]
     assert drawn([90, 910], [1, 1], temperature=1000) == [499, 501]
@@ -59,7 +59,7 @@ def test_weight_and_temperature_do_what_is_said() -> None:
     first=st.integers(0, 50),
     epochs=st.integers(1, 8),
 )
-def test_every_pair_of_a_source_comes_equally_often(
+def test_all_pairs_of_a_source_are_drawn_equally_often(
     sources: list[tuple[int, float]], temperature: float, seed: int, first: int, epochs: int
 ) -> None:
     pairs, weights = [count for count, _ in sources], [weight for _, weight in sources]
@@ -78,7 +78,7 @@ def test_every_pair_of_a_source_comes_equally_often(
     assert epoch_draws(usable, counts, seed, first).tolist() == epoch_draws(usable, counts, seed, first).tolist()
 
 
-def test_the_table_names_shares_and_draws() -> None:
+def test_the_mixture_table_shows_shares_and_draws() -> None:
     rows = mixture_rows({"large": 900, "small": 100, "none": 0}, {"large": 1, "small": 3, "none": 1}, 1)
     lines = format_mixture(rows).split("\n")
     assert lines[0].split("  ")[0] == "source" and len(lines) == 5

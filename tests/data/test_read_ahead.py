@@ -1,4 +1,4 @@
-"""Reading ahead: the same items in the same order, made in a thread that ends when nobody wants more."""
+"""Reading ahead: the same items in the same order, produced by a thread that ends when the consumer stops."""
 
 import threading
 from collections.abc import Callable, Generator, Iterator
@@ -18,7 +18,7 @@ def _no_thread_is_left() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("error", [ValueError("bad"), Interrupted(15), KeyboardInterrupt()])
-def test_an_error_comes_after_the_items_before_it(error: BaseException) -> None:
+def test_an_error_is_raised_after_the_items_that_precede_it(error: BaseException) -> None:
     def items(check: Check) -> Generator[int, None, None]:
         yield 1
         yield 2
@@ -30,7 +30,7 @@ def test_an_error_comes_after_the_items_before_it(error: BaseException) -> None:
     assert seen == [1, 2] and caught.value is error
 
 
-def test_a_consumer_may_leave_early() -> None:
+def test_closing_early_closes_the_generator_and_ends_its_thread() -> None:
     closed: list[bool] = []
 
     def items(check: Check) -> Generator[int, None, None]:

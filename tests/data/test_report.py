@@ -1,4 +1,4 @@
-"""The preparation report: a page that keeps hostile text harmless, complete, a function of its input; its tables."""
+"""The preparation report: a complete page that shows hostile text harmlessly."""
 
 import dataclasses
 import re
@@ -41,7 +41,7 @@ def report(hostile: tuple[str, ...] = ("plain",)) -> PreparationReport:
     )
 
 
-def test_hostile_text_does_nothing() -> None:
+def test_report_escapes_hostile_text() -> None:
     html = report(HOSTILE).page()
     page = harmless(html, scripts=0)
     for text in HOSTILE[:-1]:
@@ -51,7 +51,7 @@ def test_hostile_text_does_nothing() -> None:
     assert not re.search(r"(?:src|href)=\"?https?:|@import", html)
 
 
-def test_it_tells_what_happened() -> None:
+def test_report_shows_sources_rules_examples_and_lengths() -> None:
     page = Page(report().page())
     told = " ".join(page.text.split())
     for expected in (

@@ -1,4 +1,4 @@
-"""Sampled text: decided by seed, epoch and sentence alone, made ahead, with nothing left beside the prepared data."""
+"""Sampled text: decided only by seed, epoch and sentence, made ahead, with no files left beside the prepared data."""
 
 import contextlib
 import dataclasses
@@ -24,7 +24,7 @@ def expected(sampler: EpochSampler, folder: Path, epoch: int, processes: int = 1
     return rows(PairStore.open(folder, sampler.corpus.names("train")))
 
 
-def test_the_text_stays_and_the_pieces_change(sampler: EpochSampler, tmp_path: Path) -> None:
+def test_sampling_changes_the_pieces_but_not_the_text(sampler: EpochSampler, tmp_path: Path) -> None:
     subword = SubwordPair.load(sampler.subword_folder)
     sampled = expected(sampler, tmp_path, 0)
     names = sampler.corpus.names("train")
@@ -36,7 +36,7 @@ def test_the_text_stays_and_the_pieces_change(sampler: EpochSampler, tmp_path: P
         assert others > len(sampled) / 2, "most sentences should be cut otherwise"
 
 
-def test_seed_epoch_and_sentence_decide_and_nothing_else(
+def test_samples_depend_only_on_seed_epoch_and_sentence(
     sampler: EpochSampler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = expected(sampler, tmp_path, 4)
@@ -49,7 +49,7 @@ def test_seed_epoch_and_sentence_decide_and_nothing_else(
     assert len({sampler.fingerprint("a"), sampler.fingerprint("b"), other.fingerprint("a"), "a", "b"}) == 5
 
 
-def test_augmented_text_is_decided_likewise(sampler: EpochSampler, tmp_path: Path) -> None:
+def test_augmented_text_differs_by_epoch_but_not_by_number_of_processes(sampler: EpochSampler, tmp_path: Path) -> None:
     plain = dataclasses.replace(sampler, strength=0.0)
     augmented = dataclasses.replace(
         plain, augmentation=AugmentationConfig(typos=0.5, final_punctuation=0.5, numbers=0.5)
@@ -75,7 +75,7 @@ def test_a_sample_that_is_too_long_is_replaced_by_the_plain_pieces(sampler: Epoc
     assert bound == [plain if len(ids) >= limit else ids for ids, plain in zip(free, model.encode(texts), strict=True)]
 
 
-def test_a_change_that_makes_one_side_too_long_is_taken_back_on_both(sampler: EpochSampler, tmp_path: Path) -> None:
+def test_an_augmentation_that_makes_one_side_too_long_is_undone_on_both(sampler: EpochSampler, tmp_path: Path) -> None:
     names, subword = sampler.corpus.names("train"), SubwordPair.load(sampler.subword_folder)
     pairs = [pair for name in names for pair in sampler.corpus.pairs("train", name)]
     plain = [subword.source.encode([source])[0] for source, _ in pairs]
@@ -96,7 +96,7 @@ def test_a_change_that_makes_one_side_too_long_is_taken_back_on_both(sampler: Ep
 
 
 @pytest.mark.parametrize("large", [False, True])
-def test_epochs_follow_each_other_and_leave_no_files(
+def test_sampled_epochs_come_in_order_and_leave_no_files(
     sampler: EpochSampler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: bool
 ) -> None:
     monkeypatch.setattr(sampling, "_WORTH_PROCESSES", 0 if large else 10**9)
@@ -110,7 +110,7 @@ def test_epochs_follow_each_other_and_leave_no_files(
     assert found == [expected(sampler, tmp_path / "here", epoch) for epoch in (2, 3)]
 
 
-def test_a_stop_and_a_failure_leave_nothing(sampler: EpochSampler, tmp_path: Path) -> None:
+def test_stopped_or_failed_sampling_leaves_no_files(sampler: EpochSampler, tmp_path: Path) -> None:
     def stop() -> None:
         raise Interrupted(15)
 

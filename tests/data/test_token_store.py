@@ -1,4 +1,4 @@
-"""Token stores: what is written is read, nothing else, and damage is recognised."""
+"""Token stores: exactly what was written is read back, and damage is recognised."""
 
 import tempfile
 from pathlib import Path
@@ -22,9 +22,9 @@ def write(prefix: Path, rows: list[list[int]] | None = None, vocabulary_size: in
     rows=st.lists(st.lists(st.integers(0, 999), max_size=12), max_size=40),
     vocabulary_size=st.sampled_from([1000, 2**16, 2**16 + 1]),
 )
-def test_every_sentence_comes_back(rows: list[list[int]], vocabulary_size: int) -> None:
+def test_every_sentence_is_read_back_as_written(rows: list[list[int]], vocabulary_size: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        rows = [*rows, [vocabulary_size - 1]]  # the largest id, which 16 bits hold or not
+        rows = [*rows, [vocabulary_size - 1]]  # the largest id, which may not fit in 16 bits
         store = write(Path(folder) / "train" / "a.b.en", rows, vocabulary_size)
         assert [store[number].tolist() for number in range(len(store))] == rows
         assert store.lengths.tolist() == [len(row) for row in rows]
@@ -46,7 +46,7 @@ def test_a_damaged_file_is_recognised(tmp_path: Path, kind: str, damage: str) ->
         TokenStore.open(tmp_path / "tokens-1" / "train" / "a.en")
 
 
-def test_sides_of_different_length_are_recognised(tmp_path: Path) -> None:
+def test_sides_with_different_sentence_counts_are_refused(tmp_path: Path) -> None:
     folder = tmp_path / "tokens-1" / "train"
     write(folder / "a.en", [[1], [2]])
     write(folder / "a.fa", [[1]])

@@ -1,4 +1,4 @@
-"""Systems are compared only on the same sentences; wins and losses are told; significance is sacreBLEU's."""
+"""Systems are compared only on the same sentences; wins and losses are counted; p-values equal sacreBLEU's."""
 
 import json
 import random
@@ -29,7 +29,7 @@ BASELINE = translated(["در باز است.", "او کتاب", "ماند", "سر
 SYSTEM = translated(["در بسته است", "او می‌خواند.", "ماند", "هوا سرد است"], REFERENCES, SOURCES, system="b")
 
 
-def test_wins_losses_and_the_largest_differences() -> None:
+def test_comparison_counts_wins_and_losses_and_lists_largest_differences() -> None:
     (found,) = compare_systems([BASELINE, SYSTEM], metrics=("chrf",), samples=10, trials=0).by_sentence
     assert (found.wins, found.losses, found.ties) == (2, 1, 1)
     assert [difference.sentence for difference in found.worse] == [1]
@@ -56,7 +56,7 @@ def test_any_text_is_compared_and_the_counts_add_up(rows: list[tuple[str, str, s
     assert all(printable(line) == line for line in lines)
 
 
-def test_lines_for_a_person() -> None:
+def test_printed_comparison_shows_metrics_signatures_and_example_sentences() -> None:
     variants = text_variants(NormalizationConfig())[:2]
     found = compare_systems([BASELINE, SYSTEM], metrics=("bleu", "ter"), samples=20, trials=30, variants=variants)
     assert len(found.tests) == 2 * 2 * 2, "spellings, metrics, methods"
@@ -75,16 +75,16 @@ def test_lines_for_a_person() -> None:
         (translated(SOURCES[:3], REFERENCES[:3], SOURCES[:3], system="b"), "they have 4 and 3 sentences"),
         (
             replace(SYSTEM, sources=(*SOURCES[:2], "He left.", "It was cold.")),
-            "sentence 3 has other sources, «She left.» and «He left.»",
+            "sentence 3 has different sources, «She left.» and «He left.»",
         ),
         (
             replace(SYSTEM, references=(*((text,) for text in REFERENCES[:3]), ("هوا سرد بود.",))),
-            "sentence 4 has other references, «هوا سرد است.» and «هوا سرد بود.»",
+            "sentence 4 has different references, «هوا سرد است.» and «هوا سرد بود.»",
         ),
-        (replace(SYSTEM, references=tuple((text, text) for text in REFERENCES)), "sentence 1 has other references"),
+        (replace(SYSTEM, references=tuple((text, text) for text in REFERENCES)), "sentence 1 has different references"),
     ],
 )
-def test_other_sentences_are_refused(changed: ScoredSet, message: str) -> None:
+def test_comparison_on_different_sentences_is_refused(changed: ScoredSet, message: str) -> None:
     with pytest.raises(InputError, match=f"^`a` and `b` cannot be compared on `held`: {message}.*on the same test set"):
         check_same_test_set([BASELINE, changed])
 
@@ -154,7 +154,7 @@ def sacrebleus(folder: Path, *flags: str) -> tuple[list[list[list[float]]], list
 
 
 @pytest.mark.parametrize("method", ["bootstrap", "randomisation"])
-def test_the_numbers_are_sacrebleus(method: str, tmp_path: Path) -> None:
+def test_significance_results_equal_those_of_sacrebleus_command_line(method: str, tmp_path: Path) -> None:
     flags = {"bootstrap": ("-pbs", "-pbsn", "100"), "randomisation": ("-par", "-parn", "100")}[method]
     theirs, signatures = sacrebleus(tmp_path, *flags)
     found = compared(BASE, CLOSE, WORSE, references=list(zip(TRUE, SECOND, strict=True)))
@@ -169,7 +169,7 @@ def test_the_numbers_are_sacrebleus(method: str, tmp_path: Path) -> None:
             assert numbers == pytest.approx(expected, abs=2e-5), "some are computed in single precision"
 
 
-def test_a_system_against_itself_differs_in_nothing() -> None:
+def test_a_system_compared_with_itself_has_zero_difference_and_p_value_one() -> None:
     for test in compared(BASE, BASE).tests:
         first, second = test.systems
         assert (second.difference, second.p_value, first.p_value) == (0, 1, None)

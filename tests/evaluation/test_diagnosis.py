@@ -1,4 +1,4 @@
-"""Diagnosis: each kind of mistake is found, what is no mistake is left alone, and any text is diagnosed; parts."""
+"""Diagnosis: each kind of mistake is found, correct text is left alone, any text is accepted; scores of parts."""
 
 import json
 import math
@@ -21,7 +21,7 @@ REFERENCE = "عصر با دوستانش به خانه رفت."
 
 
 def note(name: str, hypothesis: str, references: str | tuple[str, ...], source: str = "He is there.") -> str | None:
-    """Return what is said of one sentence; None where it has not the mistake."""
+    """Return the note of the check `name` on one sentence; None if the sentence does not have that mistake."""
     mark = diagnose(translated([hypothesis], [references], [source])).marks[0].get(name)
     return mark and mark.note
 
@@ -43,18 +43,18 @@ def test_any_text_is_diagnosed_and_the_counts_add_up(scored: ScoredSet) -> None:
 
 @settings(deadline=None, max_examples=25)
 @given(st.lists(st.tuples(HOSTILE, HOSTILE, HOSTILE), min_size=1, max_size=5))
-def test_a_reference_has_no_mistakes(rows: list[tuple[str, str, str]]) -> None:
+def test_a_hypothesis_equal_to_a_reference_has_no_findings(rows: list[tuple[str, str, str]]) -> None:
     sources, texts = [row[0] for row in rows], [row[1] for row in rows]
     for references in ([(row[1], row[2]) for row in rows], [(row[1],) for row in rows]):
         assert not any(diagnose(translated(texts, references, sources)).marks)
 
 
-def test_what_could_not_be_looked_for_is_left_out() -> None:
+def test_search_errors_are_left_out_without_reference_scores() -> None:
     half = diagnose(translated(["نه"], hypothesis_scores=(model_score("نه", -1.0, -1.0),)))
     assert MEANINGS.keys() - half.possible.keys() == {"search_errors"}
 
 
-def test_the_worst_comes_first_in_json_and_counts_in_lines() -> None:
+def test_json_lists_the_worst_examples_first_and_lines_show_counts() -> None:
     hypotheses = ["او رفت رفت به خانه و ماند.", "نه نه نه نه نه\x1b[2J", "او به خانه رفت رفت.", "آری"]
     found = diagnose(translated(hypotheses, [REFERENCE] * 4, [SOURCE] * 4))
     repetition = found.to_json(2)["findings"][1]
@@ -79,7 +79,7 @@ def parts(rare: tuple[float, ...] = (), origins: str = "ttttt") -> list[Part]:
     return score_parts(replace(scored, rare_shares=rare, origins=tuple(origins)))
 
 
-def test_parts_by_length_and_rare_words() -> None:
+def test_sentences_are_grouped_by_length_and_share_of_rare_words() -> None:
     of_length = {"1–5 words": 2, "6–10 words": 1, "21–40 words": 1, "over 40 words": 1}
     assert [part[:3] for part in parts()] == [("length", *item) for item in of_length.items()]
     of_rare = {"none": 1, "up to 10%": 1, "10–25%": 2, "over 25%": 1}
@@ -87,7 +87,7 @@ def test_parts_by_length_and_rare_words() -> None:
     assert {part.name: part.sentences for part in found} == of_rare
 
 
-def test_a_part_has_the_scores_of_its_sentences() -> None:
+def test_a_part_is_scored_on_its_own_sentences_only() -> None:
     part = next(one for one in parts(origins="ababb") if one.name == "a")
     assert (part.kind, part.sentences) == ("source", 2)
     pairs = [TRANSLATED[0], TRANSLATED[2]], [[CORRECT[0], CORRECT[2]]]
@@ -109,12 +109,12 @@ def test_a_part_has_the_scores_of_its_sentences() -> None:
         (TEN * 5, ("",), ""),
     ],
 )
-def test_lengths_beside_the_nearest_reference(hypothesis: str, references: tuple[str, ...], name: str) -> None:
+def test_length_is_judged_by_the_nearest_reference(hypothesis: str, references: tuple[str, ...], name: str) -> None:
     names = [kind for kind in ("too_short", "too_long") if note(kind, hypothesis, references)]
     assert names == ([name] if name else [])
 
 
-def test_translations_that_never_ended() -> None:
+def test_unfinished_translations_are_reported_longest_first() -> None:
     scores = tuple(model_score("یک", -1, -1, tokens, finished=tokens < 9) for tokens in (4, 9, 12))
     found = diagnose(translated(["یک"] * 3, hypothesis_scores=scores))
     assert found.worst("unfinished", 5) == [(3, "stopped after 12 tokens"), (2, "stopped after 9 tokens")]
@@ -165,7 +165,7 @@ def test_translations_that_never_ended() -> None:
         ("half_spaces", SOURCE, "او میرود.", ("می‌رود", "او می‌رود!"), "میرود"),
     ],
 )
-def test_what_is_said_of_a_sentence(
+def test_each_check_notes_its_mistake_and_accepts_correct_text(
     name: str, source: str, hypothesis: str, references: tuple[str, ...], expected: str | None
 ) -> None:
     assert note(name, hypothesis, references, source) == expected
@@ -191,6 +191,6 @@ OURS = model_score("الف", -4, -4)
         (OURS, model_score("ب", -3.9998, -3.9998), 1, 1),
     ],
 )
-def test_scores_that_say_nothing_are_left_out(ours: ModelScore, theirs: ModelScore, possible: int, count: int) -> None:
+def test_search_errors_need_comparable_scores(ours: ModelScore, theirs: ModelScore, possible: int, count: int) -> None:
     found = diagnose(translated(["الف"], ["ب"], hypothesis_scores=(ours,), reference_scores=(theirs,)))
     assert (found.possible["search_errors"], found.counts()["search_errors"]) == (possible, count)

@@ -1,4 +1,4 @@
-"""Whole evaluations: what is written, continued and refused; several systems, ensembles, COMET and the verb."""
+"""Whole evaluations: files written, resumed, refused; several systems, ensembles, COMET, the `evaluate` command."""
 
 import json
 import logging
@@ -87,7 +87,7 @@ def test_every_test_set_is_translated_scored_and_written(tiny: Any, tmp_path: Pa
         assert scored.hypothesis_scores and scored.reference_scores and scored.rare_shares
 
 
-def test_a_run_evaluates_without_corpus_and_prepared_data_wherever_it_is_called(
+def test_a_moved_run_is_evaluated_without_its_corpus_or_prepared_data(
     tiny: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     run = train(with_test_set(tiny, tmp_path)).run
@@ -106,7 +106,7 @@ def test_a_run_evaluates_without_corpus_and_prepared_data_wherever_it_is_called(
 
 
 @pytest.mark.parametrize(("code", "message"), [(130, "stopped by signal 2"), (2, "partial.jsonl: the disk is full")])
-def test_a_stopped_evaluation_keeps_what_it_has_and_continues(
+def test_a_stopped_evaluation_keeps_its_translations_and_resumes(
     tiny: Any, code: int, message: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = untrained_run(tiny(*QUICK))
@@ -141,7 +141,7 @@ def test_a_stopped_evaluation_keeps_what_it_has_and_continues(
     assert not partial.exists()
 
 
-def test_translations_of_another_search_are_not_continued(tiny: Any) -> None:
+def test_partial_translations_of_another_search_are_not_resumed(tiny: Any) -> None:
     run = untrained_run(tiny(*QUICK))
     run.evaluation_folder.mkdir()
     partial = run.evaluation_folder / "toy.step-000005.greedy.partial.jsonl"
@@ -150,7 +150,7 @@ def test_translations_of_another_search_are_not_continued(tiny: Any) -> None:
     assert "other" not in evaluate_run(run).sets[0].hypotheses
 
 
-def test_the_same_evaluation_gives_the_same_and_another_is_kept_beside(tiny: Any) -> None:
+def test_repeated_evaluations_agree_and_other_settings_keep_their_scores(tiny: Any) -> None:
     config = tiny(*QUICK)
     run = untrained_run(config)
     first = evaluate_run(run)
@@ -166,7 +166,7 @@ def test_the_same_evaluation_gives_the_same_and_another_is_kept_beside(tiny: Any
 
 
 @pytest.mark.parametrize(("metric", "average"), [("bleu", "null"), ("chrf", "0.5")])
-def test_evaluation_gives_the_number_of_the_validation_in_training(
+def test_evaluation_score_equals_the_validation_score_from_training(
     tiny: Any, tmp_path: Path, metric: str, average: str
 ) -> None:
     """For the same checkpoint and settings, to the last bit; with and without averaged weights."""
@@ -185,13 +185,13 @@ def test_evaluation_gives_the_number_of_the_validation_in_training(
     assert (score.sentences, score.test_set) == (config.training.validation_sentences, "validation")
 
 
-def test_nothing_held_out_is_reported(tiny: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_run_without_held_out_text_reports_nothing_to_evaluate(tiny: Any, caplog: pytest.LogCaptureFixture) -> None:
     run = untrained_run(tiny("corpus.split.test=0"))
     assert evaluate_run(run) == Evaluation()
     assert "nothing to evaluate: corpus.split.test is 0 and evaluation.test_sets is empty" in caplog.text
 
 
-def test_damage_is_reported_before_any_work(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_damaged_files_are_reported_before_the_model_is_loaded(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr("translator.evaluation.evaluate.Translator")
     run = untrained_run(tiny(FEW))
     run.evaluation_folder.write_text("in the way")
@@ -209,7 +209,7 @@ def test_damage_is_reported_before_any_work(tiny: Any, monkeypatch: pytest.Monke
 
 
 def test_several_runs_and_checkpoints_are_compared(tiny: Any, caplog: pytest.LogCaptureFixture) -> None:
-    """The second run searches by its own recipe with a beam, which is warned of."""
+    """The second run's own recipe asks for beam search; the difference in search settings causes a warning."""
     config = tiny(*QUICK)
     run = untrained_run(config)
     add_checkpoint(run, config, DataHandler(config).prepare(), step=9)
@@ -231,7 +231,7 @@ def test_several_runs_and_checkpoints_are_compared(tiny: Any, caplog: pytest.Log
     assert {score.checkpoint for score in saved_scores(other)} == {"step-000005"}
 
 
-def test_ensembles_and_averaged_checkpoints_are_systems(tiny: Any) -> None:
+def test_ensembles_and_averaged_checkpoints_are_evaluated_as_systems(tiny: Any) -> None:
     config = tiny(*QUICK)
     run = untrained_run(config)
     other = copy_of(run, run.path.with_name("other"))
@@ -250,7 +250,7 @@ def test_ensembles_and_averaged_checkpoints_are_systems(tiny: Any) -> None:
     assert not (run.evaluation_folder / "report.html").exists()
 
 
-def test_named_test_sets_come_after_the_own_scores_and_leaks_are_counted(
+def test_named_test_set_scores_follow_existing_ones_and_leaks_are_counted(
     tiny: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     config = tiny(*QUICK)
@@ -268,19 +268,19 @@ def test_named_test_sets_come_after_the_own_scores_and_leaks_are_counted(
     assert "was trained on" not in caplog.text
 
 
-def test_what_is_wrong_with_a_named_set_is_reported_before_any_work(tiny: Any, tmp_path: Path) -> None:
+def test_invalid_named_test_sets_are_reported_before_any_work(tiny: Any, tmp_path: Path) -> None:
     run = untrained_run(tiny(*QUICK))
     named = write_named(tmp_path)
     (tmp_path / "german.tsv").write_text("The door\tDie Tür\n", encoding="utf-8")
     with pytest.raises(InputError, match="two test sets are called `news`; name them"):
         evaluate_systems([System((run,))], test_sets=[named, named])
-    with pytest.raises(CorpusError, match="reference is of another language"):
+    with pytest.raises(CorpusError, match="reference is in another language"):
         evaluate_systems([System((run,))], test_sets=[str(tmp_path / "german.tsv")])
     assert not run.evaluation_folder.exists()
 
 
-def test_ensembles_of_other_runs_have_other_folders(tmp_path: Path) -> None:
-    """Runs of one name in other folders, names with a plus, and names too long for a file system."""
+def test_ensembles_of_different_runs_have_different_folders(tmp_path: Path) -> None:
+    """Runs of the same name in different folders, names with a plus, and names too long for a file system."""
 
     def ensemble(*names: str) -> Path:
         return System(tuple(RunFolder(tmp_path / name) for name in names)).folder
@@ -310,7 +310,7 @@ def test_search_labels_tell_settings_apart(config: SearchConfig, label: str) -> 
     assert search_label(config, "ctranslate2") == f"{label}-ctranslate2"
 
 
-# --- COMET, a program beside us ---
+# --- COMET, an external program ---
 
 PROGRAM = """import json, os, sys
 values = dict(zip(sys.argv[1::1], sys.argv[2::1]))
@@ -342,7 +342,7 @@ def install(tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch, then: 
     monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
 
 
-def test_what_comet_lacks(tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_reason_why_comet_cannot_run_is_named(tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     run = RunFolder(tmp_path / "run")
     assert "evaluation.comet_model=FILE.ckpt" in str(comet_lacks(None, run))
@@ -351,7 +351,7 @@ def test_what_comet_lacks(tmp_path: Path, model: Path, monkeypatch: pytest.Monke
     assert "pip install unbabel-comet" in str(comet_lacks(str(model), run))
 
 
-def test_the_recipe_s_comet_model_counts_in_training_and_in_a_later_evaluation(
+def test_recipe_comet_model_is_used_after_training_and_in_later_evaluation(
     tiny: Any, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install(tmp_path, model, monkeypatch)
@@ -366,7 +366,7 @@ def test_the_recipe_s_comet_model_counts_in_training_and_in_a_later_evaluation(
 
 
 @pytest.mark.parametrize("then", ["sys.exit(3)", "rows = []"])
-def test_a_failure_of_comet_is_one_message(
+def test_a_comet_failure_is_reported_with_its_error_output(
     tiny: Any, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch, then: str
 ) -> None:
     install(tmp_path, model, monkeypatch, then)
@@ -375,7 +375,7 @@ def test_a_failure_of_comet_is_one_message(
     assert "no such layer" in str(caught.value)
 
 
-# --- the verb ---
+# --- the `evaluate` command ---
 
 
 @pytest.fixture
@@ -383,7 +383,7 @@ def run(tiny: Any) -> RunFolder:
     return untrained_run(tiny(FEW, "evaluation.metrics=[bleu, chrf, comet]"))
 
 
-def test_the_verb_prints_scores_with_intervals(run: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
+def test_evaluate_command_prints_scores_with_intervals(run: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evaluate", "--run", str(run.path), "--output", str(run.path / "page"), "--search", "greedy"]) == 0
     out = capsys.readouterr().out
     for text in (
@@ -408,7 +408,7 @@ def test_the_verb_prints_scores_with_intervals(run: RunFolder, capsys: pytest.Ca
         (["--set", "evaluation.bootstrap_samples=3"], "evaluation.bootstrap_samples"),
     ],
 )
-def test_a_mistake_is_one_message(
+def test_evaluate_command_reports_wrong_arguments_without_traceback(
     run: RunFolder, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["evaluate", "--run", str(run.path), *arguments]) == 2
@@ -417,7 +417,7 @@ def test_a_mistake_is_one_message(
     assert "Traceback" not in err
 
 
-def test_an_output_that_cannot_be_written_is_reported_before_the_work(
+def test_unwritable_output_is_reported_before_scoring(
     run: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr("translator.evaluation.evaluate.compute_scores")

@@ -1,4 +1,4 @@
-"""Scores, intervals and signatures are sacreBLEU's; each spelling forgives more than the one before; spBLEU."""
+"""Scores, intervals and signatures equal sacreBLEU's; each text variant forgives more than the last; spBLEU."""
 
 import io
 from pathlib import Path
@@ -40,7 +40,7 @@ def sentences(count: int, seed: int) -> list[str]:
         ("ter", TER()),
     ],
 )
-def test_score_interval_and_signature_are_sacrebleus(name: MetricName, metric: Any) -> None:
+def test_score_interval_and_signature_equal_those_of_sacrebleu(name: MetricName, metric: Any) -> None:
     hypotheses, first, second = (sentences(30, seed) for seed in (1, 2, 3))
     references = list(zip(first, second, strict=True))
     found = compute_scores(hypotheses, references, metrics=(name,), bootstrap_samples=100)[-1]
@@ -53,7 +53,7 @@ def test_score_interval_and_signature_are_sacrebleus(name: MetricName, metric: A
     assert "bs:100|seed:12345" in found.signature
 
 
-def test_bleu_13a_on_raw_text_comes_first_also_unasked() -> None:
+def test_raw_bleu_13a_is_always_computed_and_listed_first() -> None:
     for metrics in (ALL, ALL[:1]):
         found = compute_scores(HYPOTHESES, REFERENCES, metrics=metrics, normalization=NormalizationConfig())
         assert (found[0].metric, found[0].normalization) == ("bleu", "raw")
@@ -77,8 +77,8 @@ def test_bleu_13a_on_raw_text_comes_first_also_unasked() -> None:
         ("او میرود", "او می‌رود", (True, True, True)),
     ],
 )
-def test_each_spelling_forgives_more(hypothesis: str, reference: str, wrong: tuple[bool, ...]) -> None:
-    """Nothing; then Arabic letters; then a half-space that is written as a space, but not one that is left out."""
+def test_each_text_variant_forgives_more_differences(hypothesis: str, reference: str, wrong: tuple[bool, ...]) -> None:
+    """Raw: nothing. Normalized: Arabic letters. ZWNJ as space: also a half-space typed as a space, not one left out."""
     found = compute_scores([hypothesis], [reference], metrics=("ter",), normalization=NormalizationConfig())
     assert tuple(score.score > 0 for score in found if score.metric == "ter") == wrong
 
@@ -90,12 +90,12 @@ def test_each_spelling_forgives_more(hypothesis: str, reference: str, wrong: tup
         ([], [], "cannot score 0 translations against 0 references"),
     ],
 )
-def test_what_cannot_be_scored_is_refused(hypotheses: list[str], references: list[str], message: str) -> None:
+def test_scoring_refuses_empty_or_unequal_inputs(hypotheses: list[str], references: list[str], message: str) -> None:
     with pytest.raises(InputError, match=message):
         compute_scores(hypotheses, references, metrics=ALL, test_set="flores")
 
 
-def test_a_score_is_the_entry_of_scores_json() -> None:
+def test_a_score_round_trips_through_its_scores_json_entry() -> None:
     entry = compute_scores(HYPOTHESES, REFERENCES, metrics=("bleu",), test_set="t")[0].to_json()
     expected = ["test_set", "metric", "score", "signature", "normalization", "search", "checkpoint", "sentences"]
     assert list(entry) == expected
@@ -105,7 +105,7 @@ def test_a_score_is_the_entry_of_scores_json() -> None:
     assert compute_scores(["", ""], REFERENCES, metrics=("bleu",), bootstrap_samples=40)[0].interval == (0, 0)
 
 
-def test_the_length_ratio_is_that_of_bleus_tokens() -> None:
+def test_length_ratio_is_computed_from_bleu_tokens() -> None:
     hypotheses, references = ["او رفت.", "در باز است"], ["او به خانه رفت.", "در باز است"]
     found = compute_scores(hypotheses, references, metrics=("length_ratio",), bootstrap_samples=40)[-1]
     assert (found.score, found.shown) == (6 / 8, "0.750 (0.600–1.000)")
@@ -122,7 +122,7 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "models"
 
 
-def test_spbleu_is_computed_where_its_model_is_and_nothing_is_fetched(models: Path) -> None:
+def test_spbleu_needs_its_model_on_disk_and_never_downloads_it(models: Path) -> None:
     lack = spbleu_lacks()
     assert lack is not None
     assert str(models / SPBLEU_MODEL) in lack

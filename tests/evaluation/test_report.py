@@ -1,4 +1,4 @@
-"""report.html holds everything, asks nobody for anything, and takes no text for markup; so do Markdown tables."""
+"""report.html is complete, loads nothing, and shows any text as text, never as markup; Markdown tables do too."""
 
 import base64
 import hashlib
@@ -45,7 +45,7 @@ def check_safety(html: str) -> Page:
     return harmless(html, scripts=1)
 
 
-def test_everything_is_there() -> None:
+def test_report_has_all_sections_with_unique_ids_and_working_links() -> None:
     html = whole_page()
     page = check_safety(html)
     assert page.texts["h2"] == ["Scores", "Parts of the test sets", "Comparisons", "Findings", "Sentences"]
@@ -60,7 +60,7 @@ def test_everything_is_there() -> None:
     assert sides == {("en", "ltr"), ("fa", "rtl")}
 
 
-def test_only_its_own_script_may_run_and_nothing_may_be_asked_for() -> None:
+def test_report_policy_allows_only_its_own_script_and_no_requests() -> None:
     html = whole_page()
     (policy,) = (one["content"] for one in Page(html).of("meta") if "http-equiv" in one)
     script = html.rsplit("<script>", 1)[1].split("</script>")[0]
@@ -73,7 +73,7 @@ def test_only_its_own_script_may_run_and_nothing_may_be_asked_for() -> None:
 
 
 @pytest.mark.parametrize("trick", TRICKS)
-def test_no_text_is_markup(trick: str) -> None:
+def test_report_escapes_hostile_text(trick: str) -> None:
     names = {"test_set": trick, "system": trick, "checkpoint": trick, "search": trick}
     one = scored([trick, trick, "باران"], [(trick, "در"), ("دو", trick), ("باران", "برف")], [trick, "b", "c"], **names)
     assert "49" not in "".join(check_safety(page_of(trick, one)).texts["h1"])
@@ -81,11 +81,11 @@ def test_no_text_is_markup(trick: str) -> None:
 
 @settings(deadline=None, max_examples=15)
 @given(st.lists(st.text(st.characters() | st.sampled_from(BIDI_CONTROLS + "<>&\"'\u200c")), min_size=3, max_size=3))
-def test_any_text_is_shown(texts: list[str]) -> None:
+def test_report_with_any_text_is_safe_html(texts: list[str]) -> None:
     check_safety(page_of("any", scored(texts, sources=texts)))
 
 
-def test_of_very_many_sentences_the_first_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_report_of_a_large_test_set_shows_only_the_first_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_SENTENCES", 2)
     html = page_of("many", scored(HYPOTHESES))
     assert "1 more sentences are in the saved files only" in html
@@ -102,13 +102,13 @@ def test_of_very_many_sentences_the_first_are_shown(monkeypatch: pytest.MonkeyPa
         ("<b> x", ["x"], "<ins>&lt;b&gt;</ins> x"),
     ],
 )
-def test_differences_from_the_most_similar_text(text: str, others: list[str], marked: str) -> None:
+def test_differences_are_marked_against_the_most_similar_text(text: str, others: list[str], marked: str) -> None:
     assert mark_differences(text, others, "ins") == marked
 
 
 @settings(deadline=None)
 @given(*[st.text(st.sampled_from("ab .\u200cدر،\U0001f642"))] * 2)
-def test_no_character_of_a_difference_is_lost(text: str, other: str) -> None:
+def test_marking_differences_loses_no_character(text: str, other: str) -> None:
     assert re.sub("<[^>]*>", "", mark_differences(text, [other], "ins")) == text
 
 
@@ -118,7 +118,7 @@ NASTY = ["<script>alert(1)</script>", "a | b", "**bold**", "[x](javascript:y)", 
 
 
 @pytest.mark.parametrize("text", NASTY)
-def test_markup_is_shown_as_text(text: str) -> None:
+def test_markup_in_a_markdown_table_is_shown_as_text(text: str) -> None:
     page = markdown_to_safe_html(Table(("a", "b"), [(plain(text), isolated(text))]).markdown())
     assert page.count("<td>") == 2
     cell = page.partition("<td>")[2].partition("</td>")[0]
@@ -126,7 +126,7 @@ def test_markup_is_shown_as_text(text: str) -> None:
     assert html_library.unescape(cell) == text
 
 
-def test_persian_is_set_from_right_to_left_whatever_it_contains() -> None:
+def test_persian_text_is_always_isolated_as_right_to_left() -> None:
     assert isolated("می‌روم.") == isolated("می‌روم.", like="بله") == "\u2067می‌روم.\u2069"
     assert isolated("OK", like="بله") == "\u2067OK\u2069" and isolated("OK") == "OK"
     assert isolated("الف\u2069\u202e ب\nپ") == "\u2067الف ب پ\u2069"

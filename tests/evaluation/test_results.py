@@ -1,4 +1,4 @@
-"""What an evaluation folder keeps is read again as it was written; a damaged file is one message."""
+"""The files of an evaluation folder are read back as they were written; a damaged file gives one message."""
 
 import dataclasses
 import json
@@ -50,7 +50,7 @@ def scored(texts: list[tuple[str, str, str]], *, known: bool = True) -> ScoredSe
 
 @settings(deadline=None, max_examples=30)
 @given(texts=st.lists(st.tuples(TEXT, TEXT, TEXT), min_size=1, max_size=4), known=st.booleans())
-def test_any_text_comes_back(
+def test_scored_sets_with_any_text_are_read_back_as_written(
     tmp_path_factory: pytest.TempPathFactory, texts: list[tuple[str, str, str]], known: bool
 ) -> None:
     folder = tmp_path_factory.mktemp("evaluation")
@@ -76,7 +76,7 @@ def test_any_text_comes_back(
         (lambda lines: [b""], "line 1: "),
     ],
 )
-def test_a_damaged_file_is_one_message(tmp_path: Path, damage: object, reason: str) -> None:
+def test_a_damaged_sentences_file_is_refused_with_the_reason(tmp_path: Path, damage: object, reason: str) -> None:
     path = write_scored_set(tmp_path, scored([("آ", "ب", "a"), ("پ", "ت", "b")]))
     assert callable(damage)
     path.write_bytes(b"\n".join(damage(path.read_bytes().splitlines())) + b"\n")
@@ -90,7 +90,7 @@ FIRST = Score(test_set="mizan", metric="bleu", score=1.0, signature="s", normali
               checkpoint="step-000005", sentences=3)  # fmt: skip
 
 
-def test_newest_first_others_kept_the_same_setting_replaced(tmp_path: Path) -> None:
+def test_new_scores_come_first_and_replace_those_of_the_same_setting(tmp_path: Path) -> None:
     run = RunFolder(tmp_path)
     chrf = dataclasses.replace(FIRST, metric="chrf", score=2.0)
     beam = dataclasses.replace(FIRST, search="beam-5", score=3.0)
@@ -108,7 +108,7 @@ def test_newest_first_others_kept_the_same_setting_replaced(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("content", ["", "[", "{}", '[{"metric": "bleu"}]', "\xff"])
-def test_a_damaged_file_is_named_and_left_alone(tmp_path: Path, content: str) -> None:
+def test_a_damaged_scores_file_is_named_and_left_unchanged(tmp_path: Path, content: str) -> None:
     run = RunFolder(tmp_path)
     (run.evaluation_folder / "scores.json").parent.mkdir()
     (run.evaluation_folder / "scores.json").write_bytes(content.encode("latin-1"))
@@ -118,7 +118,7 @@ def test_a_damaged_file_is_named_and_left_alone(tmp_path: Path, content: str) ->
 
 
 def test_a_second_writer_waits_for_the_first(tmp_path: Path) -> None:
-    """What one has read must not be written over by another before it is written back."""
+    """Without the lock, one writer could overwrite scores that the other has just written."""
     other = dataclasses.replace(FIRST, test_set="flores")
     with ThreadPoolExecutor() as pool:
         with exclusive(tmp_path) as free:

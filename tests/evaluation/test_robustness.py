@@ -1,4 +1,4 @@
-"""What other ways of typing cost: measured by sacreBLEU's chrF, resumed, shown everywhere."""
+"""The chrF lost when the source is typed differently: computed as by sacreBLEU, saved, shown in every output."""
 
 import json
 from pathlib import Path
@@ -24,7 +24,7 @@ FLAGS = ("evaluation.bootstrap_samples=40", "evaluation.metrics=[bleu, chrf]")
 
 
 @given(st.lists(st.tuples(TEXT, TEXT, TEXT), min_size=1, max_size=5))
-def test_the_chrf_of_counts_is_that_of_sacrebleu(rows: list[tuple[str, str, str]]) -> None:
+def test_chrf_from_counts_equals_that_of_sacrebleu(rows: list[tuple[str, str, str]]) -> None:
     hypotheses, *references = map(list, zip(*rows, strict=True))
     expected = sacrebleu.corpus_chrf(hypotheses, references).score
     counts = counts_for_chrf(hypotheses, list(zip(*references, strict=True)))
@@ -33,7 +33,7 @@ def test_the_chrf_of_counts_is_that_of_sacrebleu(rows: list[tuple[str, str, str]
     assert chrf_of(twice) == pytest.approx(expected, abs=1e-9)
 
 
-def test_the_ways_of_typing() -> None:
+def test_each_way_of_typing_changes_the_text_as_its_name_says() -> None:
     text = "He said: \"I don't know  NATO's plans for 2024.\""
     typed = {way: change(text, Random(2)) for way, change in WAYS.items()}
     assert typed["capitals"] == "HE SAID: \"I DON'T KNOW  NATO'S PLANS FOR 2024.\""
@@ -45,7 +45,7 @@ def test_the_ways_of_typing() -> None:
     assert typed["quotes-and-spaces"].count(" ") > text.count(" ")
 
 
-def test_a_run_is_measured_shown_and_resumed(
+def test_robustness_flag_saves_and_shows_the_loss_of_each_way_of_typing(
     tiny: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = untrained_run(tiny(*FLAGS))
@@ -64,7 +64,7 @@ def test_a_run_is_measured_shown_and_resumed(
         assert one["loss"] == pytest.approx(chrf - one["score"]["score"])
         assert one["loss_interval"][0] <= one["loss_interval"][1]
         assert f" {way.replace('-', ' ')} " in shown and way.replace("-", " ") in (folder / "report.html").read_text()
-    for way in ("capitals", "title-case", "lower-case", "no-final-punctuation"):  # case is folded, and no stop is there
+    for way in ("capitals", "title-case", "lower-case", "no-final-punctuation"):  # the model folds case; no full stops
         assert (typed[way]["changed"], typed[way]["loss"], typed[way]["loss_interval"]) == (0, 0.0, [0.0, 0.0])
     assert typed["typos"]["changed"] > 0
     scores = json.loads((folder / "scores.json").read_text("utf-8"))
@@ -76,14 +76,14 @@ def test_a_run_is_measured_shown_and_resumed(
     assert not list(folder.glob("*.partial.jsonl"))
 
 
-def test_a_way_that_costs_has_a_positive_loss_and_interval() -> None:
+def test_a_harmful_way_of_typing_has_a_positive_loss_and_interval() -> None:
     translator, _ = echo()
     plain = translated(["در باز است."] * 8, ["در باز است."] * 8, [f"The door {n} is open." for n in range(8)])
     found = measure_robustness(plain, translator, lambda texts, _: ["x"] * len(texts), samples=100)
     for one in (one for one in found if one.changed == 8):
         assert one.loss == 100.0 and one.loss_interval == (100.0, 100.0) and one.score.score == 0.0
     assert {one.way for one in found if one.changed == 8} >= {"capitals", "lower-case", "no-final-punctuation"}
-    long, _ = echo(max_length=4)  # cut after the full stop only where a capital follows
+    long, _ = echo(max_length=4)  # text is cut after a full stop only before a capital letter
     plain = translated(["a"], ["a"], ["One two. Three four."])
     lower = {one.way: one for one in measure_robustness(plain, long, lambda texts, _: list(texts), 40)}["lower-case"]
     assert lower.changed == 1

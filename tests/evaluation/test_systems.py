@@ -51,7 +51,7 @@ def runs(tmp_path: Path) -> tuple[str, str]:
     return str(first), str(second)
 
 
-def test_of_a_run_the_newest_evaluation_counts_and_the_present_name(runs: tuple[str, str]) -> None:
+def test_a_run_is_read_as_its_newest_evaluation_under_its_current_name(runs: tuple[str, str]) -> None:
     renamed = Path(runs[1]).rename(Path(runs[1]).with_name("new"))
     ((ours, theirs),) = read_systems([runs[0], str(renamed)])
     assert ours.hypotheses == ("نو",) * 3
@@ -60,25 +60,25 @@ def test_of_a_run_the_newest_evaluation_counts_and_the_present_name(runs: tuple[
 
 
 @pytest.mark.parametrize("chosen", [{"checkpoint": "step-000005"}, {"checkpoint": "5"}, {"search": "greedy"}])
-def test_another_evaluation_can_be_chosen(runs: tuple[str, str], chosen: dict[str, str]) -> None:
+def test_an_older_evaluation_is_chosen_by_checkpoint_or_search(runs: tuple[str, str], chosen: dict[str, str]) -> None:
     ((ours, again),) = read_systems([runs[0], runs[0]], **chosen)
     assert ours.hypotheses == again.hypotheses == ("کهنه",) * 3
 
 
-def test_each_test_set_that_all_have(runs: tuple[str, str]) -> None:
+def test_all_shared_test_sets_are_read_and_unshared_ones_are_refused(runs: tuple[str, str]) -> None:
     assert [sets[0].test_set for sets in read_systems([runs[0], runs[0]])] == ["held", "other"]
     assert [sets[0].test_set for sets in read_systems([runs[0], runs[0]], test_sets=["other"])] == ["other"]
     with pytest.raises(InputError, match=r"test set other was not translated by all systems \(.*first: held, other; "):
         read_systems(runs, test_sets=["other"])
 
 
-def test_two_searches_of_one_run_by_their_files(runs: tuple[str, str]) -> None:
+def test_two_searches_of_one_run_are_read_from_their_files(runs: tuple[str, str]) -> None:
     files = sorted(Path(runs[0], "evaluation").glob("held.*.sentences.jsonl"))
     ((ours, theirs),) = read_systems([str(file) for file in files])
     assert {ours.search, theirs.search} == {"greedy", "beam-5"}
 
 
-def test_a_run_that_was_not_evaluated(tmp_path: Path, runs: tuple[str, str]) -> None:
+def test_a_missing_evaluation_is_refused_with_the_command_that_makes_it(tmp_path: Path, runs: tuple[str, str]) -> None:
     bare = evaluated(tmp_path / "bare")
     with pytest.raises(RunError, match=f"no translated sentences; make them: translator evaluate --run {bare}$"):
         read_systems([runs[0], str(bare)])
@@ -87,7 +87,7 @@ def test_a_run_that_was_not_evaluated(tmp_path: Path, runs: tuple[str, str]) -> 
         read_systems(runs, checkpoint="step-000007", search="greedy")
 
 
-def test_text_files(tmp_path: Path) -> None:
+def test_plain_text_files_are_read_as_systems(tmp_path: Path) -> None:
     ours, theirs = write(tmp_path / "a.txt", ["یک", "", "سه"]), write(tmp_path / "b.txt", REFERENCES)
     source, reference = write(tmp_path / "news.en", SOURCES), write(tmp_path / "news.fa", REFERENCES)
     ((first, second),) = read_systems([ours, theirs], source=source, references=[reference, ours])
@@ -98,7 +98,7 @@ def test_text_files(tmp_path: Path) -> None:
     assert read_systems([ours, theirs], source=source, references=[reference])[0][1].hypotheses == tuple(REFERENCES)
 
 
-def test_a_text_file_beside_a_run(tmp_path: Path, runs: tuple[str, str]) -> None:
+def test_a_text_file_can_be_compared_with_a_run(tmp_path: Path, runs: tuple[str, str]) -> None:
     text = write(tmp_path / "a.txt", ["یک", "دو", "سه"])
     ((ours, theirs),) = read_systems([runs[1], text])
     assert theirs.sources == ours.sources
@@ -116,7 +116,7 @@ def test_a_text_file_beside_a_run(tmp_path: Path, runs: tuple[str, str]) -> None
         (None, r"a\.txt does not exist; give run folders"),
     ],
 )
-def test_files_that_cannot_be_compared(tmp_path: Path, content: bytes | None, message: str) -> None:
+def test_unusable_text_files_are_refused_with_the_reason(tmp_path: Path, content: bytes | None, message: str) -> None:
     if content is not None:
         (tmp_path / "a.txt").write_bytes(content)
     source, reference = write(tmp_path / "news.en", SOURCES), write(tmp_path / "news.fa", REFERENCES)
@@ -124,7 +124,7 @@ def test_files_that_cannot_be_compared(tmp_path: Path, content: bytes | None, me
         read_systems([reference, str(tmp_path / "a.txt")], source=source, references=[reference])
 
 
-def test_text_files_need_both_sides(tmp_path: Path) -> None:
+def test_text_files_require_both_source_and_reference(tmp_path: Path) -> None:
     text = write(tmp_path / "a.txt", REFERENCES)
     with pytest.raises(InputError, match=r"a\.txt is a text file: also give --source FILE and --reference FILE"):
         read_systems([text, text])
@@ -132,7 +132,7 @@ def test_text_files_need_both_sides(tmp_path: Path) -> None:
         read_systems([text, text], source=text)
 
 
-def test_the_verb(runs: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_command_saves_json(runs: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     saved = tmp_path / "compared.json"
     flags = ["--metrics", "chrf", "--samples", "20", "--trials", "20", "--text", "raw", "folded", "--json", str(saved)]
     assert main(["compare", *runs, *flags]) == 0
@@ -155,7 +155,7 @@ def test_the_verb(runs: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureF
         (["{run}", "{run}", "--json", "{folder}"], "cannot write {folder}: this is a folder"),
     ],
 )
-def test_the_verb_refuses(
+def test_compare_command_refuses_wrong_arguments(
     runs: tuple[str, str], arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     names = {"run": runs[0], "folder": tmp_path}

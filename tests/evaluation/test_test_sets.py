@@ -1,4 +1,4 @@
-"""Other languages are recognised; a run's training text is found from any folder, and known sentences are counted."""
+"""Other languages are recognised; a run's training text is found from any folder, and leaked sentences are counted."""
 
 import logging
 import shutil
@@ -28,12 +28,12 @@ def held_out(*rows: tuple[str, ...]) -> HeldOutSet:
 @pytest.mark.parametrize(
     ("row", "side"),
     [
-        ((ENGLISH, "Die Tür ist offen."), "reference is of another language: 0% of its letters are Persian"),
-        ((ENGLISH, PERSIAN, "门开着"), "reference 2 is of another language"),
-        (("Дверь открыта.", PERSIAN), "the English side is of another language: 0% of its letters are Latin"),
+        ((ENGLISH, "Die Tür ist offen."), "reference is in another language: 0% of its letters are Persian"),
+        ((ENGLISH, PERSIAN, "门开着"), "reference 2 is in another language"),
+        (("Дверь открыта.", PERSIAN), "the English side is in another language: 0% of its letters are Latin"),
     ],
 )
-def test_another_script_is_refused(row: tuple[str, ...], side: str) -> None:
+def test_a_test_set_in_another_script_is_refused(row: tuple[str, ...], side: str) -> None:
     with pytest.raises(CorpusError, match=f"test set `news`: {side}"):
         check_languages(held_out(row), NORMALIZER, refuse=True)
 
@@ -41,15 +41,15 @@ def test_another_script_is_refused(row: tuple[str, ...], side: str) -> None:
 @pytest.mark.parametrize(
     ("persian", "refuse", "warning"),
     [
-        (ENGLISH, False, "is of another language"),
+        (ENGLISH, False, "is in another language"),
         ("هذا الكتاب الذي كان في البيت", True, "looks like Arabic, not Persian"),
         (PERSIAN, True, ""),
         ("Windows را باز کنید", True, ""),
         ("۱۲۳ 😀", True, ""),
     ],
 )
-def test_warnings(persian: str, refuse: bool, warning: str, caplog: pytest.LogCaptureFixture) -> None:
-    """What belongs to the run is only warned of, and so is Arabic."""
+def test_doubtful_text_only_warns(persian: str, refuse: bool, warning: str, caplog: pytest.LogCaptureFixture) -> None:
+    """With `refuse=False`, for the run's own sets, another language only causes a warning; Arabic always does."""
     check_languages(held_out((ENGLISH, persian)), NORMALIZER, refuse=refuse)
     assert warning in caplog.text
     assert bool(caplog.text) == bool(warning)
@@ -61,17 +61,17 @@ def run(tiny: Any, tmp_path: Path) -> RunFolder:
     return untrained_run(tiny("corpus.split={validation: 0, test: 0}", "corpus.filters.near_duplicates=null"))
 
 
-def test_rare_words_are_those_below_the_number(run: RunFolder, caplog: pytest.LogCaptureFixture) -> None:
+def test_words_below_the_count_threshold_are_rare(run: RunFolder, caplog: pytest.LogCaptureFixture) -> None:
     one = held_out(("The DOOR opens", "x"), ("the the", "x"), ("...", "x"), ("quite unknown", "x"), ("the door’s", "x"))
     assert look_into_training(run, [one], 2, leaks=False) == {"news": (2 / 3, 0.0, 0.0, 1.0, 0.5)}
     assert look_into_training(run, [one], 1, leaks=False) == {"news": (1 / 3, 0.0, 0.0, 1.0, 0.0)}
     assert "was trained on" not in caplog.text, "leaks were not asked for"
 
 
-def test_known_sentences_are_counted_from_any_folder_without_the_corpus(
+def test_leaked_sentences_are_counted_for_a_moved_run_without_its_corpus(
     run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A sentence is known by either side, however it is spelt."""
+    """A sentence counts as known if the training text contains either of its sides, in any spelling."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (tmp_path / "toy.tsv").unlink()

@@ -1,4 +1,4 @@
-"""CTranslate2 computes with an exported model what the model computes, and its engine finds what our search finds."""
+"""An exported model gives the same probabilities in CTranslate2, and nearly the same search results as in torch."""
 
 import itertools
 from concurrent.futures import ThreadPoolExecutor
@@ -23,7 +23,7 @@ ARCHITECTURES = [
     (("pre", "post")[number % 2], *chosen, ("none", "target", "all")[(number + number // 3) % 3])
     for number, chosen in enumerate(itertools.product(("relu", "gelu", "swiglu"), ("sinusoidal", "learned", "rotary")))
 ]
-"""Each pair of an activation and positions, with the other choices in turn."""
+"""Every pair of activation and positions; norm and embedding tying vary over the pairs."""
 Engines = tuple[Ctranslate2Searcher, TorchSearcher]
 
 
@@ -43,7 +43,7 @@ def test_every_architecture_gives_the_same_tokens_and_probabilities(
         assert one.token_scores == pytest.approx(own.token_scores, abs=1e-4)
 
 
-def test_int8_is_near_and_leaves_the_model_as_it_was(subword: SubwordPair, tmp_path: Path) -> None:
+def test_int8_export_scores_are_close_and_the_model_is_unchanged(subword: SubwordPair, tmp_path: Path) -> None:
     config = SMALL.model_copy(update={"activation": "swiglu"})
     model, rows = stand_in(config, subword), sample_rows(subword, 20)
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
@@ -76,7 +76,7 @@ def rows(subword: SubwordPair) -> list[list[int]]:
     "changes",
     [{"max_length_ratio": 0.1, "no_repeat_ngram": 2}, {"min_length_ratio": 1.5, "length_normalization": "average"}],
 )
-def test_greedy_search_is_the_same_with_the_same_scores(
+def test_greedy_search_matches_torch_in_tokens_and_scores(
     changes: dict[str, object], engines: Engines, rows: list[list[int]]
 ) -> None:
     theirs, ours = (engine.find(rows, FREE.model_copy(update=changes)) for engine in engines)
@@ -89,7 +89,7 @@ def test_greedy_search_is_the_same_with_the_same_scores(
 
 
 @pytest.mark.parametrize("changes", [{}, {"length_normalization": "average", "max_length_ratio": 0.3}])
-def test_beam_search_agrees_on_most(changes: dict[str, object], engines: Engines, rows: list[list[int]]) -> None:
+def test_beam_search_mostly_matches_torch(changes: dict[str, object], engines: Engines, rows: list[list[int]]) -> None:
     config = BEAM.model_copy(update=changes)
     theirs, ours = (engine.find(rows, config, 3) for engine in engines)
     assert sum(one[0].tokens == own[0].tokens for one, own in zip(theirs, ours, strict=True)) >= 24
@@ -101,7 +101,7 @@ def test_beam_search_agrees_on_most(changes: dict[str, object], engines: Engines
         assert all(len(one.tokens) + one.finished <= longest for one in found)
 
 
-def test_a_beam_is_as_patient_as_ours(subword: SubwordPair, rows: list[list[int]], tmp_path: Path) -> None:
+def test_beam_search_does_not_stop_before_torch(subword: SubwordPair, rows: list[list[int]], tmp_path: Path) -> None:
     unsure = taught(POST, subword, steps=30)  # the first hypotheses of a beam are seldom its best
     write_ctranslate2(tmp_path, unsure, POST, subword)
     engines = Ctranslate2Searcher(tmp_path, subword, POST.max_positions), TorchSearcher([unsure], CPU)
@@ -110,12 +110,12 @@ def test_a_beam_is_as_patient_as_ours(subword: SubwordPair, rows: list[list[int]
     assert sum(one[0].tokens == own[0].tokens for one, own in zip(theirs, ours, strict=True)) >= 24
 
 
-def test_forced_prefixes_and_given_targets_have_the_same_scores(engines: Engines, rows: list[list[int]]) -> None:
+def test_forced_prefixes_and_given_targets_score_as_with_torch(engines: Engines, rows: list[list[int]]) -> None:
     prefixes = [[30, 40, 50] if number % 2 else [] for number in range(len(rows))]
     theirs, ours = (engine.find(rows, FREE, 1, prefixes) for engine in engines)
     for (one,), (own,), prefix in zip(theirs, ours, prefixes, strict=True):
         assert list(one.tokens[: len(prefix)]) == prefix and one.tokens == own.tokens
-        assert one.score == pytest.approx(own.score, abs=1e-3), "forced tokens count"
+        assert one.score == pytest.approx(own.score, abs=1e-3), "the scores of forced tokens are included"
     targets = [[20 + number] * (number % 5) for number in range(len(rows))]
     given, own_given = (engine.score(rows, targets) for engine in engines)
     for one, own in zip(given, own_given, strict=True):
@@ -123,7 +123,7 @@ def test_forced_prefixes_and_given_targets_have_the_same_scores(engines: Engines
         assert (one.tokens, one.finished) == (own.tokens, own.finished)
 
 
-def test_a_row_without_tokens_and_many_threads(engines: Engines, rows: list[list[int]]) -> None:
+def test_empty_rows_and_concurrent_calls_are_handled(engines: Engines, rows: list[list[int]]) -> None:
     theirs, _ = engines
     assert theirs.find([], FREE) == []
     (empty,), (other,) = theirs.find([[], rows[0]], BEAM)
@@ -134,10 +134,10 @@ def test_a_row_without_tokens_and_many_threads(engines: Engines, rows: list[list
         assert list(pool.map(lambda row: theirs.find([row], BEAM)[0][0].tokens, rows)) == expected
 
 
-def test_what_it_cannot_do(engines: Engines, rows: list[list[int]], subword: SubwordPair, tmp_path: Path) -> None:
+def test_invalid_use_is_rejected(engines: Engines, rows: list[list[int]], subword: SubwordPair, tmp_path: Path) -> None:
     theirs, _ = engines
     with pytest.raises(
-        ConfigError, match=r"search\.method is `sampling`, which the engine ctranslate2 cannot reproduce"
+        ConfigError, match=r"search\.method is `sampling`, which the ctranslate2 engine cannot reproduce"
     ):
         theirs.find(rows, SearchConfig(method="sampling"))
     for too_long in (lambda: theirs.find([[9] * 128], FREE), lambda: theirs.score([[9]], [[9] * 128])):

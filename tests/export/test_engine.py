@@ -1,4 +1,4 @@
-"""One function loads a run or an export for either engine, and refuses what is neither, opening no pickle."""
+"""One function loads a run or an export for either engine; it rejects anything else and never opens a pickle."""
 
 import logging
 import pickle
@@ -38,7 +38,7 @@ def test_a_run_is_exported_once_for_each_checkpoint(
     assert any("damaged export: " in text and text.endswith("exporting again") for text in caplog.messages)
 
 
-def test_ctranslate2_translates_without_torch_which_starts_slowly(run: RunFolder) -> None:
+def test_ctranslate2_translates_without_importing_torch(run: RunFolder) -> None:
     Translator.load(run.path, engine="ctranslate2")
     code = "import sys; from translator.cli import main; main(sys.argv[1:]); assert 'torch' not in sys.modules"
     arguments = ["translate", "--run", str(run.path), "--device", "cpu", TEXTS[0]]
@@ -47,7 +47,7 @@ def test_ctranslate2_translates_without_torch_which_starts_slowly(run: RunFolder
     assert done.stdout == f"{Translator.load(run.path).translate(TEXTS[0])}\n"
 
 
-def test_an_export_is_used_as_it_is(run: RunFolder, tmp_path: Path) -> None:
+def test_export_translates_like_its_run_and_misuse_is_rejected(run: RunFolder, tmp_path: Path) -> None:
     expected = Translator.load(run.path, engine="ctranslate2").translate_lines(TEXTS)
     folder = export_run(run.path, "ctranslate2", tmp_path / "out")
     for engine in ("auto", "ctranslate2"):
@@ -61,7 +61,7 @@ def test_an_export_is_used_as_it_is(run: RunFolder, tmp_path: Path) -> None:
         ([folder], {"engine": "torch"}, r"out is an export for CTranslate2, and torch cannot use it; use --engine"),
         ([run.path, folder], {}, r"out is an export for CTranslate2, and torch cannot use it"),
         ([folder], {"checkpoint": "averaged"}, r"an export of checkpoint step-000005 only; it has no `averaged`"),
-        ([run.path] * 2, {"engine": "ctranslate2"}, r"several runs make an ensemble with the engine torch only"),
+        ([run.path] * 2, {"engine": "ctranslate2"}, r"only the torch engine supports an ensemble of several runs"),
         ([run.path], {"engine": "onnx"}, r"unknown engine `onnx`; choose one of: auto, torch, ctranslate2"),
     ]
     for folders, asked, message in mistakes:
@@ -81,7 +81,7 @@ def test_an_int8_export_computes_in_int8(run: RunFolder, tmp_path: Path) -> None
     assert score.score != pytest.approx(exact.score, rel=1e-6)
 
 
-def test_what_no_engine_can_use(run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unusable_export_or_engine_is_rejected(run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     marian = export_run(run.path, "marian", tmp_path / "marian")
     with pytest.raises(RunError, match=r"marian is not a run, but an export for Hugging Face, .* give a run folder"):
         Translator.load(marian)
@@ -91,7 +91,7 @@ def test_what_no_engine_can_use(run: RunFolder, tmp_path: Path, monkeypatch: pyt
 
 
 class Trap:
-    """What writes a file when it is unpickled."""
+    """An object that writes a file when it is unpickled."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -118,23 +118,23 @@ def test_pickles_are_never_loaded(run: RunFolder, tmp_path: Path) -> None:
     assert sprung.exists()
 
 
-def test_a_run_that_cannot_be_written_to(
+def test_read_only_run_falls_back_to_torch_unless_exported(
     run: RunFolder, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refused = Mock(side_effect=PermissionError(13, "Permission denied"))
     monkeypatch.setattr("translator.inference.engine.filelock.FileLock", refused)
     with caplog.at_level(logging.INFO, logger="translator"):
         assert Translator.load(run.path).searcher.name == "torch"
-    assert "translating with the engine torch: cannot write" in caplog.text
+    assert "translating with the torch engine: cannot write" in caplog.text
     with pytest.raises(StorageError, match="cannot write"):
         Translator.load(run.path, engine="ctranslate2")
     monkeypatch.undo()
     Translator.load(run.path)
     monkeypatch.setattr("translator.inference.engine.filelock.FileLock", refused)
-    assert Translator.load(run.path).searcher.name == "ctranslate2", "an export that is there needs no lock"
+    assert Translator.load(run.path).searcher.name == "ctranslate2", "an existing export needs no lock"
 
 
-def test_auto_takes_ctranslate2_where_it_can(
+def test_auto_engine_prefers_ctranslate2_and_logs_any_fallback(
     run: RunFolder, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     greedy = ["search.method=greedy"]
@@ -160,5 +160,5 @@ def test_auto_takes_ctranslate2_where_it_can(
     reasons = [*(reason for _, _, reason in refused), "cannot write export: no space left"]
     reasons.append("ctranslate2, which is faster, is not installed")
     assert [text for text in caplog.messages if "torch" in text] == [
-        f"translating with the engine torch: {reason}" for reason in reasons
+        f"translating with the torch engine: {reason}" for reason in reasons
     ]

@@ -23,7 +23,7 @@ from translator.subword import SubwordPair
 
 GREEDY = SearchConfig(method="greedy", max_length_ratio=1.0)
 
-transformers: Any = importlib.import_module("transformers")  # its types say otherwise than it does
+transformers: Any = importlib.import_module("transformers")  # its type annotations do not match its behaviour
 transformers.logging.set_verbosity_error()
 transformers.logging.disable_progress_bar()
 
@@ -46,7 +46,7 @@ def test_logits_agree(activation: str, tied: str, subword: SubwordPair, joint: S
     target_input[:, 0] = SOS
     model = stand_in(config, pair)
     marian = exported(tmp_path, model, config)
-    marian.save_pretrained(tmp_path / "again")  # whoever trains it on must not lose anything
+    marian.save_pretrained(tmp_path / "again")  # saving it again, as after fine-tuning, must lose nothing
     for one in (marian, transformers.MarianMTModel.from_pretrained(tmp_path / "again").eval()):
         found = one(input_ids=source, attention_mask=(source != PAD).long(), decoder_input_ids=target_input).logits
         torch.testing.assert_close(found, model(source, target_input), atol=1e-4, rtol=0)
@@ -64,7 +64,7 @@ def test_greedy_search_agrees_on_many_sentences(learnt: Transformer, subword: Su
         assert one[: 1 + len(own.tokens) + own.finished] == [SOS, *own.tokens, *[EOS] * own.finished]
 
 
-def test_the_settings_of_generate(subword: SubwordPair, tmp_path: Path) -> None:
+def test_generation_config_follows_the_search_settings(subword: SubwordPair, tmp_path: Path) -> None:
     marian = exported(tmp_path, stand_in(POST, subword), POST, SearchConfig(beam_size=7, length_penalty=0.8))
     assert marian.generation_config.forced_eos_token_id is None, "Marian's own default would force token 0"
     assert (marian.generation_config.num_beams, marian.generation_config.length_penalty) == (7, 0.8)
@@ -81,7 +81,7 @@ def test_the_settings_of_generate(subword: SubwordPair, tmp_path: Path) -> None:
         ({"positions": "learned"}, r"model\.positions is `learned`, but Marian supports only sinusoids"),
     ],
 )
-def test_what_marian_cannot_say(changes: dict[str, str], expected: str) -> None:
+def test_models_that_marian_cannot_represent_are_rejected(changes: dict[str, str], expected: str) -> None:
     advice = r".*Export it to ctranslate2 .* or train one with model\.norm: post"
     with pytest.raises(InputError, match=expected + advice):
         check_format("marian", None, POST.model_copy(update=changes))
@@ -107,7 +107,7 @@ def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return SubwordPair.load(subword_folder), transformers.MarianTokenizer.from_pretrained(folder)
 
 
-def test_sentences_have_our_ids_and_come_back_as_our_text(both: tuple[SubwordPair, Any]) -> None:
+def test_marian_tokenizer_gives_our_ids_and_decodes_to_our_text(both: tuple[SubwordPair, Any]) -> None:
     subword, tokenizer = both
     texts = [*TEXTS, *(english for english, _ in sample_pairs("test")[:300])]
     sources = tokenizer(texts)["input_ids"]
@@ -124,6 +124,6 @@ def test_sentences_have_our_ids_and_come_back_as_our_text(both: tuple[SubwordPai
 
 @settings(deadline=None, max_examples=50)
 @given(text=st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=40).filter(lambda text: "<<" not in text))
-def test_any_text_has_our_ids(both: tuple[SubwordPair, Any], text: str) -> None:
+def test_marian_tokenizer_gives_our_ids_for_any_text(both: tuple[SubwordPair, Any], text: str) -> None:
     subword, tokenizer = both
     assert tokenizer([text])["input_ids"] == [[*subword.source.encode([text])[0], EOS]]

@@ -1,4 +1,4 @@
-"""A run becomes a folder that stands by itself: whole or not at all, never over something else, damage recognised."""
+"""An export is self-contained, written completely or not at all, and overwrites nothing; damage is detected."""
 
 import contextlib
 import io
@@ -29,27 +29,27 @@ SENTENCE = "The children are at school."
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_folder_of_each_format_and_the_code_of_its_card(
+def test_each_format_is_self_contained_and_its_card_code_works(
     name: str, run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "out").mkdir()  # an empty folder may be there
+    (tmp_path / "out").mkdir()  # exporting into an empty folder is allowed
     path = export_run(run.path, name, tmp_path / "out")
     assert FILES[name] | {"README.md", "export.json"} <= {entry.name for entry in path.iterdir()}
     index = read_index(path)
     assert (index.format, index.quantization, index.run, index.state.step) == (name, "float32", "run", 5)
     for file in path.rglob("*"):
         if file.suffix in (".yaml", ".json", ".md"):
-            assert str(tmp_path) not in file.read_text(encoding="utf-8"), f"{file} tells of the machine it comes from"
+            assert str(tmp_path) not in file.read_text(encoding="utf-8"), f"{file} contains a local path"
     (code,) = re.findall(r"```python\n(.*?)```", (path / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL)
     assert SENTENCE in code
     monkeypatch.chdir(path)
     expected = Translator.load(run.path).translate(SENTENCE)
-    shutil.rmtree(run.path)  # the folder stands by itself
+    shutil.rmtree(run.path)  # the export must work without its run
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile(code, "README.md", "exec"), {})  # noqa: S102 - our own words
     (line,) = printed.getvalue().splitlines()
-    # A model that was never trained does not end by itself, and each program has a longest length of its own.
+    # An untrained model rarely produces EOS, and each program stops at a different maximum length.
     assert line[:4] == expected[:4] != ""
 
 
@@ -59,12 +59,12 @@ def test_nothing_is_ever_overwritten(run: RunFolder, tmp_path: Path) -> None:
     thesis.write_text("years of work", encoding="utf-8")
     with pytest.raises(InputError, match=r"cannot export to .*full: the folder is not empty; .* never overwri"):
         export_run(run.path, "safetensors", thesis.parent)
-    with pytest.raises(InputError, match=r"thesis\.txt: it is a file; name a folder that does not exist yet"):
+    with pytest.raises(InputError, match=r"thesis\.txt: it is a file; choose a folder that does not exist yet"):
         export_run(run.path, "safetensors", thesis)
     assert thesis.read_text(encoding="utf-8") == "years of work"
 
 
-def test_what_cannot_be_exported_is_said_before_anything_is_written(subword_folder: Path, tmp_path: Path) -> None:
+def test_invalid_exports_are_rejected_before_anything_is_written(subword_folder: Path, tmp_path: Path) -> None:
     run, out = small_run(tmp_path, subword_folder, norm="pre"), tmp_path / "out"
     for name, quantization, message in (
         ("marian", None, r"the Marian format .* model\.norm is `pre`"),
@@ -76,12 +76,12 @@ def test_what_cannot_be_exported_is_said_before_anything_is_written(subword_fold
     with pytest.raises(CheckpointError, match="no checkpoint `7`"):
         export_run(run.path, "safetensors", out, checkpoint="7")
     exported = export_run(run.path, "ctranslate2", tmp_path / "exported")
-    with pytest.raises(RunError, match="exported is an export for CTranslate2, which has no checkpoint to export"):
+    with pytest.raises(RunError, match="exported is an export for CTranslate2 and has no checkpoint to export"):
         export_run(exported, "safetensors", out)
     assert not out.exists()
 
 
-def test_a_full_disk_or_another_failure_leaves_nothing(
+def test_full_disk_or_interruption_leaves_no_partial_export(
     run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     full: Any = type("Usage", (), {"total": 10**9, "free": 1000})()
@@ -99,7 +99,7 @@ def test_a_full_disk_or_another_failure_leaves_nothing(
         assert list((tmp_path / "place").iterdir()) == []
 
 
-def test_every_file_but_the_card_is_watched(run: RunFolder, tmp_path: Path) -> None:
+def test_damage_to_any_file_except_the_card_is_detected(run: RunFolder, tmp_path: Path) -> None:
     folder = export_run(run.path, "ctranslate2", tmp_path / "out")
     files = [path for path in folder.rglob("*") if path.is_file() and path.name not in ("README.md", INDEX_FILE)]
     assert len(files) == 8
@@ -123,7 +123,7 @@ def test_every_file_but_the_card_is_watched(run: RunFolder, tmp_path: Path) -> N
             read_index(folder)
 
 
-def test_the_card_tells_data_licence_scores_and_rules(subword_folder: Path, tmp_path: Path) -> None:
+def test_card_states_data_licence_scores_and_normalization_rules(subword_folder: Path, tmp_path: Path) -> None:
     run = small_run(tmp_path, subword_folder, rules="normalization: {quotes: false, digits: ascii}")
     text = (export_run(run.path, "safetensors", tmp_path / "bare") / "README.md").read_text(encoding="utf-8")
     assert "Checkpoint step-000005 was not evaluated before it was exported." in text

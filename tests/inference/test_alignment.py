@@ -1,4 +1,4 @@
-"""Which words belong together by attention, with pieces and weights that are known."""
+"""Word alignment by attention, checked with given pieces and weights."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from translator.inference.alignment import Alignment, AttentionMap, align_words,
 
 
 class Pieces:
-    """A subword model of known pieces, whose ids are their places."""
+    """A subword model with given pieces; the id of a piece is its index."""
 
     def __init__(self, *pieces: str) -> None:
         self.pieces = pieces
@@ -35,16 +35,16 @@ PAIR: Any = type("Pair", (), {"source": Pieces("▁the", "▁", "do", "or"), "ta
         (["▁the", "▁"], [(0, 1), (1, 2)]),
     ],
 )
-def test_where_words_begin(pieces: list[str], expected: list[tuple[int, int]]) -> None:
+def test_word_spans_group_the_pieces_of_each_word(pieces: list[str], expected: list[tuple[int, int]]) -> None:
     assert word_spans(pieces) == expected
 
 
-def test_each_target_word_goes_where_all_its_pieces_look_most() -> None:
+def test_each_target_word_aligns_to_the_most_attended_source_word() -> None:
     weights = np.array(
         [
-            [0.45, 0.20, 0.20, 0.15, 0.00],  # alone the first piece looks at `the`, its largest piece: `door` has more
+            [0.45, 0.20, 0.20, 0.15, 0.00],  # `the` has the largest single weight, `door` the largest sum
             [0.60, 0.10, 0.10, 0.10, 0.10],
-            [0.10, 0.00, 0.00, 0.05, 0.85],  # what goes to EOS counts for nothing
+            [0.10, 0.00, 0.00, 0.05, 0.85],  # attention to EOS is ignored
             [0.10, 0.00, 0.00, 0.05, 0.85],
             [0.00, 0.00, 0.00, 0.00, 1.00],
         ],
@@ -56,7 +56,7 @@ def test_each_target_word_goes_where_all_its_pieces_look_most() -> None:
     assert align_words(PAIR, [], [0], weights[:1]) == Alignment((), ("در",), ()), "no word, no pair"
 
 
-def test_word_weights_are_summed_over_the_source_averaged_over_the_target_and_counted_through() -> None:
+def test_word_weights_sum_source_pieces_and_average_target_pieces() -> None:
     rows = [[0.5, 0.25, 0.125, 0.125, 0], [0.01, 0, 0, 0, 0.99], [0, 0, 0.25, 0.25, 0.5], [0, 0, 0, 0, 1]]
     first = AttentionMap(["▁a", "b", "▁", "c", "</s>"], ["▁x", "▁y", "z", "</s>"], np.array(rows, np.float32))
     stopped = AttentionMap(["▁d", "</s>"], ["▁w"], np.array([[0.75, 0.25]], np.float32))

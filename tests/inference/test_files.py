@@ -1,4 +1,4 @@
-"""A file becomes a file: whole or not there, and the same bytes however often its process was killed."""
+"""Translating a file: the output is complete or absent, with the same bytes however often the process was killed."""
 
 import os
 import signal
@@ -58,7 +58,7 @@ def source(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("content", "expected"), [("\ufeffa\r\n\nb\u2028c", "A\n\nB\u2028C\n"), ("", ""), ("\ufeff", "")]
 )
-def test_a_line_for_each_line(content: str, expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lines_map_one_to_one(content: str, expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, output = tmp_path / "in", tmp_path / "out"
     source.write_bytes(content.encode())
     output.write_text("older", encoding="utf-8")
@@ -70,7 +70,7 @@ def test_a_line_for_each_line(content: str, expected: str, tmp_path: Path, capsy
     assert "translating in: 3/3" in captured.err or not expected
 
 
-def test_killed_and_started_again_it_goes_on_to_the_same_bytes(
+def test_a_killed_file_translation_resumes_to_the_same_bytes(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     output = tmp_path / "out"
@@ -82,7 +82,7 @@ def test_killed_and_started_again_it_goes_on_to_the_same_bytes(
     with partial_file.open("ab") as half:
         half.write(b"half a li" * 9999)  # as if it had been killed inside a write
     monkeypatch.setattr("translator.inference.stream.available_cores", lambda: 1)
-    translator = loud(processes=2)  # another number is no reason to begin anew
+    translator = loud(processes=2)  # a different number of processes does not restart the work
     translate_file(Work(lambda: translator, OutputForm()), source, output)
     assert output.read_text(encoding="utf-8") == source.read_text(encoding="utf-8").upper()
     assert translator.first_lines[0] > 1, "what was done is not done again"
@@ -91,7 +91,7 @@ def test_killed_and_started_again_it_goes_on_to_the_same_bytes(
 
 
 @pytest.mark.parametrize("what", ["input", "form", "search", "weights", "device"])
-def test_what_was_made_otherwise_stays_and_the_work_begins_anew(what: str, source: Path, tmp_path: Path) -> None:
+def test_a_partial_file_of_other_input_or_settings_is_kept_not_resumed(what: str, source: Path, tmp_path: Path) -> None:
     older = interrupted(source, tmp_path / "out")
     before = older.read_bytes()
     assert before.count(b"\n") == 2 * LINES
@@ -110,7 +110,7 @@ def test_what_was_made_otherwise_stays_and_the_work_begins_anew(what: str, sourc
 
 
 @pytest.mark.parametrize("damage", ["[7]", "[1, 99999999]", '{"lines": 1, "bytes": 2}', None])
-def test_a_place_that_cannot_be_is_not_believed(damage: str | None, source: Path, tmp_path: Path) -> None:
+def test_an_impossible_resume_position_restarts_translation(damage: str | None, source: Path, tmp_path: Path) -> None:
     partial_file = interrupted(source, tmp_path / "out")
     if damage is None:
         os.truncate(partial_file, 10)
@@ -122,7 +122,7 @@ def test_a_place_that_cannot_be_is_not_believed(damage: str | None, source: Path
     assert (tmp_path / "out").read_text(encoding="utf-8") == source.read_text(encoding="utf-8").upper()
 
 
-def test_one_process_at_a_time(source: Path, tmp_path: Path) -> None:
+def test_a_second_process_cannot_write_the_same_output(source: Path, tmp_path: Path) -> None:
     def again() -> None:
         with pytest.raises(InputError, match=r"another process is writing .*out; wait for it"):
             translate_file(WORK, source, tmp_path / "out")
@@ -138,7 +138,7 @@ def test_a_line_that_is_not_utf8_is_refused_before_anything_is_loaded(tmp_path: 
     assert [path.name for path in tmp_path.iterdir()] == ["in"], "no trace of work that never began"
 
 
-def test_paths_that_cannot_be(source: Path, tmp_path: Path) -> None:
+def test_unusable_input_and_output_paths_are_refused(source: Path, tmp_path: Path) -> None:
     link, fifo = tmp_path / "link", tmp_path / "fifo"
     link.symlink_to(source)
     os.mkfifo(fifo)
@@ -155,7 +155,7 @@ def test_paths_that_cannot_be(source: Path, tmp_path: Path) -> None:
     assert fifo.is_fifo()
 
 
-def test_an_open_descriptor_is_appended_to_and_a_link_stays_a_link(source: Path, tmp_path: Path) -> None:
+def test_output_appends_to_an_open_descriptor_and_keeps_a_symbolic_link(source: Path, tmp_path: Path) -> None:
     log, link, expected = tmp_path / "log", tmp_path / "link", source.read_text(encoding="utf-8").upper()
     log.write_text("before\n", encoding="utf-8")
     with log.open("ab") as output:
@@ -169,7 +169,7 @@ def test_an_open_descriptor_is_appended_to_and_a_link_stays_a_link(source: Path,
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "log", "out", "source.txt"]
 
 
-def test_reuse_follows_the_file_that_lies_there_now(source: Path, tmp_path: Path) -> None:
+def test_reuse_skips_translation_only_if_the_output_is_current(source: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert translate_file(WORK, source, out, reuse=True)
     assert not translate_file(WORK, source, out, reuse=True)
@@ -179,7 +179,7 @@ def test_reuse_follows_the_file_that_lies_there_now(source: Path, tmp_path: Path
     assert out.read_bytes() == expected
 
 
-def test_an_input_that_changes_meanwhile_is_noticed(source: Path, tmp_path: Path) -> None:
+def test_an_input_that_changes_during_translation_is_refused(source: Path, tmp_path: Path) -> None:
     def more() -> None:
         with source.open("a", encoding="utf-8") as file:
             file.write("more\n" * LINES)

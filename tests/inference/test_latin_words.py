@@ -19,11 +19,11 @@ from translator.inference.latin_words import with_source_spelling
         ("gniht", "night", "gniht"),
     ],
 )
-def test_a_misspelt_copy_takes_the_spelling_of_the_source(text: str, source: str, expected: str) -> None:
+def test_a_misspelt_latin_word_takes_the_spelling_of_the_source(text: str, source: str, expected: str) -> None:
     assert with_source_spelling(text, source) == expected
 
 
-def test_a_translator_spells_so_except_in_forced_prefixes() -> None:
+def test_translator_restores_source_spelling_except_in_forced_prefixes() -> None:
     class Misspelling(Words):
         def decode_ids(self, rows: list[list[int]]) -> list[str]:  # type: ignore[override]
             return [text.replace("Smith", "Smthi") for text in super().decode_ids(rows)]

@@ -33,7 +33,7 @@ def test_load_takes_the_checkpoint_and_the_settings_asked_for(tiny: Any) -> None
     assert all(len(line) <= 11 for line in shorter.translate_lines(TEXTS))
 
 
-def test_load_falls_back_to_the_cpu_only_when_nobody_asked(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_load_falls_back_to_the_cpu_unless_a_device_is_requested(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     run = untrained_run(tiny("run.device=cuda"))
     assert len(Translator.load(run.path).translate_lines(["abc"])) == 1
@@ -41,7 +41,7 @@ def test_load_falls_back_to_the_cpu_only_when_nobody_asked(tiny: Any, monkeypatc
         Translator.load(run.path, device="cuda")
 
 
-def test_load_refuses_other_subword_models(tiny: Any) -> None:
+def test_load_refuses_subword_models_replaced_after_training(tiny: Any) -> None:
     run = untrained_run(tiny())
     SubwordModel.train(["xyz zyx", "zz xx yy"], tiny().subword, run.subword_folder / "target.model")
     with pytest.raises(SubwordError, match=r"target\.model is not the model that was trained"):
@@ -51,7 +51,7 @@ def test_load_refuses_other_subword_models(tiny: Any) -> None:
         Translator.load(run.path)
 
 
-def test_an_ensemble_is_the_mean_of_its_models(tiny: Any) -> None:
+def test_an_ensemble_averages_the_probabilities_of_its_models(tiny: Any) -> None:
     first = untrained_run(tiny())
     second = untrained_run(tiny(f"run.directory={first.path.parent}/second"), step=7)
     groups = [first.path], [second.path], [first.path, second.path], [first.path, first.path]
@@ -62,11 +62,11 @@ def test_an_ensemble_is_the_mean_of_its_models(tiny: Any) -> None:
     assert twice.translate_lines(TEXTS) == alone.translate_lines(TEXTS)
     scored = [[one.score for one in made.score(TEXTS, ["abc"] * 3)] for made in (alone, other, both)]
     for own, theirs, together in zip(*scored, strict=True):
-        # The logarithm of a mean is not below the mean of the logarithms; here the models differ.
+        # The log of a mean exceeds the mean of the logs if the models differ, as they do here.
         assert together > (own + theirs) / 2
 
 
-def test_runs_that_make_no_ensemble(tiny: Any) -> None:
+def test_incompatible_runs_are_refused_as_an_ensemble(tiny: Any) -> None:
     first = untrained_run(tiny())
     folder = first.path.parent
     second = untrained_run(tiny(f"run.directory={folder}/second"))
@@ -76,7 +76,7 @@ def test_runs_that_make_no_ensemble(tiny: Any) -> None:
     third = untrained_run(tiny(f"run.directory={folder}/third", "subword.vocabulary_size=61", "subword.model_type=bpe"))
     for runs, message in (
         ([first.path, second.path], r"they differ in normalization \(corpus\.normalization\.zwnj\)"),
-        ([first.path, third.path], r"make no ensemble: they differ in subword models \(.*model\)"),
+        ([first.path, third.path], r"cannot be combined: they differ in subword models \(.*model\)"),
         ([], "no run is given"),
     ):
         with pytest.raises(RunError, match=message):
@@ -92,11 +92,11 @@ def test_bf16_gives_nearly_the_same_scores(random_run: Path, monkeypatch: pytest
     assert len(rounded.translations(TEXTS, attention=True)) == 3
 
 
-def test_a_precision_that_is_not_there(random_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unsupported_precision_is_refused(random_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("translator.inference.torch_searcher.has_bf16", lambda device: False)
     with pytest.raises(ConfigError, match="`bf16`, which this processor emulates with float32"):
         Translator.load(random_run, search=SearchConfig(precision="bf16"))
-    with pytest.raises(ConfigError, match="`int8`, which only the engine ctranslate2 supports; add --engine"):
+    with pytest.raises(ConfigError, match="`int8`, which only the ctranslate2 engine supports; add --engine"):
         Translator.load(random_run, engine="torch", search=SearchConfig(precision="int8"))
 
 
@@ -113,7 +113,7 @@ def test_loading_and_translating_change_no_setting_of_the_process(tiny: Any) -> 
     assert translator.threads == 3, "a command that owns its process may ask for them"
 
 
-def test_a_training_model_is_searched_with_its_own_rounding_and_left_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_search_sets_eval_mode_and_precision_then_restores_training(monkeypatch: pytest.MonkeyPatch) -> None:
     model = small_model()
     seen: list[tuple[str, bool]] = []
     start = Transformer.start
@@ -129,6 +129,6 @@ def test_a_training_model_is_searched_with_its_own_rounding_and_left_as_it_was(m
     assert model.training
 
 
-def test_a_cpu_searches_without_rounding_inside_and_a_gpu_as_it_trained() -> None:
+def test_cpu_search_uses_highest_precision_and_gpu_search_that_of_training() -> None:
     assert search_rounding(torch.device("cpu"), TrainingConfig(matmul_precision="medium")) == "highest"
     assert search_rounding(torch.device("cuda"), TrainingConfig(matmul_precision="high")) == "high"

@@ -1,4 +1,4 @@
-"""How the translations of segments become those of a text, and what is written can be read back."""
+"""Translations of segments are joined into those of a text, and every output format can be read back."""
 
 import itertools
 import json
@@ -34,7 +34,7 @@ ALIGNED = Translation(
         ),
     ],
 )
-def test_plain_text_and_columns(form: OutputForm, found: list[Translation], expected: list[str]) -> None:
+def test_text_and_tsv_show_requested_columns(form: OutputForm, found: list[Translation], expected: list[str]) -> None:
     assert form.render(7, "a door", found) == expected
 
 
@@ -53,7 +53,7 @@ LOOKS = {
         (OutputForm("jsonl", alignment=True, attention=True), LOOKS),
     ],
 )
-def test_objects(form: OutputForm, expected: dict[str, object]) -> None:
+def test_jsonl_form_renders_the_requested_fields(form: OutputForm, expected: dict[str, object]) -> None:
     (line,) = form.render(7, "a door", [ALIGNED])
     translations = [{"text": ALIGNED.text, **expected}]
     assert json.loads(line) == {"line": 7, "source": "a door", "translations": translations}
@@ -69,7 +69,7 @@ BREAKING = st.sampled_from("\t\n\r\\\x0b\x0c\x1c\x85\u2028\u2029u")
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]) | BREAKING, max_size=30))
-def test_no_text_breaks_a_row_or_an_object(source: str) -> None:
+def test_any_source_text_stays_in_one_tsv_row_and_one_json_line(source: str) -> None:
     (row,) = OutputForm("tsv").render(1, source, [BEST])
     (line,) = OutputForm("jsonl").render(1, source, [BEST])
     assert len(row.splitlines()) == len(line.splitlines()) == 1
@@ -82,7 +82,7 @@ def one(text: str, score: float, finished: bool = True) -> Translation:
     return Translation(text, 2 * score, score, 2, 1, finished)
 
 
-def test_the_first_is_made_of_the_best_of_each_and_draws_are_joined_in_turn() -> None:
+def test_joined_segments_are_ranked_combinations_or_samples_in_order() -> None:
     pieces = [[one("a", -1.0), one("b", -4.0)], [one("c", -2.0), one("d", -2.5, finished=False)]]
     found = join_segments(pieces, 3, ranked=True)
     assert [translation.text for translation in found] == ["a c", "a d", "b c"]
@@ -92,13 +92,13 @@ def test_the_first_is_made_of_the_best_of_each_and_draws_are_joined_in_turn() ->
 
 
 @given(st.lists(st.lists(st.integers(-20, 0), min_size=1, max_size=3), min_size=2, max_size=5), st.integers(1, 5))
-def test_the_best_of_all_combinations(pieces: list[list[int]], count: int) -> None:
+def test_ranked_joining_finds_the_best_combinations_of_segments(pieces: list[list[int]], count: int) -> None:
     translations = [[one(f"{n}", score) for n, score in enumerate(sorted(piece, reverse=True))] for piece in pieces]
     found = join_segments(translations, count, ranked=True)
     everything = sorted((sum(chosen) / len(chosen) for chosen in itertools.product(*pieces)), reverse=True)
     assert [joined.normalized_score for joined in found] == pytest.approx(everything[:count])
 
 
-def test_json_has_no_infinity() -> None:
+def test_infinite_scores_become_null_in_json() -> None:
     record = Translation("x", -math.inf, -math.inf, 1, 1, False).to_json()
     assert (record["score"], record["normalized_score"]) == (None, None)

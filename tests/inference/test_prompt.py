@@ -1,4 +1,4 @@
-"""The prompt: what a person types, what is kept of it, how it ends; and who orders Persian on a terminal."""
+"""The prompt: its input, its history and how it ends; and the display order of Persian on a terminal."""
 
 import io
 import os
@@ -49,7 +49,7 @@ class Person:
             self.screen += os.read(self._master, 1024)
 
     def leave(self) -> int:
-        """Return the exit code of the program, which has to end, after reading its output."""
+        """Read the rest of the output, wait for the program to end, and return its exit code."""
         while more := os.read(self._elsewhere, 1024):
             self.output += more
         code = self.process.wait()
@@ -58,7 +58,7 @@ class Person:
         return code
 
 
-def test_a_stop_signal_at_the_prompt_is_told_on_a_line_of_its_own(tmp_path: Path) -> None:
+def test_a_stop_signal_at_the_prompt_is_reported_on_its_own_line(tmp_path: Path) -> None:
     person = Person(tmp_path)
     person.type_at_prompt(b"abc\r")
     person.type_at_prompt(b"half a li")
@@ -67,11 +67,11 @@ def test_a_stop_signal_at_the_prompt_is_told_on_a_line_of_its_own(tmp_path: Path
     person.see(b"stopped")
     assert person.leave() == 143
     assert person.output == b"ABC\n"
-    # A signal that the system hands to another thread does not wake the prompt; then the process is ended from there.
+    # If the system delivers the signal to another thread, the prompt does not wake, and a watcher ends the process.
     assert re.search(rb"half a li\r\n(translator: )?stopped", person.screen)
 
 
-def test_the_prompt_stays_out_of_the_output_and_its_history_is_there_the_next_time(tmp_path: Path) -> None:
+def test_the_prompt_is_kept_out_of_the_output_and_its_history_is_saved(tmp_path: Path) -> None:
     pytest.importorskip("readline")
     for keys in (b"abc\r", b"\x10d\r"):  # Ctrl-P: the line before
         person = Person(tmp_path)
@@ -102,7 +102,7 @@ class Terminal(io.StringIO):
         ({"TERM": "linux"}, "visual"),
     ],
 )
-def test_who_orders_persian(environment: dict[str, str], expected: str) -> None:
+def test_display_order_of_persian_depends_on_the_terminal(environment: dict[str, str], expected: str) -> None:
     assert choose_display("auto", Terminal(), environment) == expected
     assert choose_display("visual", Terminal(), environment) == "visual"
     assert choose_display("logical", Terminal(), environment) == "logical"
@@ -119,7 +119,7 @@ def test_who_orders_persian(environment: dict[str, str], expected: str) -> None:
         ("", [""]),
     ],
 )
-def test_letters_are_joined_and_reversed_after_a_long_text_is_cut(text: str, shown: list[str]) -> None:
+def test_long_text_is_wrapped_before_letters_are_joined_and_reversed(text: str, shown: list[str]) -> None:
     assert visual_lines(text, 7) == shown
 
 

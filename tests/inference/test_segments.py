@@ -38,13 +38,13 @@ def split(text: str, words: int) -> list[str]:
         ),
     ],
 )
-def test_where_it_cuts(text: str, words: int, pieces: list[str]) -> None:
+def test_long_text_is_cut_at_sentence_ends_then_at_clause_ends(text: str, words: int, pieces: list[str]) -> None:
     assert split(text, words) == pieces
 
 
 @settings(deadline=None)
 @given(st.text(alphabet="ab A.,;!?\"' -—。؟،", max_size=200), st.integers(1, 30))
-def test_nothing_is_lost_and_all_but_single_words_fit(text: str, room: int) -> None:
+def test_cutting_loses_no_text_and_only_single_words_exceed_the_limit(text: str, room: int) -> None:
     pieces = split_text(text, lambda texts: [len(text) for text in texts], room)
     assert "".join(pieces).replace(" ", "") == text.replace(" ", "")
     for piece in pieces:
@@ -53,7 +53,7 @@ def test_nothing_is_lost_and_all_but_single_words_fit(text: str, room: int) -> N
 
 
 @given(st.integers(1, 60), st.integers(1, 20))
-def test_pieces_are_as_few_and_as_even_as_they_can_be(words: int, room: int) -> None:
+def test_text_is_cut_into_as_few_and_as_even_segments_as_possible(words: int, room: int) -> None:
     lengths = words_of(split(" ".join("w" * words), room))
     assert len(lengths) == -(-words // room)
     assert max(lengths) == -(-words // len(lengths))

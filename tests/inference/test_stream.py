@@ -1,4 +1,4 @@
-"""Lines go through as they come, in one process or several, and nothing but translations reaches the output."""
+"""Streams: lines are translated as they arrive, in one process or several; the output has only translations."""
 
 import contextlib
 import io
@@ -77,7 +77,7 @@ def from_file(content: bytes, work: Work, processes: int, output: io.StringIO) -
         ("a\u2028b\x0cc\n".encode(), ["a\u2028b\x0cc"]),
     ],
 )
-def test_what_a_line_is(content: bytes, texts: list[str]) -> None:
+def test_only_newlines_end_a_line_and_a_leading_bom_is_dropped(content: bytes, texts: list[str]) -> None:
     translator = loud()
     assert through(content, translator) == "".join(f"{text.upper()}\n" for text in texts)
     assert [text for group in translator.groups for text in group] == texts
@@ -87,7 +87,7 @@ def test_what_a_line_is(content: bytes, texts: list[str]) -> None:
 @given(
     content=st.lists(st.sampled_from([b"\n", b"\r", BOM, b"ab", "گل".encode()])).map(b"".join), size=st.integers(1, 7)
 )
-def test_where_a_read_ends_makes_no_difference(content: bytes, size: int) -> None:
+def test_the_size_of_each_read_does_not_change_the_lines(content: bytes, size: int) -> None:
     with pipe_with(content) as whole, pipe_with(content) as parts:
         (expected, found) = (list(read_lines(whole)), list(read_lines(parts, pace=Pace(1, 2, size))))
     assert [text for chunk in found for text in chunk.texts] == [text for chunk in expected for text in chunk.texts]
@@ -95,7 +95,7 @@ def test_where_a_read_ends_makes_no_difference(content: bytes, size: int) -> Non
     assert all(one.first_line + len(one.texts) == following.first_line for one, following in pairwise(found))
 
 
-def test_a_line_comes_out_before_the_next_one_goes_in() -> None:
+def test_a_translation_is_written_without_waiting_for_the_next_line() -> None:
     reading, writing = os.pipe()
     output = io.StringIO()
     seen: list[str] = []
@@ -113,7 +113,7 @@ def test_a_line_comes_out_before_the_next_one_goes_in() -> None:
     assert seen == ["", "FIRST\n", "FIRST\nUNFINMORE\n"]
 
 
-def test_a_line_that_is_not_utf8_is_told_and_translated_all_the_same(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_line_that_is_not_utf8_is_translated_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     written = through(b"a\n" * 100 + b"bc\xffd\n" + b"\xc3\n" * 8 + b"e")
     assert written == "A\n" * 100 + "BC\ufffdD\n" + "\ufffd\n" * 8 + "E\n"
     assert caplog.messages == [
@@ -123,14 +123,14 @@ def test_a_line_that_is_not_utf8_is_told_and_translated_all_the_same(caplog: pyt
 
 
 @pytest.mark.parametrize("processes", [1, 2])
-def test_a_strict_stream_names_the_line_after_the_translations_of_those_before_it(processes: int) -> None:
+def test_a_strict_stream_writes_earlier_lines_then_names_the_invalid_line(processes: int) -> None:
     output, work = io.StringIO(), Work(loud, OutputForm(), strict=True)
     with pytest.raises(InputError, match=r"line 1501 of the input is not UTF-8 \(byte 3 of the line\); convert"):
         from_file(b"a\n" * 1500 + b"bc\xff\na\n", work, processes, output)
     assert output.getvalue() == "A\n" * 1500
 
 
-def test_a_reader_that_does_not_read_cannot_hold_up_a_stop() -> None:
+def test_a_full_output_pipe_does_not_delay_a_stop_signal() -> None:
     code = STOPPABLE.format(call="translate_stream(Work(loud, OutputForm()), loud(), sys.stdin.fileno(), sys.stdout)")
     with tempfile.TemporaryFile() as text:
         text.write(b"abcdefg\n" * 100_000)
@@ -147,7 +147,7 @@ def test_a_reader_that_does_not_read_cannot_hold_up_a_stop() -> None:
 
 
 @pytest.mark.parametrize("end", [b"\n", b"", b"\nc\n"])
-def test_a_line_may_be_as_long_as_the_longest_however_it_is_read(end: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_up_to_the_limit_pass_and_longer_ones_are_refused(end: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream_module, "LONGEST_LINE", 8)
     with pipe_with(b"a\n" + b"b" * 8 + b"\n" + b"b" * 9 + end) as source:
         chunks = read_lines(source, pace=Pace(1, 1, 4))
@@ -156,7 +156,7 @@ def test_a_line_may_be_as_long_as_the_longest_however_it_is_read(end: bytes, mon
             next(chunks)
 
 
-def test_two_processes_write_what_one_writes(caplog: pytest.LogCaptureFixture) -> None:
+def test_two_processes_write_the_same_output_as_one(caplog: pytest.LogCaptureFixture) -> None:
     lines = [f"a long line {number}" if number == 700 else f"line {number}" for number in range(2 * FILE.at_most)]
     outputs = io.StringIO(), io.StringIO()
     for processes, output in enumerate(outputs, 1):
@@ -171,12 +171,12 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_a_killed_process_is_one_message() -> None:
+def test_a_killed_worker_process_is_reported_as_a_storage_error() -> None:
     with pytest.raises(StorageError, match=r"a worker process was killed, .*use fewer \(--processes 1\)"):
         from_file(b"a\n" * 100, Work(partial(loud, die), OutputForm()), 2, io.StringIO())
 
 
-def test_how_many_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_process_count_depends_on_cores_input_size_and_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream_module, "available_cores", lambda: 4)
     translator = loud(processes=0)
     assert choose_processes(translator, BYTES_WORTH_PROCESSES) == 4

@@ -1,4 +1,4 @@
-"""As many lines out as in, in order, none cut; n-best lists, scores, alignments; and what is refused."""
+"""One complete line out for each line in, in order; n-best lists, scores, alignments; and refused arguments."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +21,7 @@ LINE_BREAKS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 
 
 @pytest.mark.parametrize("search", [GREEDY, SearchConfig(method="beam", beam_size=3, batch_size=5)])
-def test_order_survives_sorting_by_length(search: SearchConfig) -> None:
+def test_translations_keep_input_order_although_batches_are_sorted(search: SearchConfig) -> None:
     translator, model = echo(search=search)
     texts = [" ".join(f"w{number}" for _ in range(1 + number * 7 % 15)) for number in range(40)]
     assert translator.translate_lines(texts) == texts
@@ -30,7 +30,7 @@ def test_order_survives_sorting_by_length(search: SearchConfig) -> None:
     assert max(rows for rows, _ in model.shapes) == search.batch_size
 
 
-def test_a_line_break_in_a_text_or_from_the_model_makes_no_second_line() -> None:
+def test_line_breaks_in_a_text_or_model_output_become_spaces() -> None:
     class Breaking(Words):
         separator = ""
 
@@ -43,13 +43,13 @@ def test_a_line_break_in_a_text_or_from_the_model_makes_no_second_line() -> None
         assert translator.translate_lines([f"a{words.separator}b{words.separator}", "c"]) == ["a b", "c"]
 
 
-def test_empty_stays_empty_and_never_reaches_the_model() -> None:
+def test_empty_texts_stay_empty_and_never_reach_the_model() -> None:
     translator, model = echo()
     assert translator.translate_lines(["", " ", "\t\u00a0\u200b", "\u2028"]) == [""] * 4
     assert model.shapes == []
 
 
-def test_what_is_copied_passes_through_as_it_stands() -> None:
+def test_urls_emails_handles_and_emoji_are_copied_unchanged() -> None:
     translator, model = echo(source=Words(PLACEHOLDERS[:2]), max_length=6)
     unchanged = ["a b c d. e f https://x.org/Q?a=B g. h 👨‍👩‍👧", "HTTPS://x.org/A%20b", "@a @b @c d"]
     texts = ["Mail  Ali@Example.org now", *unchanged, "12 of 1,500"]
@@ -63,7 +63,7 @@ def test_what_is_copied_passes_through_as_it_stands() -> None:
     assert best.attention is not None and "▁a.org" in best.attention[0].source
 
 
-def test_a_long_line_is_translated_whole_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_long_line_is_translated_in_segments_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     translator, model = echo(max_length=5)
     text = "One two three. Four five six seven, eight nine ten. Unbroken."
     found = translator.translations(["short", text], first_line=11)
@@ -74,7 +74,7 @@ def test_a_long_line_is_translated_whole_with_a_warning(caplog: pytest.LogCaptur
     assert max(width for _, width in model.shapes) <= 5
 
 
-def test_a_word_longer_than_the_model_is_cut_between_tokens() -> None:
+def test_a_word_longer_than_the_model_limit_is_cut_between_tokens() -> None:
     class Letters(Words):
         def encode(self, texts: Sequence[str]) -> list[list[int]]:
             return [[10 + ord(letter) for letter in text] for text in texts]
@@ -87,7 +87,7 @@ def test_a_word_longer_than_the_model_is_cut_between_tokens() -> None:
     assert max(width for _, width in model.shapes) == 6
 
 
-def test_a_very_long_line_does_not_come_with_company() -> None:
+def test_very_long_lines_are_searched_in_batches_of_one() -> None:
     search = SearchConfig(method="beam", beam_size=4, batch_size=64, max_length_ratio=0.01)
     translator, model = echo(max_length=3000, search=search)
     translator.translate_lines(["a " * 2500] * 3 + ["b c"] * 10)
@@ -110,11 +110,11 @@ def test_the_caller_can_stop_inside_a_search(method: str) -> None:
     assert translator.translate_lines(["a b c"]) == ["a b c"]
 
 
-def test_a_prefix_too_long_is_named_with_its_line_before_anything_is_searched() -> None:
+def test_a_too_long_prefix_is_refused_with_its_line_before_any_search() -> None:
     translator, model = echo()
     model.max_positions = translator.searcher.max_positions = 6
     texts = ["a b c d", "", "a b c", "a", "a b"]
-    prefixes = ["", "p " * 9, "p p p p p", "p p p p p p", ""]  # the empty text has no translation to begin
+    prefixes = ["", "p " * 9, "p p p p p", "p p p p p p", ""]  # no search for the empty text: its prefix is ignored
     message = "the forced prefix of line 14 has 6 tokens, but the model can take no more than 5 before the end"
     with pytest.raises(InputError, match=message):
         translator.translations(texts, prefixes=prefixes, first_line=11)
@@ -141,7 +141,7 @@ WEIRD = st.text(
 
 @settings(deadline=None, max_examples=40)
 @given(st.lists(WEIRD, max_size=8), st.sampled_from([4, 12]))
-def test_whatever_comes_in_as_many_lines_go_out(texts: list[str], max_length: int) -> None:
+def test_every_text_gives_exactly_one_output_line(texts: list[str], max_length: int) -> None:
     translator, model = echo(max_length=max_length)
     lines = translator.translate_lines(texts)
     assert len(lines) == len(texts)
@@ -151,7 +151,7 @@ def test_whatever_comes_in_as_many_lines_go_out(texts: list[str], max_length: in
     assert max((width for _, width in model.shapes), default=0) <= max_length
 
 
-def test_the_best_of_several_is_the_one_that_comes_alone(random_run: Path) -> None:
+def test_the_first_of_several_translations_equals_the_single_one(random_run: Path) -> None:
     translator = Translator.load(random_run, search=SearchConfig(method="beam", beam_size=4))
     texts = ["abc", "", "hgf dd"]
     found = translator.translations(texts, count=3)
@@ -162,7 +162,7 @@ def test_the_best_of_several_is_the_one_that_comes_alone(random_run: Path) -> No
     assert (found[1][0].text, found[1][0].pieces) == ("", 0)
 
 
-def test_scores_are_those_of_the_same_text_given(random_run: Path) -> None:
+def test_score_gives_a_translation_the_score_that_search_gave_it(random_run: Path) -> None:
     translator = Translator.load(random_run, search=SearchConfig(method="greedy", length_penalty=0.7))
     sources = ["abc", "hgf", "ddd eee"]
     found = [translations[0] for translations in translator.translations(sources)]
@@ -176,7 +176,7 @@ def test_scores_are_those_of_the_same_text_given(random_run: Path) -> None:
     assert longer.normalized_score == pytest.approx(longer.score / ((5 + longer.tokens) / 6) ** 0.7)
 
 
-def test_a_prefix_is_how_translations_begin(random_run: Path) -> None:
+def test_translations_begin_with_their_forced_prefix(random_run: Path) -> None:
     translator = replace(Translator.load(random_run, search=SearchConfig(method="beam", beam_size=3)), max_length=12)
     texts = ["abc", "hgf", "", "abc abc abc abc"]
     found = translator.translations(texts, count=2, prefixes=["cab", "", "cab", "fed"])
@@ -188,7 +188,7 @@ def test_a_prefix_is_how_translations_begin(random_run: Path) -> None:
     assert found[3][0].text.count("fed") < found[3][0].pieces, "only the beginning is forced"
 
 
-def test_words_are_aligned_across_pieces_and_with_a_translation_from_elsewhere() -> None:
+def test_words_are_aligned_across_segments_and_with_a_given_translation() -> None:
     translator, _ = echo(max_length=4)
     (translation,) = translator.translations(["a b c d e"], attention=True)[0]
     assert translation.pieces == len(translation.attention or ()) == 2
@@ -206,8 +206,8 @@ def test_words_are_aligned_across_pieces_and_with_a_translation_from_elsewhere()
 
 
 @pytest.mark.parametrize("method", ["greedy", "beam"])
-def test_what_is_longer_than_the_search_may_go_is_not_finished(random_run: Path, method: Any) -> None:
-    """The limit is that of the search itself, as far as it goes with a model that ends no sentence."""
+def test_targets_beyond_the_search_length_limit_score_as_unfinished(random_run: Path, method: Any) -> None:
+    """The limit is the length at which the search itself stops, with a model that never ends a sentence."""
     translator = Translator.load(random_run, search=SearchConfig(method=method, beam_size=2, max_length_ratio=0.5))
     sources = ["abc", "abc def", "hgf hgf hgf hgf"]
     stopped = [best[0] for best in translator.translations(sources)]
@@ -227,7 +227,7 @@ def test_what_is_longer_than_the_search_may_go_is_not_finished(random_run: Path,
         (["a", "bc\ud800"], r"texts\[1\] has a lone surrogate \(half a character\) at position 2"),
     ],
 )
-def test_what_is_no_text_is_refused_with_its_index(texts: Any, message: str) -> None:
+def test_invalid_texts_are_refused_with_their_index(texts: Any, message: str) -> None:
     translator, model = echo()
     for call in (translator.translate_lines, translator.translations, lambda it: translator.score(it, ["a"])):
         with pytest.raises(InputError, match=message.replace("texts", "(texts|sources)", 1)):
@@ -235,7 +235,7 @@ def test_what_is_no_text_is_refused_with_its_index(texts: Any, message: str) -> 
     assert model.shapes == []
 
 
-def test_other_arguments_are_checked_too() -> None:
+def test_invalid_counts_prefixes_and_targets_are_refused() -> None:
     translator, _ = echo()
     calls: list[tuple[Callable[[], object], type[Exception], str]] = [
         (lambda: translator.translations([""], count=2), ConfigError, "greedy"),
@@ -249,13 +249,13 @@ def test_other_arguments_are_checked_too() -> None:
     assert translator.translate_lines(text for text in ("a", "b")) == ["a", "b"], "any iterable will do"
 
 
-def test_a_pair_that_is_too_long_has_no_score(random_run: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_too_long_pair_scores_minus_infinity(random_run: Path, caplog: pytest.LogCaptureFixture) -> None:
     found = Translator.load(random_run).score(["abc", "a" * 100, "abc"], ["abc", "abc", "a" * 100])
     assert [translation.score > -1e9 for translation in found] == [True, False, False]
     assert caplog.messages == ["2 of 3 pairs are too long for the model to score"]
 
 
-def test_a_translation_is_written_as_it_is_typeset() -> None:
+def test_orthography_corrects_persian_spacing_unless_turned_off() -> None:
     as_found, _ = echo(search=GREEDY.model_copy(update={"orthography": False}))
     for text, typeset in (("او می رود", "او می\u200cرود"), ("کتاب ها", "کتاب\u200cها"), ("کرده\u200cبود", "کرده بود")):
         assert echo()[0].translate(text) == typeset
@@ -272,5 +272,5 @@ def test_a_translation_is_written_as_it_is_typeset() -> None:
         ("«بله.»", "“Yes.”", "«بله.»"),
     ],
 )
-def test_a_translation_ends_once(text: str, source: str, expected: str) -> None:
+def test_extra_final_punctuation_is_removed_unless_the_source_has_it(text: str, source: str, expected: str) -> None:
     assert without_second_ending(text, source) == expected

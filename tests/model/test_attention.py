@@ -26,7 +26,7 @@ def mask_with_empty_rows() -> Tensor:
     return mask
 
 
-def test_weights_are_the_equation_of_the_paper() -> None:
+def test_attention_weights_match_the_equation_of_the_paper() -> None:
     query, key, _ = inputs()
     for b in range(2):
         for h in range(3):
@@ -55,7 +55,7 @@ def test_the_kernels_agree_forward_and_backward(masked: bool, asked: bool) -> No
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.4])
-def test_the_written_out_gradient_is_right_by_finite_differences(dropout: float) -> None:
+def test_plain_kernel_gradient_matches_finite_differences(dropout: float) -> None:
     mask = mask_with_empty_rows()
 
     def function(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
@@ -65,7 +65,7 @@ def test_the_written_out_gradient_is_right_by_finite_differences(dropout: float)
     assert torch.autograd.gradcheck(function, inputs())
 
 
-def test_bf16_gradients_are_as_near_to_exact_ones_as_those_of_torch() -> None:
+def test_plain_bf16_gradients_are_as_accurate_as_those_of_torch() -> None:
     errors = []
     for kernel in KERNELS:
         found = []

@@ -1,4 +1,4 @@
-"""Devices, precision and threads; the matrix rate, and telling right bf16 products from wrong ones."""
+"""Choice of the device, of bf16, and of the rounding of float32 products."""
 
 import pytest
 import torch
@@ -30,7 +30,7 @@ def test_auto_takes_a_gpu_if_there_is_one(monkeypatch: pytest.MonkeyPatch) -> No
     assert has_bf16(torch.device("mps")) and not bf16_pays(torch.device("mps"))
 
 
-def test_a_gpu_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unavailable_gpu_is_rejected_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(monkeypatch, gpus=0)
     with pytest.raises(ConfigError, match=r"torch finds no CUDA GPU here; use run\.device=cpu or auto"):
         choose_device("cuda")
@@ -51,7 +51,7 @@ def test_a_gpu_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"avx2": True}, "AuthenticAMD", False, False),
     ],
 )
-def test_a_cpu_tells_whether_it_has_bf16_and_whether_it_is_faster(
+def test_bf16_support_and_speedup_are_detected_from_cpu_features(
     monkeypatch: pytest.MonkeyPatch, capabilities: dict[str, bool], vendor: str, has: bool, pays: bool
 ) -> None:
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities)
@@ -63,7 +63,7 @@ def test_a_cpu_tells_whether_it_has_bf16_and_whether_it_is_faster(
     assert choose_rounding(torch.device("cuda"), "auto") == "medium"
 
 
-def test_autocast_computes_products_in_bf16_and_only_then() -> None:
+def test_autocast_computes_products_in_the_chosen_precision() -> None:
     weights = torch.ones(2, 2)
     with Arithmetic(CPU, "bf16").autocast():
         assert (weights @ weights).dtype == torch.bfloat16
@@ -72,12 +72,12 @@ def test_autocast_computes_products_in_bf16_and_only_then() -> None:
 
 
 @pytest.mark.parametrize("name", ["tpu", "cuda:x", "cuda:-1", "CPU", "mps:1", "", "cpu:5", "meta"])
-def test_what_is_no_device_is_said(name: str) -> None:
+def test_invalid_device_names_are_rejected(name: str) -> None:
     with pytest.raises(ConfigError, match="the device is `auto`, `cpu`, `mps`, `cuda` or `cuda:N`, not"):
         choose_device(name)
 
 
-def test_rounding_ends_with_its_block_also_where_blocks_of_threads_overlap() -> None:
+def test_matmul_precision_is_restored_after_overlapping_blocks() -> None:
     first, second = matmul_precision("medium"), matmul_precision("high")
     first.__enter__()
     second.__enter__()

@@ -11,7 +11,7 @@ from translator.model.embedding import Embedding, RotaryPositions, sinusoidal_po
 POSITIONS = 24
 
 
-def test_sinusoids_are_the_formula_of_the_paper() -> None:
+def test_sinusoidal_positions_match_the_formula_of_the_paper() -> None:
     table = sinusoidal_positions(50, 8)
     for position in (0, 1, 17, 49):
         for i in range(4):
@@ -39,12 +39,12 @@ def test_each_pair_of_columns_is_rotated_by_its_own_angle() -> None:
             torch.testing.assert_close(found, torch.stack(expected, dim=-1), rtol=1e-5, atol=1e-5)
 
 
-def test_the_gradient_of_a_rotation_is_that_of_the_formula() -> None:
+def test_gradient_of_rotary_positions_matches_finite_differences() -> None:
     rotary = RotaryPositions(4, POSITIONS).double()
     assert torch.autograd.gradcheck(rotary, torch.randn(2, 5, 4, dtype=torch.double, requires_grad=True))
 
 
-def test_a_compiler_sees_one_graph_that_computes_the_same() -> None:
+def test_rotary_positions_compile_to_one_graph_with_the_same_results() -> None:
     x = torch.linspace(-2, 2, 3 * POSITIONS * 8).view(3, POSITIONS, 8).requires_grad_()
     rotary = RotaryPositions(8, POSITIONS)
     compiled = torch.compile(rotary, backend="aot_eager", fullgraph=True)

@@ -1,4 +1,4 @@
-"""What all weights start from."""
+"""Initial values of all weights."""
 
 import math
 
@@ -28,7 +28,7 @@ def test_embeddings_have_deviation_one_over_root_d_and_a_zero_row_for_pad() -> N
     assert (model.target_embedding.tokens.weight[PAD] == 0).all()
 
 
-def test_learned_positions_are_as_large_as_sinusoids_beside_the_tokens() -> None:
+def test_learned_positions_start_with_the_magnitude_of_sinusoids() -> None:
     learned, sinusoidal = (model_of(positions=kind).source_embedding for kind in ("learned", "sinusoidal"))
     assert sinusoidal.positions.table is not None and learned.positions.table is not None
     size = sinusoidal.positions.table.square().mean().sqrt().item()
@@ -38,7 +38,7 @@ def test_learned_positions_are_as_large_as_sinusoids_beside_the_tokens() -> None
     assert scaled.std().item() == pytest.approx(1.0, rel=0.02)
 
 
-def test_fused_projections_start_as_their_parts_would() -> None:
+def test_fused_projections_are_initialised_like_separate_ones() -> None:
     layer = model_of(activation="swiglu").decoder.layers[0]
     bound = math.sqrt(6 / (128 + 128))
     for weight in (

@@ -1,4 +1,4 @@
-"""Dropout with noise of our own, and the feed-forward sublayer."""
+"""Dropout with its own random numbers, the feed-forward sublayer, and linear layers in bf16."""
 
 import pytest
 import torch
@@ -9,7 +9,7 @@ from translator.model.layers import Activation, Dropout, FeedForward, RoundedLin
 
 @pytest.mark.parametrize("probability", [0.1, 0.3, 0.75])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_entries_are_dropped_at_the_rate_and_the_others_scaled(probability: float, dtype: torch.dtype) -> None:
+def test_dropout_drops_at_its_rate_and_scales_the_kept_entries(probability: float, dtype: torch.dtype) -> None:
     torch.manual_seed(1)
     y = Dropout(probability)(torch.ones(1001, 301, dtype=dtype))
     dropped = float((y == 0).float().mean())
@@ -35,7 +35,7 @@ def test_dropout_passes_gradients_follows_the_seed_and_is_off_in_evaluation() ->
 
 
 @pytest.mark.parametrize("activation", ["relu", "gelu", "swiglu"])
-def test_feed_forward(activation: Activation) -> None:
+def test_feed_forward_matches_its_formula_at_each_position(activation: Activation) -> None:
     layer, x = FeedForward(8, 20, activation, dropout=0.5), torch.randn(2, 3, 8)
     assert not torch.equal(layer(x), layer(x))
     layer.eval()
@@ -48,7 +48,7 @@ def test_feed_forward(activation: Activation) -> None:
 
 @pytest.mark.parametrize("shape", [(1, 16), (9, 16), (2, 3, 16)])
 @pytest.mark.parametrize("bias", [False, True])
-def test_a_rounded_linear_layer_computes_nearly_the_same(shape: tuple[int, ...], bias: bool) -> None:
+def test_rounded_linear_layer_approximates_the_linear_layer(shape: tuple[int, ...], bias: bool) -> None:
     linear, x = torch.nn.Linear(16, 7, bias=bias), torch.randn(*shape)
     y = RoundedLinear(linear)(x)
     assert y.dtype == torch.float32 and y.shape == (*shape[:-1], 7)
@@ -57,7 +57,7 @@ def test_a_rounded_linear_layer_computes_nearly_the_same(shape: tuple[int, ...],
 
 
 @pytest.mark.parametrize("rows", [1, 7, 8, 65, 513])
-def test_bf16_products_are_the_same_where_torch_has_no_packed_ones(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bf16_products_are_close_where_torch_lacks_packed_operators(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     torch.manual_seed(3)
     linear, x = torch.nn.Linear(16, 24), torch.randn(rows, 16)
     found = RoundedLinear(linear)(x)

@@ -1,4 +1,4 @@
-"""Working on real tokens only gives what working on padded batches gives."""
+"""Packed batches, which hold no padding, give the same results as padded batches."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Steps of a search: whatever way a beam takes, its cache gives what the whole pass gives."""
+"""Incremental decoding: whatever back-pointers a beam follows, its cache gives the logits of a full pass."""
 
 import pytest
 import torch
@@ -36,7 +36,7 @@ def whole_pass(model: Transformer, source: Tensor, prefixes: Tensor) -> Tensor:
     activation=st.sampled_from(["relu", "swiglu"]),
     prepared=st.booleans(),
 )
-def test_any_walk_of_a_beam_equals_the_whole_pass(
+def test_cached_steps_equal_the_full_pass_for_any_back_pointers(
     data: st.DataObject, width: int, count: int, norm: str, positions: str, activation: str, prepared: bool
 ) -> None:
     torch.manual_seed(count)
@@ -64,14 +64,14 @@ def test_any_walk_of_a_beam_equals_the_whole_pass(
         prefixes = torch.cat((prefixes[rows], torch.randint(4, 27, (len(rows), 1))), dim=1)
 
 
-def test_more_room_keeps_what_was_written_and_where_sentences_are() -> None:
+def test_growing_the_cache_keeps_its_entries_and_sentence_slots() -> None:
     model = small_model(max_positions=FIRST_CAPACITY + 8).eval()
     source = sources(4)
     prefixes = torch.full((8, 1), SOS)
     cache = model.start(source, 2)
     for length in range(1, FIRST_CAPACITY + 3):
         logits = model.step(prefixes[:, -1], cache)
-        if length == 3:  # the first sentence leaves, so that the last one moves into its place
+        if length == 3:  # the first sentence is removed, and the last one moves into its slot
             rows = torch.tensor([3, 2, 4, 4, 6, 7])
             cache.select(rows)
             source, prefixes, logits = source[1:], prefixes[rows], logits[rows]

@@ -1,4 +1,4 @@
-"""The whole network, against torch's own and against itself."""
+"""The whole network, compared with `nn.Transformer` of torch and with itself."""
 
 import pytest
 import torch
@@ -90,7 +90,7 @@ def torch_transformer(ours: Transformer, config: ModelConfig) -> nn.Transformer:
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor")
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
 @pytest.mark.parametrize("norm", ["pre", "post"])
-def test_equals_torch_with_the_same_weights(norm: str, activation: str) -> None:
+def test_logits_equal_those_of_torch_with_the_same_weights(norm: str, activation: str) -> None:
     ours = model_of(norm=norm, activation=activation)
     theirs = torch_transformer(ours, SMALL.model_copy(update={"norm": norm, "activation": activation}))
     source, target = batch()
@@ -110,7 +110,7 @@ def test_equals_torch_with_the_same_weights(norm: str, activation: str) -> None:
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
-def test_padding_and_batch_mates_change_nothing(norm: str) -> None:
+def test_padding_and_other_rows_of_a_batch_do_not_change_logits(norm: str) -> None:
     model = model_of(norm=norm)
     source, target = batch()
     together = model(source, target)
@@ -124,7 +124,7 @@ def test_padding_and_batch_mates_change_nothing(norm: str) -> None:
         torch.testing.assert_close(wider[0, : lengths[1]], alone[0], rtol=1e-5, atol=1e-5)
 
 
-def test_attention_on_request_equals_the_fast_path_and_changes_no_result() -> None:
+def test_requesting_attention_weights_does_not_change_the_states() -> None:
     model = model_of()
     source, target = batch()
     weights = model.attention(source, target)
@@ -145,7 +145,7 @@ def test_attention_on_request_equals_the_fast_path_and_changes_no_result() -> No
 
 
 @pytest.mark.parametrize(("tied", "matrices"), [("none", 3), ("target", 2), ("all", 1)])
-def test_a_tied_weight_is_held_once(tied: str, matrices: int) -> None:
+def test_tied_weights_are_stored_once(tied: str, matrices: int) -> None:
     model = model_of(tied_embeddings=tied)
     assert sum(weight.shape == (VOCABULARY, 32) for weight in model.state_dict().values()) == matrices
     storages = [weight.data_ptr() for weight in model.state_dict().values()]
@@ -158,7 +158,7 @@ def test_a_tied_weight_is_held_once(tied: str, matrices: int) -> None:
 
 
 @pytest.mark.parametrize("side", ["source", "target"])
-def test_an_over_long_side_is_explained(side: str) -> None:
+def test_sequence_longer_than_the_positions_is_rejected(side: str) -> None:
     model = model_of()
     short, long = torch.full((1, 3), 5), torch.full((1, 41), 5)
     with pytest.raises(InputError, match="41 tokens is longer than the 40 positions"):

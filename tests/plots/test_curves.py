@@ -1,4 +1,4 @@
-"""Learning curves of several runs: read back from event files, chosen, drawn."""
+"""Learning curves of several runs: read from event files, selected by metric, drawn."""
 
 import shutil
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ def write_events(
                     writer.add_scalar(tag, value, step)
 
 
-def test_restarts_are_joined_and_lost_steps_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_curves_join_restarts_and_leave_out_lost_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "config.yaml").touch()
     first = {
         "train/loss": [(10, 5.0), (20, 4.0), (30, 9.0), (35, 9.0)],
@@ -51,14 +51,14 @@ def test_restarts_are_joined_and_lost_steps_left_out(tmp_path: Path, monkeypatch
     assert run.across("test/chrf", "minutes").tolist() == [2]
 
 
-def test_a_trained_run_has_its_clocks(trained_folder: Path) -> None:
+def test_curves_of_a_trained_run_are_available_over_tokens_and_minutes(trained_folder: Path) -> None:
     run = read_curves(trained_folder / "run")
     for over in ("tokens", "minutes"):
         across = run.across("validation/chrf", over).tolist()
         assert 0 < across[0] < across[1]
 
 
-def test_what_has_no_curves(tmp_path: Path, trained_folder: Path) -> None:
+def test_a_missing_run_or_a_run_without_events_is_refused(tmp_path: Path, trained_folder: Path) -> None:
     with pytest.raises(RunError, match="no run at"):
         read_curves(tmp_path / "nothing")
     shutil.copy(trained_folder / "run" / "config.yaml", tmp_path)
@@ -82,7 +82,7 @@ A = RunCurves(
 B = RunCurves(Path("runs/b"), {"train/loss": curve((10, 6), (20, 5.5)), "speed/padding": curve((10, 0.1))})
 
 
-def test_metrics_and_their_tags() -> None:
+def test_a_metric_selects_its_tags_and_an_unrecorded_one_is_refused() -> None:
     assert chosen_tags([A, B], "loss") == ["train/loss", "validation/loss"]
     assert chosen_tags([B], "speed/padding") == ["speed/padding"]
     assert chosen_tags([A, B], "chrf") == ["validation/chrf"]

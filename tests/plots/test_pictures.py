@@ -27,7 +27,7 @@ def run(tiny: Any) -> Path:
     return untrained_run(tiny(*overrides, "search.max_length_ratio=2.0")).path
 
 
-def test_attention_is_what_the_translator_returns(run: Path) -> None:
+def test_plotted_attention_equals_that_of_the_translator(run: Path) -> None:
     expected = Translator.load(run).attention("abc de")
     found = look(run, "abc de")
     assert (found.looking, found.looked_at) == (expected.target, expected.source)
@@ -64,7 +64,7 @@ def test_each_row_of_a_beam_attends_to_its_own_branch_only(parents: list[list[in
 
 
 @pytest.mark.parametrize(("name", "beginning"), [("a.png", b"\x89PNG"), ("A.SVG", b"<?xml")])
-def test_the_same_picture_has_the_same_bytes(tmp_path: Path, name: str, beginning: bytes) -> None:
+def test_picture_bytes_do_not_depend_on_matplotlib_settings(tmp_path: Path, name: str, beginning: bytes) -> None:
     settings = {"a": TrainingConfig(max_steps=40, warmup_steps=8)}
     write_picture(schedule_figure(settings), tmp_path / name)
     first = (tmp_path / name).read_bytes()
@@ -74,7 +74,7 @@ def test_the_same_picture_has_the_same_bytes(tmp_path: Path, name: str, beginnin
     assert (tmp_path / name).read_bytes() == first
 
 
-def test_what_cannot_be_written(tmp_path: Path) -> None:
+def test_unwritable_picture_paths_are_refused(tmp_path: Path) -> None:
     for name in ("a.pdf", "picture"):
         with pytest.raises(InputError, match=r"must end in \.png or \.svg"):
             check_picture(tmp_path / name)
@@ -82,7 +82,7 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
         check_picture(tmp_path / "nowhere" / "a.png")
 
 
-def test_every_picture_by_its_command(
+def test_plot_commands_write_their_picture_or_refuse_wrong_arguments(
     tiny: Any, tiny_recipe: Path, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     learned = untrained_run(tiny("model.positions=learned", f"run.directory={tmp_path}/learned")).path

@@ -1,4 +1,4 @@
-"""The run folder: what is in it, what continues in it, what is no run; and folders of prepared data."""
+"""The run folder: recorded changes and environment, folders that are not runs, and the fingerprint of prepared data."""
 
 import copy
 from pathlib import Path
@@ -20,7 +20,7 @@ def begun(config: Config) -> RunFolder:
     return run
 
 
-def test_what_is_allowed_is_recorded_and_from_then_on_the_run_s_own(tiny: Any) -> None:
+def test_allowed_changes_are_recorded_and_become_the_run_configuration(tiny: Any) -> None:
     run = begun(tiny())
     changed = tiny("training.learning_rate=0.5", "batching.tokens_per_batch=300")
     changes = run.check(changed, allow_changed=True)
@@ -36,14 +36,16 @@ def test_what_is_allowed_is_recorded_and_from_then_on_the_run_s_own(tiny: Any) -
 
 def test_a_mistake_in_an_override_is_not_blamed_on_the_file(tiny: Any) -> None:
     run = begun(tiny())
-    with pytest.raises(ConfigError, match=r"^what is set for \S*run has 1 mistake:\n  --set search\.beam_size=0: "):
+    with pytest.raises(
+        ConfigError, match=r"^the changed configuration of \S*run has 1 mistake:\n  --set search\.beam_size=0: "
+    ):
         run.config(["search.beam_size=0"])
     run.config_file.write_text("search: {beam_size: 0}", encoding="utf-8")
     with pytest.raises(RunError, match=r"the configuration in the run folder is damaged; .*config\.yaml has "):
         run.config(["search.beam_size=1"])
 
 
-def test_another_machine_is_told(tiny: Any) -> None:
+def test_changed_hardware_and_versions_are_reported(tiny: Any) -> None:
     run = begun(tiny())
     here = describe_environment()
     assert run.environment_changes(here) == []
@@ -75,7 +77,7 @@ FOLDERS = [
 
 
 @pytest.mark.parametrize(("files", "expected"), FOLDERS)
-def test_every_verb_recognises_a_folder_from_elsewhere(
+def test_every_command_explains_why_a_folder_is_not_a_run(
     files: list[str], expected: str, tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -90,7 +92,7 @@ def test_every_verb_recognises_a_folder_from_elsewhere(
     assert not Path("out").exists()
 
 
-def test_what_else_is_no_folder(tmp_path: Path) -> None:
+def test_open_rejects_a_file_and_lists_runs_near_a_missing_folder(tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text("hello", encoding="utf-8")
     with pytest.raises(RunError, match=r"text\.txt is a single file; give a run folder"):
         RunFolder.open(tmp_path / "text.txt")
@@ -102,7 +104,7 @@ def test_what_else_is_no_folder(tmp_path: Path) -> None:
 
 
 def test_the_fingerprint_depends_on_values_and_not_on_their_order() -> None:
-    # The value is fixed: another way to compute it would orphan everything that is prepared already.
+    # The value is fixed: computing it differently would orphan all data that is already prepared.
     expected = "cd61dace9285d480fd374562e3792427"
     assert fingerprint_of({"b": [1, "کتاب"], "a": 0}).startswith(expected)
     assert fingerprint_of({"a": 0, "b": [1, "کتاب"]}).startswith(expected)

@@ -1,4 +1,4 @@
-"""The list of runs: what is said of each, and that no damage to one keeps the others from being listed."""
+"""The list of runs: what each row says; a damaged run does not stop the others from being listed."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from translator.run.storage import hold_folder
 
 
 def rows(folder: Path) -> dict[str, str]:
-    """Return the row of each run, from its state on, by the run's name, in the order of the table."""
+    """Return, by run name and in table order, each row of the list from its state column on."""
     header, _, *lines = format_run_list(folder).splitlines()
     return {line.split("  ")[0]: line[header.index("state") :] for line in lines}
 
@@ -26,7 +26,7 @@ def stopped(tiny: Any, tmp_path: Path) -> RunFolder:
     return untrained_run(tiny(f"run.directory={tmp_path}/runs/stopped"))
 
 
-def test_a_finished_run_tells_all(trained: Path) -> None:
+def test_row_of_a_finished_run_shows_state_scores_and_speed(trained: Path) -> None:
     row = rows(trained.parent)["run"]
     scores = json.loads((trained / "evaluation" / "scores.json").read_text(encoding="utf-8"))
     saved = load_checkpoint(find_checkpoint(trained / "checkpoints", "last")).state.progress
@@ -37,10 +37,10 @@ def test_a_finished_run_tells_all(trained: Path) -> None:
         f"{saved['target_tokens'] / saved['seconds']:,.0f}",
     ):
         assert f"{told}  " in row
-    assert rows(trained) == {"run": row}, "a run folder itself may be asked about"
+    assert rows(trained) == {"run": row}, "the folder may also be a single run"
 
 
-def test_the_state_of_each_the_newest_first(stopped: RunFolder, tiny: Any, tmp_path: Path) -> None:
+def test_runs_are_listed_newest_first_with_their_states(stopped: RunFolder, tiny: Any, tmp_path: Path) -> None:
     RunFolder(tmp_path / "runs" / "prepared").write(tiny())
     begun = RunFolder(tmp_path / "runs" / "deep" / "begun")
     begun.write(tiny())
@@ -67,14 +67,14 @@ def test_the_state_of_each_the_newest_first(stopped: RunFolder, tiny: Any, tmp_p
         ("config.yaml", "nothing: of ours"),
     ],
 )
-def test_damage_is_said_in_the_row_of_its_run(stopped: RunFolder, tmp_path: Path, file: str, content: str) -> None:
+def test_damage_is_reported_in_the_row_of_its_run(stopped: RunFolder, tmp_path: Path, file: str, content: str) -> None:
     damaged = stopped.path / file
     damaged.parent.mkdir(exist_ok=True)
     damaged.write_text(content)
     assert rows(tmp_path / "runs")["stopped"].startswith(f"damaged: {damaged.parent.name}/{damaged.name}")
 
 
-def test_no_runs_and_no_folder(tmp_path: Path) -> None:
+def test_empty_folder_gives_a_hint_and_missing_folder_is_an_error(tmp_path: Path) -> None:
     assert format_run_list(tmp_path).startswith(f"no runs in {tmp_path}; train one first: make train, or translator")
     with pytest.raises(InputError, match=r"no folder .*nowhere; give the folder of the runs"):
         format_run_list(tmp_path / "nowhere")

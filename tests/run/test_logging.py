@@ -26,7 +26,7 @@ def test_the_console_gets_each_message_once_and_escaped(capsys: pytest.CaptureFi
     assert (captured.out, captured.err) == ("", "step 3\nwarning: careful: \\x1b[2J\\u202e: متن‌ها\n")
 
 
-def test_the_file_gets_what_is_said_inside_the_block(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_log_file_records_only_messages_inside_its_block(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "run" / "log.txt"
     log_to_console()
     for word in ("گل\x1b", "second"):
@@ -42,7 +42,7 @@ def test_the_file_gets_what_is_said_inside_the_block(tmp_path: Path, capsys: pyt
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
-def test_a_full_disk_is_said_once_and_stops_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_full_disk_warns_once_and_work_continues_without_the_log(capsys: pytest.CaptureFixture[str]) -> None:
     with log_to_file(FULL):
         for step in range(3):
             LOGGER.info("step %d", step)
@@ -58,7 +58,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     return clock
 
 
-def test_training_is_told_in_plain_lines(clock: SimpleNamespace, capsys: Capture) -> None:
+def test_progress_without_a_terminal_is_printed_as_plain_lines(clock: SimpleNamespace, capsys: Capture) -> None:
     bar: tqdm[object] = progress_bar(description="training", total=6000, initial=1000, unit="step")
     with bar:
         for _ in range(250):
@@ -73,7 +73,7 @@ def test_training_is_told_in_plain_lines(clock: SimpleNamespace, capsys: Capture
     assert not {"\r", "\x1b", "\b"} & set(text)
 
 
-def test_an_error_or_a_signal_has_the_last_word(clock: SimpleNamespace, capsys: Capture) -> None:
+def test_progress_bar_prints_nothing_after_an_error_or_a_signal(clock: SimpleNamespace, capsys: Capture) -> None:
     def work() -> None:
         for number in progress_bar(range(9), description="reading", unit="lines"):
             if number == 3:

@@ -1,4 +1,4 @@
-"""Paths that a user gives for output: links stay, nothing but files is replaced, open descriptors are streams."""
+"""Output paths given by a user: links are kept, only regular files are replaced, open descriptors are streams."""
 
 import os
 import subprocess
@@ -31,7 +31,7 @@ def test_a_link_stays_and_its_target_is_written(tmp_path: Path, name: str, old: 
     assert [entry.name for entry in target.parent.iterdir() if entry.name.startswith(".")] == []
 
 
-def test_a_stream_changes_the_file_when_it_ends_well(tmp_path: Path) -> None:
+def test_output_stream_replaces_the_file_only_on_success(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text("old")
     with pytest.raises(KeyError), output_stream(path) as stream:
@@ -44,7 +44,7 @@ def test_a_stream_changes_the_file_when_it_ends_well(tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8") == "خط\n"
 
 
-def test_what_is_no_file_is_refused_and_stays(tmp_path: Path) -> None:
+def test_paths_that_are_not_regular_files_are_refused_and_unchanged(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to("pipe")
     (tmp_path / "circle").symlink_to("circle")

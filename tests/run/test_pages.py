@@ -29,7 +29,7 @@ def render(source: str, **values: object) -> str:
         ("{{ x | percent }}", 0.0004, "&lt;0.1%"),
     ],
 )
-def test_values_are_escaped_and_written_for_people(source: str, value: object, page: str) -> None:
+def test_template_values_are_escaped_and_formatted(source: str, value: object, page: str) -> None:
     assert render(source, x=value) == page
 
 
@@ -42,7 +42,7 @@ def test_values_are_escaped_and_written_for_people(source: str, value: object, p
         ("\U000e0041", "U+E0041", "tag latin capital letter a (U+E0041)"),
     ],
 )
-def test_hidden_characters_have_names(character: str, name: str, title: str) -> None:
+def test_hidden_characters_are_shown_by_name(character: str, name: str, title: str) -> None:
     page = Page(visible(f"a{character}b"))
     assert page.text == f"a{name}b"
     assert page.titles == [title]
@@ -52,7 +52,7 @@ def test_hidden_characters_have_names(character: str, name: str, title: str) -> 
     ("text", "title"),
     [("می\u200cروم", "zero width non-joiner (U+200C)"), ("a\ufffdb", "replacement character (U+FFFD)")],
 )
-def test_zwnj_and_lost_characters_are_marked_and_stay(text: str, title: str) -> None:
+def test_zwnj_and_replacement_characters_are_marked_and_kept(text: str, title: str) -> None:
     page = Page(visible(text))
     assert page.text == text
     assert page.titles == [title]
@@ -60,7 +60,7 @@ def test_zwnj_and_lost_characters_are_marked_and_stay(text: str, title: str) -> 
 
 @settings(deadline=None, max_examples=200)
 @given(ANY_TEXT)
-def test_any_text(text: str) -> None:
+def test_visible_marks_hidden_characters_and_keeps_others_in_any_text(text: str) -> None:
     page = Page(visible(text))
     assert {tag for tag, _ in page.elements} <= {"bdi", "span"}
     assert not any(unicodedata.category(character) in HIDDEN for character in page.text.replace("\u200c", ""))

@@ -1,4 +1,4 @@
-"""Stop signals end work at once where nothing is at stake, and at a safe point where something is."""
+"""Stop signals end work at once, or at the next safe point where they are deferred."""
 
 import os
 import signal
@@ -16,7 +16,7 @@ CODES = [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 
 
 @pytest.mark.parametrize(("number", "code"), CODES)
-def test_a_signal_stops_at_once(number: int, code: int) -> None:
+def test_signal_interrupts_work_at_once_with_its_exit_code(number: int, code: int) -> None:
     with pytest.raises(Interrupted) as caught, stop_on_signals():
         os.kill(os.getpid(), number)
         pytest.fail("the signal was ignored")
@@ -29,27 +29,27 @@ def test_a_deferred_signal_waits_for_the_check() -> None:
         with stop.deferred():
             stop.check()
             os.kill(os.getpid(), signal.SIGTERM)
-            done.append("the step was not torn apart")
+            done.append("the step was not interrupted")
             assert stop.requested
             with pytest.raises(Interrupted):
                 stop.check()
         assert done
 
 
-def test_inside_a_deferred_stretch_another_may_be_stopped_at_once() -> None:
+def test_immediate_block_inside_a_deferred_block_stops_at_once() -> None:
     with stop_on_signals() as stop, stop.deferred():
         with pytest.raises(Interrupted), stop.immediate():
             os.kill(os.getpid(), signal.SIGTERM)
-            pytest.fail("the signal was held back")
+            pytest.fail("the signal was deferred")
         assert stop.is_deferred
     with stop_on_signals() as stop, stop.deferred():
         os.kill(os.getpid(), signal.SIGTERM)
         with pytest.raises(Interrupted), stop.immediate():
-            pytest.fail("a signal that has come before was forgotten")
+            pytest.fail("a signal received before the block was forgotten")
 
 
 @pytest.mark.parametrize("pair", [(signal.SIGINT, signal.SIGTERM), (signal.SIGHUP, signal.SIGHUP)])
-def test_what_terminals_and_launchers_send_together_is_one_request(
+def test_signals_sent_together_count_as_one_stop_request(
     pair: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(Interrupted) as caught, stop_on_signals() as stop, stop.deferred():
@@ -64,7 +64,7 @@ def test_what_terminals_and_launchers_send_together_is_one_request(
     assert caught.value.signal_number == pair[1]
 
 
-def test_the_old_handlers_come_back() -> None:
+def test_previous_signal_handlers_are_restored() -> None:
     before = [signal.getsignal(number) for number, _ in CODES]
     with stop_on_signals():
         assert signal.getsignal(signal.SIGTERM) != before[1]
@@ -91,7 +91,7 @@ except Interrupted as interrupted:
 
 
 def program(work: str, *, where: str = "contextlib.nullcontext()", patience: float = 60.0) -> subprocess.Popen[bytes]:
-    """Start a program of its own that does `work`, and wait until it has begun."""
+    """Start a separate process that does `work`, and wait until it is running."""
     script = PROGRAM.format(work=work, where=where, patience=patience)
     process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
@@ -100,7 +100,7 @@ def program(work: str, *, where: str = "contextlib.nullcontext()", patience: flo
 
 
 IN_A_LIBRARY = "__import__('hashlib').pbkdf2_hmac('sha256', b'', b'', 80_000_000)"
-"""Some 30 seconds in one call of a library, which lets other threads run and sees no signal."""
+"""One library call of about 30 seconds that lets other threads run and handles no signal."""
 
 
 def test_a_first_signal_ends_a_long_call_into_a_library() -> None:
@@ -110,7 +110,7 @@ def test_a_first_signal_ends_a_long_call_into_a_library() -> None:
     assert process.returncode == 143
 
 
-def test_where_something_is_at_stake_only_a_second_signal_does() -> None:
+def test_deferred_library_call_ends_only_at_a_second_signal() -> None:
     process = program(IN_A_LIBRARY, where="stop.deferred()", patience=0.1)
     process.send_signal(signal.SIGTERM)
     with pytest.raises(subprocess.TimeoutExpired):
@@ -120,7 +120,7 @@ def test_where_something_is_at_stake_only_a_second_signal_does() -> None:
     assert process.returncode == 143
 
 
-def test_a_second_signal_ends_a_program_that_holds_on_to_life() -> None:
+def test_second_signal_ends_a_program_that_suppresses_the_first() -> None:
     process = program("stubborn()")
     process.send_signal(signal.SIGINT)
     time.sleep(0.1)

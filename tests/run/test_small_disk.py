@@ -1,4 +1,4 @@
-"""Disks that are full or may not be written: one message, nothing half there, and the next try works."""
+"""Full and read-only disks: one message, nothing half-written, and the next attempt works."""
 
 import subprocess
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ Mount = Callable[[str], Path]
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Mount]:
-    """Mount a file system in memory with the given options; only root may."""
+    """Mount a file system in memory with the given options; needs root."""
     place = tmp_path / "disk"
     place.mkdir()
 
@@ -30,7 +30,7 @@ def small_disk(tmp_path: Path) -> Iterator[Mount]:
         return place
 
     yield mount
-    # Lazily: token stores may still be mapped into memory, and what stays mounted stops the next run of the tests.
+    # Lazily: token stores may still be memory-mapped, and a leftover mount would break the next test run.
     subprocess.run(["umount", "-l", str(place)], capture_output=True, check=False)
 
 
@@ -41,7 +41,7 @@ def train(recipe: Path, capsys: Any, *overrides: str) -> tuple[int, str]:
     return code, errors[errors.rfind("translator: ") :]
 
 
-def test_a_full_disk_under_the_prepared_data(small_disk: Mount, tiny_recipe: Path, capsys: Any) -> None:
+def test_full_disk_in_prepare_is_reported_and_a_retry_works(small_disk: Mount, tiny_recipe: Path, capsys: Any) -> None:
     disk = small_disk("size=8k")
     code, message = train(tiny_recipe, capsys, f"corpus.prepared_directory={disk}/prepared")
     assert code == 2
@@ -50,7 +50,7 @@ def test_a_full_disk_under_the_prepared_data(small_disk: Mount, tiny_recipe: Pat
     assert train(tiny_recipe, capsys, f"corpus.prepared_directory={disk}/prepared")[0] == 0
 
 
-def test_a_disk_that_fills_in_the_middle_of_training(small_disk: Mount, tiny_recipe: Path, capsys: Any) -> None:
+def test_disk_full_in_training_keeps_the_run_resumable(small_disk: Mount, tiny_recipe: Path, capsys: Any) -> None:
     disk = small_disk("size=1200k")
     many = ("training.max_steps=400", "training.keep_checkpoints=20")
     code, message = train(tiny_recipe, capsys, f"run.directory={disk}/run", *many)
@@ -65,7 +65,7 @@ def test_a_disk_that_fills_in_the_middle_of_training(small_disk: Mount, tiny_rec
 
 
 @pytest.mark.parametrize("key", ["run.directory", "corpus.prepared_directory"])
-def test_a_disk_that_may_not_be_written(key: str, small_disk: Mount, tiny_recipe: Path, capsys: Any) -> None:
+def test_read_only_disk_is_reported_with_advice(key: str, small_disk: Mount, tiny_recipe: Path, capsys: Any) -> None:
     code, message = train(tiny_recipe, capsys, f"{key}={small_disk('ro')}/folder")
     assert code == 2
     assert "the file system is read-only; choose a folder on a writable one" in message

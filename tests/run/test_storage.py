@@ -23,7 +23,7 @@ from translator.run.storage import (
 )
 
 
-def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
+def test_writing_replaces_a_file_and_leaves_no_temporary_file(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "file.txt"
     write_text(path, "old")
     write_json(path, {"متن": [1, None]})
@@ -60,7 +60,7 @@ def test_a_failed_replacement_keeps_the_old_folder(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["folder"]
 
 
-def test_a_kill_between_the_two_renames_loses_nothing(tmp_path: Path) -> None:
+def test_folder_replacement_killed_midway_is_restored(tmp_path: Path) -> None:
     with new_folder(tmp_path / "folder") as beside:
         (beside / "a").write_text("old")
     (tmp_path / "folder").rename(tmp_path / ".folder.replaced")  # as new_folder does, and then the process dies
@@ -71,7 +71,7 @@ def test_a_kill_between_the_two_renames_loses_nothing(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["folder"]
 
 
-def test_two_processes_may_make_one_folder(tmp_path: Path) -> None:
+def test_two_processes_can_create_the_same_folder_at_once(tmp_path: Path) -> None:
     code = (
         "import sys, time; from pathlib import Path; from translator.run.storage import new_folder\n"
         "with new_folder(Path(sys.argv[1])) as beside:\n"
@@ -90,8 +90,8 @@ def test_two_processes_may_make_one_folder(tmp_path: Path) -> None:
     first.stdout.close()
 
 
-def test_what_killed_processes_left_is_cleared_by_whoever_comes_next(tmp_path: Path) -> None:
-    """Under other settings nobody would ever ask for the same folder again."""
+def test_leftovers_of_killed_processes_are_removed_by_the_next_writer(tmp_path: Path) -> None:
+    """Otherwise they would stay forever once the settings, and with them the folder name, have changed."""
     abandoned = tmp_path / ".corpus-1.partial"
     abandoned.mkdir()
     (abandoned / "text").write_text("half", encoding="utf-8")
@@ -112,7 +112,7 @@ with hold_folder(Path(sys.argv[1])):
 """
 
 
-def test_one_process_at_a_time_holds_a_run_and_a_killed_one_does_not(tmp_path: Path) -> None:
+def test_run_is_locked_by_one_process_until_that_process_ends(tmp_path: Path) -> None:
     command = [sys.executable, "-c", HOLDER, str(tmp_path)]
     first = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert first.stdout is not None
@@ -128,7 +128,7 @@ def test_one_process_at_a_time_holds_a_run_and_a_killed_one_does_not(tmp_path: P
         pytest.fail("held twice")
 
 
-def test_locks_and_links_that_the_file_system_has_not(
+def test_missing_locks_warn_and_copied_links_are_moved_aside(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def no_locks(handle: int, kind: int) -> None:
@@ -139,7 +139,7 @@ def test_locks_and_links_that_the_file_system_has_not(
     with exclusive(tmp_path) as first, exclusive(tmp_path) as second, hold_folder(tmp_path):
         assert first and second
         assert "has no locks; make sure that no other process uses it" in caplog.text
-    (tmp_path / "best").mkdir()  # a copy that followed links has made it a folder
+    (tmp_path / "best").mkdir()  # as after copying the run with a tool that follows links
     (tmp_path / "best" / "file").write_text("kept", encoding="utf-8")
     replace_link(tmp_path / "best", "one")
     assert (tmp_path / "best").is_symlink()

@@ -1,4 +1,4 @@
-"""Tables, escaped controls, and Arabic script in its shapes."""
+"""Escaped control characters, and the contextual letter shapes of Arabic script."""
 
 import unicodedata
 
@@ -26,7 +26,7 @@ def test_controls_are_escaped_and_persian_is_not() -> None:
         ("\u200dبلأ", ["LETTER BEH MEDIAL FORM", "LIGATURE LAM WITH ALEF WITH HAMZA ABOVE FINAL FORM"]),
     ],
 )
-def test_lam_and_alef_are_one_shape_with_and_without_a_joiner(text: str, names: list[str]) -> None:
+def test_lam_alef_becomes_one_ligature_with_and_without_a_joiner(text: str, names: list[str]) -> None:
     assert [unicodedata.name(letter) for letter in shaped(text)] == [f"ARABIC {name}" for name in names]
 
 

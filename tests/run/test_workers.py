@@ -1,4 +1,4 @@
-"""Work over processes gives what one process gives, in the same order, and ends in an orderly way."""
+"""Several processes give the results of one process, in the same order, and shut down cleanly."""
 
 import multiprocessing
 import os
@@ -33,7 +33,7 @@ def ending_at_three(killed: bool) -> Callable[[int], int]:
 
 
 @pytest.mark.parametrize("processes", [1, 2])
-def test_results_come_in_order_and_an_error_at_its_place(processes: int) -> None:
+def test_results_keep_item_order_and_errors_are_raised_at_their_item(processes: int) -> None:
     assert list(map_in_order(squaring, range(50), processes)) == [number * number for number in range(50)]
     results = map_in_order(partial(ending_at_three, False), range(10), processes)
     assert [next(results) for _ in range(3)] == [0, 1, 2]
@@ -41,8 +41,8 @@ def test_results_come_in_order_and_an_error_at_its_place(processes: int) -> None
         next(results)
 
 
-def test_a_script_without_a_guarded_main_part_is_told_so(tmp_path: Path) -> None:
-    """Its workers run it again while they start; they must not wait for a folder that their parent holds."""
+def test_script_without_a_main_guard_fails_with_advice(tmp_path: Path) -> None:
+    """Its workers rerun the script as they start; they must not wait for a folder that their parent has locked."""
     script = tmp_path / "unguarded.py"
     script.write_text(
         "from translator.config import CorpusConfig, SourceConfig\n"
@@ -57,7 +57,7 @@ def test_a_script_without_a_guarded_main_part_is_told_so(tmp_path: Path) -> None
     assert "must start its work under `if __name__ == '__main__':`" in done.stderr
 
 
-def test_a_killed_process_is_told_with_what_to_do() -> None:
+def test_killed_worker_is_reported_with_advice() -> None:
     with pytest.raises(StorageError, match=r"memory ran out; set `corpus.workers: 1`"):
         list(map_in_order(partial(ending_at_three, True), range(10), 2))
 
@@ -95,7 +95,7 @@ def sleeping(folder: Path) -> Callable[[int], int]:
     return work
 
 
-def test_who_leaves_early_does_not_wait(tmp_path: Path) -> None:
+def test_closing_the_results_early_does_not_wait_for_pending_items(tmp_path: Path) -> None:
     results = map_in_order(partial(sleeping, tmp_path), range(100), 2)
     assert next(results) == 0
     results.close()
@@ -103,12 +103,12 @@ def test_who_leaves_early_does_not_wait(tmp_path: Path) -> None:
     assert multiprocessing.active_children() == []
 
 
-def test_busy_neighbours_are_seen() -> None:
+def test_cpu_load_of_other_programs_is_measured() -> None:
     neighbours = Neighbours()
     busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     try:
         time.sleep(1.0)
-        assert neighbours.cores_taken() > 0.3 or not _seconds()[1]  # where the system does not say
+        assert neighbours.cores_taken() > 0.3 or not _seconds()[1]  # 0 where the system does not report it
     finally:
         busy.kill()
         busy.wait()

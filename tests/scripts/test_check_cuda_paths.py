@@ -12,11 +12,11 @@ CHECKS = [(name, check) for name, check in check_cuda_paths.checks() if "float32
 
 
 @pytest.mark.parametrize(("name", "check"), CHECKS, ids=[name for name, _ in CHECKS])
-def test_a_path_is_fine(name: str, check: Any) -> None:
+def test_each_check_of_a_cuda_path_passes(name: str, check: Any) -> None:
     assert check().startswith("fine"), name
 
 
-def test_a_wait_for_the_gpu_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_update_that_synchronizes_the_gpu_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     original = ModelOptimizer.update
 
     def waiting(self: ModelOptimizer, rate: float, norm: torch.Tensor, *more: Any) -> None:
@@ -27,7 +27,7 @@ def test_a_wait_for_the_gpu_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
         check_cuda_paths.update(())
 
 
-def test_the_made_up_gradients_are_those_of_torch() -> None:
+def test_node_by_node_backward_gives_the_gradients_of_torch() -> None:
     weight, data = torch.randn(3, 4, requires_grad=True), torch.randn(5, 4)
 
     def loss() -> torch.Tensor:

@@ -45,7 +45,7 @@ def test_no_sentence_and_no_held_out_combination_is_in_two_splits(corpus: Corpus
             assert all(words[lemma] >= MINIMUM_COUNT for lemma in sentence.lemmas), sentence
 
 
-def test_what_a_pair_looks_like(corpus: Corpus) -> None:
+def test_pairs_contain_only_well_formed_english_and_persian(corpus: Corpus) -> None:
     for name in SPLITS:
         for sentence in corpus.split(name):
             en, fa = sentence.en, sentence.fa
@@ -56,7 +56,7 @@ def test_what_a_pair_looks_like(corpus: Corpus) -> None:
             assert not re.search(r"\b(True|False|None|a [aeio]|an [bcdfgjklmnpqrstvwxz])", en), en
 
 
-def test_mistakes_are_reported(tmp_path: Path) -> None:
+def test_too_few_pairs_and_a_malformed_idiom_file_are_refused(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="too few"):
         generate(SAMPLE, pairs=1600)
     path = tmp_path / "idioms.tsv"

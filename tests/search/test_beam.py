@@ -11,7 +11,7 @@ from translator.search.algorithms import beam_search, follow_paths, likeliest
 from translator.search.constraints import Constraints
 from translator.special_tokens import EOS, UNK
 
-EVERYTHING = 4 * 3**3  # A width that no beam of four steps can fill: three tokens to go on with, and EOS
+EVERYTHING = 4 * 3**3  # More than a beam of four steps can fill: three tokens that continue, and EOS
 
 
 def beam(width: int, alpha: float = 1.0, normalization: str = "gnmt") -> SearchConfig:
@@ -25,7 +25,7 @@ KINDS = st.sampled_from(["gnmt", "average"])
 
 @settings(deadline=None, max_examples=40)
 @given(SEEDS, st.lists(st.integers(1, 12), min_size=1, max_size=6), ALPHAS)
-def test_greedy_search_is_a_beam_of_one(seed: int, lengths: list[int], alpha: float) -> None:
+def test_greedy_search_equals_beam_search_of_size_one(seed: int, lengths: list[int], alpha: float) -> None:
     model, config, longest = KnownModel(seed), beam(1, alpha), torch.tensor(lengths)
     source = sources(*range(10, 10 + len(lengths)))
     paths = follow_paths(model, source, longest, likeliest, config)
@@ -54,7 +54,7 @@ WIDE = st.builds(beam, st.just(EVERYTHING), ALPHAS, KINDS)
 
 @settings(deadline=None, max_examples=60)
 @given(SEEDS, SENTENCES, st.integers(0, 3), st.booleans(), WIDE, st.integers(1, EVERYTHING))
-def test_a_wide_beam_finds_what_enumeration_finds_free_and_under_constraints(
+def test_a_wide_beam_equals_exhaustive_search_with_and_without_constraints(
     seed: int, sentences: list[tuple[int, int, list[int]]], size: int, free: bool, config: SearchConfig, count: int
 ) -> None:
     if free:
@@ -69,7 +69,7 @@ def test_a_wide_beam_finds_what_enumeration_finds_free_and_under_constraints(
 
 @settings(deadline=None, max_examples=60)
 @given(SEEDS, st.builds(beam, st.integers(1, 4), ALPHAS, KINDS), st.integers(1, 7), st.data())
-def test_a_beam_finds_what_its_definition_finds_and_then_stops(
+def test_beam_search_matches_its_definition_and_stops_at_the_same_step(
     seed: int, config: SearchConfig, limit: int, data: st.DataObject
 ) -> None:
     model, width = KnownModel(seed), config.beam_size
@@ -101,7 +101,7 @@ def test_a_beam_finds_what_its_definition_finds_and_then_stops(
 
 
 @pytest.mark.parametrize(("width", "sizes"), [(1, [2, 1]), (2, [6, 6, 4, 2, 2])])
-def test_decided_sentences_leave_the_batch(width: int, sizes: list[int]) -> None:
+def test_sentences_with_a_final_result_leave_the_batch(width: int, sizes: list[int]) -> None:
     class Mixed(KnownModel):
         """Sentence 10 ends from the second step on, the others by their limits."""
 
@@ -119,7 +119,7 @@ def test_decided_sentences_leave_the_batch(width: int, sizes: list[int]) -> None
     assert (model.state.sizes, model.steps) == (sizes, 6)
 
 
-def test_of_equally_good_hypotheses_the_lowest_ids_come_first() -> None:
+def test_tied_hypotheses_are_ordered_by_lowest_token_ids() -> None:
     model = ScriptedModel({(): {5: 0.3, 6: 0.3, 4: 0.3}, **{(token,): {EOS: 0.9} for token in (4, 5, 6)}})
     for width in (2, 3):
         (found,) = beam_search(model, sources(10), torch.tensor([9]), beam(width), count=width)

@@ -36,7 +36,7 @@ def outcomes(model: KnownModel, limit: int, config: SearchConfig) -> dict[tuple[
 
 
 @pytest.mark.parametrize(("temperature", "top_k", "top_p"), [(0.5, 0, 1.0), (2.0, 2, 1.0), (1.5, 3, 0.9)])
-def test_what_is_drawn_is_as_frequent_as_it_is_likely(temperature: float, top_k: int, top_p: float) -> None:
+def test_hypotheses_are_drawn_in_proportion_to_their_probability(temperature: float, top_k: int, top_p: float) -> None:
     model, draws = KnownModel(2), 4000
     config = SearchConfig(temperature=temperature, top_k=top_k, top_p=top_p, seed=5)
     expected = outcomes(model, 3, config)
@@ -50,7 +50,7 @@ def test_what_is_drawn_is_as_frequent_as_it_is_likely(temperature: float, top_k:
 
 @settings(deadline=None, max_examples=20)
 @given(st.integers(0, 10**6), st.integers(0, 100), st.integers(1, 4), st.permutations(range(4)))
-def test_batch_mates_their_order_and_further_draws_change_nothing(
+def test_samples_do_not_depend_on_batch_order_or_number_of_draws(
     seed: int, noise: int, count: int, order: list[int]
 ) -> None:
     model, names, lengths = KnownModel(seed), [10, 11, 12, 13], [8, 3, 6, 1]
@@ -63,7 +63,7 @@ def test_batch_mates_their_order_and_further_draws_change_nothing(
 
 
 @pytest.mark.parametrize("narrow", [{"top_k": 1}, {"top_p": 1e-6}, {"temperature": 0.001}, {"temperature": 1e-38}])
-def test_at_its_narrowest_it_is_greedy(narrow: dict[str, float]) -> None:
+def test_sampling_at_its_narrowest_settings_equals_greedy_search(narrow: dict[str, float]) -> None:
     model, source, lengths, config = KnownModel(6), sources(10, 11), [9, 7], SearchConfig.model_validate(narrow)
     greedy = follow_paths(model, source, torch.tensor(lengths), likeliest, config)
     drawn = draw(model, source, lengths, config, 2)
@@ -71,7 +71,7 @@ def test_at_its_narrowest_it_is_greedy(narrow: dict[str, float]) -> None:
 
 
 @pytest.mark.parametrize(("number", "token"), [(0.0, EOS), (1 - 2.0**-53, 6)])
-def test_the_outermost_numbers_draw_the_outermost_tokens_that_may_come(
+def test_extreme_noise_draws_the_first_and_the_last_allowed_token(
     number: float, token: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     noise = torch.full((1, 1, 1), number, dtype=torch.float64)
@@ -84,7 +84,7 @@ def test_the_outermost_numbers_draw_the_outermost_tokens_that_may_come(
 @given(
     st.integers(0, 10**6), st.integers(1, 9), st.integers(0, 15), st.floats(0.01, 1.0), st.sampled_from([0.5, 1.0, 3.0])
 )
-def test_the_likeliest_are_kept_of_equal_ones_the_lowest_with_their_proportions(
+def test_truncation_keeps_likeliest_tokens_and_breaks_ties_by_lowest_id(
     seed: int, levels: int, k: int, p: float, temperature: float
 ) -> None:
     logits = torch.randint(levels, (3, 12), generator=torch.Generator().manual_seed(seed)).float() * 0.7

@@ -16,7 +16,7 @@ from translator.special_tokens import EOS, PAD, UNK
 
 @settings(deadline=None, max_examples=100)
 @given(st.integers(1, 4), st.integers(1, 60), st.integers(1, 12), st.integers(1, 9), st.integers(0, 10**6))
-def test_of_equal_ones_the_lowest_are_taken(rows: int, size: int, count: int, levels: int, seed: int) -> None:
+def test_largest_breaks_ties_by_lowest_index(rows: int, size: int, count: int, levels: int, seed: int) -> None:
     values = torch.randint(levels, (rows, size), generator=torch.Generator().manual_seed(seed)).float().log()
     best, places = largest(values, count)
     ordered = values.sort(dim=1, descending=True, stable=True)
@@ -30,7 +30,7 @@ def test_of_equal_ones_the_lowest_are_taken(rows: int, size: int, count: int, le
     ("kind", "alpha", "length", "expected"),
     [("gnmt", 1.0, 7, 2.0), ("gnmt", 0.5, 19, 2.0), ("gnmt", 0.0, 100, 1.0), ("average", 0.5, 9, 3.0)],
 )
-def test_the_length_penalty_counts_the_end_too(kind: str, alpha: float, length: int, expected: float) -> None:
+def test_the_length_penalty_counts_the_eos_token(kind: str, alpha: float, length: int, expected: float) -> None:
     config = SearchConfig.model_validate({"length_normalization": kind, "length_penalty": alpha})
     assert length_penalty(float(length), config) == pytest.approx(expected)
     finished = Hypothesis.from_tokens([4] * (length - 1), [-0.25] * length, True, config)
@@ -54,7 +54,7 @@ SOURCE = torch.tensor([[5, 6, EOS, PAD], [5, 6, 7, EOS], [PAD, PAD, PAD, PAD]])
         ((0.0, 1.5), 17, [3, 9, 0], [0, 0, 0], [14, 17, 10]),
     ],
 )
-def test_lengths_follow_the_source_and_leave_room_after_a_prefix(
+def test_length_limits_follow_the_source_and_leave_room_after_a_prefix(
     ratios: tuple[float, float], positions: int, prefixes: list[int] | None, shortest: list[int], longest: list[int]
 ) -> None:
     config = SearchConfig(min_length_ratio=ratios[0], max_length_ratio=ratios[1])
@@ -67,7 +67,7 @@ def test_lengths_follow_the_source_and_leave_room_after_a_prefix(
 
 @settings(deadline=None, max_examples=25)
 @given(st.integers(0, 10**6), st.integers(2, 3), st.sampled_from([0.0, 1.0]))
-def test_an_ensemble_finds_the_best_of_the_mean_probabilities(seed: int, size: int, alpha: float) -> None:
+def test_an_ensemble_searches_by_the_mean_probabilities_of_its_models(seed: int, size: int, alpha: float) -> None:
     models = [KnownModel(seed + number) for number in range(size)]
 
     class Mean(KnownModel):
@@ -82,14 +82,14 @@ def test_an_ensemble_finds_the_best_of_the_mean_probabilities(seed: int, size: i
     same(found, expected)
 
 
-def test_probabilities_too_small_for_a_float_count() -> None:
+def test_mean_log_probabilities_do_not_underflow() -> None:
     logits = [torch.tensor([[0.0, -500.0]]), torch.tensor([[0.0, -400.0]])]
     assert log_mean_probabilities(logits)[0, 1].item() == pytest.approx(-400.6931, abs=1e-3)
 
 
 @settings(deadline=None, max_examples=30)
 @given(st.integers(0, 10**6), st.lists(st.lists(st.sampled_from([UNK, 4, 5, 6]), max_size=7)), st.integers(1, 30))
-def test_each_token_of_a_target_gets_what_the_model_gives_it(seed: int, targets: list[list[int]], at_once: int) -> None:
+def test_target_scores_equal_the_models_log_probabilities(seed: int, targets: list[list[int]], at_once: int) -> None:
     model, config = KnownModel(seed), SearchConfig(length_normalization="average")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scoring, "TARGET_POSITIONS_AT_ONCE", at_once)

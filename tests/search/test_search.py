@@ -35,7 +35,7 @@ def count_of(config: SearchConfig) -> int:
 
 @pytest.fixture(scope="module")
 def model() -> Transformer:
-    """Random weights, strong enough that sentences differ, with EOS made likelier so that rows end here and there."""
+    """Random weights, strong enough that sentences differ, with EOS made likelier so that lengths vary."""
     torch.manual_seed(5)
     sizes = {"d_model": 32, "heads": 4, "encoder_layers": 2, "decoder_layers": 2, "feed_forward": 64}
     config = ModelConfig.model_validate(sizes | {"tied_embeddings": "none", "max_positions": 48})
@@ -66,7 +66,7 @@ def teacher_forced(model: Transformer, source: Tensor, hypothesis: Hypothesis) -
 @with_every_method
 @pytest.mark.parametrize("prefixes", [None, [[UNK, 9, 9, 9], [], [7], [6, 8] * 8, *[[]] * 8]], ids=["free", "forced"])
 @torch.no_grad()
-def test_scores_are_those_of_teacher_forcing(
+def test_search_scores_equal_those_of_teacher_forcing(
     model: Transformer, source: Tensor, config: SearchConfig, prefixes: list[list[int]] | None
 ) -> None:
     found = search(model, source, config, count=count_of(config), prefixes=prefixes)
@@ -93,18 +93,18 @@ def test_a_row_does_not_depend_on_its_batch_mates(model: Transformer, source: Te
 
 
 class NoDoubles(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Refuses what Apple's GPUs cannot compute."""
+    """Fails on any float64 result, which Apple's GPUs cannot compute."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         found = func(*args, **(kwargs or {}))
-        if func is not torch.ops.aten.lift_fresh.default:  # of noise, which is drawn on the CPU
+        if func is not torch.ops.aten.lift_fresh.default:  # lifts the noise, drawn on the CPU
             assert all(one.dtype != torch.float64 for one in tree_leaves(found) if isinstance(one, Tensor)), func
         return found
 
 
 @with_every_method
 @torch.no_grad()
-def test_where_there_is_no_float64_the_same_is_found_without_it(
+def test_search_without_float64_finds_the_same_tokens(
     model: Transformer, source: Tensor, config: SearchConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = search(model, source, config)
@@ -117,13 +117,13 @@ def test_where_there_is_no_float64_the_same_is_found_without_it(
 
 @with_every_method
 @torch.no_grad()
-def test_an_ensemble_with_itself_finds_the_same(model: Transformer, source: Tensor, config: SearchConfig) -> None:
+def test_an_ensemble_of_two_copies_equals_the_model(model: Transformer, source: Tensor, config: SearchConfig) -> None:
     for one in zip(search(model, source, config), search(Ensemble([model, model]), source, config), strict=True):
         same(*one)
 
 
 @with_every_method
-def test_the_limit_holds_and_the_model_is_never_asked_beyond_its_positions(
+def test_search_keeps_to_the_length_limit_and_to_the_models_positions(
     model: Transformer, source: Tensor, config: SearchConfig
 ) -> None:
     for ratios, most in (({"max_length_ratio": 100.0}, 48), ({"max_length_ratio": 0.01, "min_length_ratio": 0.0}, 10)):
@@ -153,16 +153,16 @@ def test_the_configuration_chooses_method_penalty_and_distribution() -> None:
     [
         ("greedy", 3, r"`search\.method: greedy` finds one translation of a sentence, not 3; use"),
         ("beam", 6, r"a beam of 5 cannot find 6 .* set `search\.beam_size` to 6 or more"),
-        ("sampling", 0, "0 translations of a sentence cannot be found; ask for 1 or more"),
+        ("sampling", 0, "cannot find 0 translations of a sentence; ask for 1 or more"),
     ],
 )
-def test_counts_that_a_method_cannot_find(method: str, count: int, message: str) -> None:
+def test_counts_that_a_search_method_cannot_return_are_refused(method: str, count: int, message: str) -> None:
     with pytest.raises(TranslatorError, match=message):
         search(KnownModel(4), SOURCE, SearchConfig.model_validate({"method": method}), count=count)
 
 
 @by_name
-def test_a_model_that_has_diverged_is_named_as_such(method: str) -> None:
+def test_search_reports_a_model_whose_probabilities_are_nan(method: str) -> None:
     class Diverged(KnownModel):
         def logits(self, name: int, prefix: tuple[int, ...]) -> torch.Tensor:
             return super().logits(name, prefix) * float("nan")
@@ -172,6 +172,6 @@ def test_a_model_that_has_diverged_is_named_as_such(method: str) -> None:
 
 
 @by_name
-def test_no_rows(method: str) -> None:
+def test_search_of_an_empty_batch_returns_an_empty_list(method: str) -> None:
     config = SearchConfig.model_validate({"method": method, "min_length_ratio": 0.5, "no_repeat_ngram": 2})
     assert search(KnownModel(1), torch.empty(0, 4, dtype=torch.long), config, prefixes=[]) == []

@@ -1,4 +1,4 @@
-"""A translator that works when it is told to, and a server at a real port."""
+"""A translator that waits for permission to work, and a server on a real port."""
 
 import contextlib
 import signal
@@ -17,7 +17,7 @@ from translator.serve.app import listening_socket, make_app, serve, url
 
 
 class Held:
-    """Writes capital letters when `gate` is open, refuses `bad`, breaks at `bug`, keeps what it was asked for."""
+    """Returns upper case once `gate` is open, rejects `bad`, crashes on `bug`, and records its inputs."""
 
     label = "held"
     checkpoint_name = "step-000005"

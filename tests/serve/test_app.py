@@ -35,7 +35,7 @@ def ask(api: TestClient, **asked: Any) -> Any:
     return api.post("/api/translate", json=asked)
 
 
-def test_as_many_lines_come_back_as_went_in(api: TestClient) -> None:
+def test_each_input_line_gets_one_numbered_answer(api: TestClient) -> None:
     answer = ask(api, text="a b\r\n\nc\u2028d").json()
     assert [line["line"] for line in answer["lines"]] == [1, 2, 3]
     assert [line["source"] for line in answer["lines"]] == ["a b", "", "c\u2028d"]
@@ -44,7 +44,7 @@ def test_as_many_lines_come_back_as_went_in(api: TestClient) -> None:
     assert ask(api, lines=[]).json() == {"lines": []}
 
 
-def test_the_best_come_first_and_attention_comes_where_it_is_asked_for(api: TestClient) -> None:
+def test_translations_are_ranked_and_attention_is_sent_on_request(api: TestClient) -> None:
     (line,) = ask(api, text="a b", count=3).json()["lines"]
     scores = [one["normalized_score"] for one in line["translations"]]
     assert len(scores) == 3
@@ -75,7 +75,7 @@ def test_the_best_come_first_and_attention_comes_where_it_is_asked_for(api: Test
         (b'{"text": "\xff"}', 422, "the body is not valid JSON: it is not UTF-8, or nested too deeply"),
     ],
 )
-def test_what_cannot_be_is_refused_in_words_with_a_documented_status(
+def test_invalid_requests_get_a_documented_status_and_a_reason(
     api: TestClient, asked: Any, status: int, words: str
 ) -> None:
     body = asked if isinstance(asked, bytes) else json.dumps(asked).encode()
@@ -85,8 +85,8 @@ def test_what_cannot_be_is_refused_in_words_with_a_documented_status(
 
 
 @pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", ""])
-def test_a_form_of_another_site_cannot_ask(api: TestClient, content_type: str) -> None:
-    """Browsers send these to anywhere without asking first; JSON they do not."""
+def test_cross_site_form_posts_are_rejected(api: TestClient, content_type: str) -> None:
+    """Browsers send these content types to other sites without a preflight request, but not JSON."""
     answer = api.post("/api/translate", content=b'{"text": "a"}', headers={"Content-Type": content_type})
     assert answer.status_code == 422
     assert "as application/json" in answer.json()["detail"]
@@ -94,7 +94,7 @@ def test_a_form_of_another_site_cannot_ask(api: TestClient, content_type: str) -
     assert "access-control-allow-origin" not in preflight.headers
 
 
-def test_the_model_is_described(api: TestClient) -> None:
+def test_model_endpoint_describes_limits_search_and_versions(api: TestClient) -> None:
     said = api.get("/api/model").json()
     assert said["limits"] == {"characters": 60, "lines": 4, "translations": 3, "waiting": 500, "seconds": 30.0}
     assert said["search"] == BEAM.model_dump(mode="json")
@@ -103,7 +103,7 @@ def test_the_model_is_described(api: TestClient) -> None:
     assert api.get("/api/health").json() == {"status": "ok", "waiting": 0}
 
 
-def test_openapi_describes_the_api_and_no_page_of_it_loads_from_elsewhere(api: TestClient) -> None:
+def test_openapi_schema_is_served_but_its_html_pages_are_not(api: TestClient) -> None:
     schema = api.get("/api/openapi.json").json()
     assert set(schema["paths"]) == {"/api/health", "/api/model", "/api/translate"}
     responses = schema["paths"]["/api/translate"]["post"]["responses"]
@@ -111,7 +111,7 @@ def test_openapi_describes_the_api_and_no_page_of_it_loads_from_elsewhere(api: T
     assert {api.get(path).status_code for path in ("/docs", "/redoc", "/openapi.json")} == {404}
 
 
-def test_what_takes_too_long_is_dropped() -> None:
+def test_translation_over_the_time_limit_is_cancelled() -> None:
     translator = held()
     with client(translator, Limits(seconds=0.5)) as api:
         answer = ask(api, text="a")
@@ -126,7 +126,7 @@ def test_what_takes_too_long_is_dropped() -> None:
     ("text", "status", "words"),
     [("bad", 422, "bad is refused"), ("bug", 500, "internal server error; see the log of the server")],
 )
-def test_mistakes_of_the_text_and_of_the_server(text: str, status: int, words: str) -> None:
+def test_input_errors_give_422_and_internal_errors_give_500(text: str, status: int, words: str) -> None:
     with client(held(opened=True)) as api:
         answer = ask(api, text=text)
     assert (answer.status_code, answer.json()) == (status, {"detail": words})
@@ -139,7 +139,7 @@ def page(name: str = "sample", **search: Any) -> Any:
         return api.get("/")
 
 
-def test_the_page_lets_in_its_own_files_alone_and_the_name_of_a_run_is_no_markup(api: TestClient) -> None:
+def test_page_loads_only_its_own_files_and_escapes_the_run_name(api: TestClient) -> None:
     answer = page('<script>alert("x")</script>\u202e')
     policy = answer.headers["content-security-policy"]
     assert "default-src 'none'" in policy
@@ -153,7 +153,7 @@ def test_the_page_lets_in_its_own_files_alone_and_the_name_of_a_run_is_no_markup
     assert "innerHTML" not in texts["/script.js"]
 
 
-def test_the_search_is_named_and_as_many_translations_can_be_chosen_as_it_finds() -> None:
+def test_page_names_the_search_and_limits_translations_to_the_beam() -> None:
     assert "greedy search · held" in page(method="greedy").text
     for most, chosen in ((1, 1), (2, 2), (5, 3)):
         html = page(beam_size=most).text
@@ -166,20 +166,20 @@ HOSTS = ["localhost:8000", "127.0.0.1", "[::1]:8000", "Box.local:80", "evil.exam
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_only_named_hosts_are_answered_where_names_are_given(host: str) -> None:
+def test_only_allowed_hosts_are_answered(host: str) -> None:
     with TestClient(make_app(held(opened=True), Limits(), [*LOOPBACK, "box.local"])) as api:
         status = api.get("/api/health", headers={"Host": host}).status_code
     assert status == (400 if "evil" in host else 200)
 
 
 @pytest.mark.parametrize("seconds", [0.0, math.nan, math.inf])
-def test_a_bound_is_more_than_nothing_and_finite(seconds: float) -> None:
+def test_time_limit_must_be_positive_and_finite(seconds: float) -> None:
     with pytest.raises(InputError, match=f"limit of seconds is {seconds:g}; it must be positive"):
         Limits(seconds=seconds)
 
 
 @pytest.mark.parametrize("library", ["fastapi", "uvicorn"])
-def test_without_the_library(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_web_library_is_reported_with_advice(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
     check_installed()
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(InputError, match=rf"{library} cannot be imported .* pip install"):

@@ -1,4 +1,4 @@
-"""One thread for all requests: who shares a batch, what is dropped, and which request a failure belongs to."""
+"""One thread serves all requests: which share a batch, which are dropped, and which one an error affects."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -16,7 +16,7 @@ PLAIN, OTHER = Form(1, False), Form(2, False)
 
 
 def run(translator: Any, work: Callable[[Batcher, asyncio.Task[list[Found]]], Awaitable[None]]) -> None:
-    """Run `work` with a batcher, and a request for `a` that the translator is already working on."""
+    """Run `work` with a batcher and with a request for `a` that the translator is already processing."""
 
     async def whole() -> None:
         batcher = Batcher(translator, waiting=100)
@@ -41,7 +41,7 @@ async def queued(batcher: Batcher, *requests: Sequence[str], form: Form = PLAIN)
     return tasks
 
 
-def test_those_that_wait_share_a_batch() -> None:
+def test_waiting_requests_share_a_batch() -> None:
     translator = held()
 
     async def work(batcher: Batcher, first: asyncio.Task[list[Found]]) -> None:
@@ -58,7 +58,7 @@ def test_those_that_wait_share_a_batch() -> None:
     assert translator.groups == [["a"], ["b", "e", "f", "c"], ["d"], ["", "g"]]
 
 
-def test_work_that_nobody_wants_is_dropped() -> None:
+def test_cancelled_requests_are_dropped() -> None:
     translator = held()
 
     async def work(batcher: Batcher, first: asyncio.Task[list[Found]]) -> None:
@@ -74,7 +74,7 @@ def test_work_that_nobody_wants_is_dropped() -> None:
     assert translator.groups == [["a"], ["c"]]
 
 
-def test_one_request_that_fails_fails_alone() -> None:
+def test_failing_request_does_not_affect_others() -> None:
     translator = held()
 
     async def work(batcher: Batcher, first: asyncio.Task[list[Found]]) -> None:
@@ -91,7 +91,7 @@ def test_one_request_that_fails_fails_alone() -> None:
 
 
 LOOP = asyncio.new_event_loop()
-LOOP.close()  # futures only need to know one
+LOOP.close()  # a future needs a loop, but not a running one
 
 
 def lines_of(*requests: str, turn: int = 0, form: Form = PLAIN) -> list[Line]:
@@ -108,7 +108,7 @@ def lines_of(*requests: str, turn: int = 0, form: Form = PLAIN) -> list[Line]:
     st.integers(1, 5),
     st.integers(1, 12),
 )
-def test_each_line_once_within_bounds(requests: list[tuple[str, Form]], lines: int, characters: int) -> None:
+def test_each_line_is_batched_once_within_limits(requests: list[tuple[str, Form]], lines: int, characters: int) -> None:
     everything = [line for letters, form in requests for line in lines_of(letters, form=form)]
     waiting, taken = list(everything), []
     while some := gather(waiting, lines, characters):
@@ -120,7 +120,7 @@ def test_each_line_once_within_bounds(requests: list[tuple[str, Form]], lines: i
     assert not waiting
 
 
-def test_long_requests_let_short_ones_and_those_of_other_forms_by() -> None:
+def test_long_requests_do_not_delay_short_ones_or_other_forms() -> None:
     waiting = lines_of("abcdefgh", "x", "y")
     waiting += lines_of("z", turn=1, form=OTHER)
     gone = lines_of("q")[0]

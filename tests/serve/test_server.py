@@ -1,4 +1,4 @@
-"""The server at a real port: many at once, those who leave, and a stop that loses nothing."""
+"""The server on a real port: concurrent requests, disconnecting clients, and a stop that answers pending requests."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ async def ask_all(address: str, asked: list[dict[str, Any]]) -> list[httpx2.Resp
         return list(await asyncio.gather(*(client.post("/api/translate", json=one) for one in asked)))
 
 
-def test_many_at_once_and_each_gets_its_own() -> None:
+def test_concurrent_requests_each_get_their_own_answer() -> None:
     translator, model = echo()
     texts = [f"w{number} " * (1 + number % 7) for number in range(60)]
     with served(translator) as (address, _):
@@ -55,7 +55,7 @@ def waiting(address: str) -> int:
     return count
 
 
-def test_the_work_of_a_client_that_has_gone_is_dropped() -> None:
+def test_request_of_a_disconnected_client_is_dropped() -> None:
     translator = held()
     with served(translator) as (address, _):
         connection = send(address, b'{"text": "a"}')
@@ -68,7 +68,7 @@ def test_the_work_of_a_client_that_has_gone_is_dropped() -> None:
     assert translator.dropped == [["a"]]
 
 
-def test_too_many_are_sent_away_and_told_when_to_come_back() -> None:
+def test_excess_requests_get_503_with_retry_after() -> None:
     translator = held()
     with served(translator, Limits(waiting=1)) as (address, _):
         first = send(address, b'{"text": "a"}')
@@ -80,7 +80,7 @@ def test_too_many_are_sent_away_and_told_when_to_come_back() -> None:
         first.close()
 
 
-def test_a_stop_answers_what_has_been_asked() -> None:
+def test_stopping_answers_pending_requests_and_refuses_new_ones() -> None:
     translator = held()
     with served(translator) as (address, stop):
         first = send(address, b'{"text": "a"}')
@@ -92,12 +92,12 @@ def test_a_stop_answers_what_has_been_asked() -> None:
         with pytest.raises(OSError):  # new ones are refused soon
             while True:
                 socket.create_connection((urlsplit(address).hostname, urlsplit(address).port)).close()
-        time.sleep(0.3)  # what does not wait for answers would have ended by now
+        time.sleep(0.3)  # a server that does not wait for pending answers would have ended by now
         translator.gate.set()
         assert [received(one)["lines"][0]["translations"][0]["text"] for one in (first, second)] == ["A", "B"]
 
 
-def test_an_address_that_is_taken_or_not_ours() -> None:
+def test_unusable_addresses_are_rejected_with_advice() -> None:
     with listening_socket("127.0.0.1", 0) as bound:
         port = bound.getsockname()[1]
         assert is_loopback(bound)

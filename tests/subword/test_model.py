@@ -1,4 +1,4 @@
-"""Subword models: what survives the way to ids and back, byte fallback, and which files are refused."""
+"""Subword models: the round trip from text to ids, byte fallback, and which files are refused."""
 
 import re
 import shutil
@@ -16,7 +16,7 @@ from translator.special_tokens import EOS, PAD, SOS, UNK
 from translator.subword import SubwordModel, SubwordPair, prepare_subword
 
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="▁"), max_size=30)
-"""All of Unicode but surrogates, which are no characters, and the mark that SentencePiece takes for a space."""
+"""All Unicode characters except `▁`, which SentencePiece uses for a space; surrogates are not characters."""
 CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
@@ -57,7 +57,7 @@ def test_special_tokens_have_their_ids_and_never_come_from_text(persian: Subword
 
 @settings(deadline=None, max_examples=200)
 @given(text=ANY_TEXT)
-def test_with_bytes_any_text_survives_but_for_controls(with_bytes: SubwordModel, text: str) -> None:
+def test_byte_fallback_round_trips_any_text_except_controls(with_bytes: SubwordModel, text: str) -> None:
     (ids,) = with_bytes.encode([text])
     assert UNK not in ids
     assert with_bytes.decode_ids([ids]) == [CONTROLS.sub(" ", with_bytes.normalized(text))]
@@ -74,7 +74,7 @@ def test_any_bytes_decode_to_one_line(with_bytes: SubwordModel, content: bytes) 
         assert ("\ufffd" in text) != valid
 
 
-def test_bytes_are_read_marked_or_made_spaces(with_bytes: SubwordModel) -> None:
+def test_byte_pieces_decode_to_characters_replacement_marks_or_spaces(with_bytes: SubwordModel) -> None:
     word = with_bytes.encode(["I"])[0]
     zwnj = spell(with_bytes, ZWNJ.encode())
     rows = [[*word, *zwnj, *word], [*word, *zwnj[:1], *word, EOS], *with_bytes.encode(["<0x0A> <s> </s>"])]
@@ -86,7 +86,7 @@ def test_bytes_are_read_marked_or_made_spaces(with_bytes: SubwordModel) -> None:
     assert len(with_bytes.byte_ids) == 256 and not set(with_bytes.text_pieces) & with_bytes.byte_ids
 
 
-def test_a_missing_model_file_is_named_and_a_folder_in_its_place_too(tmp_path: Path) -> None:
+def test_a_missing_model_file_or_a_folder_in_its_place_is_named(tmp_path: Path) -> None:
     with pytest.raises(
         SubwordError, match=rf"no subword model at .*source\.model; restore it .* or delete the folder {tmp_path}"
     ):
@@ -120,7 +120,7 @@ def test_a_truncated_model_is_refused_at_every_length(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_model_of_another_tool_is_refused(tmp_path: Path, options: dict[str, Any], message: str) -> None:
+def test_other_special_ids_or_normalization_are_refused(tmp_path: Path, options: dict[str, Any], message: str) -> None:
     with (tmp_path / "joint.model").open("wb") as file:
         sentencepiece.SentencePieceTrainer.train(
             sentence_iterator=iter(PERSIAN * 5), model_writer=file, vocab_size=60, minloglevel=2, **options
@@ -129,7 +129,7 @@ def test_a_model_of_another_tool_is_refused(tmp_path: Path, options: dict[str, A
         SubwordPair.load(tmp_path)
 
 
-def test_a_model_that_was_exchanged_is_recognised(tmp_path: Path) -> None:
+def test_a_replaced_model_or_damaged_checksum_file_is_refused(tmp_path: Path) -> None:
     _, folder = prepare_subword(unigram(), make_corpus(tmp_path), tmp_path / "prepared")
     shutil.copy(folder / "source.model", folder / "target.model")
     with pytest.raises(SubwordError, match=r"target\.model is not the model that was trained .* prepare again"):

@@ -1,4 +1,4 @@
-"""What is copied is cut out, survives, and comes back, whatever the model does with the placeholders."""
+"""Copied text is cut out before the model and put back after it, whatever the model does with the placeholders."""
 
 from pathlib import Path
 
@@ -39,7 +39,7 @@ FIRST, SECOND, THIRD = list(PLACEHOLDERS[:3])
         ("either/or, C++, rock'n'roll, A. B. Smith in the U.S. He said so.Then he left", []),
     ],
 )
-def test_what_counts_as_copied(text: str, copied: list[str]) -> None:
+def test_urls_emails_handles_emoji_files_and_numbers_are_cut_out(text: str, copied: list[str]) -> None:
     shown, found = cut_out(text, PLACEHOLDERS)
     assert list(found.values()) == copied
     assert not any(one in shown for one in copied)
@@ -47,20 +47,20 @@ def test_what_counts_as_copied(text: str, copied: list[str]) -> None:
 
 
 @given(st.text(), st.integers(0, 3))
-def test_any_text_comes_back(text: str, count: int) -> None:
+def test_putting_back_what_was_cut_out_restores_any_text(text: str, count: int) -> None:
     shown, copied = cut_out(text, PLACEHOLDERS[:count])
     assert len(copied) <= count and not set(shown) & set(PLACEHOLDERS) - set(copied)
     assert put_back(shown, copied) == "".join(one for one in text if one not in PLACEHOLDERS).lstrip(" ")
 
 
-def test_nothing_is_lost_or_said_twice() -> None:
+def test_each_copied_part_is_put_back_exactly_once() -> None:
     copied = {FIRST: "a@b.org", SECOND: "😂"}
     assert put_back(f"به {FIRST} بنویس.", copied) == "به a@b.org بنویس. 😂"
     assert put_back(f"{SECOND} {SECOND} {THIRD} ({FIRST})", copied) == "😂 (a@b.org)"
     assert put_back("", copied) == "a@b.org 😂"
 
 
-def test_a_pair_gets_placeholders_for_what_stands_on_both_sides() -> None:
+def test_a_pair_gets_placeholders_for_what_both_sides_contain() -> None:
     source, target = "See www.a.org, x@y.org 😂", "😂 به www.a.org بروید"
     assert cut_out_of_pair(source, target, PLACEHOLDERS) == (
         f"See {FIRST}, x@y.org {SECOND}",
@@ -77,7 +77,7 @@ def test_a_pair_gets_placeholders_for_what_stands_on_both_sides() -> None:
     )
 
 
-def test_a_character_of_the_text_is_no_placeholder(tmp_path: Path) -> None:
+def test_a_character_learned_from_text_is_not_a_placeholder(tmp_path: Path) -> None:
     texts = [f"{text} {FIRST}" for text in ENGLISH]
     model = SubwordModel.train(texts * 5, unigram(vocabulary_size=80), tmp_path / "source.model")
     assert model.pieces_of(model.encode([FIRST])[0])[-1].endswith(FIRST) and not model.placeholders

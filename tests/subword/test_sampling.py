@@ -37,7 +37,7 @@ def draw(model: SubwordModel, seed: str = "1", strength: float = 0.2, texts: Seq
     return model.sampler(strength, seed).sample(texts, [str(number) for number in range(len(texts))])
 
 
-def test_a_seed_repeats_and_others_differ(model: SubwordModel, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pieces_depend_on_seed_place_and_text(model: SubwordModel, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = draw(model)
     sampler = model.sampler(0.2, "1")
     backwards = [sampler.sample([TEXTS[number]], [PLACES[number]])[0] for number in reversed(range(len(TEXTS)))]
@@ -50,7 +50,7 @@ def test_a_seed_repeats_and_others_differ(model: SubwordModel, file: Path, monke
     assert [forgetful.sample(TEXTS, PLACES) for _ in range(2)] == [first] * 2
 
 
-def test_another_process_draws_the_same(model: SubwordModel, file: Path) -> None:
+def test_another_process_draws_the_same_samples(model: SubwordModel, file: Path) -> None:
     program = (
         "import sys; from pathlib import Path; from translator.subword import SubwordModel; "
         "print(SubwordModel.load(Path(sys.argv[1])).sampler(0.2, '5').sample(sys.argv[2:], 'abcdefgh'))"
@@ -67,7 +67,7 @@ def test_another_process_draws_the_same(model: SubwordModel, file: Path) -> None
     strength=st.floats(0.01, 0.99),
     seed=st.text(max_size=5),
 )
-def test_a_sample_reads_as_the_text_does(model: SubwordModel, texts: list[str], strength: float, seed: str) -> None:
+def test_a_sample_decodes_to_the_same_text(model: SubwordModel, texts: list[str], strength: float, seed: str) -> None:
     texts = [*texts, PERSIAN[1], "", "  "]
     rows = draw(model, seed.encode("utf-8", "ignore").decode(), strength, texts)
     assert model.decode_ids(rows) == model.decode_ids(model.encode(texts))
@@ -97,7 +97,7 @@ def assert_shares(drawn: Counter[tuple[int, ...]], shares: dict[tuple[int, ...],
         assert abs(drawn[ids] / drawn.total() - share) < 5 * 1.25 * math.sqrt(share * (1 - share) / drawn.total())
 
 
-def test_unigram_segmentations_come_as_often_as_their_probability_says() -> None:
+def test_unigram_segmentations_are_drawn_in_proportion_to_probability() -> None:
     scores = {"▁": -2.0, "a": -1.5, "b": -2.5, "▁a": -2.2, "ab": -2.7, "▁ab": -4.1}
     pieces = {piece: (number + 4, score) for number, (piece, score) in enumerate(scores.items())}
     ways = (["▁", "a", "b"], ["▁", "ab"], ["▁a", "b"], ["▁ab"])
@@ -106,19 +106,19 @@ def test_unigram_segmentations_come_as_often_as_their_probability_says() -> None
     assert_shares(segmentations(pieces, 0.5, "ab"), {ids: weight / total for ids, weight in weights.items()})
 
 
-def test_each_merge_is_dropped_as_often_as_the_strength_says() -> None:
+def test_each_merge_is_dropped_with_probability_equal_to_the_strength() -> None:
     pieces = {"ab": (4, 0.0), "▁ab": (5, -1.0), "▁": (6, -2.0), "a": (7, -3.0), "b": (8, -4.0)}
     assert_shares(segmentations(pieces, 0.3, "ab"), {(5,): 0.7 * 0.7, (6, 4): 0.7 * 0.3, (6, 7, 8): 0.3})
 
 
-def test_unknown_characters_side_by_side_are_one(tmp_path: Path) -> None:
+def test_adjacent_unknown_characters_become_one_unk(tmp_path: Path) -> None:
     for kind in ("unigram", "bpe"):
         model = SubwordModel.train(ENGLISH * 20, unigram(model_type=kind), tmp_path / f"{kind}.model")
         (row,) = draw(model, texts=["I 漢字 go"])
         assert row.count(UNK) == 1 and model.decode_ids([row]) == ["I ⁇ go"]
 
 
-def test_a_very_long_word_is_as_random_at_both_ends() -> None:
+def test_a_very_long_word_is_sampled_alike_at_both_ends() -> None:
     pieces = {"▁": (4, -9.5), "a": (5, -9.5), "aa": (6, -18.5)}
     (ids,) = SubwordSampler(pieces, [], 0.9, "1", lambda text: f"▁{text}").sample(["a" * 3000], ["1"])
     assert sum(2 if token == 6 else 1 for token in ids) == 3001

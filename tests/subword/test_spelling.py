@@ -1,4 +1,4 @@
-"""Spelling: typing mistakes are corrected towards frequent words of the training text, and nothing else is."""
+"""Spelling: typos are corrected to frequent words of the training text, and nothing else is changed."""
 
 import shutil
 from collections import Counter
@@ -39,11 +39,11 @@ def test_each_typo_of_the_robustness_test_is_corrected(word: str, seed: int, cas
         "کودکان chidrenها",
     ],
 )
-def test_all_else_stays_as_it_is(text: str) -> None:
+def test_words_that_are_not_clear_typos_stay_unchanged(text: str) -> None:
     assert SpellingCorrector(COUNTS)(text) == text
 
 
-def test_of_several_words_the_most_frequent_is_meant() -> None:
+def test_a_typo_is_corrected_to_the_most_frequent_candidate() -> None:
     counts = {"their": 90, "there": 99, "three": 80}
     assert SpellingCorrector(counts)("THEER is theer") == "THEER is there"
     assert SpellingCorrector(counts)("Theer, THERE") == "There, THERE"
@@ -58,7 +58,7 @@ def test_words_are_counted_in_lower_case(texts: list[str]) -> None:
     assert count_words(texts) == Counter(letters.split())
 
 
-def test_a_run_knows_the_words_of_its_training_text(trained: Path, tmp_path: Path) -> None:
+def test_a_run_corrects_spelling_by_its_saved_word_counts(trained: Path, tmp_path: Path) -> None:
     words = trained / "subword" / "words.tsv"
     word, count = next((one, int(n)) for one, n in (line.split("\t") for line in words.read_text().splitlines()))
     copy = tmp_path / "copy"

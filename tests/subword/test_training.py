@@ -1,4 +1,4 @@
-"""Training is a function of text and settings alone, says what is wrong with either, and is done once."""
+"""Subword training depends only on text and settings, reports errors in either, and is done once."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,7 +35,7 @@ def test_digits_and_punctuation_are_in_the_vocabulary_however_rare(tmp_path: Pat
     assert "8" not in known, "a digit that does not occur takes no room"
 
 
-def test_bytes_are_used_where_there_is_room() -> None:
+def test_byte_fallback_is_on_by_default_only_for_large_vocabularies() -> None:
     for kind, size, setting, expected in (
         ("unigram", 1000, None, True),
         ("unigram", 999, None, False),
@@ -47,14 +47,14 @@ def test_bytes_are_used_where_there_is_room() -> None:
 
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe", "char"])
-def test_training_twice_gives_the_same_bytes_in_silence(kind: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_training_twice_gives_the_same_bytes_and_prints_nothing(kind: str, capfd: pytest.CaptureFixture[str]) -> None:
     one, two = (train_model(PERSIAN * 5, unigram(model_type=kind), name) for name in ("one", "two"))
     assert one == two
     assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe"])
-def test_vocabulary_larger_than_the_text_allows_names_the_largest_value(tmp_path: Path, kind: str) -> None:
+def test_too_large_a_vocabulary_is_refused_naming_the_largest_value(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "target.model"
     with pytest.raises(
         SubwordError, match=r"subword\.vocabulary_size: 5000 .* target model .* value is \d+$"
@@ -66,12 +66,12 @@ def test_vocabulary_larger_than_the_text_allows_names_the_largest_value(tmp_path
     assert model.vocabulary_size == largest
 
 
-def test_vocabulary_size_is_only_a_limit_for_characters(tmp_path: Path) -> None:
+def test_vocabulary_size_is_an_upper_limit_for_char_models(tmp_path: Path) -> None:
     model = SubwordModel.train(["ab ba"], unigram(model_type="char", vocabulary_size=5000), tmp_path / "s.model")
     assert model.vocabulary_size == 4 + len("ab▁")
 
 
-def test_mistakes_in_the_settings_or_the_text_are_told() -> None:
+def test_errors_in_the_settings_or_the_text_are_reported() -> None:
     def broken() -> Iterator[str]:
         yield "one"
         raise CorpusError("line 2 of pairs.tsv is broken")
@@ -84,7 +84,7 @@ def test_mistakes_in_the_settings_or_the_text_are_told() -> None:
         train_model(broken(), unigram(), "source")
 
 
-def test_damage_behind_the_last_line_drawn_is_found(tmp_path: Path) -> None:
+def test_damage_after_the_last_drawn_line_is_detected(tmp_path: Path) -> None:
     corpus = make_corpus(tmp_path)
     path = corpus.directory / "train" / "pairs.en"
     path.write_bytes(path.read_bytes()[:-1])
@@ -101,7 +101,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> PreparedCorpus:
     return make_corpus(tmp_path_factory.mktemp("corpus"))
 
 
-def test_lines_are_drawn_in_order_the_same_on_each_machine(corpus: PreparedCorpus) -> None:
+def test_lines_are_drawn_in_order_and_alike_on_every_machine(corpus: PreparedCorpus) -> None:
     everything = list(corpus.lines("train", "pairs", "en"))
     drawn = {seed: [everything.index(line) for line in draw_lines(corpus, "train", "en", 6, seed)] for seed in (1, 2)}
     assert drawn == {1: [9, 36, 39, 61, 75, 93], 2: [49, 64, 84, 86, 97, 141]}
@@ -109,7 +109,7 @@ def test_lines_are_drawn_in_order_the_same_on_each_machine(corpus: PreparedCorpu
 
 
 @pytest.mark.parametrize("joint", [False, True])
-def test_models_are_trained_once_and_found_again(tmp_path: Path, corpus: PreparedCorpus, joint: bool) -> None:
+def test_models_are_trained_once_and_then_reused(tmp_path: Path, corpus: PreparedCorpus, joint: bool) -> None:
     config = unigram(joint=joint, vocabulary_size=120 if joint else 60)
     pair, folder = prepare_subword(config, corpus, tmp_path)
     assert folder.parent == tmp_path and folder.name.startswith("subword-")
@@ -120,14 +120,14 @@ def test_models_are_trained_once_and_found_again(tmp_path: Path, corpus: Prepare
     again, same_folder = prepare_subword(config, corpus, tmp_path)
     assert same_folder == folder and again.sha256 == pair.sha256
     assert (folder / files[0]).stat().st_mtime_ns == stamp
-    folded = ENGLISH if joint else [text.lower() for text in ENGLISH]  # a joint model is Persian's as well
+    folded = ENGLISH if joint else [text.lower() for text in ENGLISH]  # a joint model keeps case
     for model, texts in ((pair.source, folded), (pair.target, PERSIAN)):
         assert model.decode_ids(model.encode(texts)) == texts
     loaded = SubwordPair.load(folder)
     assert loaded.joint is joint and loaded.sha256 == pair.sha256
 
 
-def test_a_model_that_folds_case_reads_all_cases_alike(tmp_path: Path, corpus: PreparedCorpus) -> None:
+def test_a_case_folding_model_encodes_all_cases_alike(tmp_path: Path, corpus: PreparedCorpus) -> None:
     pair, folder = prepare_subword(unigram(case="fold"), corpus, tmp_path)
     text = "The children of Łódź can read: ÉCOLE, می‌روم."
     for model in (pair.source, SubwordPair.load(folder).source):
@@ -138,18 +138,18 @@ def test_a_model_that_folds_case_reads_all_cases_alike(tmp_path: Path, corpus: P
     assert other != folder and kept.source.encode([text.upper()]) != kept.source.encode([text])
 
 
-def test_the_folder_is_named_by_what_changes_the_models(tmp_path: Path, corpus: PreparedCorpus) -> None:
+def test_folder_name_changes_only_with_settings_that_change_the_models(tmp_path: Path, corpus: PreparedCorpus) -> None:
     def folder(**changes: Any) -> Path:
         return prepare_subword(unigram(**changes), corpus, tmp_path)[1]
 
-    # `byte_fallback: false` is what `null` means for so few pieces, and `case: fold` for separate models.
+    # `null` means `byte_fallback: false` with so few pieces, and `case: fold` for separate models.
     assert folder() == folder(sampling=0.1) == folder(byte_fallback=False) == folder(case="fold")
     changes: list[dict[str, Any]] = [{"seed": 2}, {"max_training_sentences": 100}, {"model_type": "bpe"}]
     assert len({folder(), *(folder(**change) for change in changes), folder(vocabulary_size=61)}) == 5
 
 
 @pytest.mark.parametrize("joint", [False, True])
-def test_training_text_is_bounded_and_drawn_by_seed(tmp_path: Path, joint: bool) -> None:
+def test_training_text_is_limited_in_size_and_drawn_by_seed(tmp_path: Path, joint: bool) -> None:
     # Each line has a character of its own, so the vocabulary tells which lines were drawn.
     pairs = [(f"{chr(0x0100 + 2 * number)} a", f"{chr(0x0E01)}{chr(0x1200 + number)} b") for number in range(60)]
     sources = tuple(
@@ -171,7 +171,7 @@ def test_training_text_is_bounded_and_drawn_by_seed(tmp_path: Path, joint: bool)
     assert drawn(2) != (english, persian)
 
 
-def test_the_models_do_not_depend_on_the_processes(tmp_path: Path, corpus: PreparedCorpus) -> None:
+def test_the_models_do_not_depend_on_the_number_of_processes(tmp_path: Path, corpus: PreparedCorpus) -> None:
     one, two = (prepare_subword(unigram(), corpus, tmp_path / str(workers), workers)[1] for workers in (1, 2))
     assert [file.read_bytes() for file in sorted(one.iterdir())] == [
         file.read_bytes() for file in sorted(two.iterdir())

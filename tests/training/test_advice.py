@@ -1,4 +1,4 @@
-"""What is said of a training follows from its losses."""
+"""The description of a run's progress, and the advice, follow from its losses."""
 
 import pytest
 
@@ -16,7 +16,7 @@ from translator.training.advice import how_it_goes, what_would_help
         ([4.0, 3.0, 3.5], 1.0, "overfitting since step 200", "more text (the model fits unseen text best at step 200)"),
     ],
 )
-def test_each_course_has_its_words(losses: list[float], training: float, course: str, advice: str) -> None:
+def test_advice_follows_from_the_losses(losses: list[float], training: float, course: str, advice: str) -> None:
     points = [[100.0 * number, loss] for number, loss in enumerate(losses, 1)]
     assert course in how_it_goes(points)
     assert advice in what_would_help(points, training)

@@ -1,4 +1,4 @@
-"""Labels as a Persian reader expects them, and pictures that leave nothing behind."""
+"""Labels as a Persian reader expects them, and figures that are closed after drawing."""
 
 import unicodedata
 import warnings
@@ -22,7 +22,7 @@ def names(label: str) -> list[str]:
     return [unicodedata.name(letter).removeprefix("ARABIC LETTER ") for letter in reversed(label)]
 
 
-def test_letters_are_joined_as_in_their_word_and_run_from_right_to_left() -> None:
+def test_labels_use_joined_letter_forms_in_right_to_left_order() -> None:
     (label,) = visual("▁کتاب")
     assert names(label) == ["KEHEH INITIAL FORM", "TEH MEDIAL FORM", "ALEF FINAL FORM", "BEH ISOLATED FORM"]
     first, second, third = visual("▁رف", "ت", "م")
@@ -34,12 +34,12 @@ def test_letters_are_joined_as_in_their_word_and_run_from_right_to_left() -> Non
     assert names(second)[0] == "REH ISOLATED FORM"
 
 
-def test_digits_latin_and_brackets_in_both_directions() -> None:
+def test_labels_order_digits_latin_and_brackets_in_both_directions() -> None:
     assert visual("▁۱۲۳", "▁NA", "TO", "▁«", "▁", "</s>") == ["۱۲۳", "NA", "-TO", "»", "␣", "</s>"]
     assert visual("▁walk", "ing", "▁don", "'", "t", ".", right_to_left=False) == ["walk", "-ing", "don", "'", "t", "."]
 
 
-def test_nothing_is_missing_from_the_font_or_taken_for_a_formula() -> None:
+def test_attention_figure_draws_unusual_pieces_without_warnings() -> None:
     odd = ["▁می\u200cروم", "▁پژگچ", "▁ۀئؤأآة", "▁،؛؟«»٪", "▁۰۱۲۳۴۵۶۷۸۹", "▁مُحَمَّد", "😀", "漢", "$x^$", "_{", "\x00"]
     odd += ["<0xE2>", "\u202eس", "\u2067", "⁇", "</s>"]
     with warnings.catch_warnings():
@@ -49,8 +49,8 @@ def test_nothing_is_missing_from_the_font_or_taken_for_a_formula() -> None:
     assert pyplot.get_fignums() == [], "figures do not pile up"
 
 
-def test_weights_are_where_they_belong() -> None:
-    """One cell at the third row and first column: the brightest place is left of the middle and below it."""
+def test_a_weight_is_drawn_at_its_target_row_and_source_column() -> None:
+    """The only weight is in the third row and first column: the brightest area is left of and below the middle."""
     weights = np.zeros((3, 4), dtype=np.float32)
     weights[2, 0] = 1.0
     image = attention_figure(["▁a"] * 4, ["▁ب"] * 3, weights).astype(int)

@@ -1,4 +1,4 @@
-"""What a training saves comes back whole and resumes in the same bits; failing saves lose nothing."""
+"""A checkpoint is restored completely and training resumes bit for bit; a failed save loses nothing."""
 
 import logging
 import math
@@ -31,7 +31,7 @@ def run_of(folder: Path, *scores: float | None, overrides: tuple[str, ...] = ())
     return run
 
 
-def test_the_newest_and_the_best_stay(tmp_path: Path) -> None:
+def test_saving_keeps_the_newest_and_the_best_checkpoints(tmp_path: Path) -> None:
     scores = (5.0, 9.0, 7.0, None, 1.0, math.nan, 2.0)
     run = run_of(tmp_path, *scores, overrides=("training.keep_best=2", BACKGROUND))
     run.state.writer.close()
@@ -71,7 +71,7 @@ def test_weights_that_are_not_finite_are_not_saved(tmp_path: Path) -> None:
     assert not run.folder.exists()
 
 
-def test_the_other_ranks_read_and_never_write(tmp_path: Path) -> None:
+def test_nonwriting_ranks_restore_checkpoints_and_write_nothing(tmp_path: Path) -> None:
     run = run_of(tmp_path, None, None)
     damage(run.folder, 2)
     reader = SmallRun(tmp_path, BACKGROUND, writes=False)
@@ -84,7 +84,7 @@ def test_the_other_ranks_read_and_never_write(tmp_path: Path) -> None:
     assert not list(run.folder.glob(".damaged*"))
 
 
-def test_a_moving_average_may_be_switched_on_and_off(tmp_path: Path) -> None:
+def test_the_moving_average_can_be_switched_on_or_off_on_resume(tmp_path: Path) -> None:
     run = run_of(tmp_path, None, None, None, overrides=(NO_AVERAGE,))
     again = SmallRun(tmp_path)
     again.restore()
@@ -104,7 +104,7 @@ def test_a_moving_average_may_be_switched_on_and_off(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changed", "batch"), [("training.learning_rate=0.5", 3), ("batching.tokens_per_batch=99", 0), (SAMPLED, 0)]
 )
-def test_an_epoch_of_other_batches_begins_again(
+def test_the_epoch_restarts_on_resume_if_its_batches_changed(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, changed: str, batch: int
 ) -> None:
     run = run_of(tmp_path)
@@ -124,7 +124,7 @@ def test_an_epoch_of_other_batches_begins_again(
     assert third.state.position == DataPosition(2, 1), "the new place is one among the new batches"
 
 
-def test_other_text_and_missing_moments_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_resume_refuses_changed_text_or_lost_optimizer_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run_of(tmp_path, None)
     again = SmallRun(tmp_path)
     monkeypatch.setattr(again.data, "fingerprint", "others")
@@ -136,11 +136,11 @@ def test_other_text_and_missing_moments_are_refused(tmp_path: Path, monkeypatch:
     third.step()
     monkeypatch.setattr(third.state.optimizer, "tensors", dict)
     third.save()
-    with pytest.raises(CheckpointError, match=r"is incomplete for training.*delete it to resume"):
+    with pytest.raises(CheckpointError, match=r"lacks data for training.*delete it to resume"):
         SmallRun(tmp_path).restore()
 
 
-def test_a_higher_chrf_is_better_and_so_is_a_lower_loss() -> None:
+def test_a_higher_chrf_or_a_lower_loss_counts_as_better() -> None:
     for metric, sequence in (("chrf", [(3, 10), (2, 12), (1, 11)]), ("loss", [(3, 10), (2, 12), (2, 11)])):
         progress, found = TrainingProgress(), []
         for step, (loss, chrf) in enumerate(sequence, start=1):
@@ -151,7 +151,7 @@ def test_a_higher_chrf_is_better_and_so_is_a_lower_loss() -> None:
 
 
 def about_to_save(folder: Path, case: str) -> SmallRun:
-    """Return a run with checkpoints of steps 1 to 3: about to save step 4, a new best, or step 3 `again`."""
+    """Return a run with checkpoints of steps 1 to 3, about to save step 4 as the `new` best, or step 3 `again`."""
     run = run_of(folder, 5.0, 4.0, 3.0, overrides=(NO_AVERAGE,))
     if case == "new":
         run.step(6.0)
@@ -167,7 +167,7 @@ def operations(folder: Path, case: str) -> list[tuple[str, str]]:
     return faults.operations
 
 
-def test_each_file_is_on_the_disk_before_its_folder_gets_its_name(tmp_path: Path) -> None:
+def test_checkpoint_files_are_flushed_before_the_folder_is_renamed(tmp_path: Path) -> None:
     done = operations(tmp_path, "new")
     partial = next(path for name, path in done if name == "mkdir" and path.endswith(".partial"))
     named_at = next(number for number, (name, path) in enumerate(done) if name == "rename" and path == partial)
@@ -180,7 +180,7 @@ def test_each_file_is_on_the_disk_before_its_folder_gets_its_name(tmp_path: Path
 
 
 @pytest.mark.parametrize(("case", "kind"), [("new", "kill"), ("again", "kill"), ("new", "full")])
-def test_no_failing_operation_loses_a_checkpoint(tmp_path: Path, case: str, kind: Kind) -> None:
+def test_a_failure_at_any_file_operation_loses_no_checkpoint(tmp_path: Path, case: str, kind: Kind) -> None:
     run = about_to_save(tmp_path / "run", case)
     before, old = tmp_path / "before", asdict(run.state.progress)
     shutil.copytree(run.folder, before, symlinks=True)
@@ -200,7 +200,7 @@ def test_no_failing_operation_loses_a_checkpoint(tmp_path: Path, case: str, kind
         assert faults.struck
         if kind != "kill":
             assert 3 in steps_saved(run.folder), "a failing disk leaves what was there"
-        for link in ("last", "best"):  # which others may read before training resumes
+        for link in ("last", "best"):  # other programs may read these before training resumes
             verify_checkpoint(find_checkpoint(run.folder, link))
         again = SmallRun(tmp_path / "run", NO_AVERAGE)
         assert again.restore(), (at, faults.operations[-1])
@@ -212,7 +212,7 @@ def test_no_failing_operation_loses_a_checkpoint(tmp_path: Path, case: str, kind
         assert not list(run.folder.glob(".damaged*")), (at, faults.operations[-1])
         assert named(run.folder, "last") == f"step-{step:06d}"
         assert named(run.folder, "best") == ("step-000004" if step == 4 else "step-000001")
-        run.save()  # the next one works, and clears away what the failure left
+        run.save()  # the next save works, and removes what the failed one left
         assert load_checkpoint(find_checkpoint(run.folder, "last")).state.progress == old
         assert steps_saved(run.folder) == ([3, 4] if case == "new" else [1, 2, 3])
         assert not list(run.folder.glob(".*")), (at, faults.operations[-1])

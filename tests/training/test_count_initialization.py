@@ -21,7 +21,7 @@ from translator.training.count_initialization import (
 )
 
 WORDS = 9
-"""Words 4 to 12 of the source, each followed by one of two; word n is 16 - n on the other side, in reversed order."""
+"""Source words 4 to 12, each followed by one of two; a target has the word 16 - n for each n, in reverse order."""
 RANDOM = np.random.default_rng(1)
 STEPS = [np.append(RANDOM.integers(0, WORDS), RANDOM.choice((1, 4), RANDOM.integers(0, 6))) for _ in range(300)]
 SOURCES = [(4 + steps.cumsum() % WORDS).astype(np.int32) for steps in STEPS]
@@ -45,7 +45,7 @@ def plain_model_1(rounds: int) -> dict[tuple[int, int], float]:
     return table
 
 
-def test_translation_probabilities_are_those_of_model_1(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_translation_probabilities_equal_those_of_ibm_model_1(monkeypatch: pytest.MonkeyPatch) -> None:
     table = translation_probabilities(PAIRS, 13, 13)
     plain = plain_model_1(count_initialization.ROUNDS)
     for source in range(4, 13):
@@ -56,7 +56,7 @@ def test_translation_probabilities_are_those_of_model_1(monkeypatch: pytest.Monk
     np.testing.assert_allclose(translation_probabilities(PAIRS, 13, 13), table, atol=1e-5)
 
 
-def test_pieces_are_alike_as_their_neighbours_are() -> None:
+def test_neighbour_vectors_match_a_plain_svd_of_mutual_information() -> None:
     sentences = [target for _, target in PAIRS]
     after = np.zeros((13, 13))
     for row in sentences:
@@ -81,11 +81,11 @@ def test_a_model_translates_words_before_its_first_update(norm: str, tied: str) 
     words = torch.arange(4, 13)
     source = torch.stack((words, torch.full_like(words, EOS)), dim=1)
     logits = model(source, torch.full((WORDS, 1), SOS))[:, 0, 4:]
-    raised = logits - logits.mean(dim=0)  # by the source word, beside what the beginning of a sentence raises
+    raised = logits - logits.mean(dim=0)  # the effect of the source word, without that of the sentence start
     assert torch.equal(raised.argmax(dim=1) + 4, 16 - words)
 
 
-def test_a_run_counts_at_its_beginning_only_and_repeats_bit_for_bit(
+def test_a_run_counts_only_before_its_first_update_and_is_reproducible(
     tiny: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     def config(name: str, start: str, steps: int) -> Any:

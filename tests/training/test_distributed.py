@@ -1,4 +1,4 @@
-"""Ranks as real processes: they compute what one would, stop together, and none is left when one is lost."""
+"""Ranks as real processes: they compute what one process would, stop together, and all end when one is lost."""
 
 import os
 import signal
@@ -34,7 +34,7 @@ def start(folder: Path, processes: int, verb: str) -> int:
     return launch([verb, str(folder)], processes, StopRequest(), threads=1, program=[str(MEMBER)])
 
 
-def test_three_ranks_sum_to_one_and_stop_together(tmp_path: Path) -> None:
+def test_three_ranks_compute_the_gradients_of_one_and_stop_together(tmp_path: Path) -> None:
     handlers = [signal.getsignal(number) for number in STOP_SIGNALS]
     with pytest.raises(Interrupted) as caught:
         start(tmp_path, 3, "stop")
@@ -52,7 +52,7 @@ def test_three_ranks_sum_to_one_and_stop_together(tmp_path: Path) -> None:
             torch.testing.assert_close(found[0][kind], expected, rtol=1e-9, atol=1e-12, msg=name)
 
 
-def test_a_killed_rank_ends_the_other(tmp_path: Path) -> None:
+def test_a_killed_rank_stops_the_other_and_is_reported(tmp_path: Path) -> None:
     with pytest.raises(LostProcessError) as caught:
         start(tmp_path, 2, "die")
     assert str(caught.value) == (
@@ -62,21 +62,21 @@ def test_a_killed_rank_ends_the_other(tmp_path: Path) -> None:
     assert "another rank of this run was lost" in (tmp_path / "lost").read_text()
 
 
-def test_a_mistake_is_reported_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_mistake_seen_by_all_ranks_is_reported_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(TranslatorError) as caught:
         start(tmp_path, 2, "mistake")
     assert str(caught.value) == "خطا: there is no corpus"
     assert capfd.readouterr().err == ""
 
 
-def test_a_second_signal_ends_all_at_once(tmp_path: Path) -> None:
+def test_a_second_signal_ends_a_rank_immediately(tmp_path: Path) -> None:
     with pytest.raises(Interrupted) as caught:  # long before the ten minutes that the rank would sleep
         start(tmp_path, 1, "ignore")
     assert caught.value.exit_code == 130
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux signals a process whose parent died")
-def test_all_stop_when_the_launcher_is_killed(tmp_path: Path) -> None:
+def test_all_ranks_stop_when_the_launcher_is_killed(tmp_path: Path) -> None:
     script = (
         "from translator.run.signals import StopRequest\n"
         "from translator.training.distributed import launch\n"
@@ -91,7 +91,7 @@ def test_all_stop_when_the_launcher_is_killed(tmp_path: Path) -> None:
     assert (tmp_path / "stopped-0").read_text() == (tmp_path / "stopped-1").read_text(), "they saved before they ended"
 
 
-def test_exit_codes_of_a_rank() -> None:
+def test_launch_returns_or_raises_according_to_a_ranks_exit_code() -> None:
     def exits(code: int) -> int:
         return launch([], 1, StopRequest(), program=["-c", f"raise SystemExit({code})"])
 
@@ -102,7 +102,7 @@ def test_exit_codes_of_a_rank() -> None:
         exits(9)
 
 
-def test_one_process_needs_no_group(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_process_runs_without_a_process_group(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a launcher, with a launcher of one process, and where a batch system sets variables of its own."""
     for environment in ({}, dict(zip(LAUNCHED, "010", strict=True)), {"RANK": "3", "WORLD_SIZE": "8"}):
         for name in LAUNCHED:
@@ -138,7 +138,7 @@ EXACT = (
     *("model.dropout=0.0", "training.precision=float32", "training.matmul_precision=highest"),
     *("training.accumulation_steps=2", "training.max_steps=6"),
 )
-"""Dropout is off: each rank draws its own noise."""
+"""Dropout is off, since each rank draws its own dropout noise."""
 
 
 def command(recipe: Path, *overrides: str) -> list[str]:
@@ -151,14 +151,14 @@ def configuration(recipe: Path, *overrides: str) -> Config:
 
 
 def what_matters(key: str, weight: torch.Tensor) -> torch.Tensor:
-    """Leave out the bias of attention's keys: no softmax sees it, and Adam blows up its gradient, mere rounding."""
+    """Leave out the bias of attention's keys: softmax cancels it, so its gradient is rounding that Adam amplifies."""
     if key.endswith("query_key_value.bias"):
         query, _, value = weight.chunk(3)
         return torch.cat((query, value))
     return weight.chunk(2)[1] if key.endswith("key_value.bias") else weight
 
 
-def test_two_processes_make_the_run_of_one_and_one_resumes_it(tiny_recipe: Path, tmp_path: Path) -> None:
+def test_two_processes_train_like_one_and_one_resumes_their_run(tiny_recipe: Path, tmp_path: Path) -> None:
     both, alone = (f"run.directory={tmp_path / name}" for name in ("both", "alone"))
     done = subprocess.run(command(tiny_recipe, both), capture_output=True, text=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stderr

@@ -40,7 +40,7 @@ def start(config: Config) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tens
     return fresh, model.state_dict(), initialize(model, subword, config)
 
 
-def test_the_same_model_takes_everything_and_the_moving_average_where_there_is_one(tiny: Any, old: RunFolder) -> None:
+def test_the_same_model_copies_all_weights_and_prefers_the_average(tiny: Any, old: RunFolder) -> None:
     _, weights, lines = start(tiny(f"training.initialize_from={old.path}"))
     assert_same_bits(weights, weights_of(old))
     path = find_checkpoint(old.checkpoints_folder, "best").resolve()
@@ -58,7 +58,7 @@ def test_the_same_model_takes_everything_and_the_moving_average_where_there_is_o
     assert lines[0] == f"starting from the moving average of the weights of {path}"
 
 
-def test_pieces_are_found_by_their_text_in_another_vocabulary(tiny: Any, old: RunFolder) -> None:
+def test_embeddings_are_matched_by_piece_text_across_vocabularies(tiny: Any, old: RunFolder) -> None:
     config = tiny(*OTHER_PIECES, f"training.initialize_from={old.path}")
     fresh, weights, lines = start(config)
     before, now = SubwordPair.load(old.subword_folder).source, DataHandler(config).prepare().subword.source
@@ -77,8 +77,8 @@ def test_pieces_are_found_by_their_text_in_another_vocabulary(tiny: Any, old: Ru
     ) in lines
 
 
-def test_pieces_that_cannot_be_known_start_fresh(tiny: Any, old: RunFolder) -> None:
-    """The subword models of that run are gone, and then those of another stand in their place."""
+def test_embeddings_start_fresh_if_the_old_subword_models_are_lost(tiny: Any, old: RunFolder) -> None:
+    """First the subword models of the old run are missing; then those of another run are in their place."""
     config = tiny(*OTHER_PIECES, f"training.initialize_from={old.path}")
     shutil.rmtree(old.subword_folder)
     for _ in range(2):
@@ -90,7 +90,7 @@ def test_pieces_that_cannot_be_known_start_fresh(tiny: Any, old: RunFolder) -> N
     assert torch.equal(same[SOURCE_TABLE], weights_of(old)[SOURCE_TABLE]), "the same models need not be at hand"
 
 
-def test_a_deeper_model_takes_the_layers_that_there_are(tiny: Any, old: RunFolder) -> None:
+def test_a_deeper_model_copies_existing_layers_and_initializes_the_rest(tiny: Any, old: RunFolder) -> None:
     config = tiny("model.encoder_layers=3", f"training.initialize_from={old.path}")
     fresh, weights, lines = start(config)
     expected = weights_of(old)
@@ -102,7 +102,7 @@ def test_a_deeper_model_takes_the_layers_that_there_are(tiny: Any, old: RunFolde
     assert "encoder.layers.2." in fresh_layers and "layers.0" not in fresh_layers
 
 
-def test_tied_tables_are_parted_and_parted_ones_tied(tiny: Any, old: RunFolder, tmp_path: Path) -> None:
+def test_weights_are_copied_between_tied_and_untied_embeddings(tiny: Any, old: RunFolder, tmp_path: Path) -> None:
     _, weights, lines = start(tiny("model.tied_embeddings=none", f"training.initialize_from={old.path}"))
     assert torch.equal(weights[HEAD], weights_of(old)[TARGET_TABLE])
     assert any(line.startswith("output head: all ") for line in lines)
@@ -112,14 +112,14 @@ def test_tied_tables_are_parted_and_parted_ones_tied(tiny: Any, old: RunFolder, 
     assert not any("output head" in line for line in lines)
 
 
-def test_a_model_of_another_width_takes_nothing_and_that_is_refused(tiny: Any, old: RunFolder) -> None:
+def test_a_model_of_another_width_is_refused(tiny: Any, old: RunFolder) -> None:
     with pytest.raises(
         CheckpointError, match=r"no weight of .* fits .*32 here and 16 in that run.*or leave training\.init"
     ):
         start(tiny("model.d_model=32", f"training.initialize_from={old.path}"))
 
 
-def test_what_the_weights_do_not_know_is_told(tiny: Any, old: RunFolder) -> None:
+def test_settings_that_differ_from_those_of_the_weights_give_a_caution(tiny: Any, old: RunFolder) -> None:
     loaded = load_checkpoint(find_checkpoint(old.checkpoints_folder, "best"))
     rules = tiny("corpus.normalization.digits=ascii").corpus.normalization.model_dump()
     state = replace(loaded.state, normalizer_version=-1, normalization=rules)
@@ -131,7 +131,7 @@ def test_what_the_weights_do_not_know_is_told(tiny: Any, old: RunFolder) -> None
     assert "but the weights were trained with -1" in version
 
 
-def test_a_path_that_leads_nowhere(tiny: Any, tmp_path: Path, old: RunFolder) -> None:
+def test_a_path_without_a_run_or_checkpoint_is_refused(tiny: Any, tmp_path: Path, old: RunFolder) -> None:
     for name in ("nowhere", "prepared"):
         with pytest.raises(RunError, match=rf"{name}, which is neither a run nor a checkpoint; set training"):
             initial_checkpoint(tiny(f"training.initialize_from={tmp_path}/{name}"))
@@ -140,7 +140,7 @@ def test_a_path_that_leads_nowhere(tiny: Any, tmp_path: Path, old: RunFolder) ->
         initial_checkpoint(tiny(f"training.initialize_from={old.path}"))
 
 
-def test_a_run_does_not_start_from_itself(tiny: Any, old: RunFolder) -> None:
+def test_initializing_a_run_from_itself_is_refused(tiny: Any, old: RunFolder) -> None:
     for path in (old.path, old.checkpoints_folder / "last", old.path / ".." / "old"):
         with pytest.raises(RunError, match=r"the run to be trained"):
             initial_checkpoint(tiny(f"run.directory={old.path}", f"training.initialize_from={path}"))

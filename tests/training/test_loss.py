@@ -22,7 +22,7 @@ from translator.training.loss import (
 @given(tokens=st.integers(1, 8), vocabulary=st.integers(2, 30), smoothing=st.sampled_from([0.0, 0.1, 0.5]))
 @example(tokens=1030, vocabulary=11, smoothing=0.1)
 def test_value_and_gradient_equal_cross_entropy(tokens: int, vocabulary: int, smoothing: float) -> None:
-    """Padding neither costs nor teaches; 1,030 tokens are more than are computed at a time."""
+    """Padding adds neither loss nor gradient; 1,030 tokens are more than are computed at a time."""
     generator = torch.Generator().manual_seed(tokens)
     states = torch.randn(tokens, 6, generator=generator, dtype=torch.float64, requires_grad=True)
     head = 3 * torch.randn(vocabulary, 6, generator=generator, dtype=torch.float64)
@@ -54,9 +54,9 @@ def test_the_divergence_equals_its_definition(tokens: int, vocabulary: int, scal
     torch.testing.assert_close(divergence.double(), 0.5 * (forwards + backwards), rtol=1e-4, atol=1e-6)
 
 
-def test_passes_that_agree_cost_nothing_and_extreme_ones_stay_finite() -> None:
+def test_divergence_is_zero_for_equal_passes_and_finite_for_extreme_ones() -> None:
     one = torch.randn(5, 30)
-    agreeing = torch.cat((one, one + 7.0)).requires_grad_()  # a softmax does not see what is added to all
+    agreeing = torch.cat((one, one + 7.0)).requires_grad_()  # softmax ignores a constant added to all logits
     extreme = torch.tensor([[1000.0, 0.0, -1000.0], [-1000.0, 0.0, 1000.0]], requires_grad=True)
     for logits, expected in ((agreeing, 0.0), (extreme, 2000.0)):
         divergence = symmetric_divergence(log_probabilities(logits), torch.ones(len(logits)))
@@ -80,7 +80,7 @@ def test_teacher_forcing_is_cross_entropy_of_the_models_logits(packed: bool, smo
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_without_dropout_r_drop_changes_nothing(packed: bool) -> None:
+def test_r_drop_changes_nothing_without_dropout(packed: bool) -> None:
     found = []
     for r_drop in (0.0, 5.0):
         model = small_model(dropout=0.0)
@@ -92,7 +92,7 @@ def test_without_dropout_r_drop_changes_nothing(packed: bool) -> None:
         torch.testing.assert_close(found[1][name], gradient, rtol=1e-4, atol=1e-4, msg=name)
 
 
-def test_with_dropout_disagreement_costs_and_both_passes_are_for_training_only() -> None:
+def test_r_drop_penalizes_disagreement_and_runs_twice_only_in_training() -> None:
     costs = []
     for r_drop in (1e-9, 3.0):
         loss = TeacherForcing(small_model(dropout=0.3), 0.1, r_drop, packed=True)
@@ -101,7 +101,7 @@ def test_with_dropout_disagreement_costs_and_both_passes_are_for_training_only()
     assert costs[1] > costs[0] + 0.01
     seen: list[int] = []
     loss.model.source_embedding.register_forward_pre_hook(lambda _, tokens: seen.append(len(tokens[0])))
-    for training in (False, True):  # before dropout begins one pass is enough
+    for training in (False, True):  # in evaluation mode, without dropout, one pass is enough
         loss.model.train(training)
         loss(*small_batch())
     assert seen == [2, 4]
@@ -119,7 +119,7 @@ SWITCHES: dict[str, tuple[dict[str, object], float]] = {
 
 
 @pytest.mark.parametrize(("changes", "r_drop"), SWITCHES.values(), ids=SWITCHES.keys())
-def test_bf16_points_where_float32_points_and_dropout_stays_finite(changes: dict[str, object], r_drop: float) -> None:
+def test_bf16_gradients_match_float32_and_are_finite_with_dropout(changes: dict[str, object], r_drop: float) -> None:
     model = small_model(**({"dropout": 0.1} | changes))
     loss = TeacherForcing(model, 0.1, r_drop, packed=True)
 

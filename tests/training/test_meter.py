@@ -36,7 +36,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     return clock
 
 
-def test_a_report_has_the_numbers_of_all_steps_and_the_next_one_begins_anew(clock: SimpleNamespace) -> None:
+def test_report_covers_all_steps_since_the_last_one(clock: SimpleNamespace) -> None:
     meter = Meter(BREAKDOWN)
     meter.add(7, step_result([0, 12], [5, 10], [10.0, 35.0], norm=1.0))
     meter.add(1250, step_result([3, 4, 14], [2, 3, 20], [4.0, 6.0, 20.0], norm=4.0, batches=2))
@@ -76,7 +76,7 @@ def test_a_report_has_the_numbers_of_all_steps_and_the_next_one_begins_anew(cloc
     assert (report.curves["speed"]["tokens_per_second"], report.curves["speed"]["data_wait"]) == (5.0, 0.0)
 
 
-def test_a_skipped_update_is_counted_and_spoils_no_mean(clock: SimpleNamespace) -> None:
+def test_a_skipped_update_is_counted_and_left_out_of_the_means(clock: SimpleNamespace) -> None:
     meter = Meter(BREAKDOWN)
     meter.add(1, step_result([0], [5], [5.0], norm=2.0))
     meter.add(2, broken_step(12))
@@ -99,8 +99,8 @@ def test_a_skipped_update_is_counted_and_spoils_no_mean(clock: SimpleNamespace) 
         {"encoder_layers": 3, "decoder_layers": 1, "heads": 2, "feed_forward": 48},
     ],
 )
-def test_operations_agree_with_counting_each_product(changes: dict[str, Any]) -> None:
-    """On a batch without padding, attention computed as plain products; one percent is left for small things."""
+def test_step_flops_agree_with_torchs_flop_counter(changes: dict[str, Any]) -> None:
+    """On a batch without padding, with attention as plain products; the 1% tolerance covers small operations."""
     config = SMALL.model_copy(update=changes)
     model = Transformer(config, 21, 27)
     source, target_input = torch.randint(4, 20, (3, 14)), torch.randint(4, 20, (3, 11))
@@ -121,7 +121,7 @@ def read(results: list[StepResult], first: int) -> list[StepLoss]:
     return meter.read({}).steps
 
 
-def test_skipped_updates_are_counted_and_logged_once_in_a_row(
+def test_each_streak_of_skipped_updates_is_counted_and_logged_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(logging.getLogger("translator"), "propagate", True)
@@ -135,7 +135,7 @@ def test_skipped_updates_are_counted_and_logged_once_in_a_row(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_too_many_in_a_row_stop_the_run_and_keep_the_sentences_of_all_ranks(tmp_path: Path) -> None:
+def test_too_many_skipped_updates_stop_the_run_and_save_the_last_batch(tmp_path: Path) -> None:
     skipped = SkippedUpdates(tmp_path, 3, BREAKDOWN, TwoRanks(0, 2), {"skipped": 0, "in_a_row": 0})
     skipped.check(read([GOOD, broken_step()], first=7))
     last = step_result([3, 12, 4], [5, 4, 2], [float("nan"), 2.5, float("inf")], float("nan"), False, batches=2)
@@ -158,13 +158,13 @@ def steps(losses: list[float]) -> list[StepLoss]:
 
 
 def falling(count: int, jumps: dict[int, float]) -> list[StepLoss]:
-    """A loss that falls with noise, as in training, with other losses at some steps."""
+    """Return a loss that falls with noise, as in training, but is replaced at the steps of `jumps`."""
     noise = random.Random(1)
     losses = [3.0 + 6.0 * math.exp(-step / 60) + noise.gauss(0, 0.05) for step in range(count)]
     return steps([jumps.get(step, loss) for step, loss in enumerate(losses, start=1)])
 
 
-def test_jumps_are_spikes_and_noise_is_not() -> None:
+def test_loss_jumps_are_reported_as_spikes_and_noise_is_not() -> None:
     assert LossSpikes().find(falling(1000, {})) == {}
     ((loss, line),) = LossSpikes().find(falling(700, {601: 5.0})).values()
     assert loss == 5.0
@@ -178,7 +178,7 @@ def test_jumps_are_spikes_and_noise_is_not() -> None:
 
 
 @given(st.lists(st.floats(0.01, 20) | st.just(math.nan), max_size=60), st.integers(0, 60))
-def test_going_on_from_a_checkpoint_is_exact_and_skipped_updates_change_nothing(losses: list[float], cut: int) -> None:
+def test_spike_detection_resumes_exactly_and_ignores_skipped_updates(losses: list[float], cut: int) -> None:
     whole, first = LossSpikes(), LossSpikes()
     whole.find(steps([loss for loss in losses if not math.isnan(loss)]))
     first.find(steps(losses[:cut]))

@@ -33,7 +33,7 @@ def events(trained_folder: Path) -> EventAccumulator:
     return read(trained_folder / "run" / "tensorboard")
 
 
-def test_a_run_has_its_groups_of_curves(events: EventAccumulator) -> None:
+def test_a_run_writes_the_expected_groups_of_curves(events: EventAccumulator) -> None:
     tags = {tag for tag in events.Tags()["scalars"] if not tag.startswith("test_by_set/")}
     names = ("loss", "perplexity", "gradient_norm", "gradient_norm_max", "skipped_updates", "skipped_updates_in_all")
     blocks = ("source_embedding", "target_embedding", *(f"{side}.{part}" for side in ("encoder", "decoder")
@@ -63,7 +63,7 @@ def test_curves_that_belong_together_share_a_chart(events: EventAccumulator) -> 
     assert not re.fullmatch(charts["loss by source"][1], "validation_by_source/mizan/bleu")
 
 
-def test_settings_lie_in_the_same_folder(events: EventAccumulator) -> None:
+def test_hyperparameters_are_written_beside_the_curves(events: EventAccumulator) -> None:
     content = events.summary_metadata
     starts = HParamsPluginData.FromString(content["_hparams_/session_start_info"].plugin_data.content)
     values = starts.session_start_info.hparams
@@ -76,11 +76,11 @@ def test_settings_lie_in_the_same_folder(events: EventAccumulator) -> None:
     }
 
 
-def test_spikes_safe_tables_pictures_and_no_overlap_of_restarts(
+def test_a_restarted_run_shows_spikes_safe_tables_and_images_once(
     tiny: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.undo()  # pictures are drawn
-    # Files of one second are read in the order of their names, which end in how many this process has written.
+    monkeypatch.undo()  # undo the fixture that replaces pictures
+    # Event files of the same second are read in name order; a name ends in a count of the files this process wrote.
     monkeypatch.setattr(event_file_writer, "_global_uid", event_file_writer.AtomicCounter(0))
     monkeypatch.setattr("translator.training.meter._FIRST_STEPS", 0)
     monkeypatch.setattr("translator.training.meter._RATIO", 0.5)
@@ -94,7 +94,7 @@ def test_spikes_safe_tables_pictures_and_no_overlap_of_restarts(
 
     monkeypatch.setattr(Validator, "validate", awkward)
     run(tiny("training.log_every=1"))
-    for checkpoint in ("step-000012", "last"):  # killed between the steps 8 and 12, say
+    for checkpoint in ("step-000012", "last"):  # as if killed between steps 8 and 12
         path = tmp_path / "run" / "checkpoints" / checkpoint
         path.unlink() if path.is_symlink() else path.rename(tmp_path / "lost")
     run(tiny("training.log_every=1"))
@@ -114,8 +114,8 @@ def test_spikes_safe_tables_pictures_and_no_overlap_of_restarts(
     assert image.size == (images[0].width, images[0].height) and image.width > 100
 
 
-def test_test_scores_are_points_of_their_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Files of one second are read in the order of their names, where the tenth writer comes before the ninth.
+def test_test_scores_are_plotted_at_their_checkpoint_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Event files of the same second are read in name order, where the tenth writer comes before the ninth.
     monkeypatch.setattr(event_file_writer, "_global_uid", event_file_writer.AtomicCounter(0))
 
     first = Score(test_set="mizan", metric="bleu", score=30.0, signature="", normalization="raw",
@@ -135,11 +135,11 @@ def test_test_scores_are_points_of_their_checkpoints(tmp_path: Path, monkeypatch
         *("test/bleu", "test_by_set/mizan/bleu", "test_by_set/mizan/length_ratio", "test_by_set/tep/bleu")
     }
     show_test_scores(tmp_path, scores[3:4], own=False)
-    for tag in ("test/bleu", "test_by_set/mizan/bleu"):  # a test set of elsewhere is no measure for comparing runs
+    for tag in ("test/bleu", "test_by_set/mizan/bleu"):  # scores of outside test sets must not be compared between runs
         assert [(event.step, event.value) for event in read(tmp_path).Scalars(tag)] == [(20, 30.0)]
 
 
-def test_a_full_disk_is_said_in_words(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported_in_plain_words(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
@@ -149,7 +149,7 @@ def test_a_full_disk_is_said_in_words(tiny: Any, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize(("clock", "cores"), [("minutes", 3), ("minutes", 8), ("steps", 3)])
-def test_cores_are_left_to_other_programs_where_no_bits_are_promised(
+def test_training_yields_cores_only_when_scheduled_by_minutes(
     clock: str, cores: int, tiny: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("translator.training.monitor.available_cores", lambda: cores)

@@ -35,14 +35,14 @@ def settings(optimizer: str, **more: float) -> TrainingConfig:
 
 
 def backward(model: nn.Module, number: int) -> Tensor:
-    """Give the weights a gradient, another for each number, and return its norm."""
+    """Give the weights a gradient that depends on `number`, and return its norm."""
     inputs = torch.randn(5, 4, generator=torch.Generator().manual_seed(number))
     model(inputs).square().sum().backward()
     return nn.utils.get_total_norm([weight.grad for weight in model.parameters() if weight.grad is not None])
 
 
 @pytest.mark.parametrize("kind", ["adamw", "muon"])
-def test_decay_falls_on_matrices_alone(kind: str) -> None:
+def test_weight_decay_applies_to_matrices_only(kind: str) -> None:
     groups = ModelOptimizer(network(), settings(kind, weight_decay=0.1)).groups
     decays = {group["weight_decay"]: {weight.dim() for weight in group["params"]} for group in groups}
     assert decays == {0.1: {2}, 0.0: {1}}
@@ -50,14 +50,14 @@ def test_decay_falls_on_matrices_alone(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["adamw", "muon"])
-def test_clipping_inside_is_clipping_before(kind: str) -> None:
+def test_clipping_inside_the_update_equals_clipping_beforehand(kind: str) -> None:
     results = []
     for inside in (True, False):
         model = network()
         optimizer = ModelOptimizer(model, settings(kind))
         for number in range(4):
             norm = backward(model, number)
-            clip = 0.5 if number % 2 else 1e6  # one that shortens, one that does not
+            clip = 0.5 if number % 2 else 1e6  # alternately a limit that clips and one that does not
             if not inside:
                 nn.utils.clip_grad_norm_(model.parameters(), clip)
             optimizer.update(1e-2, norm, torch.tensor(True), clip if inside else None)
@@ -84,7 +84,7 @@ def test_a_scaled_loss_makes_the_same_update(kind: str, clip: float | None) -> N
         torch.testing.assert_close(ours, expected, rtol=1e-6, atol=1e-7 if kind == "adamw" else 1e-4)
 
 
-def test_the_loss_scale_falls_after_an_overflow_grows_when_none_comes_and_is_restored() -> None:
+def test_loss_scale_halves_on_overflow_grows_when_steady_and_is_restored() -> None:
     scale = LossScale(torch.device("cpu"))
     optimizer = ModelOptimizer(network(), settings("adamw"), scale)
     first, finite = float(optimizer.scale), torch.tensor(True)
@@ -97,11 +97,11 @@ def test_the_loss_scale_falls_after_an_overflow_grows_when_none_comes_and_is_res
     again.restore(optimizer.tensors())
     again.update(1e-2, backward(network(), 1), finite, None)
     assert again.scale == first, "the next finite update is the last that it waited for"
-    ModelOptimizer(network(), settings("adamw")).restore(again.tensors())  # a run that goes on in float32
+    ModelOptimizer(network(), settings("adamw")).restore(again.tensors())  # a run may continue in float32
 
 
 @pytest.mark.parametrize("kind", ["adamw", "muon"])
-def test_an_update_that_is_not_finite_leaves_everything_as_it_is(kind: str) -> None:
+def test_a_nonfinite_update_changes_neither_weights_nor_optimizer_state(kind: str) -> None:
     model = network()
     optimizer = ModelOptimizer(model, settings(kind, weight_decay=0.1))
     for number in range(2):
@@ -135,14 +135,14 @@ def test_muon_orthogonalizes_the_matrices_of_the_blocks_and_no_others(activation
     assert of_muon == {name for name in before if name.startswith(("encoder.", "decoder.")) and before[name].dim() == 2}
     assert len(of_muon) == 4 + 7
     for name in of_muon:
-        # Queries, keys and values are three matrices in one, keys and values two, and so are a gate and what it gates.
+        # A weight may stack matrices: queries, keys and values three; keys and values two; a gate and its input two.
         gated = activation == "swiglu" and "inner" in name
         count = 3 if "query_key_value" in name else 2 if gated or "key_value" in name else 1
         chunks = zip(*(of[name].chunk(count) for of in (before, updated["muon"], gradients)), strict=True)
         for old, new, gradient in chunks:
             moved = (old - new) / (0.5 * 0.2 * max(old.shape) ** 0.5)
             left, _, right = torch.linalg.svd(gradient, full_matrices=False)
-            # Five iterations come near the orthonormal factor left · right, not to it: values around 1.
+            # Five iterations only approximate the orthonormal factor left · right: its values are around 1.
             along = (left.T @ moved @ right.T).diagonal()
             assert along.min() > 0.3, name
             assert along.max() < 1.4, name
@@ -157,8 +157,8 @@ def matrices(seed: int) -> list[Tensor]:
 
 
 @pytest.mark.parametrize("pays", [True, False])
-def test_it_is_torchs(pays: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In float32 too, which it takes where bf16 is slower: torch's rounds to bf16 in any case."""
+def test_muon_agrees_with_torchs_muon(pays: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also in float32, which ours uses where bf16 is slower; torch's Muon always rounds to bf16."""
     seen: list[torch.dtype] = []
 
     def noted(stack: Tensor, precision: torch.dtype) -> Tensor:
@@ -167,7 +167,7 @@ def test_it_is_torchs(pays: bool, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("translator.training.optimizer.bf16_pays", lambda device: pays)
     monkeypatch.setattr("translator.training.optimizer.near_orthonormal", noted)
-    allowed = 0.02 if pays else 0.04  # of two that round there is much that both lose
+    allowed = 0.02 if pays else 0.04  # if both round to bf16, much of the error is common
     ours, theirs = ([weight.requires_grad_() for weight in matrices(0)] for _ in range(2))
     optimizer = Muon([{"params": ours, "lr": 0.1, "weight_decay": 0.1}])
     peer = torch.optim.Muon(theirs, lr=0.1, weight_decay=0.1, adjust_lr_fn="match_rms_adamw")
@@ -180,7 +180,7 @@ def test_it_is_torchs(pays: bool, monkeypatch: pytest.MonkeyPatch) -> None:
         optimizer.step()
         peer.step()  # type: ignore[no-untyped-call]
         for mine, other in zip(ours, theirs, strict=True):
-            # One or both round to bf16, in another order; the root mean square of an update is 0.2 times the rate.
+            # One or both round to bf16, at different points; the root mean square of an update is 0.2 times the rate.
             torch.testing.assert_close(mine, other, rtol=0.0, atol=allowed * rate * (number + 1))
             moments = optimizer.state[mine]["momentum_buffer"], peer.state[other]["momentum_buffer"]
             torch.testing.assert_close(*moments)
@@ -193,11 +193,11 @@ DEEP = ModelConfig(
 )
 
 
-# A tied head first favours the token just read (see `initialisation`), which is here always SOS, and never right.
+# A tied head first favours the token just read, which is always SOS here and never the right answer.
 @pytest.mark.parametrize(("tied", "surplus"), [("none", 0.7), ("target", 2.0)])
 @pytest.mark.parametrize("norm", ["pre", "post"])
-def test_twelve_layers_start_near_log_v_and_learn_while_they_warm_up(norm: str, tied: str, surplus: float) -> None:
-    """The target is the word that the source repeats: nothing but a path through all twelve layers can tell it."""
+def test_twelve_layers_start_near_chance_loss_and_learn_during_warmup(norm: str, tied: str, surplus: float) -> None:
+    """The target is the word that the source repeats; only a path through all twelve layers can carry it."""
     torch.manual_seed(1)
     model = Transformer(DEEP.model_copy(update={"norm": norm, "tied_embeddings": tied}), VOCABULARY, VOCABULARY)
     settings = TrainingConfig(learning_rate=1e-3, warmup_steps=15, max_steps=25)
@@ -241,7 +241,7 @@ def test_warm_up_is_linear_and_ends_at_the_peak(schedule: str) -> None:
     assert rates == pytest.approx([1e-5, 5e-4, 1e-3])
 
 
-def test_the_figures_of_vaswani_et_al() -> None:
+def test_inverse_sqrt_schedule_matches_vaswani_et_al() -> None:
     """Their rate is D^-½ · min(step^-½, step · warmup^-1.5) (§5.3), with a peak of (D · warmup)^-½."""
     warmup, d_model = 4000, 512
     settings = TrainingConfig(learning_rate=(d_model * warmup) ** -0.5, warmup_steps=warmup)
@@ -259,18 +259,18 @@ def test_cosine_falls_to_its_floor() -> None:
 BY_MINUTES = scheduled("cosine", schedule_clock="minutes", max_minutes=10.0)
 
 
-def test_on_a_slow_machine_the_cosine_ends_with_the_minutes() -> None:
-    """A machine at half the speed is after 500 steps where the plan is after 1,000."""
+def test_cosine_by_minutes_ends_on_time_on_a_slow_machine() -> None:
+    """After 500 steps, a machine of half the planned speed is where the plan is after 1,000."""
     slow, planned = BY_MINUTES, scheduled("cosine")
     assert learning_rate(500, slow, 600.0) == pytest.approx(1e-3 * COSINE_FLOOR)
     for step in range(100, 501, 50):
         assert learning_rate(step, slow, 1.2 * step) == pytest.approx(learning_rate(2 * step, planned))
-    assert learning_rate(300, slow, 0.6 * 800) == learning_rate(800, planned)  # a slow hour is made up for at once
-    assert learning_rate(500, planned, 600.0) == learning_rate(500, planned)  # and by steps the time is nothing
+    assert learning_rate(300, slow, 0.6 * 800) == learning_rate(800, planned)  # the rate follows the clock
+    assert learning_rate(500, planned, 600.0) == learning_rate(500, planned)  # a schedule by steps ignores the time
 
 
 @given(st.integers(1, 1000), st.floats(0.0, 1.0))
-def test_a_machine_that_keeps_up_has_the_rates_of_steps(step: int, lead: float) -> None:
+def test_cosine_by_minutes_equals_cosine_by_steps_on_a_fast_machine(step: int, lead: float) -> None:
     seconds = 0.6 * step * lead
     assert learning_rate(step, BY_MINUTES, seconds) == learning_rate(step, scheduled("cosine"))
 

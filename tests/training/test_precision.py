@@ -1,4 +1,4 @@
-"""Precision, kernels and processes are chosen by rules on facts, logged, and overridden by the recipe."""
+"""Precision, kernels and processes are chosen by rules from the hardware, logged, and overridden by the recipe."""
 
 import os
 from collections.abc import Callable
@@ -16,7 +16,7 @@ CPU, GPU = torch.device("cpu"), torch.device("cuda")
 
 
 @pytest.mark.parametrize(("there", "pays", "expected"), [(1, 1, "bf16"), (1, 0, "float32"), (0, 0, "float32")])
-def test_bf16_is_taken_where_it_is_there_and_pays(
+def test_bf16_is_chosen_where_it_is_available_and_faster(
     monkeypatch: pytest.MonkeyPatch, there: int, pays: int, expected: str
 ) -> None:
     monkeypatch.setattr(room, "has_bf16", lambda device: bool(there))
@@ -28,7 +28,7 @@ def test_bf16_is_taken_where_it_is_there_and_pays(
 
 
 @pytest.mark.parametrize(("pays", "expected"), [(True, "medium"), (False, "highest")])
-def test_float32_products_round_where_it_pays(monkeypatch: pytest.MonkeyPatch, pays: bool, expected: str) -> None:
+def test_float32_products_are_rounded_if_faster(monkeypatch: pytest.MonkeyPatch, pays: bool, expected: str) -> None:
     monkeypatch.setattr("translator.model.device.bf16_pays", lambda device: pays)
     chosen = choose(CPU, TrainingConfig())
     assert chosen.matmul_precision == expected
@@ -36,7 +36,7 @@ def test_float32_products_round_where_it_pays(monkeypatch: pytest.MonkeyPatch, p
     assert choose(CPU, TrainingConfig(matmul_precision="high")).matmul_precision == "high"
 
 
-def test_bf16_that_a_gpu_lacks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bf16_is_refused_on_a_gpu_that_lacks_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "has_bf16", lambda device: False)
     with pytest.raises(ConfigError, match="this GPU lacks it; use fp16, float32 or auto"):
         choose(GPU, TrainingConfig(precision="bf16"))
@@ -44,7 +44,7 @@ def test_bf16_that_a_gpu_lacks_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize(("capability", "expected"), [((6, 1), "float32"), ((7, 5), "fp16")])
-def test_a_gpu_without_bf16_takes_fp16_if_it_has_units_for_it(
+def test_a_gpu_without_bf16_uses_fp16_if_it_has_fp16_matrix_units(
     monkeypatch: pytest.MonkeyPatch, capability: tuple[int, int], expected: str
 ) -> None:
     monkeypatch.setattr(room, "has_bf16", lambda device: False)
@@ -55,7 +55,7 @@ def test_a_gpu_without_bf16_takes_fp16_if_it_has_units_for_it(
     assert (apple.precision, apple.compile, apple.packed, apple.attention) == ("float32", False, False, "fused")
 
 
-def test_a_cpu_packs_and_a_gpu_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cpu_run_packs_batches_and_a_gpu_run_compiles_the_step(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "has_bf16", lambda device: False)
     monkeypatch.setattr(room, "fp16_pays", lambda device: False)
     monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
@@ -71,7 +71,7 @@ def test_a_cpu_packs_and_a_gpu_compiles(monkeypatch: pytest.MonkeyPatch) -> None
     assert len(on_cpu.reasons) == 5
 
 
-def test_processes(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processes_default_to_one_per_gpu(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert choose_processes(tiny())[0] == 1
     assert choose_processes(tiny("training.processes=3")) == (3, "as set")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
@@ -80,7 +80,7 @@ def test_processes(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert choose_processes(tiny("run.device=cuda:1"))[0] == 1
 
 
-def test_an_update_depends_on_seed_number_and_rank_alone() -> None:
+def test_random_numbers_of_an_update_depend_only_on_seed_step_and_rank() -> None:
     drawn = []
     for seed, step, rank in ((1, 5, 0), (1, 5, 0), (2, 5, 0), (1, 6, 0), (1, 5, 1)):
         torch.rand(seed)
@@ -89,7 +89,7 @@ def test_an_update_depends_on_seed_number_and_rank_alone() -> None:
     assert drawn[0] == drawn[1] and len(set(drawn)) == 4
 
 
-def test_attention_takes_any_shape_and_the_user_s_own_allocator_settings_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cuda_setup_avoids_cudnn_attention_and_keeps_allocator_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "environ", {"PYTORCH_ALLOC_CONF": "backend:native"})
     cuda = torch.backends.cuda
     cudnn_enabled: Callable[[], bool] = cuda.cudnn_sdp_enabled

@@ -1,4 +1,4 @@
-"""A run that is stopped and resumes ends in the same bits as one that was not."""
+"""A run that is stopped and resumed ends with the same bits as one that was never stopped."""
 
 import contextlib
 import os
@@ -44,7 +44,7 @@ def kill_ourselves(*numbers: int) -> None:
 
 @pytest.fixture
 def at_update(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Send signals to ourselves before or after one update; -1 is no update."""
+    """Send signals to this process before or after one update; step -1 sends none."""
     original = Updater.update
 
     def at(step: int, *numbers: int, after: bool = False) -> None:
@@ -109,7 +109,7 @@ def test_resumed_equals_uninterrupted_with_sampled_pieces(
     assert_same_bits(final(halved), final(whole))
 
 
-def test_changed_settings_are_accepted_only_when_asked_for_and_a_changed_corpus_never(
+def test_changed_settings_need_permission_and_a_changed_corpus_is_refused(
     tiny: Any, trained: Path, tmp_path: Path
 ) -> None:
     same = tiny(f"run.directory={tmp_path}/same", "training.max_steps=14")
@@ -150,7 +150,7 @@ def test_a_stop_during_validation_saves_and_the_validation_is_repeated(
     assert (progress.best_step, progress.best_score) == (whole["best_step"], whole["best_score"])
 
 
-def test_same_seed_same_bits_and_another_seed_other_bits(tiny: Any, trained: Path, tmp_path: Path) -> None:
+def test_equal_seeds_give_equal_weights_and_different_seeds_do_not(tiny: Any, trained: Path, tmp_path: Path) -> None:
     again, other = (
         tiny(f"run.directory={tmp_path}/{seed}", f"run.seed={seed}", "training.max_steps=8") for seed in (1, 2)
     )
@@ -171,7 +171,7 @@ def test_a_signal_during_the_last_save_is_not_lost(tiny: Any, monkeypatch: pytes
     interrupted(tiny("training.max_steps=2", "training.validate_every=100"))
 
 
-def test_a_second_signal_saves_nothing_torn(tiny: Any, trained: Path, tmp_path: Path, at_update: At) -> None:
+def test_a_second_signal_leaves_no_torn_checkpoint(tiny: Any, trained: Path, tmp_path: Path, at_update: At) -> None:
     torn = tiny(f"run.directory={tmp_path}/torn")
     at_update(6, signal.SIGINT, signal.SIGINT, after=True)
     interrupted(torn)

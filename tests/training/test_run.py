@@ -30,8 +30,8 @@ def test_a_finished_run_is_recognised_and_resumes_when_asked_for_more(tiny: Any,
     assert again.was_finished and again.scores == longer.scores, "an evaluation that is missing is made up"
 
 
-def test_before_the_first_checkpoint_all_settings_may_change(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was left by a first try that died early must not mix with the second."""
+def test_all_settings_may_change_before_the_first_checkpoint(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leftovers of a first attempt that died early must not affect the second."""
     with monkeypatch.context() as patch:
         patch.setattr(Updater, "update", lambda *_, **__: (_ for _ in ()).throw(RuntimeError("killed")))
         with pytest.raises(RuntimeError, match="killed"):
@@ -40,7 +40,7 @@ def test_before_the_first_checkpoint_all_settings_may_change(tiny: Any, monkeypa
     assert outcome.scores, "the run evaluates with the subword models that it was trained with"
 
 
-def test_two_trainings_in_one_folder_and_a_folder_that_is_no_run_are_refused(tiny: Any, tmp_path: Path) -> None:
+def test_a_folder_in_use_or_with_other_files_is_refused(tiny: Any, tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     with hold_folder(tmp_path / "run"), pytest.raises(RunError, match="another process uses"):
         run(tiny())
@@ -50,7 +50,7 @@ def test_two_trainings_in_one_folder_and_a_folder_that_is_no_run_are_refused(tin
     assert (tmp_path / "run" / "thesis.txt").read_text() == "precious"
 
 
-def test_a_run_is_used_with_the_normalizer_it_was_trained_with(
+def test_a_run_of_another_normalizer_version_is_refused(
     tiny: Any, trained: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in ("corpus.prepare", "data.token_store", "checkpoint.state"):

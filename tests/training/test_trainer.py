@@ -38,14 +38,14 @@ def test_early_stopping_ends_the_run(tiny: Any) -> None:
 
 
 def clock() -> SimpleNamespace:
-    """Time as the trainer sees it: a second between any two looks at the monotonic clock."""
+    """A clock for the trainer, whose monotonic time advances by one second with each reading."""
     return SimpleNamespace(monotonic=itertools.count(1.0).__next__, perf_counter=time.perf_counter)
 
 
 MINUTES = [f"training.{key}" for key in ("schedule=cosine", "max_minutes=1", "max_steps=1000", "warmup_steps=0")]
 
 
-def test_minutes_that_end_a_cosine_by_steps_are_warned_of(
+def test_a_time_limit_that_cuts_off_a_cosine_by_steps_warns(
     tiny: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("translator.training.trainer.time", clock())
@@ -54,7 +54,7 @@ def test_minutes_that_end_a_cosine_by_steps_are_warned_of(
     assert "learning rate at" in caplog.text
 
 
-def test_a_cosine_by_minutes_ends_with_them_also_in_a_resumed_run(
+def test_a_cosine_by_minutes_ends_with_the_time_limit_even_when_resumed(
     tiny: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     rates: list[float] = []
@@ -90,7 +90,7 @@ def test_a_cosine_by_minutes_ends_with_them_also_in_a_resumed_run(
     assert [event.value for event in events.Scalars("train/learning_rate")] == pytest.approx(rates)
 
 
-def test_a_bad_update_is_skipped_and_too_many_stop_the_run(
+def test_a_nonfinite_update_is_skipped_and_too_many_stop_the_run(
     tiny: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     config = tiny("training.max_skipped_updates=2")
@@ -171,8 +171,8 @@ def test_running_out_of_memory_names_the_keys_to_lower(tiny: Any, monkeypatch: p
         assert key in str(caught.value)
 
 
-def test_dropout_begins_with_the_named_update_also_in_a_resumed_run(tiny: Any, tmp_path: Path) -> None:
-    """Validations, which leave evaluation mode, and checkpoints come after every other update."""
+def test_dropout_starts_at_the_configured_update_even_when_resumed(tiny: Any, tmp_path: Path) -> None:
+    """A validation, which uses evaluation mode, and a checkpoint come after every second update."""
 
     def weights(name: str, dropout: float, *lengths: int) -> list[dict[str, torch.Tensor]]:
         rates = [f"model.{kind}dropout={dropout}" for kind in ("", "attention_", "feed_forward_")]

@@ -48,7 +48,7 @@ class StopError(Exception):
 
 @dataclass(eq=False)
 class ThreadRanks(Distributed):
-    """A rank that is a thread of this process; a rank that waits for the others in vain fails."""
+    """A rank run as a thread of this process; it fails if it waits for the others in vain."""
 
     barrier_of_all: threading.Barrier = field(kw_only=True)
     shared: list[Any] = field(kw_only=True)
@@ -112,7 +112,7 @@ def small_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "FEWEST_OF_A_SOURCE", 12)
 
 
-def test_losses_are_those_of_all_pairs(setting: Setting) -> None:
+def test_losses_equal_plain_cross_entropy_over_all_pairs(setting: Setting) -> None:
     found, model = setting.validate(Distributed()), setting.model().eval()
     total = {name: torch.zeros(2) for name in ("words", "others")}  # loss and tokens
     first, *_ = setting.data.corpus.names("validation")
@@ -133,7 +133,7 @@ def test_losses_are_those_of_all_pairs(setting: Setting) -> None:
     assert found.loss_by_length
 
 
-def test_scores_are_those_of_the_translated_lines(setting: Setting) -> None:
+def test_scores_and_samples_equal_those_of_the_translator(setting: Setting) -> None:
     found = setting.validate(Distributed())
     assert len(found.samples) == 3
     searcher = TorchSearcher([setting.model().eval()], torch.device("cpu"))
@@ -151,7 +151,7 @@ def test_scores_are_those_of_the_translated_lines(setting: Setting) -> None:
 
 
 @pytest.mark.parametrize("world", [2, 9])
-def test_several_ranks_find_what_one_finds(setting: Setting, world: int) -> None:
+def test_several_ranks_give_the_same_validation_as_one(setting: Setting, world: int) -> None:
     alone = setting.validate(Distributed())
     for found in setting.together(world, lambda ranks: None):
         assert found == alone
@@ -159,7 +159,7 @@ def test_several_ranks_find_what_one_finds(setting: Setting, world: int) -> None
 
 @pytest.mark.parametrize("at", [0, 5])
 def test_a_signal_at_one_rank_stops_all(setting: Setting, at: int) -> None:
-    """Rank 1 hears of it at its check number `at`; no rank is left waiting."""
+    """Rank 1 notices the signal at check number `at` (from 0); no rank is left waiting."""
     asked = [0, 0]
 
     def check(ranks: Distributed) -> None:

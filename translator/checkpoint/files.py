@@ -81,7 +81,7 @@ def write_checkpoint(path: Path, state: CheckpointState, files: Mapping[str, Map
             file = beside / name
             try:
                 save_file({key: tensor.detach().contiguous().cpu() for key, tensor in tensors.items()}, file)
-            except SafetensorError as error:  # contains the system's error only as text
+            except SafetensorError as error:  # gives the system's error number only in its text
                 number = re.search(r"os error (\d+)", str(error))
                 raise OSError(int(number[1]) if number else 0, str(error)) from error
             file.chmod(0o644)  # safetensors sets 0600, but a run folder is readable by others
@@ -92,7 +92,7 @@ def write_checkpoint(path: Path, state: CheckpointState, files: Mapping[str, Map
 
 
 def load_checkpoint(path: Path) -> LoadedCheckpoint:
-    """Return the checkpoint in `path`; raise CheckpointError if it is damaged or has another format."""
+    """Return the checkpoint in `path`; raise CheckpointError if it is damaged or its format is unsupported."""
     content = read_description(path)
     tensors = [_read_tensors(path, name, content) for name in (MODEL_FILE, OPTIMIZER_FILE, AVERAGE_FILE)]
     return LoadedCheckpoint(CheckpointState(**content["state"]), *tensors)
@@ -108,7 +108,7 @@ def load_weights(path: Path) -> tuple[CheckpointState, dict[str, Tensor]]:
 def load_model(folder: Path, name: str, device: torch.device) -> tuple[Transformer, CheckpointState]:
     """Return the model of the checkpoint `name` (see `find_checkpoint`) in `folder`, in evaluation mode on `device`.
 
-    Raises CheckpointError: the checkpoint is missing or damaged, or its text had another normalizer version.
+    Raises CheckpointError: the checkpoint is missing or damaged, or its text is from another normalizer version.
     """
     path = find_checkpoint(folder, name)
     try:

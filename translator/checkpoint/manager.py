@@ -82,7 +82,7 @@ def remove_old_checkpoints(
 def newest_whole(folder: Path) -> tuple[Path, LoadedCheckpoint] | None:
     """Return path and content of the newest intact checkpoint in `folder`; None if the run has no checkpoint yet.
 
-    Raises CheckpointError: all checkpoints are damaged, or one has another format.
+    Raises CheckpointError: all checkpoints are damaged, or the format of one is unsupported.
     """
     damages = []
     for step in reversed(steps_saved(folder)):
@@ -137,7 +137,7 @@ def average_run(run_folder: Path | str, count: int, which: str) -> str:
     """Average checkpoints of a run and return a summary line; raise RunError if the run is missing or in use."""
     run = RunFolder.open(run_folder)
     lower_is_better = run.config().training.best_metric == "loss"
-    with hold_folder(run.path):  # a training would delete checkpoints during the reading
+    with hold_folder(run.path):  # a training run could delete checkpoints while they are read
         path = average_checkpoints(run.checkpoints_folder, count, which, lower_is_better=lower_is_better)
         steps = ", ".join(map(str, read_state(path).averaged_steps))
     return f"{path}: the mean of the weights of steps {steps}; use it with --checkpoint averaged"
@@ -150,7 +150,7 @@ def average_checkpoints(folder: Path, count: int, which: str, *, lower_is_better
 
     Raises:
         InputError: `count` is less than 1.
-        CheckpointError: there are fewer checkpoints than `count`, or one is damaged or has another model.
+        CheckpointError: there are fewer checkpoints than `count`, or one is damaged or is of a different model.
     """
     assert which in ("last", "best")
     if count < 1:
@@ -196,7 +196,7 @@ class BackgroundWriter:
         self._pending = self._executor.submit(job)
 
     def wait(self) -> None:
-        """Wait for the job; raise its error, once."""
+        """Wait for the job; raise its error, but not again in later calls."""
         if self._pending is not None:
             try:
                 self._pending.result()

@@ -43,12 +43,12 @@ class CheckpointState:
     tokens: str = ""  # fingerprint of the prepared data without them
     batch_order: str = ""  # fingerprint of the settings for which `position` is valid
     normalizer_version: int = NORMALIZER_VERSION
-    normalization: dict[str, Any] = field(default_factory=dict)  # the section of the configuration
+    normalization: dict[str, Any] = field(default_factory=dict)  # `corpus.normalization` of the configuration
     position: dict[str, int] = field(default_factory=dict)  # of the next batch in the data
     progress: dict[str, Any] = field(default_factory=dict)  # best score, patience, tokens and seconds so far
     score: float | None = None  # the validation score of these weights, by `training.best_metric`
     average: dict[str, Any] = field(default_factory=dict)  # counters of the moving average
-    averaged_steps: list[int] = field(default_factory=list)  # the steps whose mean this is; empty in training
+    averaged_steps: list[int] = field(default_factory=list)  # the steps averaged into this checkpoint; empty otherwise
 
     @property
     def name(self) -> str:
@@ -94,7 +94,7 @@ def find_checkpoint(folder: Path, name: str) -> Path:
         steps = steps_saved(folder)
         if wanted == LAST and steps:
             return step_folder(folder, steps[-1])
-        if path.is_symlink():  # no fallback, which would be scored under this name
+        if path.is_symlink():  # a fallback would be scored under this name
             raise CheckpointError(f"{path} links to {path.readlink()}, which is missing; {other_checkpoints(folder)}")
         if wanted == AVERAGED:
             raise CheckpointError(f"no checkpoint `averaged` in {folder}; make it with `translator average`")
@@ -110,11 +110,11 @@ def other_checkpoints(folder: Path, damaged: Path | None = None) -> str:
 
 
 def read_state(path: Path) -> CheckpointState:
-    """Return the state of the checkpoint in `path`; of tensor files, verify only sizes; errors as `load_checkpoint`."""
+    """Return the state of the checkpoint in `path`; verify only sizes of tensor files; errors as `load_checkpoint`."""
     content = read_description(path)
     for name, size in content["bytes"].items():
         if not (path / name).is_file() or (path / name).stat().st_size != size:
-            raise DamagedCheckpointError(f"{path / name} is missing or has another length", path)
+            raise DamagedCheckpointError(f"{path / name} is missing or has the wrong length", path)
     return CheckpointState(**content["state"])
 
 
@@ -134,10 +134,10 @@ def is_whole(path: Path) -> bool:
 
 
 def check_normalizer(state: CheckpointState, path: Path) -> None:
-    """Raise CheckpointError if another version of the normalizer prepared the text of a checkpoint."""
+    """Raise CheckpointError if the training text of a checkpoint was prepared by another version of the normalizer."""
     if state.normalizer_version != NORMALIZER_VERSION:
         raise CheckpointError(
-            f"{path} was trained on text of normalizer version {state.normalizer_version}, but this version of "
+            f"{path} was trained on text from normalizer version {state.normalizer_version}, but this version of "
             f"translator has {NORMALIZER_VERSION}; use the version that wrote it (see run.json) or train again"
         )
 
@@ -163,7 +163,7 @@ def read_description(path: Path) -> dict[str, Any]:
 
 
 def verify_file(path: Path, name: str, digest: str) -> None:
-    """Raise DamagedCheckpointError if a file of the checkpoint in `path` is unreadable or has another checksum."""
+    """Raise DamagedCheckpointError if a file of the checkpoint in `path` is unreadable or has the wrong checksum."""
     try:
         found = sha256_of_file(path / name)
     except OSError as error:

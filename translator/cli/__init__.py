@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             try:
                 options = parser().parse_args(repeat_set(typed), argparse.Namespace(arguments=typed))
             finally:
-                say()  # argparse prints its help and exits
+                say()  # flush the help that argparse prints before it exits
             options.verb(options, stop)
     except (TranslatorError, Interrupted) as error:
         print(f"translator: {printable(str(error))}", file=sys.stderr)
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line; the parsed options have the function of the verb as `verb`."""
+    """Return the command-line parser; in the parsed options, `verb` is the function of the verb."""
     whole = argparse.ArgumentParser(
         prog="translator",
         description="Train, evaluate and use English→Persian neural translation models.",

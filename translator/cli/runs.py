@@ -122,7 +122,7 @@ def _with_corpora(options: argparse.Namespace) -> tuple[str, list[str]]:
 
 
 def _next_commands(run: Path, example: str) -> tuple[str, ...]:
-    """Return commands to try with a trained run; under make they use make, as `translator` may not be on PATH."""
+    """Return commands to try with a trained run; if make started this, use make, as `translator` may not be on PATH."""
     folder, sentence = shlex.quote(str(run)), f'"{example}"'
     if "MAKELEVEL" in os.environ:
         evaluate = f"make evaluate RUN={folder} SEARCH=beam BEAM=5"
@@ -227,7 +227,7 @@ def _evaluate(options: argparse.Namespace, stop: StopRequest) -> None:
         output=None if options.output is None else Path(options.output),
     )
     own = not options.test_sets and options.split != "validation"
-    for run in found:  # scores of an ensemble, or of runs that share a name, are not of a single run
+    for run in found:  # scores of an ensemble, or of runs that share a name, do not belong to one run
         if not options.ensemble and [one.path.name for one in found].count(run.path.name) == 1:
             scores = [score for one in evaluation.sets if one.system == run.path.name for score in one.all_scores]
             show_test_scores(run.tensorboard_folder, scores, own=own and run == found[0])

@@ -22,7 +22,7 @@ _LIMITS: Final = {
     "waiting": "largest number of queued requests",
     "seconds": "time limit for a request, in seconds",
 }
-_DISPLAY: Final = "order of Persian at a terminal; visual: joined and reordered if it has no bidi (default: auto)"
+_DISPLAY: Final = "order of Persian text; visual: joined and reordered, for terminals without bidi (default: auto)"
 _HOSTS: Final = "host name that requests may use, in addition to localhost; repeat it for several"
 
 

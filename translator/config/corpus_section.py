@@ -78,23 +78,23 @@ class FilterConfig(Section, effect=Effect.TEXT):
     min_target_script: Share | None = 0.5
     """Smallest share of Arabic-script letters on the Persian side, without words that occur on both sides."""
     max_arabic: Share | None = 0.5
-    """Largest share of Arabic among clearly Arabic or clearly Persian words; up to two such words always pass."""
+    """Largest share of Arabic among clearly Arabic or clearly Persian words; up to two Arabic words always pass."""
     max_untranslated: Share | None = 0.8
     """Largest share of a side's words that occur unchanged on the other, if 4 or more different ones do."""
     min_number_agreement: Share | None = 0.5
-    """If both sides have digits: least share of either side's numbers that the other has; Persian dates pass."""
+    """If both sides have digits: least share of numbers in common, on the better side; Persian dates pass."""
     max_markup: Share | None = 0.5
     """Largest share of a side's characters that belong to web addresses, tags, entities, LaTeX or code."""
     max_repetition: Share | None = 0.5
-    """Largest share of words that repeat the words just before; half of it if only one side repeats."""
+    """Largest share of words that repeat the words just before; half this limit if only one side repeats."""
     duplicates: bool = True
     """Drop a repeated pair; case, punctuation and ZWNJ are ignored in the comparison."""
     near_duplicates: Share | None = 0.9
     """Drop a pair whose Jaccard similarity to an earlier one reaches this, if it has 60 or more character 5-grams."""
     max_same_source: PositiveInt | None = 10
-    """Most pairs with the same English side, compared as by `duplicates`; later ones are dropped."""
+    """Largest number of pairs with the same English side, compared as by `duplicates`; later ones are dropped."""
     max_same_target: PositiveInt | None = 10
-    """Most pairs with the same Persian side, compared likewise; later ones are dropped."""
+    """Largest number of pairs with the same Persian side, compared likewise; later ones are dropped."""
 
 
 class TestSetConfig(Section, effect=Effect.TEXT):
@@ -153,7 +153,7 @@ class SplitConfig(Section, effect=Effect.TEXT):
     block_size: PositiveInt | None = None
     """Pairs in a block; randomly drawn blocks fill each split. `null`: one block at the end of the source."""
     seed: Annotated[int, Field(ge=0, le=2**63)] = 1
-    """Seed of the split; it differs from `run.seed`, so that runs with different seeds share one test set."""
+    """Seed of the split; separate from `run.seed`, so that runs with different seeds share one test set."""
 
 
 def _names_taken(corpus: "CorpusConfig") -> list[str]:

@@ -142,7 +142,7 @@ def _write_place(path: str, info: SerializationInfo) -> str:
 
 
 def matching(pattern: str, meaning: str) -> AfterValidator:
-    """Return a validator for text that matches all of `pattern`; `meaning` describes it in error messages."""
+    """Return a validator for text that `pattern` must match in full; `meaning` describes it in error messages."""
 
     def validate(text: str) -> str:
         if not re.fullmatch(pattern, text):

@@ -177,7 +177,7 @@ def _put(value: Any, keys: Sequence[str], where: str, document: _Document) -> No
         if isinstance(holder, list):
             part = int(key) if re.fullmatch("[0-9]{1,9}", key) else len(holder) + 1
             if part > len(holder):
-                raise ConfigError(f"{_dotted(path)} is a list of {len(holder)} items; give an index that starts at 0")
+                raise ConfigError(f"{_dotted(path)} is a list of {len(holder)} items; give an index, counted from 0")
             if part == len(holder):
                 holder.append(None)
         elif not isinstance(holder, dict):
@@ -196,7 +196,7 @@ def _put(value: Any, keys: Sequence[str], where: str, document: _Document) -> No
 
 def _explain(error: ValidationError, document: _Document) -> list[str]:
     details = error.errors(include_url=False)
-    # pydantic calls a list without its invalid items too short: report only the mistakes inside it.
+    # pydantic drops invalid items and may then call the list too short: report only the mistakes inside it.
     holders = {detail["loc"][:end] for detail in details for end in range(len(detail["loc"]))}
     found: dict[KeyPath, list[str]] = {}
     for detail in details:

@@ -56,9 +56,9 @@ class SubwordConfig(Section, effect=Effect.PIECES):
     placeholders: Annotated[int, Field(ge=0, le=16)] = 0
     """Placeholder pieces for text that is copied: addresses, handles, file names, emoji, numbers in digits; 0: off."""
     max_training_sentences: PositiveInt = 100_000
-    """Most sentences, drawn at random, that train each subword model; `joint` takes half from each language."""
+    """Largest number of sentences, drawn at random, for each subword model; `joint` takes half from each language."""
     seed: Seed = 1
-    """Seed that draws the sentences for `max_training_sentences`."""
+    """Seed for drawing the sentences of `max_training_sentences`."""
     sampling: Annotated[Fraction, Effect.BATCHES] = 0.0
     """Subword regularization: unigram alpha (Kudo 2018; try 0.2), BPE dropout (Provilkov et al. 2020; 0.1); 0: off."""
 
@@ -76,7 +76,7 @@ class BatchingConfig(Section, effect=Effect.BATCHES):
     tokens_per_batch: PositiveInt = 4096
     """Largest number of tokens in a batch, padding included, on the larger of its two sides."""
     max_length: Annotated[int, Field(ge=2, le=1_000_000)] = 256
-    """Most tokens on a side, with SOS or EOS: training skips longer pairs, translation splits longer input."""
+    """Token limit of a side, with SOS or EOS: training skips longer pairs, translation splits longer input."""
     max_sentences: PositiveInt | None = None
     """Largest number of sentence pairs in a batch; `null`: no limit."""
     temperature: Annotated[float, Field(ge=1.0, le=1000)] = 1.0
@@ -138,7 +138,7 @@ class AugmentationConfig(Section, effect=Effect.BATCHES):
     numbers: Share = 0.0
     """Share of pairs whose numbers, if they occur on both sides, are replaced by random ones."""
     copies: Share = 0.0
-    """Share of pairs given `subword.placeholders` on both sides: for shared Latin words, otherwise at one end."""
+    """Share of pairs given `subword.placeholders`: in place of shared Latin words, or else added at one end of both."""
 
 
 class TrainingConfig(Section, effect=Effect.UPDATES):
@@ -170,7 +170,7 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
     schedule: Literal["inverse_sqrt", "cosine", "constant"] = "inverse_sqrt"
     """Learning rate after the warm-up; `cosine` decays to 1% of the peak at `max_steps`."""
     schedule_clock: Literal["steps", "minutes"] = "steps"
-    """`minutes`: on a slow machine, cosine schedule and `dropout_from` fit `max_minutes`; not bit-reproducible."""
+    """`minutes`: on a slow machine, cosine schedule and `dropout_from` scale to `max_minutes`; not bit-reproducible."""
     warmup_steps: Count = 4000
     """Linear warm-up of the learning rate, in updates."""
     beta1: Fraction = 0.9
@@ -269,9 +269,9 @@ class SearchConfig(Section, effect=Effect.SCORED):
     seed: Seed = 1
     """Seed of sampling; the same text and seed give the same translation in any batch."""
     batch_size: Annotated[PositiveInt, Effect.HARMLESS] = 64
-    """Most sentences in a batch; fewer if they are long."""
+    """Largest number of sentences in a batch; fewer if they are long."""
     precision: Literal["float32", "bf16", "int8"] = "float32"
-    """Precision of inference; `bf16` needs hardware support, `int8` needs the engine `ctranslate2`."""
+    """Precision of inference; `bf16` needs hardware support, `int8` needs the `ctranslate2` engine."""
     processes: Annotated[int, Field(ge=0, le=256), Effect.HARMLESS] = 0
     """Number of processes that translate; 0: one for short texts or on a GPU, otherwise one per core."""
 

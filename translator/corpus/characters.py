@@ -17,7 +17,7 @@ TATWEEL: Final = "\u0640"
 VOWEL_MARKS: Final = frozenset(
     map(chr, (*range(0x0610, 0x061B), *range(0x064B, 0x0653), *range(0x0656, 0x0660), 0x0670))
 ) | frozenset(map(chr, (*range(0x06D6, 0x06DD), *range(0x06DF, 0x06E5), 0x06E7, 0x06E8, *range(0x06EA, 0x06EE))))
-"""Short vowels, shadda, sukun, tanwin, the superscript alef and Quranic annotation signs; madda and hamza are not."""
+"""Short vowels, shadda, sukun, tanwin, the superscript alef and Quranic annotation signs, without madda and hamza."""
 _KEPT_CONTROLS: Final = frozenset("\t\n\v\f\r\x1c\x1d\x1e\x1f\x85" + ZWNJ) | {
     *map(chr, range(0x0600, 0x0606)),
     "\u06dd",
@@ -61,7 +61,7 @@ def zero_width(character: str) -> str:
 
 
 def persian_zero_width(character: str) -> str:
-    """The same, but U+00AD becomes ZWNJ: Persian has no hyphenation, and some texts write بنی<U+00AD>اسرائیل."""
+    """As `zero_width`, but U+00AD becomes ZWNJ: Persian has no hyphenation, and some texts write بنی<U+00AD>اسرائیل."""
     return ZWNJ if character == "\u00ad" else zero_width(character)
 
 
@@ -116,7 +116,7 @@ class CharacterTable(dict[int, str]):
 
 # Lossy sequences stay, because a repair that writes U+FFFD is a guess.
 _FTFY: Final = TextFixerConfig(explain=True, replace_lossy_sequences=False, fix_c1_controls=False)
-# The repairs of ftfy that read UTF-8. Its repairs between two single-byte character sets are less certain.
+# The repairs of ftfy that decode as UTF-8. Its repairs between two single-byte character sets are less certain.
 _READ_AS_UTF_8: Final = frozenset(("utf-8", "utf-8-variants", "decode_inconsistent_utf8"))
 # Text that a repair turns into a foreign script only looked like UTF-8 by chance.
 _UNEXPECTED: Final = re.compile("[^\x00-\u024f\u0600-\u06ff\u2000-\u20cf]")
@@ -144,7 +144,7 @@ def is_suspect(text: str) -> bool:
 
 
 def repair_decoding(text: str) -> str:
-    """Decode UTF-8 again that was read as another character set: Ø³Ù„Ø§Ù… → سلام, cafÃ© → café, ط³ظ„ط§ظ… → سلام."""
+    """Repair UTF-8 that was decoded as another character set: Ø³Ù„Ø§Ù… → سلام, cafÃ© → café, ط³ظ„ط§ظ… → سلام."""
     if not is_suspect(text):
         return text
     if _EVIDENT.search(text) is not None:

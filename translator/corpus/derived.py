@@ -47,7 +47,7 @@ def inherited_sources(
 
 
 def training_weights(config: Config) -> Callable[[str], float]:
-    """Return what gives the weight of a source, by name, in the training text of a run."""
+    """Return a function from the name of a source to its weight in the training text of a run."""
     given = {source.name: source.weight for source in config.corpus.sources if source.use in ("auto", "train")}
     return lambda name: given.get(name, 1.0)
 

@@ -119,7 +119,7 @@ def download_dataset(name: str, folder: Path) -> Path:
 
     Raises:
         InputError: the name is unknown.
-        CorpusError: the download fails, a check fails, or another file has its place.
+        CorpusError: the download fails, a check fails, or another file is in its place.
     """
     if name not in DATASETS:
         raise InputError(f"unknown corpus `{name}`; corpora to download: {', '.join(DATASETS)}")

@@ -1,6 +1,6 @@
 """Detection of exact and near-duplicates at linear cost, and the overlap of two corpora.
 
-Exact repetitions are found on 8-byte keys of folded texts, with 16 bytes of memory per pair.
+Exact repetitions are found by 8-byte keys of folded texts, with 16 bytes of memory per pair.
 
 Near-duplicates are compared by the sets of their character n-grams. The Jaccard similarity s is the share of the
 n-grams of either text that both have. Candidates come from MinHash signatures (Broder 1997): in a random order of all
@@ -34,7 +34,7 @@ from translator.run.text import excerpt, text_table
 
 Hashes = NDArray[np.uint64]
 Keys = NDArray[np.uint64]  # (N, 2): for each pair, the keys of its English and of its Persian side
-Mask = NDArray[np.bool_]  # (N,) a choice of N pairs
+Mask = NDArray[np.bool_]  # (N,) whether each of N pairs is chosen
 Numbers = NDArray[np.int64]
 
 
@@ -129,8 +129,8 @@ def find_near_duplicates(
 ) -> Numbers:
     """Return, for each of N pairs, the number of the kept pair that it nearly repeats, or -1.
 
-    Each pair is compared with the first pair that shares the key of a band and with the last one before it, or with
-    the survivors of those. So the cost is linear for any number of pairs with one key. Only a pair whose true Jaccard
+    In each band, a pair is compared with the first and the last of the earlier pairs that have its key, or with the
+    survivors of those. So the cost is linear however many pairs share a key. Only a pair whose true Jaccard
     similarity is `threshold` or more is dropped; a few such pairs are not found.
 
     Args:
@@ -180,7 +180,7 @@ def _sharing(keys: Hashes) -> tuple[Numbers, Numbers, Numbers]:
 
 
 class NearDuplicateIndex:
-    """Folded pairs and their signatures in two files, numbered from 0 as they are added; 8 bytes of memory each."""
+    """Folded pairs, numbered from 0 as added, and their signatures, in two files; 8 bytes of memory per pair."""
 
     def __init__(self, folder: Path) -> None:
         """Open the two files in an empty folder; raises `StorageError` if it is not writable."""
@@ -212,7 +212,7 @@ class NearDuplicateIndex:
             self._ends.append(self._ends[-1] + len(text))
 
     def text(self, number: int) -> str:
-        """Return one of the texts."""
+        """Return the text with this number."""
         start, end = self._ends[number], self._ends[number + 1]
         with storage_errors(self._folder, "read"):
             self._texts.seek(start)

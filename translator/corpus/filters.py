@@ -63,7 +63,10 @@ def _share_of_letters(pattern: re.Pattern[str], text: str) -> float:
 
 
 def _not_persian(sides: Sides, share: float) -> bool:
-    """Ignore words that the English side has too, if two Persian words remain: فرمان ls را اجرا کنید is kept."""
+    """Return whether the Persian side is in another script.
+
+    Words that both sides have do not count if two Persian words remain: فرمان ls را اجرا کنید is kept.
+    """
     source, target = sides.texts
     if arabic_script_share(target) >= share:
         return False
@@ -147,7 +150,7 @@ _PERSIAN_DATE: Final = re.compile(  # with the names of the months in Iran or in
     r"\d (?:ماه )?(?:فروردین|اردیبهشت|خرداد|تیر|مرداد|امرداد|شهریور|مهر|آبان|آذر|دی|بهمن|اسفند"
     r"|حمل|ثور|جوزا|سرطان|اسد|سنبله|میزان|عقرب|قوس|جدی|دلو|حوت)\b"
 )
-_ROUND: Final = ("20", "30", "40", "50", "60", "70", "80", "90", "100", "1", "1")  # a thousand loses its zeros
+_ROUND: Final = ("20", "30", "40", "50", "60", "70", "80", "90", "100", "1", "1")  # `numbers_of` drops trailing 000
 
 
 def _spelled(*series: str, round_numbers: str) -> Mapping[str, str]:
@@ -174,10 +177,10 @@ def _other_numbers(sides: Sides, share: float) -> bool:
 
 
 def number_agreement(source: str, target: str) -> float:
-    """Return the larger of both sides' shares of numbers that the other side has too; 1 if a side has none.
+    """Return the larger of the two sides' shares of numbers that the other side has too; 1 if a side has none.
 
     A number is also in common if the other side spells it in words, or writes a decade short (1970s, دهه ۷۰). A list
-    number at the beginning is ignored. Dates of the Persian calendar agree with any.
+    number at the beginning is ignored. A date of the Persian calendar gives 1.
     """
     source_numbers, target_numbers = numbers_of(source), numbers_of(target)
     same_digits = "".join(source_numbers) == "".join(target_numbers)  # only their separators differ
@@ -196,7 +199,7 @@ def number_agreement(source: str, target: str) -> float:
 def numbers_of(text: str) -> list[str]:
     """Return the whole numbers of a text in ASCII digits: 1,200 and ۱۲۰۰ give 1200; 3.5, ۳٫۵ and ۳/۵ give 3 and 5.
 
-    Digits beside a Latin letter do not count. Leading zeros go, and so do thousands at the end: 12000 gives 12.
+    Digits beside a Latin letter do not count. Leading zeros and trailing groups of 000 are dropped: 12000 gives 12.
     """
     plain = _THOUSANDS.sub("", text.translate(_TO_ASCII))
     return [_THOUSANDS_AT_THE_END.sub("", number.lstrip("0")) or "0" for number in _NUMBER.findall(plain)]
@@ -208,7 +211,7 @@ def _known(in_digits: Sequence[str], text: str, words: Mapping[str, str]) -> set
 
 
 def _same_year(in_digits: Sequence[str], others: Sequence[str]) -> bool:
-    """Return whether two numbers may be the same year of the Gregorian and of the Persian calendar."""
+    """Return whether a number of each side may be one year, in the Gregorian and in the Persian calendar."""
     years, other_years = ({int(number) for number in side if len(number) in (3, 4)} for side in (in_digits, others))
     return any(year + apart in other_years or year - apart in other_years for year in years for apart in (621, 622))
 
@@ -230,13 +233,13 @@ def markup_share(text: str) -> float:
     return 1.0 - language / characters if characters else 0.0
 
 
-_REPETITION_FROM: Final = 10  # words of a side; in shorter ones, as "ha ha ha ha", repetition is emphasis
+_REPETITION_FROM: Final = 10  # words of a side; in shorter ones, like "ha ha ha ha", repetition is emphasis
 _RUN: Final = 8  # words in a row that must occur twice
 _NEARLY: Final = 0.9  # a repeat follows its original directly, unlike refrains and parallels
 
 
 def _repetition(sides: Sides, limit: float) -> bool:
-    """Half of `limit` suffices if the other side has no repetition; two word pairs may repeat by chance."""
+    """Return whether a side repeats more than `limit`, or half of it if the other has at most 1 repeated word pair."""
     source = _share_beyond(limit / 2, sides.words[0], sides.vocabularies[0])
     target = _share_beyond(limit / 2, sides.words[1], sides.vocabularies[1])
     if not source and not target:

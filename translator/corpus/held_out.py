@@ -61,7 +61,7 @@ def held_out_argument(text: str) -> tuple[SourceConfig, ...]:
 def read_held_out(corpora: Sequence[SourceConfig], normalizer: Normalizer) -> HeldOutSet:
     """Return the sentences of a test set, as read, that have text on every side after normalization.
 
-    `corpora` are one for each reference, all with the same English side. `normalizer` knows the source language.
+    `corpora` has one for each reference, all with the same English side. `normalizer` defines the source language.
 
     Raises:
         CorpusError: a file cannot be read, its sides are of unequal length, or no sentence has text on every side.
@@ -72,7 +72,7 @@ def read_held_out(corpora: Sequence[SourceConfig], normalizer: Normalizer) -> He
     references: list[tuple[str, ...]] = []
     from_persian = normalizer.languages[0] == PERSIAN
     if from_persian and len(corpora) > 1:
-        raise InputError(f"test set `{name}` has several Persian sides, but a model from Persian needs one")
+        raise InputError(f"test set `{name}` has several Persian sides, but a model that translates Persian needs one")
     with contextlib.ExitStack() as stack:
         readers = [stack.enter_context(contextlib.closing(read_pairs(corpus))) for corpus in corpora]
         for pairs in zip(*readers, strict=True):

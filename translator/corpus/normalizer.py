@@ -1,4 +1,4 @@
-"""The normalizer: one spelling for text that has several, identical in training and at inference.
+"""The normalizer: one spelling for what can be spelt in several ways, in training and at inference.
 
 `RULES` has all rules in the order in which they apply. To add one, write its function here, or in `characters.py` for a
 single character, a line in `RULES` and a key in `NormalizationConfig`; then raise `NORMALIZER_VERSION`. In examples, |
@@ -21,7 +21,7 @@ Side = Literal["source", "target"]
 
 
 def _rewriting(*rows: tuple[str, str, str | Callable[[re.Match[str]], str]]) -> Change:
-    """Return a function that applies rows in turn: a substring of every match, tested first; pattern; replacement."""
+    """Return a function that applies each row in turn: text in every match (a fast test), pattern, replacement."""
     compiled = [(part, re.compile(pattern).sub, replacement) for part, pattern, replacement in rows]
 
     def rewrite(text: str) -> str:
@@ -45,7 +45,7 @@ _compose_hamza: Final = _rewriting(
         (mark, f"([اوهۀيىی]?){mark}+", lambda found: _COMPOSED.get(pair := found[1] + found[0][-1], pair))
         for mark in "\u0653\u0654\u0655"
     ),
-    ("´", "(?<=ل)ا´(?=[ء-ی])", "آ"),  # an acute accent for the madda: الا´ن → الآن
+    ("´", "(?<=ل)ا´(?=[ء-ی])", "آ"),  # an acute accent in place of the madda: الا´ن → الآن
 )
 
 # The class has + and = as well: they are harmless, and with them Python searches a bitmap, which is faster.
@@ -182,7 +182,7 @@ _join_contractions: Final = _rewriting(
 
 _DOUBLE: Final = re.compile("[“”„‟″«»]")
 _OPENING_SEMICOLON: Final = re.compile(r";(?<!\S;)(?=[^\W\d_])")
-# Only a broken quotation mark begins a text or a clause with a semicolon.
+# At the start of a text or a clause, a semicolon can only be a broken quotation mark.
 _CERTAIN_SEMICOLON: Final = re.compile(r";(?=[^\W\d_])(?:(?<=^;)|(?<=[:,.?!] ;))")
 _CLOSING_SEMICOLON: Final = re.compile(r";(?<=[,.!?];)(?=\s|$)")
 _LAST_SEMICOLON: Final = re.compile(r";$(?<=[^\W\d_]{2}[,.!?];)")

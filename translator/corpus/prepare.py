@@ -100,7 +100,7 @@ def prepare_corpus(config: CorpusConfig, test_sets: Sequence[SourceConfig] = ())
     """Clean and split the sources, or reuse the result of an earlier call with the same files and settings.
 
     No pair of the training split shares its folded source or target with validation, test or `test_sets`, and no pair
-    of the validation split with test or `test_sets`, from which nothing else is taken.
+    of the validation split with test or `test_sets`, whose text is used for nothing else.
 
     Raises:
         CorpusError: a source cannot be read, or too few pairs remain.
@@ -129,7 +129,7 @@ def corpus_fingerprint(config: CorpusConfig, test_sets: Sequence[SourceConfig] =
             with storage_errors(file, "read"):
                 files.append(sha256_of_file(file))
         where = {"path", "source_path", "target_path", "obtain", "weight"}
-        # Two sides and two tables of a folder may have the same bytes.
+        # The two sides of a corpus may have the same bytes as two tables in a folder.
         layout = "sides" if source.path is None else "folder" if present_path(source.path).is_dir() else "file"
         return {**source.model_dump(mode="json", exclude=where), "files": files, "layout": layout}
 
@@ -281,7 +281,7 @@ class Candidates(NamedTuple):
 def collect_candidates(
     config: CorpusConfig, test_sets: Sequence[SourceConfig], folder: Path, index: NearDuplicateIndex, processes: int
 ) -> list[Candidates]:
-    """Read all sources once and write the pairs that pass to folders in `folder`; memory: 32 bytes per pair.
+    """Read all sources once; write the pairs that pass the filters below `folder`; memory: 32 bytes per pair.
 
     Sources for validation or testing, and additional test sets, lose only empty and unreadable pairs, so that filters
     do not change the meaning of a score. Raises CorpusError if a source cannot be read.

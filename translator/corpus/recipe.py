@@ -21,7 +21,7 @@ from translator.run.storage import storage_errors, write_text
 
 _WORDS: Final = 10  # words of an average sentence, for measuring a corpus
 _TUNED: Final = 100_000, 24, 3_650, 192
-"""Sentences, minutes, updates and width, by the tuning of configs/cpu-small.yaml."""
+"""Sentences, minutes, updates and width, from the tuning of configs/cpu-small.yaml."""
 _ON_GPU: Final = 1_000_000, 60_000
 """Sentences and updates of configs/mizan.yaml."""
 
@@ -46,7 +46,7 @@ class CorpusSize:
 
     @property
     def sentences(self) -> int:
-        """The number of average sentences that its words make."""
+        """The number of sentences of average length with as many words."""
         return max(1, self.words // _WORDS)
 
 
@@ -140,11 +140,11 @@ def find_recipe(
 
 
 def shipped_settings(recipe: str, *sections: str, defaults: bool = False) -> list[str]:
-    """Return what `sections` of a recipe set, with `defaults` every key, as overrides; ConfigError: there is none."""
+    """Return the keys set in `sections` of a recipe, or all with `defaults`, as overrides; ConfigError: not found."""
     file = shipped_recipes().get(recipe, Path(recipe))
-    values = load_config(file).model_dump(mode="json")  # says what is wrong with it
+    values = load_config(file).model_dump(mode="json")  # raises ConfigError for a bad recipe
     if not defaults:
-        values = yaml.load(file.read_text(encoding="utf-8"), RecipeLoader)  # noqa: S506 - a safe one
+        values = yaml.load(file.read_text(encoding="utf-8"), RecipeLoader)  # noqa: S506 - a SafeLoader
     flat = flatten({section: values.get(section, {}) for section in sections})
     return [f"{key}={json.dumps(value)}" for key, value in flat.items()]
 

@@ -126,7 +126,7 @@ def read_pairs(source: SourceConfig) -> Generator[Pair, None, None]:
     The corpora of a folder are read one after the other, in the order of their names. A pair with a line of more than
     1 MiB, or that is not UTF-8 under `invalid_utf8: drop`, has empty texts and the name of its `defect`.
 
-    Raises CorpusError: a file is missing, damaged, not UTF-8, empty or no table, or its sides are swapped or unequal.
+    Raises CorpusError: a file is missing, damaged, empty, not UTF-8, not a table, or its sides are swapped or unequal.
     """
     left = source.max_pairs
     for files in _corpora(source):

@@ -27,7 +27,7 @@ SELECTION_MEANINGS: Final[Mapping[str, str]] = {
 SELECTION_RULES: Final = tuple(SELECTION_MEANINGS)
 Fates = NDArray[np.int8]  # (N,) position of the split in `SPLITS`, or -1 - position of the rule in `SELECTION_RULES`
 FindNearDuplicates = Callable[[Numbers, float], Numbers]
-"""From numbers of pairs and a threshold to the earlier pair that each nearly repeats, or -1 (`NearDuplicateIndex`)."""
+"""Takes pair numbers and a threshold; returns, per pair, the one it nearly repeats, or -1 (`NearDuplicateIndex`)."""
 
 
 def fate_of(rule: str) -> int:
@@ -75,7 +75,7 @@ def select_pairs(config: CorpusConfig, keys: Sequence[Keys], near_duplicates: Fi
         forbidden = together[np.isin(fate, held_out)]
         leaking = [np.isin(together[:, side], forbidden[:, side]) & (fate == known) for side in (0, 1)]
         fate[leaking[1]] = fate_of("target_held_out")
-        fate[leaking[0]] = fate_of("source_held_out")  # counts a pair whose sides both leak
+        fate[leaking[0]] = fate_of("source_held_out")  # also for a pair whose sides both leak
     fate[near_test_sets & ((fate == TRAIN) | (fate == VALIDATION))] = fate_of("near_held_out")
     return fates
 
@@ -89,7 +89,7 @@ def _drop_repetitions(
         numbers = np.flatnonzero(cleaned)
         fate[numbers[beyond_cap(whole_pairs(keys[cleaned]), 1)]] = fate_of("duplicate")
     if filters.near_duplicates is not None:
-        # First without the test sets: a pair near a test set would hide a pair that is near it.
+        # First without the test sets: a pair near a test set would hide another pair near itself.
         repeated = near_duplicates(np.flatnonzero(cleaned & (fate >= 0)), filters.near_duplicates)
         fate[cleaned & (repeated >= 0)] = fate_of("near_duplicate")
         if not cleaned.all():
@@ -115,7 +115,7 @@ def assign_splits(source: SourceConfig, config: SplitConfig, source_keys: Hashes
     """Return the split of each kept pair of `source`, in order, given the keys (N,) of its English sides.
 
     `block`: the last `validation` + `test` pairs, or whole blocks drawn by seed until a split is full (the last
-    block is cut). `hash`: the pairs with the smallest mixed source keys, in any order of the lines. Equal sources
+    block is cut). `hash`: the pairs with the smallest mixed source keys, whatever the line order. Equal sources
     on both sides of a border are dropped later. A CorpusError says that the source has too few pairs.
     """
     count = len(source_keys)

@@ -14,8 +14,8 @@ _CODES: Final = frozenset(("bpt", "ept", "it", "ph", "ut"))  # their content is 
 def pairs_of_tmx(stream: IO[bytes], label: str) -> Iterator[Pair]:
     """Yield the pairs of a TMX document (1.4b): the first segment of each language of each unit.
 
-    Memory stays flat. The line of a pair is the number of its unit. A document type that declares entities is refused,
-    since they can grow without limit or name other files, by a CorpusError, and so is a document without pairs.
+    Memory stays flat. The line of a pair is the number of its unit. Raises CorpusError for a document without pairs and
+    for one that declares entities, since these can grow without limit or name other files.
     """
     reader = _Reader(label)
     parser = expat.ParserCreate()
@@ -48,8 +48,8 @@ class _Reader:
         self._unit = 0
         self._segments: dict[str, str] = {}  # of the present unit, by language
         self._language: str | None = None
-        self._parts: list[str] | None = None  # of the present segment, with their
-        self._length = 0
+        self._parts: list[str] | None = None  # of the present segment
+        self._length = 0  # length of the parts, in characters
         self._inside_code = 0
 
     def take(self) -> list[Pair]:

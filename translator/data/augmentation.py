@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from translator.config.sections import AugmentationConfig
 
-SHARE_OF_TYPOS: Final = 0.2  # share of mistyped words among the longer words of a text with typos
+SHARE_OF_TYPOS: Final = 0.2  # in a text that gets typos, the share of its longer words that are mistyped
 _LONGER_WORD: Final = re.compile("[A-Za-z]{4,}")
 _KEYS: Final = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _BESIDE: Final = {
@@ -22,7 +22,7 @@ _BESIDE: Final = {
 """The left and right neighbours of each key."""
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _END: Final = re.compile(r"\s*[.!?…؟۔]+(?=[\"'»”)\]]*$)")
-_NUMBER: Final = re.compile(r"(?<![\w:/.,٫٬-])[0-9۰-۹]+(?![\w:/-]|[.,٫٬][0-9۰-۹])")  # neither 22nd, 10:30 nor 3.5
+_NUMBER: Final = re.compile(r"(?<![\w:/.,٫٬-])[0-9۰-۹]+(?![\w:/-]|[.,٫٬][0-9۰-۹])")  # not 22nd, 10:30 or 3.5
 _TO_ASCII: Final = str.maketrans("۰۱۲۳۴۵۶۷۸۹", "0123456789")
 _TO_PERSIAN: Final = str.maketrans("0123456789", "۰۱۲۳۴۵۶۷۸۹")
 _COPYABLE: Final = re.compile(r"(?<![\w.@/-])[A-Za-z][A-Za-z0-9]+(?![\w@/-])")
@@ -86,7 +86,7 @@ class Augmentation:
         self._kinds = [(rate, change) for rate, change in kinds if rate]
 
     def apply(self, pair: SidePair, seed: str) -> SidePair:
-        """Return `pair` after each kind of change with its probability; deterministic for a seed."""
+        """Return `pair` with each kind of change made at its rate; deterministic for a seed."""
         random = Random(seed)
         for rate, change in self._kinds:
             if random.random() < rate:
@@ -94,7 +94,7 @@ class Augmentation:
         return pair
 
     def _with_placeholders(self, pair: SidePair, random: Random) -> SidePair:
-        """Replace Latin words that occur once on both sides by placeholders, or else add some at one end of both."""
+        """Replace one or two Latin words found once on each side with placeholders; else add some to both sides."""
         free = [one for one in self._placeholders if one not in pair.source and one not in pair.target]
         unused = random.sample(free, len(free))
         if not unused:
@@ -126,7 +126,7 @@ def _before_the_end(text: str, symbol: str) -> str:
 
 
 def _other_numbers(pair: SidePair, random: Random) -> SidePair:
-    """Replace each number that occurs once on both sides by another one with the same number of digits."""
+    """Replace each number that occurs once on each side with a random one that has as many digits."""
     counts = [Counter(number.translate(_TO_ASCII) for number in _NUMBER.findall(side)) for side in pair]
     others = {
         number: str(random.randrange(10 ** (len(number) - 1) if len(number) > 1 else 2, 10 ** len(number)))

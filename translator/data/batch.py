@@ -71,7 +71,7 @@ def collate(sources: Sequence[ArrayLike], targets: Sequence[ArrayLike], indices:
 
 
 def collate_source(sources: Sequence[ArrayLike]) -> Tensor:
-    """Return (B, S) int64, sentence, EOS, PAD…, from rows of ids without special tokens."""
+    """Return rows of ids without special tokens as (B, S) int64: sentence, EOS, PAD…."""
     return _pad(sources, EOS)[0]
 
 

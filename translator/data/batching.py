@@ -24,9 +24,9 @@ Lengths = NDArray[np.int32] | NDArray[np.int64]
 Numbers = NDArray[np.int64]
 
 _STRIP_FACTOR: Final = (0.2, 0.4)
-"""Batches per strip, divided by the square root of all batches; measured padding is constant over this range.
+"""Batches per strip, divided by the square root of their total number; measured padding is constant over this range.
 
-It is drawn in each epoch, and so is the end of the first strip. Otherwise a small corpus would repeat its batches.
+Each epoch draws a value from it, and the end of the first strip. Otherwise a small corpus would repeat its batches.
 """
 _BATCH_COST: Final = 25  # fixed cost of a batch: 1/25 of its budget in positions, for the overhead of a step
 _SMALL: Final = 4  # a batch filled to less than 1/4 costs twice that, since its gradient is noisy
@@ -58,7 +58,7 @@ class MixtureRow:
 
 
 def mixture_rows(pairs: Mapping[str, int], weights: Mapping[str, float], temperature: float) -> list[MixtureRow]:
-    """Return the row of each source from its usable `pairs` and weight, by name; draws at least one of its pairs."""
+    """Return a row per source from usable `pairs` and weights by name; a source with pairs draws at least one."""
     heaviest = max(weights[name] for name, count in pairs.items() if count)  # a divisor that prevents underflow
     mass = np.array([weights[name] / heaviest * count ** (1 / temperature) for name, count in pairs.items()])
     shares = mass / mass.sum()
@@ -70,7 +70,7 @@ def mixture_rows(pairs: Mapping[str, int], weights: Mapping[str, float], tempera
 
 
 def _whole_numbers(shares: NDArray[np.float64], pairs: Numbers) -> Numbers:
-    """Return the sum of `pairs` divided in proportion to `shares`, by largest remainders; at least 1 if pairs exist."""
+    """Return how many of all `pairs` each share gets, by largest remainders; at least 1 for a source with pairs."""
     exact = shares * float(pairs.sum())
     whole = np.floor(exact + 1e-9)  # 1e-9 corrects whole numbers slightly lowered by rounding
     # Rounded, because the last bit of a power may differ between machines.

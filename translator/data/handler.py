@@ -50,7 +50,7 @@ class DataHandler:
     subword: SubwordPair
     subword_folder: Path
     token_folder: Path
-    token_fingerprint: str  # of the text and the models only, for any strength of sampling
+    token_fingerprint: str  # of the text and the models only; the same for any strength of sampling
     fingerprint: str  # of everything that determines the ids of an epoch
     report: list[LengthReport]  # lengths of each source in the training and the validation split
     mixture: list[MixtureRow]  # the share of each source in an epoch

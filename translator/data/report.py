@@ -39,7 +39,7 @@ class LengthReport:
     pairs: int
     over_long: int  # pairs excluded because a side has more than `batching.max_length` tokens
     longest: int  # tokens of the longest side, special token included
-    source_tokens: int  # of the used pairs, one special token each included
+    source_tokens: int  # of the pairs within the limit, counting one special token per sentence
     target_tokens: int
 
 
@@ -71,7 +71,7 @@ def format_mixture(rows: Sequence[MixtureRow]) -> str:
 
 @dataclass(frozen=True)
 class SubwordTable:
-    """One side's model, and its statistics on the validation text, or on training text without a validation split."""
+    """One side's model, and its statistics on the validation text, or, if there is none, on training text."""
 
     side: str
     model: str  # `unigram`, `bpe` or `char`; with `, joint` if both sides share it

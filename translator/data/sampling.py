@@ -29,7 +29,7 @@ from translator.subword import SubwordPair
 from translator.subword.placeholders import cut_out_of_pair
 
 _VERSION: Final = 4  # increased when the same settings give other pieces
-_SENTENCES: Final = 512  # per block of work: a stop takes only milliseconds
+_SENTENCES: Final = 512  # per block of work; few, so that a stop takes only milliseconds
 _WORTH_PROCESSES: Final = 4_000  # pairs; fewer are sampled faster than a process starts
 _PROCESSES_AHEAD: Final = 2  # processes that sample the next epoch during training
 _NICENESS: Final = 5  # lowers the priority of sampling during training, without starving it
@@ -65,7 +65,7 @@ class EpochSampler:
 
         The stores do not depend on the number of `processes`. `check` is called after each block; it may raise to stop.
 
-        Raises StorageError: the disk is full, the folder may not be written, or the prepared text is damaged.
+        Raises StorageError: the disk is full, the folder is not writable, or the prepared text is damaged.
         """
         subword = SubwordPair.load(self.subword_folder)
         source, target = self.corpus.sides
@@ -131,8 +131,8 @@ def sampled_epochs(
     """Yield the sampled pairs of epoch `first` and all later epochs.
 
     The stores are written to a hidden folder in `parent`, the folder of prepared data, mapped into memory, and deleted
-    immediately: the mapping stays readable. Remains of a killed run are deleted too. `processes` sample the first
-    epoch, which training waits for. For `check` and errors see `EpochSampler.write`.
+    immediately: the mapping stays readable. Leftovers of a killed run are deleted too. Only the first epoch, which
+    training waits for, is sampled by `processes`. For `check` and errors see `EpochSampler.write`.
     """
     names = sampler.corpus.names("train")
     large = sum(sampler.corpus.count("train", name) for name in names) >= _WORTH_PROCESSES

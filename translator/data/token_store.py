@@ -103,7 +103,7 @@ def _file(prefix: Path, kind: str) -> Path:
 
 
 def _map(path: Path, dtype: np.dtype[Any], count: int, crc32: int) -> NDArray[Any]:
-    """Return `count` numbers of `path`, memory-mapped; raise ValueError for another size or checksum."""
+    """Return `count` numbers of `path`, memory-mapped; raise ValueError if size or checksum differs."""
     size = path.stat().st_size
     if size != count * dtype.itemsize:
         raise ValueError(f"{path.name} has {size:,} bytes instead of {count * dtype.itemsize:,}")
@@ -124,7 +124,7 @@ class PairStore:
         # Index of the first pair of each source; the last entry is the number of all pairs.
         self.starts: NDArray[np.int64] = np.cumsum([0, *map(len, sources)], dtype=np.int64)
         none = [np.zeros(0, np.int32)]
-        # With the special token of each side in a batch.
+        # Each length includes the special token that a batch adds to its side.
         self.source_lengths: NDArray[np.int32] = np.concatenate([store.lengths for store in sources] or none) + 1
         self.target_lengths: NDArray[np.int32] = np.concatenate([store.lengths for store in targets] or none) + 1
 

@@ -108,8 +108,8 @@ def compare_systems(
     """Return how each system differs from the first.
 
     Args:
-        sets: one test set as two systems or more translated it; the first is the baseline.
-        variants: the spellings under which both sides are compared.
+        sets: one test set, translated by two or more systems; the first is the baseline.
+        variants: the normalizations applied to both sides before the comparison.
         samples, trials: of bootstrap and approximate randomisation; 0 skips the test.
         examples: number of largest differences in each direction.
         description: of the progress bar; None: no bar.
@@ -192,7 +192,7 @@ def _difference(first: ScoredSet, other: ScoredSet) -> str:
         for number, texts in enumerate(zip(getattr(first, side), getattr(other, side), strict=True), start=1):
             if texts[0] != texts[1]:
                 quoted = [excerpt(text if side == "sources" else " / ".join(text), _QUOTED) for text in texts]
-                return f"sentence {number:,} has other {side}, «{quoted[0]}» and «{quoted[1]}»"
+                return f"sentence {number:,} has different {side}, «{quoted[0]}» and «{quoted[1]}»"
     return ""
 
 

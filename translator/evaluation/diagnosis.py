@@ -23,9 +23,9 @@ _LENGTHS: Final = {5: "1–5 words", 10: "6–10 words", 20: "11–20 words", 40
 _RARE_SHARES: Final = {0.0: "none", 0.1: "up to 10%", 0.25: "10–25%", 1.0: "over 25%"}
 _WORD: Final = re.compile(rf"[^\W_]+(?:[{ZWNJ}\u200d\u064b-\u065f\u0670'’]*[^\W_])*+")
 """A word or a number; half-spaces, vowel marks and apostrophes inside belong to it."""
-_LONGEST_PHRASE: Final = 8  # words of the longest phrase that is looked for right after itself
-_NGRAM: Final = 3  # words that repeat wherever they stood before; two words are often repeated with good reason
-# Some letters three times in a row inside a word, or one letter four times.
+_LONGEST_PHRASE: Final = 8  # words of the longest phrase whose direct repetition is detected
+_NGRAM: Final = 3  # words in a row that count as repeated at any distance; two words often repeat for good reason
+# A group of letters three times in a row inside a word, or one letter four times.
 _CIRCLE_IN_WORD: Final = re.compile(r"([^\W\d_]{2,8}?)\1{2,}|([^\W\d_])\2{3,}")
 _RATIO_FROM: Final = 20  # characters of the longer text: the ratio of shorter ones varies too much
 _LONGEST_RATIO: Final = 2.0
@@ -34,7 +34,7 @@ _ENGLISH_MARK: Final = re.compile("[,;?]")
 _INSIDE: Final = re.compile(r"(?<=\d),(?=\d)|(?<=[A-Za-z]),(?=[A-Za-z])|&\w+;")
 """Marks that belong to a number, a Latin word or an entity."""
 _TOKEN: Final = re.compile(rf"[^\W_]+(?:{ZWNJ}[^\W_]+)*+|[^\w\s{ZWNJ}]")  # a word with its half-spaces, or a mark
-# One form of the letters that Arabic and Persian write in two ways; vowel marks are removed.
+# One form for each letter that Arabic and Persian encode differently; vowel marks are removed.
 _ONE_LETTER: Final[dict[int, int | None]] = {
     **str.maketrans("يىكةۀ٠١٢٣٤٥٦٧٨٩", "ییکهه۰۱۲۳۴۵۶۷۸۹"),
     **dict.fromkeys([*range(0x64B, 0x660), 0x670, 0x640, 0x200D]),
@@ -265,7 +265,7 @@ def _half_spaces(one: _Sentence) -> Mark | None:
 def compare_half_spaces(hypothesis: str, reference: str) -> tuple[list[str], int]:
     """Return the words that two texts spell with different half-spaces, and how many words they share.
 
-    Shared are words that at least one text spells with a half-space. Those that differ are spelt as in the hypothesis.
+    A word is shared if at least one text spells it with a half-space. Different ones are spelt as in the hypothesis.
     Variants of letters and vowel marks make no difference; punctuation separates words.
     """
     texts = [re.sub(f"{ZWNJ}+", ZWNJ, text.translate(_ONE_LETTER)) for text in (hypothesis, reference)]
@@ -312,8 +312,8 @@ _CHECKS: Final[Mapping[str, tuple[Check, str]]] = {
     "too_long": (partial(_length, long=True), "More than twice as many characters as the nearest reference."),
     "unfinished": (_unfinished, "The search reached its length limit before the end of the sentence."),
     "latin_words": (_latin_words, "Latin words that are in no reference."),
-    "copied_source": (_copied_source, "At least half of the words are Latin words of the source, in no reference."),
-    "numbers": (_numbers, "A number in digits of the references was lost, or one was invented."),
+    "copied_source": (_copied_source, "At least half of the words are Latin source words that no reference has."),
+    "numbers": (_numbers, "A number that the references have in digits was lost, or one was invented."),
     "copies": (_copies, "A web or e-mail address, handle, file name or emoji of the references was lost."),
     "half_spaces": (_half_spaces, "A word whose half-spaces (ZWNJ) or spaces differ from those in the reference."),
     "english_punctuation": (_english_marks, "English commas, semicolons or question marks that are in no reference."),

@@ -74,7 +74,7 @@ class System:
         return folder / f"{name}-{hashlib.sha256(places.encode()).hexdigest()[:8]}"
 
 
-Loader = Callable[[System, Sequence[str]], Translator]  # from a system and `key.path=value` overrides to its translator
+Loader = Callable[[System, Sequence[str]], Translator]  # loads a system with `key.path=value` overrides
 
 
 def search_label(config: SearchConfig, engine: str = "") -> str:
@@ -131,7 +131,7 @@ def evaluate_systems(
     Args:
         systems: at least one.
         test_sets: as on the command line (see `held_out_argument`); by default the held-out text of the first run.
-        split: of that, `test` or `validation`.
+        split: which part of that text, `test` or `validation`.
         overrides: `key.path=value` for search and scoring, of every system.
         load: makes the translator of a system.
         report: whether to write report.html.
@@ -139,7 +139,7 @@ def evaluate_systems(
 
     Raises:
         RunError: a run, its checkpoint, held-out text or scores are damaged or missing, or an ensemble is impossible.
-        CorpusError: a test set cannot be read, is empty or of other languages.
+        CorpusError: a test set cannot be read, is empty or in other languages.
         InputError: a test set is missing, or COMET fails.
     """
     run = systems[0].runs[0]
@@ -285,7 +285,7 @@ def _write(folder: Path, results: Sequence[_Result], *, first: bool) -> None:
 
 
 def _translate(sources: Sequence[str], translator: Translator, name: str, partial: Path) -> list[ModelScore]:
-    """Return the translations; the file `partial` (JSON lines: what decides them, then each) is continued."""
+    """Return the translations; continue the file `partial` (JSON lines: a key of model and input, then each)."""
     key = {
         "model": [translator.label, translator.identity, translator.searcher.arithmetic],
         "search": translator.search.model_dump(mode="json"),
@@ -310,7 +310,7 @@ def _translate(sources: Sequence[str], translator: Translator, name: str, partia
 
 
 def _kept(partial: Path, key: Mapping[str, Any]) -> list[ModelScore]:
-    """Return the translations of an interrupted evaluation; none if something that decides them has changed."""
+    """Return the translations of an interrupted evaluation; none if model, search or sources have changed."""
     try:
         head, *lines = partial.read_bytes().split(b"\n")[:-1]
         return list(map(ModelScore.model_validate_json, lines)) if json.loads(head) == key else []

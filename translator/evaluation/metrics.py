@@ -228,7 +228,7 @@ def bootstrap(
 ) -> tuple[str, list[Result]]:
     """Return sacreBLEU's signature and result for each system: bootstrap mean and interval, p-values against the first.
 
-    `systems` are name and N hypotheses of each; `sides` are N texts for each reference of a sentence. `kind` is `bs`
+    `systems`: name and N hypotheses of each; `sides`: N texts for each reference of a sentence. `kind` is `bs`
     for bootstrap resampling and `ar` for approximate randomisation; `draws` are resamples or trials.
     """
     signatures, columns = PairedTest(list(systems), {"metric": metric}, sides, test_type=kind, n_samples=draws)()

@@ -113,7 +113,7 @@ def test_table(comparison: SystemComparison) -> Table:
             difference = ("–", "–") if one.p_value is None else (f"{one.difference:+.2f}", f"{one.p_value:.4f}")
             values = show_value(test.metric, one.score), f"{mean} ± {half}" if mean else "–", *difference
             rows.append([test.normalization, metric, METHODS[test.method], excerpt(one.system, _LABEL), *values])
-    header = ["text", "metric", "test", "system", "score", "mean ± half of 95%", "difference", "p"]
+    header = ["text", "metric", "test", "system", "score", "mean ± half 95% CI", "difference", "p"]
     facts = [(f"{test.metric}, {METHODS[test.method]}", test.signature) for test in comparison.tests]
     title = f"{comparison.test_set}, {comparison.sentences:,} sentences, against {comparison.systems[0]}"
     return Table(header, rows, 4, title, facts)

@@ -48,7 +48,7 @@ class ModelScore(BaseModel):
 
 @dataclass(frozen=True)
 class TypedScore:
-    """The translation of a test set with noisy input."""
+    """A test set translated from noisy input, with its scores."""
 
     way: str  # one of `robustness.WAYS`
     score: Score  # chrF of all sentences
@@ -179,7 +179,7 @@ def _reason(error: ValidationError) -> str:
 def distinct_labels(sets: Sequence[ScoredSet]) -> tuple[str, ...]:
     """Return a label for the system of each set: the run, plus checkpoint, search and a number if needed.
 
-    Two runs may share a name, and so agree in all three; the second set of a test set then is of the second run.
+    Runs that share a name may agree in all three; then the second result on a test set belongs to the second run.
     """
     seen: Counter[tuple[str, ...]] = Counter()
     system_of_set = []

@@ -97,14 +97,14 @@ def _intervals(
 
 
 def counts_for_chrf(hypotheses: Sequence[str], references: Sequence[tuple[str, ...]]) -> npt.NDArray[np.float64]:
-    """Return, (N, 6, 3), the character n-grams of each hypothesis, of its best reference, and those they share."""
+    """Return counts (N, 6, 3) of character n-grams of each hypothesis, of its best reference, and of those shared."""
     # The private method of sacreBLEU's significance tests; there is no public one.
     counts = scorer("chrf")._extract_corpus_statistics(hypotheses, list(zip(*references, strict=True)))
     return np.array(counts, np.float64).reshape(len(hypotheses), -1, 3)
 
 
 def chrf_of(counts: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return chrF, 0 to 100, of counts (…, 6, 3) that are summed over the sentences (Popović 2015; as sacreBLEU)."""
+    """Return chrF, 0 to 100, of counts (…, 6, 3) that are summed over the sentences (Popović 2015; as in sacreBLEU)."""
     ours, theirs, shared = np.moveaxis(counts, -1, 0)  # (…, 6) each
     known = (ours > 0) & (theirs > 0)  # n-grams longer than the text do not count
     orders = np.maximum(known.sum(axis=-1), 1)

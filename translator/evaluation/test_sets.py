@@ -20,7 +20,7 @@ from translator.run.folder import RunFolder, prepared_folder
 from translator.run.logging import LOGGER, progress_bar
 
 _LOOKED_AT: Final = 2000  # sentences for recognising the languages
-_FEW: Final = 0.1  # share of the letters below which a text is of another script
+_FEW: Final = 0.1  # share of letters below which a text is in another script
 _WORD: Final = re.compile(r"\w+(?:['’]\w+)*")
 
 
@@ -52,7 +52,7 @@ def check_languages(held_out: HeldOutSet, normalizer: Normalizer, *, refuse: boo
         share = share_of("".join(texts[:_LOOKED_AT]))
         words = " ".join(map(normalize, texts[:_LOOKED_AT])).split()
         if other := share < _FEW:
-            what = f"is of another language: {share:.0%} of its letters are {letters}"
+            what = f"is in another language: {share:.0%} of its letters are {letters}"
         elif language == PERSIAN and arabic_share(words) > 0.5:
             what = "looks like Arabic, not Persian"
         else:

@@ -168,7 +168,7 @@ def write_marian_tokenizer(folder: Path, subword_folder: Path, max_length: int, 
         "separate_vocabs": not subword.joint,
         **{names[token]: spelling for spelling, token in SPECIAL_TOKENS},
         "model_max_length": max_length,
-        # A special token's spelling in a text stays text, and a Persian sentence keeps its spaces.
+        # Special tokens spelled out in a text are encoded as text, and spaces in Persian text are kept.
         "split_special_tokens": True,
         "clean_up_tokenization_spaces": False,
     }

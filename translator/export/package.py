@@ -58,13 +58,13 @@ def export_run(
     run, target = RunFolder.open(run_folder), Path(folder).expanduser().resolve()
     if is_export(run.path) and read_index(run.path, verify=False).format == "ctranslate2":
         raise RunError(
-            f"{run.path} is an export for CTranslate2, which has no checkpoint to export; name the run itself"
+            f"{run.path} is an export for CTranslate2 and has no checkpoint to export; give the run folder itself"
         )
     with storage_errors(target, "read"):
         if target.exists() and not target.is_dir():
-            raise InputError(f"cannot export to {folder}: it is a file; name a folder that does not exist yet")
+            raise InputError(f"cannot export to {folder}: it is a file; choose a folder that does not exist yet")
         if target.is_dir() and any(target.iterdir()):
-            advice = "existing files are never overwritten; name another folder, or delete it first"
+            advice = "existing files are never overwritten; choose another folder, or delete this one first"
             raise InputError(f"cannot export to {folder}: the folder is not empty; {advice}")
     config = run.config()
     chosen, weights = check_format(format, quantization, config.model)  # before the weights are read
@@ -115,7 +115,7 @@ def _check_space(target: Path, model: Transformer) -> None:
         disk = shutil.disk_usage(next(parent for parent in target.parents if parent.exists()))
     if disk.total and disk.free < needed:  # a file system in memory without a limit has a total of 0
         sizes = f"it needs about {needed / 1e6:,.1f} MB, and {disk.free / 1e6:,.1f} MB are free on that disk"
-        raise StorageError(f"cannot write the export {target}: {sizes}; free some space there, or name another disk")
+        raise StorageError(f"cannot write the export {target}: {sizes}; free some space there, or choose another disk")
 
 
 def _shared_config(config: Config, name: str, precision: str) -> str:
@@ -134,7 +134,7 @@ def _model_card(index: ExportIndex, config: Config, run: RunFolder) -> str:
     )  # Markdown, not HTML
     environment.filters["cell"] = lambda text: text.replace("|", "\\|").replace("\n", " ")
     rules, search, languages = config.corpus.normalization, config.search, config.corpus.languages
-    side = "source" if languages[0] == ENGLISH else "target"  # sides in the rules and the normalizer
+    side = "source" if languages[0] == ENGLISH else "target"  # side of the input language in the normalizer's rules
     switches = rules.model_dump(mode="json")
     usual = {key: field.default for key, field in type(rules).model_fields.items()}
     sources: list[tuple[SourceConfig, str]] = [(source, source.use) for source in config.corpus.sources]

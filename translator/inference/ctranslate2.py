@@ -109,7 +109,7 @@ class Ctranslate2Searcher(Searcher):
             advice = "use --engine torch, or beam or greedy search"
             problem = "its draws depend on the batch, not on search.seed alone"
             raise ConfigError(
-                f"search.method is `sampling`, which the engine ctranslate2 cannot reproduce: {problem}; {advice}"
+                f"search.method is `sampling`, which the ctranslate2 engine cannot reproduce: {problem}; {advice}"
             )
         self._check_lengths(rows)
         if not rows:
@@ -135,7 +135,7 @@ class Ctranslate2Searcher(Searcher):
             beyond = [n for n in pending if any(len(one.tokens) + one.finished > limits[n] for one in found[n])]
             pending, maxima = [n for n in beyond if maxima[n] > limits[n]], limits
         best = [sorted(hypotheses, key=_rank)[:count] for hypotheses in found]
-        if not scored and count == 1:  # several would need exact scores for their order
+        if not scored and count == 1:  # to rank several hypotheses takes exact scores
             return best
         sources = [row for row, hypotheses in zip(rows, best, strict=True) for _ in hypotheses]
         exact = iter(self._scored(sources, list(itertools.chain(*best)), config))
@@ -165,7 +165,7 @@ class Ctranslate2Searcher(Searcher):
             max_batch_size=min(config.batch_size, -(-len(rows) // self._workers)),
             asynchronous=True,
             beam_size=width,
-            patience=2,  # ends after 2 W finished hypotheses, nearly as our beam search (docs/export.md)
+            patience=2,  # ends after 2 W finished hypotheses, much like our beam search (docs/export.md)
             num_hypotheses=width,
             length_penalty=config.length_penalty,
             no_repeat_ngram_size=config.no_repeat_ngram,

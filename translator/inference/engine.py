@@ -51,7 +51,7 @@ def load_translator(
         index = read_index(run.path, verify=False) if is_export(run.path) else None
         if index and index.format == "ctranslate2":
             if engine == "torch" or len(runs) > 1:
-                advice = "use --engine ctranslate2 with this folder alone, or name the run itself"
+                advice = "use --engine ctranslate2 with this folder alone, or give the run folder itself"
                 raise InputError(f"{run.path} is an export for CTranslate2, and torch cannot use it; {advice}")
             engine = "ctranslate2"
         if index and checkpoint not in ("best", "last", index.state.name, str(index.state.step)):
@@ -78,7 +78,7 @@ def _load(
                 return _with_ctranslate2(runs, configs[0], checkpoint, search, place)
         except (InputError, StorageError) as error:  # the model is unsupported, or the run is read-only
             reason = str(error)
-        LOGGER.info("translating with the engine torch: %s", reason)
+        LOGGER.info("translating with the torch engine: %s", reason)
     return _with_torch(runs, configs, checkpoint, search, place)
 
 
@@ -123,7 +123,7 @@ def _with_ctranslate2(
     must_have_gpu: bool = False,
 ) -> Translator:
     if len(runs) != 1:
-        raise InputError("several runs make an ensemble with the engine torch only; leave out --engine ctranslate2")
+        raise InputError("only the torch engine supports an ensemble of several runs; leave out --engine ctranslate2")
     (run,), torch_model = runs, None
     if is_export(run.path) and (index := read_index(run.path)).format == "ctranslate2":
         folder = run.path
@@ -158,7 +158,7 @@ def _with_ctranslate2(
 
 
 def load_subword(run: RunFolder, state: CheckpointState, checkpoint: str) -> SubwordPair:
-    """Return the subword models of `run`; raise CheckpointError if they or its rules do not match `checkpoint`."""
+    """Return the subword models of `run`; raise CheckpointError if they, or the rules, do not match `checkpoint`."""
     check_normalizer(state, run.path)
     subword = SubwordPair.load(run.subword_folder)
     if subword.sha256 != state.subword:
@@ -190,8 +190,8 @@ def check_ensemble(runs: Sequence[RunFolder], configs: Sequence[Config], subword
             ours = first[what]
             if changed := sorted(key for key in ours.keys() | theirs.keys() if ours.get(key) != theirs.get(key)):
                 raise RunError(
-                    f"{runs[0].path} and {run.path} make no ensemble: they differ in {what} ({', '.join(changed)}), so "
-                    "the same token has different meanings; use runs trained on the same prepared corpus"
+                    f"{runs[0].path} and {run.path} cannot be combined: they differ in {what} ({', '.join(changed)}), "
+                    "so the same token has different meanings; use runs trained on the same prepared corpus"
                 )
 
 
@@ -208,7 +208,7 @@ def _for_attention(run: RunFolder, config: Config, checkpoint: str, search: Sear
 
 
 def _device_for(config: Config, asked: str) -> str:
-    """Return the requested device, else raise ConfigError; `auto` is the run's device, or the CPU if it is missing."""
+    """Return the requested device, or raise ConfigError; `auto` is the run's device, or the CPU if that is missing."""
     name = config.run.device if asked == "auto" else asked
     if name == "cpu" or (asked == "auto" and not _may_have_gpu()):
         return "cpu"  # without importing torch

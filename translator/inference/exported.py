@@ -32,7 +32,7 @@ def is_export(folder: Path) -> bool:
 
 
 def write_index(folder: Path, index: ExportIndex) -> None:
-    """Write export.json with the checksums of the present files of `folder`."""
+    """Write export.json with the checksums of the files now in `folder`."""
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name not in (CARD_FILE, INDEX_FILE))
     content = {
         "version": _VERSION,

@@ -171,7 +171,7 @@ def _history() -> Iterator[None]:
 
 
 def _ask(code: str) -> str:
-    """Return a line typed at the prompt; the prompt goes to standard error, although `input` writes to the output."""
+    """Return a line typed at a prompt on standard error; `input` alone would put the prompt on standard output."""
     sys.stderr.flush()
     output = sys.stdout.fileno()
     kept = os.dup(output)

@@ -21,7 +21,7 @@ class Searcher(ABC):
     max_positions: int  # maximum length of either side, EOS or SOS included
     gives_attention = False
     on_one_core = False  # whether several processes of one thread each are faster than one process
-    batches_at_once = 1  # number of batches of `search.batch_size` rows that one call takes and divides itself
+    batches_at_once = 1  # one call takes this many batches of `search.batch_size` rows, and divides them itself
 
     @abstractmethod
     def find(
@@ -57,10 +57,12 @@ class Searcher(ABC):
         """
 
     def cross_attention(self, rows: Rows, labels: Rows) -> list[npt.NDArray[np.float32]]:
-        """Return attention weights (T, S) for each row, from T labels to S source tokens; each label's sum to 1.
+        """Return attention weights (T, S) for each row, from T labels to S source tokens; they sum to 1 per label.
 
-        Rows have no EOS, but S includes it; labels have no SOS, and EOS if finished. Raises InputError: no attention.
+        Rows have no EOS, but S includes it. Labels have no SOS, and end in EOS if finished.
+
+        Raises InputError: the engine gives no attention.
         """
         raise InputError(
-            f"the engine {self.name} gives no attention, which attention maps and alignments need; use --engine torch"
+            f"the {self.name} engine gives no attention, which attention maps and alignments need; use --engine torch"
         )

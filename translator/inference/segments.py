@@ -18,7 +18,7 @@ _CLAUSE_END = re.compile(r"(?:[,;:،؛][\"'”’»)\]]*|\s[-–—]|—)(?P<gap
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(\"“])(?:Mr|Mrs|Ms|Dr|Prof|Rev|Gen|Col|Capt|Lt|Sgt|Sr|Jr|St|Mt|No|vs|e\.g|i\.e|(?:[A-Za-z]\.)*[A-Z])\.$"
 )
-_LONGEST_ABBREVIATION = 12  # characters, with the character before it and the full stop
+_LONGEST_ABBREVIATION = 12  # in characters, including the one before it and its full stop
 
 
 class Segment(NamedTuple):
@@ -36,10 +36,10 @@ class Translation:
 
     text: str  # on one line
     score: float  # summed log-probability of its tokens, over all segments
-    normalized_score: float  # `score` over the length penalty; the mean over several segments
+    normalized_score: float  # `score` divided by the length penalty; averaged if there are several segments
     tokens: int  # of the target, EOS included
     pieces: int  # number of source segments; 0 for an empty source
-    finished: bool  # False if a segment was cut off at its longest length
+    finished: bool  # False if a segment was cut off at its maximum length
     alignment: Alignment | None = None  # if requested
     attention: tuple[AttentionMap, ...] | None = None  # one map per segment, if requested
 
@@ -109,7 +109,7 @@ def split_text(text: str, lengths: Lengths, room: int) -> list[str]:
 
 
 def _parts(text: str, mark: re.Pattern[str]) -> Iterator[str]:
-    """Yield the parts of `text`, split at the white space after each `mark`; an abbreviation's full stop is no mark."""
+    """Yield the parts of `text`, split at the white space after each `mark`; but not after an abbreviation."""
     start = 0
     for match in mark.finditer(text):
         end, following = match.span("gap")

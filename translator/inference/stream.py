@@ -43,7 +43,7 @@ BYTES_WORTH_PROCESSES: Final = 400_000  # below this size in bytes, starting pro
 class Pace(NamedTuple):
     """The number of lines translated together, and of bytes read at once."""
 
-    at_first: int  # lines of the first chunk; doubled for each next one, so that first results come early
+    at_first: int  # lines of the first chunk; doubled for each later one, so that first results come early
     at_most: int
     bytes: int
 
@@ -147,7 +147,7 @@ class Work:
     ) -> Iterator[tuple[int, list[str]]]:
         """Yield for each chunk, in order, the number of its texts and its output lines; `chunks` is read ahead.
 
-        A single process is this one, with `translator`; several are workers with one thread each. An error of `chunks`
+        With one process, this one uses `translator`; several are workers with one thread each. An error of `chunks`
         is raised after the lines of all earlier chunks. Raises StorageError: a worker process was killed.
         """
         problems: list[InputError] = []
@@ -241,7 +241,7 @@ def check_source(source: Path) -> None:
 
 
 def translate_file(work: Work, source: Path, output: Path, *, reuse: bool = False) -> bool:
-    """Translate the lines of `source` into `output`, which replaces an older file when complete; return whether it did.
+    """Translate the lines of `source` into `output`, replacing an older file at the end; return whether it was written.
 
     With `reuse`, an `output` made earlier by the same translation stays, and the result is False.
 
@@ -288,9 +288,9 @@ def translate_file(work: Work, source: Path, output: Path, *, reuse: bool = Fals
 
 
 def _translate_rest(work: Work, translator: "Translator", file: FileIO, output: "PartialOutput", total: int) -> None:
-    """Append the translations of those of the `total` lines of `file` that `output` does not have yet."""
+    """Append the translations of the lines of `file`, `total` in all, that `output` does not have yet."""
     done, name = output.lines, Path(file.name).name
-    # Sized by the whole input, also on resuming: the number of processes may change the last digits of a score.
+    # By the size of the whole input, even on resuming: another number may change the last digits of a score.
     processes = choose_processes(translator, os.fstat(file.fileno()).st_size)
     left = (chunk for chunk in read_lines(file.fileno(), work.strict, FILE) if chunk.first_line > done)
     bar: tqdm[object] = progress_bar(description=f"translating {name}", total=total, initial=done, unit=" lines")
@@ -321,14 +321,14 @@ class PartialOutput:
             self._file = os.fdopen(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
             try:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                # The previous holder of the lock may just have renamed it.
+                # The previous holder of the lock may just have renamed the file.
                 free = self._path.exists() and os.path.samestat(self._path.stat(), os.fstat(self._file.fileno()))
             except OSError as error:  # raised by a file system without locks
                 free = not isinstance(error, BlockingIOError)
             if not free:
                 self._file.close()
                 raise InputError(f"another process is writing {output}; wait for it, or give another output")
-            # Ignore a damaged record, and one of bytes that a power failure has lost.
+            # Ignore a record that is damaged, or that counts bytes lost in a power failure.
             with contextlib.suppress(OSError, ValueError, TypeError):
                 lines, size = map(int, json.loads(self._place_file.read_bytes()))
                 if size <= os.fstat(self._file.fileno()).st_size:
@@ -337,7 +337,7 @@ class PartialOutput:
             self._file.seek(self._bytes)
 
     def close(self) -> None:
-        """Release the lock; delete an empty file."""
+        """Release the lock; delete the file if it is empty."""
         if not self.lines:
             self._path.unlink(missing_ok=True)
         self._file.close()

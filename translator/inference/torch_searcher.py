@@ -29,8 +29,8 @@ class TorchSearcher(Searcher):
     """Searches with one model, or with an ensemble that averages the probabilities of several.
 
     The models share their vocabularies and are on `device`; `rounding` is the precision of float32 products during a
-    call. Models in evaluation mode stay unchanged, so that a searcher is thread-safe. A model in training mode is in
-    evaluation mode during each call, so that only one thread may use it.
+    call. Models in evaluation mode stay unchanged, so the searcher is thread-safe. A model in training mode is
+    switched to evaluation mode during each call, so only one thread may use it.
     """
 
     name = "torch"
@@ -120,7 +120,7 @@ def search_precision(precision: str, device: torch.device) -> Literal["float32",
         return "bf16"
     problem = "this processor emulates with float32;"
     if precision == "int8":
-        problem = "only the engine ctranslate2 supports; add --engine ctranslate2, or"
+        problem = "only the ctranslate2 engine supports; add --engine ctranslate2, or"
     raise ConfigError(f"search.precision is `{precision}`, which {problem} set search.precision=float32")
 
 

@@ -34,7 +34,7 @@ class Translator:
     subword: SubwordPair
     normalizer: Normalizer  # the rules applied to the training text
     search: SearchConfig
-    max_length: int  # longest source of the model in tokens, EOS included
+    max_length: int  # maximum source length in tokens, EOS included
     label: str = ""  # name of the run, or of the runs joined by `+`
     checkpoint_name: str = ""  # different names of several checkpoints are joined by `+`
     identity: str = ""  # hash of the weights, if they come from files
@@ -64,7 +64,7 @@ class Translator:
             overrides: `key.path=value` for settings that may change after training.
 
         Raises:
-            RunError: a folder is neither, or is damaged; the export is for Hugging Face; the runs form no ensemble.
+            RunError: a folder is no run or export, or is damaged, or is for Hugging Face; the runs cannot be combined.
             ConfigError: an override or the device is invalid, or the device does not support the precision.
             InputError: the engine cannot use this folder, or is not installed.
         """
@@ -100,7 +100,7 @@ class Translator:
     ) -> list[list[Translation]]:
         """Return up to `count` translations of each text, best first; with sampling, independent draws.
 
-        An empty text, and one of copied parts only, is its own translation. `join_segments` joins the segments of a
+        An empty text, or one with only copied parts, is its own translation. `join_segments` joins the segments of a
         long text.
 
         Args:
@@ -109,7 +109,7 @@ class Translator:
             prefixes: for each text, the beginning of its translations in whole words, or an empty text.
             attention: also return attention maps and word alignments.
             first_line: number of the first text, for warnings and errors.
-            check: called before each batch and each decoding step of the engine torch; its exception ends the call.
+            check: called before each batch and each decoding step of the torch engine; its exception ends the call.
             scored: False if only texts are needed; scores may then be the engine's approximate search scores.
 
         Raises:
@@ -183,7 +183,7 @@ class Translator:
         return found
 
     def attention(self, text: str) -> AttentionMap:
-        """Return the attention map of the translation of `text`; of the first segment only if the text is too long."""
+        """Return the attention map of the translation of `text`, or of its first segment if the text is too long."""
         segment = next(iter(self.segments([text])), Segment(0, [], True, {}))
         return self._attention(segment, self.searcher.find([segment.ids], self.search)[0][:1])[0][0]
 
@@ -220,7 +220,7 @@ class Translator:
 
     def _cleaned(self, texts: Sequence[str]) -> tuple[list[str], list[dict[str, str]]]:
         """Return the normalized texts with placeholders for copied parts, and the parts that they replace."""
-        # Copied parts are cut out before normalization can change them. It precedes `one_line`, as in training.
+        # Copied parts are cut out before normalization can change them; then comes `one_line`, as in training.
         cut = [cut_out(text, list(self.subword.source.placeholders)) for text in texts]
         spelt = self.subword.correct_spelling if self.search.correct_spelling else str
         clean = [spelt(one_line(self.normalizer.source(text))) for text, _ in cut]
@@ -271,7 +271,7 @@ class Translator:
             if len(ids[line]) > room:
                 raise InputError(
                     f"the forced prefix of line {first_line + line} has {len(ids[line])} tokens, but the model can "
-                    f"take no more than {room} before the end of a sentence; shorten it"
+                    f"take no more than {room} before the end of a sentence; shorten the prefix"
                 )
         return [ids[segment.line] if segment.is_first else [] for segment in segments]
 

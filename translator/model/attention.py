@@ -39,7 +39,7 @@ def attend(
     weights: list[Tensor] | None = None,
     kernel: AttentionKernel = "fused",
 ) -> Tensor:
-    """Return the context (B, H, T, K): for each query, the mean of the values (B, H, S, K) by `attention_weights`.
+    """Return the context (B, H, T, K): for each query, values (B, H, S, K) averaged with `attention_weights`.
 
     The fused kernel accepts only bool masks. The plain kernel appends weights (B, H, T, S) before dropout to `weights`.
     """
@@ -279,6 +279,6 @@ class CrossAttention(MultiHeadAttention):
         return self.answer(query, *self.project(memory, memory_layout), mask, weights, layout)
 
     def project(self, memory: Tensor, layout: Layout = PADDED) -> tuple[Tensor, Tensor]:
-        """Return keys and values (B, H, S, K) of `memory` (B, S, D) in this layout."""
+        """Return keys and values (B, H, S, K) of `memory` (B, S, D), which has this `layout`."""
         key, value = layout.split_heads(self.key_value(memory), 2 * self.heads).chunk(2, dim=1)
         return key, value

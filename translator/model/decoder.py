@@ -113,7 +113,7 @@ class DecoderStack(nn.Module):
         return DecoderCache(layers, cross_mask, self.layers[0].self_attention.heads, width, memory.dtype)
 
     def step(self, x: Tensor, cache: "DecoderCache") -> Tensor:
-        """Return the states (n, w, D) of the newest positions `x` (n, w, D), and append these to `cache`."""
+        """Return the states (n, w, D) of the newest positions `x` (n, w, D); add their keys and values to `cache`."""
         biases = cache.begin_step()
         x = x if cache.order is None else x.index_select(0, cache.order)
         for layer, own, memory in cache.layers:
@@ -217,7 +217,7 @@ def without_hooks(module: Module) -> Module:
 
 @functools.lru_cache
 def _without_hooks(kind: type[nn.Module]) -> type:
-    """Return a class with the methods of `kind`, called through `forward`."""
+    """Return a plain class with the methods of `kind`; a call of an instance runs `forward`."""
     bases = [base for base in reversed(kind.__mro__) if issubclass(base, nn.Module) and base is not nn.Module]
     methods = {name: value for base in bases for name, value in vars(base).items() if isinstance(value, FunctionType)}
     return type(kind.__name__, (), methods | {"__call__": methods["forward"]})

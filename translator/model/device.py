@@ -27,7 +27,7 @@ _GPU_SHAPE: Final = (8192, 4096, 4096)
 
 
 def choose_device(name: str) -> torch.device:
-    """Return the device of a name, `auto` for the fastest available one; raise ConfigError if it is unavailable."""
+    """Return the device called `name`, for `auto` the fastest available one; raise ConfigError if it is unavailable."""
     if re.fullmatch(DEVICE, name) is None:
         raise ConfigError(f"the device is {DEVICE_NAMES}, not `{name}`")
     if name == "auto" and torch.cuda.is_available():
@@ -130,7 +130,7 @@ def matrix_rate(device: torch.device, precision: Precision, rounding: MatmulPrec
     """
     rows, inner, columns = _GPU_SHAPE if device.type == "cuda" else _CPU_SHAPE
     dtype = _TYPES[precision]
-    # Not zeros, which need less power, so that processors run faster than on real data.
+    # Not zeros: they need less power, so that processors would run faster than on real data.
     left = torch.linspace(-1.0, 1.0, rows * inner, device=device).view(rows, inner).to(dtype)
     weight = torch.linspace(1.0, -1.0, inner * columns, device=device).view(columns, inner).to(dtype)
     present = torch.get_float32_matmul_precision()

@@ -35,7 +35,7 @@ def sinusoidal_positions(length: int, d_model: int) -> Tensor:
 
 
 class PositionEncoding(nn.Module):
-    """Adds the vector of its position, fixed or learned, to each vector; with `rotary`, attention encodes positions."""
+    """Adds to each vector that of its position, fixed or learned; with `rotary`, attention encodes positions."""
 
     table: Tensor | None  # (P, D)
 
@@ -88,7 +88,7 @@ class RotaryPositions(nn.Module):
 
     def __init__(self, width: int, max_positions: int) -> None:
         super().__init__()
-        sines_cosines = sinusoidal_positions(max_positions, width).view(max_positions, -1, 2)  # of the same angles
+        sines_cosines = sinusoidal_positions(max_positions, width).view(max_positions, -1, 2)  # of the rotation angles
         self.register_buffer("cosines_sines", sines_cosines.flip(-1).contiguous(), persistent=False)
 
     def forward(self, x: Tensor, start: int = 0, positions: int | None = None) -> Tensor:

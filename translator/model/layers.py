@@ -20,7 +20,7 @@ NOISE_VALUES: Final = 1 << 16  # number of values of dropout noise: 16 bits per 
 PACKED_OPERATORS = ("_reorder_linear_weight", "_linear_pointwise")
 """Private torch operators that pack a bf16 weight for oneDNN, and multiply with it."""
 MULTIPLE: Final = 128
-"""The number of packed tokens is a multiple of it: oneDNN compiles a kernel per shape, slower than the product."""
+"""The number of packed tokens is a multiple of it: oneDNN compiles a kernel per shape, which is slow."""
 
 
 class FusedLinear(nn.Linear):
@@ -53,7 +53,8 @@ class RoundedLinear(nn.Module):
 def _packed_product(weight: Tensor, bias: Tensor | None) -> Callable[[Tensor], Tensor] | None:
     """Return oneDNN's bf16 product with `weight` (out, in), packed once; None if this torch lacks it.
 
-    A bf16 search takes 0.7 to 0.9 of the time with torch's public product. Some versions lack the private operators.
+    With it, a bf16 search takes 0.7 to 0.9 of the time it takes with torch's public product. Some versions lack the
+    private operators.
     """
     pack, product = (getattr(torch.ops.mkldnn, name, None) for name in PACKED_OPERATORS)
     if pack is None or product is None or weight.device.type != "cpu" or not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
@@ -160,7 +161,7 @@ def final_norm(d_model: int, order: NormOrder) -> nn.Module:
 
 
 class Layout:
-    """The memory layout of the tokens of one side; this one is always (B, T, ...)."""
+    """The memory layout of the tokens of one side; this base class uses (B, T, ...)."""
 
     def pack(self, x: Tensor) -> Tensor:
         """Return `x` (B, T, ...) in the layout of position-wise layers."""
@@ -186,7 +187,7 @@ PADDED: Final = Layout()  # the layout everywhere except in training on a CPU
 class Packed(Layout):
     """A layout of only the real tokens of `tokens` (B, T) int64, which is padded with `pad`.
 
-    They are followed by 1 to `MULTIPLE` rows of zeros, which must not affect the loss; PAD reads the first of them.
+    They are followed by 1 to `MULTIPLE` rows of zeros, which must not affect the loss; at PAD, the first one is read.
     """
 
     def __init__(self, tokens: Tensor, pad: int) -> None:
@@ -213,8 +214,8 @@ class Packed(Layout):
 class _Gather(torch.autograd.Function):
     """Gathers rows; its gradient is also a gather, since each real token has one place in either layout.
 
-    PAD and the rows of zeros map to each other, many to many, and do not affect the loss. So their gradient is zero,
-    and is set to zero where it would be read from a real token.
+    PAD and the rows of zeros map to each other, many to many, and do not affect the loss. So their gradient is
+    zero; where the gather would read it from a real token, it is set to zero.
     """
 
     @staticmethod

@@ -25,8 +25,8 @@ _ACROSS: Final[Mapping[Over, tuple[str, str, float]]] = {
     "tokens": ("target tokens, millions", "train/tokens_seen", 1e6),
     "minutes": ("minutes of training and validation", "train/minutes", 1),
 }
-"""Axis label, and the tag and unit of the curve with its values at each step."""
-# Every scalar; of other data as little as TensorBoard allows (0 means all, 1 the last).
+"""Axis label, and the tag and unit of the curve that gives the axis value at each step."""
+# Every scalar, and as little other data as TensorBoard allows (0 means all, 1 the last).
 _SIZES: Final = {"scalars": 0, "images": 1, "tensors": 1, "histograms": 1, "audio": 1, "graph": 0, "meta_graph": 0}
 
 

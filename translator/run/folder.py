@@ -88,7 +88,7 @@ class RunFolder:
         return folder
 
     def config(self, overrides: Sequence[str] = ()) -> Config:
-        """Return the configuration of the run with `key.path=value` overrides, which only harmless settings allow.
+        """Return the configuration of the run with `key.path=value` overrides of harmless settings only.
 
         Raises `RunError` if config.yaml is damaged, `ConfigError` if an override would change what was trained.
         """
@@ -100,7 +100,7 @@ class RunFolder:
         if not overrides:
             return config
         text = self.config_file.read_text(encoding="utf-8-sig")
-        changed = parse_config(text, f"what is set for {self.path}", overrides)  # the file itself is valid
+        changed = parse_config(text, f"the changed configuration of {self.path}", overrides)  # the file itself is valid
         refused = [change for change in compare_settings(config, changed) if change.effect.kind != "harmless"]
         if refused:
             rows = "\n".join(f"  {change}" for change in refused)
@@ -127,7 +127,7 @@ class RunFolder:
         return changes
 
     def write(self, config: Config) -> None:
-        """Save the resolved configuration with absolute paths, so that it is valid in every current folder."""
+        """Save the resolved configuration with absolute paths, so that it is valid from any current folder."""
         write_text(self.config_file, f"{MARK}\n{resolved_yaml(config, absolute=True)}")
 
     def keep_subword(self, folder: Path) -> None:

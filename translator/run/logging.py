@@ -113,7 +113,7 @@ class _Bar(tqdm):  # type: ignore[type-arg]  # it is generic for type checkers o
 
     @property
     def format_dict(self) -> dict[str, Any]:
-        """The fields of the bar; `left` is the time until its total or until its end, whichever comes first."""
+        """The fields of the bar; `left` is the time until `total` is reached or until `end`, whichever is first."""
         fields = dict(super().format_dict)
         if self.disable:
             return fields

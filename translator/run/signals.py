@@ -90,7 +90,7 @@ class StopRequest:
 
 
 def _watch(stop: StopRequest, pipe: int) -> None:
-    """End the process when the main thread does not, until a zero arrives through `pipe`."""
+    """End the process if the main thread does not do so in time; return at a zero byte from `pipe`."""
     requests, since = _Requests(), 0.0
     while True:
         ready, _, _ = select.select([pipe], [], [], None if requests.number is None else 0.1)

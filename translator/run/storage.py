@@ -191,7 +191,7 @@ def write_output(path: Path | str, data: str | bytes) -> None:
 def new_folder(path: Path) -> Iterator[Path]:
     """Yield an empty folder beside `path` that becomes `path` if the block succeeds, and is deleted otherwise.
 
-    An existing folder at `path` is replaced; a link to one stays. What killed processes left is removed or restored.
+    An existing folder at `path` is replaced; a link to one stays. Remains of killed processes are removed or restored.
     """
     with storage_errors(path), contextlib.ExitStack() as stack:
         path = path.resolve() if path.is_symlink() else path

@@ -30,7 +30,7 @@ def available_cores() -> int:
 
 
 class Neighbours:
-    """Load of other programs on the cores of this process, without programs started by `nice`."""
+    """Load of other programs on the cores of this process, except programs started with `nice`."""
 
     def __init__(self) -> None:
         self._before = _seconds()

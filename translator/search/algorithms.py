@@ -112,7 +112,7 @@ def follow_paths(
         steps.append((live, tokens, log_probabilities_of(tokens.unsqueeze(1), logits)))
         if constraints is not None:
             produced = torch.cat((produced, tokens.unsqueeze(1)), dim=1)
-        ended |= tokens.view(-1, width) == EOS  # an ended path stays with its sentence; `_cut` drops the rest
+        ended |= tokens.view(-1, width) == EOS  # an ended path stays with its sentence; `_cut` drops all after EOS
         going = (~ended.all(dim=1) & (limits > length)).nonzero().squeeze(1)  # (n',) indices into `live`
         if len(going) == 0:
             break
@@ -165,10 +165,10 @@ def beam_search(
 
     Each step takes the 2 W best continuations. Those among the first W that end in EOS are finished hypotheses; the
     first W without EOS form the next beam. A sentence is done when 2 W hypotheses have finished (patience 2, Kasai et
-    al. 2022) and one is more likely than every live hypothesis, or at its longest length. It then leaves the batch.
+    al. 2022) and one is more likely than every live hypothesis, or at its length limit. It then leaves the batch.
 
-    The other arguments are those of `follow_paths`; `count` is at most W. Hypotheses cut off at the longest length are
-    returned only if too few finished. A row has fewer than `count` only if the constraints and the longest length
+    The other arguments are those of `follow_paths`; `count` is at most W. Hypotheses cut off at the length limit are
+    returned only if too few finished. A row has fewer than `count` only if the constraints and the length limit
     allow no more.
     """
     device, width = source.device, config.beam_size

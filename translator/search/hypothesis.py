@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 FIRST_PRODUCED: Final = SOS + 1  # the lowest id that a search produces; PAD, UNK and SOS lie below it
-EXTRA_LENGTH: Final = 10  # tokens added to the length limit from the source, and to a forced prefix
+EXTRA_LENGTH: Final = 10  # tokens allowed beyond the length ratio, and beyond a forced prefix
 
 Rows = Sequence[Sequence[int]]  # ids of several sentences
 
@@ -23,8 +23,8 @@ Numbers = TypeVar("Numbers", float, "Tensor")
 def length_penalty(length: Numbers, config: SearchConfig) -> Numbers:
     """Return the divisor of the summed log-probability of `length` tokens, EOS included (`gnmt`: Wu et al. 2016 §7).
 
-    The divisor does not decrease with length, and each further token adds a log-probability of at most 0. So the sum
-    over the divisor of the longest length is an upper bound on the normalized score of every continuation.
+    The divisor does not decrease with length, and each further token adds a log-probability of at most 0. So the sum,
+    divided by the divisor of the maximum length, is an upper bound on the normalized score of every continuation.
 
     >>> length_penalty(7.0, SearchConfig(length_penalty=1.0))
     2.0
@@ -52,8 +52,8 @@ class Hypothesis:
 
     tokens: tuple[int, ...]  # ids without SOS and EOS
     score: float  # summed log-probability of the tokens, and of EOS if finished
-    normalized_score: float  # `score` over the length penalty; ranks the hypotheses
-    finished: bool  # True if it ended in EOS, False if it was cut off at its longest length
+    normalized_score: float  # `score` divided by the length penalty; ranks the hypotheses
+    finished: bool  # True if it ended in EOS, False if it was cut off at its maximum length
     token_scores: tuple[float, ...] = ()  # log-probability of each token, and of EOS if finished
 
     @classmethod
@@ -70,7 +70,7 @@ class Hypothesis:
 def check_count(config: SearchConfig, count: int) -> None:
     """Raise ConfigError if the method of `config` cannot find `count` hypotheses, InputError if `count` is below 1."""
     if count < 1:
-        raise InputError(f"{count} translations of a sentence cannot be found; ask for 1 or more")
+        raise InputError(f"cannot find {count} translations of a sentence; ask for 1 or more")
     if config.method == "greedy" and count > 1:
         raise ConfigError(
             f"`search.method: greedy` finds one translation of a sentence, not {count}; use `search.method: beam`"

@@ -52,8 +52,9 @@ def output_lengths(
 ) -> tuple[Tensor, Tensor]:
     """Return the minimum and maximum output length for `source` (B, S): (B,) int64 each, in tokens, EOS included.
 
-    Each is a ratio of `config` times the source length, rounded down. `EXTRA_LENGTH` is added to the maximum, and to a
-    forced prefix. Neither exceeds the positions of the model, and the minimum never exceeds the maximum.
+    Each is a ratio of `config` times the source length, rounded down. The maximum is `EXTRA_LENGTH` more,
+    and lets as many tokens follow a forced prefix. Neither exceeds the positions of the model, and the minimum never
+    exceeds the maximum.
     """
     tokens = (source != PAD).sum(dim=1).to(widest_float(source.device))
     longest = (tokens * config.max_length_ratio).long() + EXTRA_LENGTH
@@ -171,7 +172,7 @@ def score_targets(
     Args:
         model: a `Transformer` in evaluation mode, or an `Ensemble`.
         source: (B, S) int64 ids, each row ended by EOS and padded with PAD.
-        targets: B targets, without SOS and EOS; UNK is scored as any other token.
+        targets: B targets, without SOS and EOS; UNK is scored like any other token.
         config: gives the length penalty of the normalized scores.
 
     Raises InputError: a target has more tokens than the model has positions.

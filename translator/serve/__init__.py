@@ -1,4 +1,4 @@
-"""The server of the web page and the JSON API; this file has its limits, which need no extra library."""
+"""The server of the web page and the JSON API; this file defines the limits, which need no extra library."""
 
 import math
 from dataclasses import dataclass

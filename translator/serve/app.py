@@ -39,7 +39,7 @@ LOOPBACK: Final = ("localhost", "127.0.0.1", "::1", "[::1]")
 EXAMPLE: Final = '{"text": "The door is open."}'
 _ANSWER: Final = (
     "`lines`, in order, each with `line` (its number), `source` and `translations`, best first: text, score, "
-    "normalized_score, tokens, pieces, finished; with attention also alignment and attention"
+    "normalized_score, tokens, pieces, finished; if `attention` is true, also alignment and attention"
 )
 _PROBLEMS: Final = {
     400: "the host name of the request is unknown (plain text)",
@@ -59,7 +59,7 @@ class TranslateRequest(BaseModel):
     text: Annotated[str | None, Field(description="text; each line is translated separately")] = None
     lines: Annotated[list[str] | None, Field(description="lines, in place of `text`")] = None
     count: Annotated[int, Field(ge=1, description="translations of each line, best first")] = 1
-    attention: Annotated[bool, Field(description="also attention maps, and which words belong together")] = False
+    attention: Annotated[bool, Field(description="also return attention maps and word alignment")] = False
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
@@ -203,7 +203,7 @@ def _check_limits(model: dict[str, Any], lines: list[str], asked: TranslateReque
             f"{model['search']['method']} search is {most}"
         )
     if asked.attention and not model["attention"]:
-        raise InputError(f"the engine {model['engine']} does not provide attention")
+        raise InputError(f"the {model['engine']} engine does not provide attention")
 
 
 def _record(translation: Translation) -> dict[str, Any]:

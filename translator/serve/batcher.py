@@ -60,7 +60,7 @@ def gather(waiting: list[Line], lines: int, characters: int) -> list[Line]:
 
 
 class Batcher:
-    """Translates the lines of requests, at most `waiting` of them, in one event loop, inside `running`."""
+    """Translates the lines of at most `waiting` requests at a time, in one event loop, inside `running`."""
 
     def __init__(self, translator: Translator, waiting: int) -> None:
         self._translator = translator

@@ -49,7 +49,7 @@ class SubwordModel:
     """One SentencePiece model: text to ids and back, with PAD, UNK, SOS and EOS at their fixed ids."""
 
     def __init__(self, content: bytes, path: Path) -> None:
-        """Load a model from the bytes of the file at `path`; raise SubwordError if it is not one of this package."""
+        """Load a model from the bytes of the file at `path`; raise SubwordError if this package cannot use it."""
         sentencepiece.set_min_log_level(ERRORS_ONLY)
         remedy = _remedy(path)
         if not content:
@@ -115,7 +115,7 @@ class SubwordModel:
         `normalized(text)`.
         """
         kept = [[int(token) for token in row if token not in _NOT_TEXT] for row in rows]
-        # One call per row: a call for a list starts threads, which takes longer than to decode some hundred rows.
+        # One call per row: a call for a list starts threads, which takes longer than decoding a few hundred rows.
         return [_CONTROLS.sub(" ", str(self._processor.decode(row))) if row else "" for row in kept]
 
     def pieces_of(self, ids: Sequence[int]) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Final
 
 MOST_PLACEHOLDERS: Final = 16
 PLACEHOLDERS: Final = "".join(map(chr, range(0xE000, 0xE000 + MOST_PLACEHOLDERS)))
-PLACEHOLDERS_VERSION: Final = 2  # increased when other parts of the same text are replaced
+PLACEHOLDERS_VERSION: Final = 2  # increased when the choice of replaced parts changes
 
 _DOMAINS: Final = "com|org|net|edu|gov|info|io|ir|co|ai"
 _FILES: Final = "csv|docx?|exe|gz|html?|jpe?g|js|json|md|mp3|mp4|pdf|png|pptx?|py|tar|txt|xlsx?|xml|ya?ml|zip"
@@ -64,7 +64,7 @@ def _same_digits(thing: str) -> str:
 
 
 def things_to_copy(text: str) -> list[str]:
-    """Return the parts of `text` that placeholders would replace, if enough; numbers have ASCII digits."""
+    """Return the parts of `text` that enough placeholders would replace; numbers have ASCII digits."""
     return [_same_digits(found[0]) for found in _COPIED.finditer(text)] if _may_have(text) else []
 
 

@@ -1,7 +1,7 @@
 """Subword regularization: random segmentations (Kudo 2018; Provilkov et al. 2020), reproducible in every process.
 
 SentencePiece also samples, but seeds its generators differently in each process, so that training could not resume
-exactly. Here segmentations are drawn from the pieces and scores of the model. No piece crosses a word, so words are
+exactly. Here segmentations are drawn from the pieces and scores of the model. No piece spans two words, so words are
 independent. For speed, each word has 16 candidate segmentations per seed; a hash of the seed and of the sentence's
 place chooses among them. Each seed draws different candidates.
 """
@@ -99,7 +99,7 @@ class SubwordSampler:
         while end:
             left = draw() * sums[end]
             start = 0
-            for mass, start in ways[end]:  # noqa: B007  # rounding may leave a rest: then the last one
+            for mass, start in ways[end]:  # noqa: B007  # rounding may leave a remainder: then the last one
                 left -= mass
                 if left < 0:
                     break

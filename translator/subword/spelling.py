@@ -1,4 +1,4 @@
-"""Spelling correction: replaces a word missing in the training text by a frequent word at one typing error."""
+"""Spelling correction: replaces a word unseen in training with a frequent word that is one typing error away."""
 
 import re
 from collections import Counter
@@ -56,7 +56,7 @@ class SpellingCorrector:
         return _WORD.sub(corrected, text)
 
     def _most_frequent_neighbour(self, word: str) -> str:
-        """Return the most frequent word at one error, or `word` if it is known or no such word is frequent."""
+        """Return the most frequent word one error away, or `word` if it is known or no such word is frequent."""
         if self._is_known(word):
             return word
         known = {one: self._counts.get(one, 0) for one in _one_mistake_away(word)}

@@ -32,7 +32,7 @@ _ROOM_FOR_BYTES: Final = 1000  # vocabulary size from which byte fallback is the
 _BOUNDARY: Final = "\x1f"  # unit separator: no piece crosses it
 _BETWEEN_DIGITS: Final = re.compile(r"(?<=\d)(?=\d)")
 _KEPT_IF_SEEN: Final = frozenset(TAG + "0123456789۰۱۲۳۴۵۶۷۸۹٠١٢٣٤٥٦٧٨٩.,;:!?'\"()[]-/%،؛؟«»٪٫٬–—“”‘’")
-"""Digits, basic punctuation and the tag: always in the vocabulary, regardless of `character_coverage`."""
+"""Digits, basic punctuation and the back-translation tag: kept if in the text, whatever `character_coverage` says."""
 
 
 def uses_byte_fallback(config: SubwordConfig) -> bool:

@@ -128,7 +128,7 @@ class TrainingState:
         A damaged checkpoint is skipped with a warning and renamed. If the batches have changed, the epoch restarts.
 
         Raises:
-            CheckpointError: every checkpoint is damaged, or the newest intact one does not fit model or normalizer.
+            CheckpointError: every checkpoint is damaged, or the newest intact one does not fit the model or normalizer.
             RunError: the corpus or the subword models have changed since it was written.
         """
         if self.writes:
@@ -159,7 +159,7 @@ class TrainingState:
             self.position = DataPosition(**state.position)
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise CheckpointError(
-                f"{path} is incomplete for training ({error!r}); delete it to resume from the checkpoint before it"
+                f"{path} lacks data for training ({error!r}); delete it to resume from the checkpoint before it"
             ) from error
         same_batches &= state.batch_order == batch_order(self.config)
         if not same_batches:

@@ -1,4 +1,4 @@
-"""Initial weights from counts of the training text, with which the model translates single words before any update.
+"""Initial weights from counts of the training text: the model translates single words before its first update.
 
 From random weights, the first thousand updates learn what counting finds in seconds: which words occur in similar
 contexts, and which translate each other. Here the model starts from both:
@@ -93,7 +93,7 @@ def translation_probabilities(pairs: Sequence[tuple[Ids, Ids]], source_size: int
             links = np.concatenate([_links(np.append(source, empty), target, target_size) for source, target in some])
             lengths = np.concatenate([np.full(len(target), len(source) + 1) for source, target in some])
             weights = table[links]
-            sums = np.add.reduceat(weights, np.cumsum(lengths) - lengths)  # over the source pieces of a target piece
+            sums = np.add.reduceat(weights, np.cumsum(lengths) - lengths)  # per target piece, over the source pieces
             weights /= np.repeat(sums, lengths)
             counts += np.bincount(links, weights, len(table))
         of_source = counts.reshape(empty + 1, target_size)

@@ -25,7 +25,7 @@ _FUNCTION: Final = ("heads", "norm", "activation", "positions")  # settings with
 
 
 def initial_checkpoint(config: Config) -> Path:
-    """Return the checkpoint folder of `training.initialize_from` (of a run, its best), or raise RunError."""
+    """Return the checkpoint folder of `training.initialize_from` (the best one of a run), or raise RunError."""
     assert config.training.initialize_from is not None
     path = Path(config.training.initialize_from)
     advice = "set training.initialize_from to the folder of another run, or of one of its checkpoints"
@@ -42,7 +42,7 @@ def initial_checkpoint(config: Config) -> Path:
 def initialize(model: Transformer, subword: SubwordPair, config: Config) -> list[str]:
     """Copy matching weights of `training.initialize_from` into the new `model`; return log lines.
 
-    The source is the moving average of the checkpoint, or its weights without one. A weight of the same name and shape
+    The source is the moving average of the checkpoint, or else its weights. A weight of the same name and shape
     is copied. If the subword models differ and those of the other run are available, rows of embeddings and output head
     are matched by the text of their pieces.
 

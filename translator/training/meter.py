@@ -156,7 +156,7 @@ class StepLoss(NamedTuple):
 
 @dataclass(frozen=True)
 class Report:
-    """The statistics of the updates since the last report, over all ranks, except times and memory of this rank."""
+    """The statistics of the updates since the last report, over all ranks; times and memory are this rank's."""
 
     curves: dict[str, dict[str, float]]  # by group and name in TensorBoard, such as `train` and `loss`
     steps: list[StepLoss]

@@ -47,7 +47,7 @@ _CHARTS: Final = {
 """The layout of the tab Custom Scalars: charts of related curves, such as training and validation loss."""
 TEST_SUFFIX: Final = ".test"  # suffix of an event file that an evaluation wrote
 _TEST_METRICS: Final = ("bleu", "chrf")  # test scores shown with the settings of a run
-_WORTH_MEASURING: Final = 200  # least updates of a run for which the machine's matrix rate is measured
+_WORTH_MEASURING: Final = 200  # minimum updates of a run for which the machine's matrix rate is measured
 
 _BUSY: Final = 0.7  # CPU share below which other programs are reported
 
@@ -193,7 +193,7 @@ class Observer:
         self._bar.set_postfix_str(f"loss {loss:.3f}  {speed:,.0f} tokens/s")
 
     def _give_way(self, speed: Mapping[str, float]) -> None:
-        """Warn, once, if other programs use the processor; limit the threads to the free cores if that is reproducible.
+        """Warn, once, if other programs use the processor; in a run timed by minutes, use only free cores.
 
         Threads that wait for a thread without a core cost most of the speed. The number of threads changes the order of
         sums, so it changes only in runs that are not bit-reproducible anyway: those with a schedule by time.

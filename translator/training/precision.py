@@ -1,7 +1,7 @@
 """Settings chosen for the machine: precision, kernels, packing, compilation, number of processes and threads.
 
-The rules use properties of the machine, not timings. So the choices are the same on each run, which is
-bit-reproducible. They are logged and recorded in run.json.
+The rules use properties of the machine, not timings. So every run makes the same choices and is
+bit-reproducible. The choices are logged and recorded in run.json.
 """
 
 import os
@@ -27,7 +27,7 @@ from translator.model.device import (
 )
 from translator.training.distributed import Distributed
 
-WORTH_COMPILING: Final = 2_000  # least updates of a run that is compiled; compilation takes a minute or two
+WORTH_COMPILING: Final = 2_000  # minimum updates of a run that is compiled; compilation takes a minute or two
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ class StepResult:
     batches: tuple[Batch, ...]  # micro-batches of this rank, on the CPU
     gradient_norm: Tensor  # () L2 norm before clipping, of the whole update
     finite: Tensor  # () bool: False if loss or gradient was not finite and the update was skipped
-    target_tokens: int  # real tokens of the whole update on all ranks; so are the next two
+    target_tokens: int  # real tokens of the whole update on all ranks; the next two also cover all ranks
     source_tokens: int
     positions: int  # tokens of all micro-batches, both sides, padding included
     learning_rate: float
@@ -90,8 +90,8 @@ class Updater:
             raise RunError(
                 f"memory ran out in an update of up to {pairs} pairs of up to {longest} tokens at a time. Lower "
                 f"batching.tokens_per_batch (now {self.config.batching.tokens_per_batch:,}); "
-                f"training.accumulation_steps (now {settings.accumulation_steps}), raised in the same proportion, "
-                "keeps the size of an update. An existing run accepts both with --allow-changed; its last checkpoint "
+                f"to keep the size of an update, raise training.accumulation_steps (now {settings.accumulation_steps}) "
+                "in the same proportion. An existing run accepts both with --allow-changed; its last checkpoint "
                 "is intact"
             ) from error
         tokens = share.target_tokens, share.source_tokens, share.positions

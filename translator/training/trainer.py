@@ -64,12 +64,12 @@ def train_run(config: Config, stop: StopRequest, allow_changed: bool = False) ->
     chosen = choose_device(config.run.device)  # report a missing GPU before the preparation
     run = RunFolder(Path(config.run.directory))
     if config.training.initialize_from is not None and not run.has_checkpoint:
-        initial_checkpoint(config)  # also a missing checkpoint
+        initial_checkpoint(config)  # report a missing checkpoint as early
     with Distributed.join(chosen) as distributed, contextlib.ExitStack() as stack:
         changes = NO_CHANGES
         if distributed.main:
             run.check(config, allow_changed)  # report a wrong folder before waiting for its lock
-            saved_scores(run)  # also a damaged file of scores
+            saved_scores(run)  # report a damaged file of scores as early
             stack.enter_context(hold_folder(run.path))
             changes = run.check(config, allow_changed)  # an earlier process may have changed the folder
         else:
@@ -267,7 +267,7 @@ class Trainer:
 
     @property
     def _validation_due(self) -> bool:
-        """Whether a validation of this step is due and not done, also after a stop in between."""
+        """Whether a validation of this step is due and not yet done, perhaps because of a stop."""
         step, last = self.progress.step, self.progress.finished(self._settings) is not None
         due = step > self.progress.validated_step and (last or step % self._settings.validate_every == 0)
         return due and self.data.pair_count("validation") > 0
@@ -294,7 +294,7 @@ class Trainer:
             LOGGER.info(said)
 
     def _agree(self) -> None:
-        """Set the time of rank 0 on all ranks; raise `Interrupted` on all ranks if any has received a stop signal."""
+        """Share rank 0's elapsed time; raise `Interrupted` on all ranks if any has received a stop signal."""
         self._tick()
         own_seconds = self.progress.seconds if self.distributed.main else 0.0
         stopped, self.progress.seconds = self.distributed.sum([float(self.stop.requested), own_seconds])
