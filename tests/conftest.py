@@ -47,6 +47,7 @@ evaluation: {{bootstrap_samples: 40}}
 
 DEAREST = (
     "test_promises.py",
+    "test_docs_commands.py",
     "training/test_distributed.py",
     "training/test_kill.py",
     "test_toy_tasks.py",

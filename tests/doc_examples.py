@@ -1,7 +1,9 @@
 """The documentation: its pages, the examples in them, and the site that is built from them."""
 
 import doctest
+import itertools
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +21,16 @@ def blocks(page: Path, language: str) -> list[tuple[int, str]]:
     return [(text.count("\n", 0, block.start(1)) + 1, block.group(1)) for block in fenced]
 
 
+def commands(text: str, program: str) -> list[list[str]]:
+    """Return the words of each indented command line that starts with `program`, without its trailing remark."""
+    text = re.sub(r"\\\n *", " ", text)
+    lines = re.findall(rf"^ {{4,}}(?:\.venv/bin/)?({program} .*?)(?: {{8,}}.*)?$", text, flags=re.MULTILINE)
+    found = [shlex.split(line.split("  (")[0], comments=True) for line in lines]
+    return [list(itertools.takewhile(lambda word: word[0] not in "(|<>&;…", words)) for words in found]
+
+
 class CloseNumbers(doctest.OutputChecker):
-    """Lets the last digit of a printed fraction be off by one: processors round otherwise."""
+    """Accepts a difference of one in the last digit of a printed fraction, because processors round differently."""
 
     def check_output(self, want: str, got: str, optionflags: int) -> bool:
         if super().check_output(want, got, optionflags):
@@ -38,7 +48,7 @@ def _close(wanted: str, found: str) -> bool:
 def run_examples(text: str, name: str, line: int, values: dict[str, Any]) -> list[str]:
     """Run the examples in `text`, which share `values`, and return what was wrong."""
     test = doctest.DocTestParser().get_doctest(text, values, name, name, line - 1)
-    test.globs = values  # not a copy: the next block goes on with what this one has left
+    test.globs = values  # not a copy: the next block uses the variables of this one
     said: list[str] = []
     runner = doctest.DocTestRunner(CloseNumbers(), verbose=False, optionflags=doctest.NORMALIZE_WHITESPACE)
     runner.run(test, out=said.append, clear_globs=False)

@@ -1,14 +1,12 @@
-"""The documentation keeps up with the code: names, commands, messages, and the pages that are made from it."""
+"""The documentation agrees with the code: names, commands, messages, and the pages generated from it."""
 
 import ast
-import itertools
 import pkgutil
 import re
-import shlex
 from pathlib import Path
 
 import pytest
-from doc_examples import PAGES, ROOT
+from doc_examples import PAGES, ROOT, commands
 
 from book.cli_reference import cli_page, verbs_of
 from book.config_reference import config_page
@@ -18,7 +16,7 @@ from translator.config.resuming import EFFECTS
 
 GENERATED = {"config-reference.md", "cli-reference.md"}
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
-HISTORY = ("results.md", "decisions.md", "CHANGELOG.md")  # they may name what is gone
+HISTORY = ("results.md", "decisions.md", "CHANGELOG.md")  # they may name what has been removed
 PAPERS = [*PAGES, *(ROOT / f"{name}.md" for name in ("CONTRIBUTING", "CHANGELOG", "SECURITY"))]
 
 
@@ -31,7 +29,7 @@ def is_there(name: str) -> bool:
 
 
 @pytest.mark.parametrize("page", PAPERS, ids=[page.name for page in PAPERS])
-def test_what_a_page_names_is_there(page: Path) -> None:
+def test_names_files_and_links_in_pages_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     names = re.findall(r"`(translator(?:\.\w+)+)(?<!\.py)`", text)
     assert [name for name in names if not is_there(name)] == []
@@ -44,7 +42,7 @@ def test_what_a_page_names_is_there(page: Path) -> None:
     assert [link for link in links if link not in GENERATED and not (page.parent / link).exists()] == []
 
 
-def test_the_files_on_the_drawn_paths_are_there_and_counted() -> None:
+def test_architecture_diagrams_list_existing_files_and_their_count() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     drawn = re.findall(
         r"^## The path of .*?```text\n(.*?)```\s+These are (\d+) files", page, flags=re.DOTALL | re.MULTILINE
@@ -56,20 +54,13 @@ def test_the_files_on_the_drawn_paths_are_there_and_counted() -> None:
         assert [file for file in files if not list((ROOT / "translator").rglob(file))] == []
 
 
-def commands(text: str, program: str) -> list[list[str]]:
-    """Return the words of each command of `program` that stands indented on a line of its own, without its remark."""
-    lines = re.findall(rf"^ {{4,}}(?:\.venv/bin/)?({program} .*?)(?: {{8,}}.*)?$", text, flags=re.MULTILINE)
-    found = [shlex.split(line.split("  (")[0], comments=True) for line in lines]
-    return [list(itertools.takewhile(lambda word: word[0] not in "(|<>&;…", words)) for words in found]
-
-
 @pytest.mark.parametrize("page", PAPERS, ids=[page.name for page in PAPERS])
-def test_commands_are_understood(page: Path) -> None:
-    text = re.sub(r"\\\n *", " ", page.read_text(encoding="utf-8"))
+def test_commands_in_pages_are_valid(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
     for words in commands(text, "translator"):
         try:
             parser().parse_args(repeat_set([word for word in words[1:] if word != "..."]))
-        except SystemExit as end:  # of `--help`, with 0
+        except SystemExit as end:  # `--help` exits with 0
             assert not end.code, " ".join(words)
     targets = set(re.findall(r"^([a-z-]+):", MAKEFILE, flags=re.MULTILINE))
     variables = set(re.findall(r"\$\((?:value )?([A-Z_]+)\)", MAKEFILE))
@@ -80,14 +71,14 @@ def test_commands_are_understood(page: Path) -> None:
             assert name in (variables if given else targets), " ".join(words)
 
 
-def test_every_key_is_on_its_page() -> None:
+def test_every_config_key_is_on_the_reference_page() -> None:
     page = config_page()
     headings = set(re.findall(r"\{ #([\w.]+)", page))
     assert set(EFFECTS) <= headings
     assert len(re.findall(r"in a run that goes on: (?:always|never|taken only)", page)) == len(EFFECTS)
 
 
-def test_every_verb_is_on_its_page() -> None:
+def test_every_command_and_option_is_on_the_cli_page() -> None:
     page = cli_page()
     for name, verb in verbs_of(parser()).items():
         inner = verbs_of(verb) or {"": verb}
@@ -98,7 +89,7 @@ def test_every_verb_is_on_its_page() -> None:
 
 
 def texts() -> list[str]:
-    """Return all that the program and the Makefile can say, with `…` for what is put in."""
+    """Return every message of the program, and the Makefile, with `…` in place of inserted values."""
     said = [MAKEFILE]
     for file in (ROOT / "translator").rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
@@ -110,7 +101,7 @@ def texts() -> list[str]:
     return said
 
 
-def test_messages_of_the_troubleshooting_are_said() -> None:
+def test_messages_quoted_in_troubleshooting_exist_in_the_code() -> None:
     page = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
     quoted = re.findall(r"^```message\n(.*?)\n```$", page, flags=re.MULTILINE | re.DOTALL)
     quoted += re.findall(r"^\*\*`([^`]+)`\.\*\*", page, flags=re.MULTILINE)
