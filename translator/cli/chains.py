@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 _CORPUS: Final = "the new text, in any form that `translator train --corpus` accepts; repeat it for several corpora"
 _PERSIAN: Final = "Persian text, one sentence per line, plain or compressed by gzip, xz or zstd"
 _FEWEST_UPDATES: Final = 900
-_BATCH: Final = 2048  # tokens at most: at equal time, small batches gain more
-_PASSES: Final = 3  # over the new text, if that takes more than the fewest updates
+_BATCH: Final = 2048  # tokens at most: in the same time, small batches gain more
+_PASSES: Final = 3  # over the new text, but at least `_FEWEST_UPDATES` updates
 _TOKENS_A_WORD: Final = 1.5
 _TIMED: Final = 500  # sentences whose translation is timed
 
@@ -91,7 +91,7 @@ def _opened(folder: str, direction: str | None = None) -> "tuple[RunFolder, Conf
     option("--replay SHARE", "share of pairs from the run's own text (default: 0.67)", type=float, default=0.67),
     option(
         "--recipe NAME",
-        "recipe of `training`; the text sets its steps and rate (default: fine-tune)",
+        "recipe for `training`; steps and learning rate are computed (default: fine-tune)",
         default="fine-tune",
     ),
     option("--output FOLDER", "folder of the new run (default: RUN-NAME, with the name of the text)", type=place),
@@ -116,18 +116,19 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
     pairs, words = sum(size.pairs for size in sizes), sum(size.words for size in sizes)
     if not pairs:
         raise InputError("the new text has no sentence pairs; give files with one sentence per line")
-    held_out = min(500 // len(new), *(size.pairs // 10 for size in sizes))  # of each new corpus
+    held_out = min(500 // len(new), *(size.pairs // 10 for size in sizes))  # for testing, of each new corpus
+    validating = max(1, held_out // 2)  # of each new corpus; they only choose the checkpoint
     batch = min(config.batching.tokens_per_batch, max(_BATCH, config.batching.max_length))
     read = batch * config.training.accumulation_steps * (1 - options.replay)
     steps = max(_FEWEST_UPDATES, round(_PASSES * _TOKENS_A_WORD * words / read))
     weight = training_weights(config)
     # Old text is drawn in proportion to weight × pairs; the new text has weight 1.
     mass = sum(weight(name) * old.count("train", name) for name in old.names("train"))
-    share = options.replay / (1 - options.replay) * (pairs - 2 * held_out * len(new)) / mass
+    share = options.replay / (1 - options.replay) * (pairs - (held_out + validating) * len(new)) / mass
     replayed = inherited_sources(old, "train", lambda name: share * weight(name)) if options.replay else []
     # Old and new text have equal shares of the validation text, so the best checkpoint suits both.
     names = old.names("validation")
-    validation = inherited_sources(old, "validation", most=max(1, held_out // max(1, len(names))))
+    validation = inherited_sources(old, "validation", most=max(1, validating // max(1, len(names))))
     line = write_derived(
         run,
         folder.with_name(f"{folder.name}.yaml"),
@@ -140,8 +141,8 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
             f"training.checkpoint_every={-(-steps // 6)}",
             f"training.initialize_from={json.dumps(str(run.path.resolve()))}",
             f"subword.models_from={json.dumps(str(run.path.resolve()))}",
-            f"training.validation_sentences={max(1, min(400, 2 * held_out))}",
-            f"corpus.split.validation={held_out}",
+            f"training.validation_sentences={min(50, 2 * validating)}",
+            f"corpus.split.validation={validating}",
             f"corpus.split.test={held_out}",
             f"batching.tokens_per_batch={batch}",
             "batching.temperature=1.0",
@@ -149,7 +150,7 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
         ],
     )
     say(line, f"  {pairs:,} new pairs and {options.replay:.0%} old text; {steps:,} updates unless --set changes that")
-    say(f"  held out for validation and for testing: {held_out:,} pairs of each new corpus")
+    say(f"  held out of each new corpus: {validating:,} pairs for validation, {held_out:,} for testing")
     _run_verb(stop, "train", "--config", str(folder.with_name(f"{folder.name}.yaml")))
     _compare(run.path, folder, test_set_arguments(corpus_of_run(RunFolder.open(folder).config())))
     example = config.corpus.languages[0].example
@@ -215,7 +216,7 @@ def _counted(counts: "Counter[str]") -> str:
 
 
 def _translate(load: "Callable[[], Translator]", source: Path, output: Path, count: int = 1) -> None:
-    """Write `count` translations of each line of `source` to `output`, unless it is complete; print which."""
+    """Write `count` translations of each line of `source` to `output` unless it is complete; print what was done."""
     work = Work(load, OutputForm("text" if count == 1 else "jsonl", count))
     made = translate_file(work, source, output, reuse=True)
     say(f"{output} {'is written' if made else 'exists and is reused'}")
@@ -223,7 +224,7 @@ def _translate(load: "Callable[[], Translator]", source: Path, output: Path, cou
 
 @verb(
     "distill",
-    "train a small, fast student on the translations of a run, and export it in int8",
+    "train a small, fast student on the text of a run and the run's translations of it, and export it in int8",
     RUN,
     option("--recipe NAME", "recipe of subwords, model and training (default: student)", default="student"),
     option("--beam N", "beam width; the hypothesis nearest to the reference is used (default: 5)", type=int, default=5),
@@ -252,7 +253,7 @@ def _distill(options: argparse.Namespace, stop: StopRequest) -> None:
     student = Path(options.output or f"{run.path}-student")
     text = student.with_name(f"{student.name}-text")
     text.mkdir(parents=True, exist_ok=True)
-    sources = []
+    sources = []  # translations of the teacher, and the references themselves
     for one in inherited_sources(corpus, "train", training_weights(config)):
         paths = {"en": Path(str(one.source_path)), "fa": Path(str(one.target_path))}
         n_best, best = text / f"{one.name}.jsonl", text / f"{one.name}.{target}"
@@ -261,7 +262,8 @@ def _distill(options: argparse.Namespace, stop: StopRequest) -> None:
         if not best.exists() or best.stat().st_mtime < n_best.stat().st_mtime:
             write_best(n_best, corpus.lines("train", one.name, target), sentence_bleu, best)
         key = "target_path" if target == "fa" else "source_path"
-        sources.append(one.model_copy(update={key: str(best.resolve())}))
+        sources += [one.model_copy(update={key: str(best.resolve())})]
+        sources += [one.model_copy(update={"name": f"{one.name}-reference"})]
     held_out = [*inherited_sources(corpus, "validation"), *inherited_sources(corpus, "test")]
     recipe = student.with_name(f"{student.name}.yaml")
     settings = shipped_settings(options.recipe, "subword", "model", "training", defaults=True)
@@ -282,7 +284,7 @@ def _distill(options: argparse.Namespace, stop: StopRequest) -> None:
 
 
 def _sized(name: str, folder: Path, lines: Sequence[str]) -> str:
-    """Return a line with size and speed of a run or an export; the first translation, which loads, is not timed."""
+    """Return a line with size and speed of a run or an export; a first translation, to warm up, is not timed."""
     from translator.checkpoint.state import MODEL_FILE, find_checkpoint
 
     translator = load_model([folder], "auto", "best", "auto", ())

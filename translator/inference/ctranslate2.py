@@ -135,7 +135,7 @@ class Ctranslate2Searcher(Searcher):
             beyond = [n for n in pending if any(len(one.tokens) + one.finished > limits[n] for one in found[n])]
             pending, maxima = [n for n in beyond if maxima[n] > limits[n]], limits
         best = [sorted(hypotheses, key=_rank)[:count] for hypotheses in found]
-        if not scored and count == 1:  # to rank several hypotheses takes exact scores
+        if not scored:  # the ranking by CTranslate2's own scores suffices
             return best
         sources = [row for row, hypotheses in zip(rows, best, strict=True) for _ in hypotheses]
         exact = iter(self._scored(sources, list(itertools.chain(*best)), config))
