@@ -65,6 +65,9 @@ def fine_tune(folder: Path, *more: str, corpus: str = "new.tsv", output: str = "
 
 
 def test_fine_tuning_inherits_settings_and_compares_scores(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", "--run", str(folder / "en-fa")]) == 0
+    scores = folder / "en-fa" / "evaluation" / "scores.json"
+    scored = scores.read_bytes()
     assert fine_tune(folder) == 0
     said = capsys.readouterr().out
     old, new = of(folder, "en-fa"), of(folder, "tuned")
@@ -85,6 +88,7 @@ def test_fine_tuning_inherits_settings_and_compares_scores(folder: Path, capsys:
     (rows,) = re.findall(r"test set +metric +en-fa +tuned +difference +p\n-+\n((?:\w+ .*\n){4})", said)
     assert [row.split()[:2] for row in rows.splitlines()] == [[x, y] for x in ("new", "toy") for y in ("bleu", "chrf")]
     assert (folder / "tuned" / "evaluation" / "report.html").is_file()
+    assert scores.read_bytes() == scored, "the evaluation of the parent stays"
 
 
 def test_fine_tuning_again_reuses_its_recipe_and_refuses_other_settings(

@@ -51,9 +51,11 @@ def _compare(before: Path, after: Path, test_sets: Sequence[str]) -> None:
     from translator.run.folder import RunFolder
     from translator.run.text import text_table
 
-    systems = [System((RunFolder(folder),)) for folder in (before, after)]
+    output = after / "evaluation"
+    # The evaluation of the run before, which may have more metrics, stays as it is.
+    systems = [System((RunFolder(before),), results=output / before.name), System((RunFolder(after),))]
     metrics = ["evaluation.metrics=[bleu, chrf]"]
-    found = evaluate_systems(systems, test_sets=test_sets, overrides=metrics, output=after / "evaluation")
+    found = evaluate_systems(systems, test_sets=test_sets, overrides=metrics, output=output)
     rows = []
     for comparison in found.comparisons:
         for test in comparison.tests:

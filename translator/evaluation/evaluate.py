@@ -60,10 +60,13 @@ class System:
 
     runs: tuple[RunFolder, ...]
     checkpoint: str = "best"  # `best`, `last`, `averaged` or a step number
+    results: Path | None = None  # folder of the results, instead of that of the runs
 
     @property
     def folder(self) -> Path:
-        """Folder of the results: the evaluation folder of the first run, or for an ensemble a folder in it."""
+        """Folder of the results; by default that of the first run, or for an ensemble a folder in it."""
+        if self.results is not None:
+            return self.results
         folder = self.runs[0].evaluation_folder
         if len(self.runs) == 1:
             return folder
