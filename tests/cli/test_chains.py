@@ -204,7 +204,6 @@ def test_a_student_learns_the_best_of_its_teachers_translations(
     assert (config.model.d_model, config.subword.vocabulary_size, config.training.initialize_from) == (8, 50, None)
     corpus = corpus_of_run(of(folder, "en-fa"))
     sources, references = (list(corpus.lines("train", "toy", side)) for side in corpus.sides)
-    assert list(corpus_of_run(config).lines("train", "toy-reference", "fa")) == references
     taught = (folder / "en-fa-student-text" / "toy.fa").read_text(encoding="utf-8").splitlines()
     n_best = Translator.load(folder / "en-fa").translations(sources[:20], count=3)
     for row, reference, chosen in zip(n_best, references, taught, strict=False):

@@ -226,7 +226,7 @@ def _translate(load: "Callable[[], Translator]", source: Path, output: Path, cou
 
 @verb(
     "distill",
-    "train a small, fast student on the text of a run and the run's translations of it, and export it in int8",
+    "train a small, fast student on the translations of a run, and export it in int8",
     RUN,
     option("--recipe NAME", "recipe of subwords, model and training (default: student)", default="student"),
     option("--beam N", "beam width; the hypothesis nearest to the reference is used (default: 5)", type=int, default=5),
@@ -255,7 +255,7 @@ def _distill(options: argparse.Namespace, stop: StopRequest) -> None:
     student = Path(options.output or f"{run.path}-student")
     text = student.with_name(f"{student.name}-text")
     text.mkdir(parents=True, exist_ok=True)
-    sources = []  # translations of the teacher, and the references themselves
+    sources = []
     for one in inherited_sources(corpus, "train", training_weights(config)):
         paths = {"en": Path(str(one.source_path)), "fa": Path(str(one.target_path))}
         n_best, best = text / f"{one.name}.jsonl", text / f"{one.name}.{target}"
@@ -264,8 +264,7 @@ def _distill(options: argparse.Namespace, stop: StopRequest) -> None:
         if not best.exists() or best.stat().st_mtime < n_best.stat().st_mtime:
             write_best(n_best, corpus.lines("train", one.name, target), sentence_bleu, best)
         key = "target_path" if target == "fa" else "source_path"
-        sources += [one.model_copy(update={key: str(best.resolve())})]
-        sources += [one.model_copy(update={"name": f"{one.name}-reference"})]
+        sources.append(one.model_copy(update={key: str(best.resolve())}))
     held_out = [*inherited_sources(corpus, "validation"), *inherited_sources(corpus, "test")]
     recipe = student.with_name(f"{student.name}.yaml")
     settings = shipped_settings(options.recipe, "subword", "model", "training", defaults=True)
