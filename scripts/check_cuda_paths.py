@@ -12,6 +12,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal
 from unittest.mock import patch
 
@@ -21,6 +22,7 @@ from torch import Tensor, nn
 from torch._subclasses import fake_impls
 from torch._subclasses.fake_tensor import FakeTensorMode
 
+import translator
 from translator.config import Config, SearchConfig, parse_config
 from translator.data import Batch, DataPosition, collate
 from translator.data.batch import StepBatches
@@ -33,6 +35,7 @@ from translator.training.precision import Choices, set_up_cuda
 from translator.training.step import Updater
 
 DEVICE = torch.device("cuda" if torch.version.cuda else "cpu")
+PACKAGE = f"{Path(translator.__file__).parent}/"
 RECIPE = """
 run: {directory: runs/none}
 corpus: {sources: [{name: none, path: none.tsv}]}
@@ -60,13 +63,13 @@ def main() -> int:
 def failure() -> str:
     """Return the current exception, and its origin in our code."""
     _, error, trace = sys.exc_info()
-    places = [place(frame) for frame in traceback.extract_tb(trace) if "/translator/" in frame.filename]
+    places = [place(frame) for frame in traceback.extract_tb(trace) if frame.filename.startswith(PACKAGE)]
     return f"FAILED at {' '.join(places[-3:])}: {type(error).__name__}: {str(error)[:300]}"
 
 
 def place(frame: traceback.FrameSummary) -> str:
     """Return file and line of a frame."""
-    return f"{frame.filename.rpartition('/translator/')[2]}:{frame.lineno}"
+    return f"{frame.filename.removeprefix(PACKAGE)}:{frame.lineno}"
 
 
 def checks() -> Iterator[tuple[str, Callable[[], str]]]:
@@ -151,7 +154,7 @@ def reads() -> Iterator[list[str]]:
     def answer(value: Callable[[Tensor], Any]) -> Callable[[Tensor], Any]:
         def read(tensor: Tensor, *_: object, **__: object) -> Any:
             if tensor.device.type == DEVICE.type:
-                caller = next(f for f in reversed(traceback.extract_stack()) if "/translator/" in f.filename)
+                caller = next(f for f in reversed(traceback.extract_stack()) if f.filename.startswith(PACKAGE))
                 found.append(place(caller))
             return value(tensor)
 
