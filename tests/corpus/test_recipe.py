@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 from corpus.corpora import ENGLISH, PAIRS, PERSIAN, TABLE, complaint, folder_of, one_file
+from doc_examples import ROOT
 
 from translator.config import SourceConfig, load_config
 from translator.corpus.recipe import CorpusSize, choose, find_recipe
 from translator.corpus.sources import corpora_in_arguments, read_pairs
+from translator.data import DataHandler
 from translator.errors import InputError
 
 TMX = """<?xml version="1.0" encoding="UTF-8"?>
@@ -65,7 +67,8 @@ def test_corpus_arguments_become_uniquely_named_sources(tmp_path: Path) -> None:
 @pytest.mark.parametrize("gpu", [False, True])
 def test_chosen_model_and_training_sizes_grow_with_the_corpus(gpu: bool) -> None:
     sizes = [
-        {key: value for key, value, _ in choose(CorpusSize(n, 14 * n), gpu=gpu)} for n in (500, 3000, 70_000, 10**6)
+        {key: value for key, value, _ in choose(CorpusSize(n, 14 * n, 3 * n), gpu=gpu)}
+        for n in (500, 3000, 70_000, 10**6)
     ]
     for key in ("subword.vocabulary_size", "model.d_model", "training.max_steps"):
         values = [float(one[key]) for one in sizes]
@@ -99,3 +102,12 @@ def test_recipe_is_written_once_reused_and_not_shared_between_corpora(tmp_path: 
     (tmp_path / "a" / "my.tsv").rename(tmp_path / "a" / "their.tsv")
     third = [SourceConfig(name="my", path=str(tmp_path / "a" / "their.tsv"))]
     assert find_recipe(runs, third, gpu=gpu)[0] == runs / "my-5.yaml"
+
+
+@pytest.mark.parametrize("pairs", [60, 600])
+def test_chosen_vocabulary_suits_uniform_text(tmp_path: Path, pairs: int) -> None:
+    lines = (ROOT / "data" / "sample" / "train.tsv").read_text(encoding="utf-8").splitlines(keepends=True)
+    (source,) = corpora_in_arguments([[str(one_file(tmp_path / "my.tsv", "".join(lines[:pairs]).encode()).path)]])
+    recipe, _ = find_recipe(tmp_path / "runs", [source], gpu=False)
+    config = load_config(recipe, [f"corpus.prepared_directory={tmp_path}/prepared"])
+    assert DataHandler(config).prepare().corpus.count("train", "my") > 0.9 * pairs - 10

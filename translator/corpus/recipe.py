@@ -43,6 +43,7 @@ class CorpusSize:
 
     pairs: int
     words: int  # of the English side
+    distinct_words: int  # of these
 
     @property
     def sentences(self) -> int:
@@ -52,11 +53,13 @@ class CorpusSize:
 
 def measure(sources: Sequence[SourceConfig]) -> CorpusSize:
     """Return the counts of pairs and English words of `sources`; raises CorpusError as `read_pairs` does."""
-    pairs = words = 0
+    pairs, words, distinct = 0, 0, set[str]()
     for source in sources:
         for pair in read_pairs(source):
-            pairs, words = pairs + 1, words + pair.source.count(" ") + 1
-    return CorpusSize(pairs, words)
+            found = pair.source.lower().split(" ")
+            pairs, words = pairs + 1, words + len(found)
+            distinct.update(found)
+    return CorpusSize(pairs, words, len(distinct))
 
 
 def choose(size: CorpusSize, *, gpu: bool) -> list[Choice]:
@@ -66,6 +69,8 @@ def choose(size: CorpusSize, *, gpu: bool) -> list[Choice]:
     """
     n = size.sentences
     vocabulary = _below(n, {300: 400, 1000: 700, 4000: 1000, 20_000: 2000, 300_000: 4000}, 8000)
+    # Uniform text has fewer pieces; the recipe for a GPU also needs 260 for bytes.
+    vocabulary = min(vocabulary, max(300 if gpu else 200, size.distinct_words // 2))
     if gpu:
         sentences, of_all = _ON_GPU
         width, dropout = _below(n, {150_000: 256}, 512), _below(n, {150_000: 0.3}, 0.2)
