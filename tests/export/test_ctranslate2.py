@@ -93,6 +93,8 @@ def test_beam_search_mostly_matches_torch(changes: dict[str, object], engines: E
     config = BEAM.model_copy(update=changes)
     theirs, ours = (engine.find(rows, config, 3) for engine in engines)
     assert sum(one[0].tokens == own[0].tokens for one, own in zip(theirs, ours, strict=True)) >= 24
+    several, single = (engines[0].find(rows, config, count, scored=False) for count in (3, 1))
+    assert [one[0].tokens for one in several] == [one[0].tokens for one in single], "the best comes first"
     for found, row in zip(theirs, rows, strict=True):
         rank = [(not one.finished, -one.normalized_score) for one in found]
         assert rank == sorted(rank)

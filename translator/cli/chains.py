@@ -119,7 +119,7 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
     if not pairs:
         raise InputError("the new text has no sentence pairs; give files with one sentence per line")
     held_out = min(500 // len(new), *(size.pairs // 10 for size in sizes))  # for testing, of each new corpus
-    validating = max(1, held_out // 2)  # of each new corpus; they only choose the checkpoint
+    validating = (held_out + 1) // 2  # of each new corpus; they only choose the checkpoint
     batch = min(config.batching.tokens_per_batch, max(_BATCH, config.batching.max_length))
     read = batch * config.training.accumulation_steps * (1 - options.replay)
     steps = max(_FEWEST_UPDATES, round(_PASSES * _TOKENS_A_WORD * words / read))
@@ -143,7 +143,7 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
             f"training.checkpoint_every={-(-steps // 6)}",
             f"training.initialize_from={json.dumps(str(run.path.resolve()))}",
             f"subword.models_from={json.dumps(str(run.path.resolve()))}",
-            f"training.validation_sentences={min(50, 2 * validating)}",
+            f"training.validation_sentences={max(1, min(50, 2 * validating))}",
             f"corpus.split.validation={validating}",
             f"corpus.split.test={held_out}",
             f"batching.tokens_per_batch={batch}",
