@@ -8,7 +8,7 @@ from translator.training.advice import how_it_goes, what_would_help
 @pytest.mark.parametrize(
     ("losses", "training", "course", "advice"),
     [
-        ([4.0], 4.0, "the next validation shows", "more validations"),
+        ([4.0], 4.0, "the next validation shows", "one validation shows no trend"),
         ([4.0, 3.0], 3.0, "still learning: the loss on unseen text fell from 4.00 to 3.00", "more time"),
         ([4.0, 3.0, 2.99], 2.9, "levelling off", "a larger model"),
         ([4.0, 3.0, 2.99], 1.9, "levelling off", "more text (the loss is 1.90 on the training text and 2.99"),

@@ -28,11 +28,12 @@ def what_would_help(losses: Losses, training_loss: float) -> str:
     """Return a line on the change that would most improve the next model, from validation and training loss."""
     (_, loss), (best_step, best) = losses[-1], min(losses, key=lambda one: one[1])
     gap = f"the loss is {training_loss:.2f} on the training text and {loss:.2f} on unseen text"
-    if len(losses) == 1 or math.isnan(training_loss):
-        return "more validations (training.validate_every), which show the trend of the loss on unseen text"
+    if math.isnan(training_loss):
+        gap = f"the loss on unseen text is {loss:.2f}"
     if loss > best * (1 + _GAIN) or loss - training_loss > _FAR:
         since = f"the model fits unseen text best at step {best_step:,.0f}" if loss > best * (1 + _GAIN) else gap
         return f"more text ({since}); with this text, more model.dropout, or a smaller model"
-    if loss < min(one[1] for one in losses[:-1]) * (1 - _GAIN):
-        return f"more time (training.max_steps, and max_minutes if set): the model was still learning, and {gap}"
+    if len(losses) == 1 or loss < min(one[1] for one in losses[:-1]) * (1 - _GAIN):
+        state = "one validation shows no trend" if len(losses) == 1 else "the model was still learning"
+        return f"more time (training.max_steps, and max_minutes if set): {state}, and {gap}"
     return f"a larger model (model.d_model, layers): this one has stopped improving, and {gap}"
