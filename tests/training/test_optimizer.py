@@ -278,7 +278,7 @@ def test_cosine_by_minutes_equals_cosine_by_steps_on_a_fast_machine(step: int, l
 @pytest.mark.parametrize("schedule", ["inverse_sqrt", "cosine", "constant"])
 @given(warmup=st.integers(0, 50), steps=st.integers(1, 300), step=st.integers(1, 500))
 def test_the_rate_is_positive_and_never_above_the_peak(schedule: str, warmup: int, steps: int, step: int) -> None:
-    config = scheduled(schedule, warmup, steps)
+    config = scheduled(schedule, max(warmup, int(schedule == "inverse_sqrt")), steps)
     rate = learning_rate(step, config)
     assert 0 < rate <= 1e-3 * (1 + 1e-12)
     assert step <= warmup or learning_rate(step + 1, config) <= rate

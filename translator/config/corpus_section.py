@@ -76,21 +76,21 @@ class FilterConfig(Section, effect=Effect.TEXT):
     min_source_script: Share | None = 0.5
     """Smallest share of Latin letters among the letters of the English side."""
     min_target_script: Share | None = 0.5
-    """Smallest share of Arabic-script letters on the Persian side, without words that occur on both sides."""
+    """Smallest share of Arabic-script letters on the Persian side; words that both sides have do not count."""
     max_arabic: Share | None = 0.5
-    """Largest share of Arabic among clearly Arabic or clearly Persian words; up to two Arabic words always pass."""
+    """Largest share of Arabic among the clearly Arabic or Persian words of the Persian side; two Arabic words pass."""
     max_untranslated: Share | None = 0.8
-    """Largest share of a side's words that occur unchanged on the other, if 4 or more different ones do."""
+    """Largest share of a side's words that the other side has unchanged; up to 3 different words always pass."""
     min_number_agreement: Share | None = 0.5
-    """If both sides have digits: least share of numbers in common, on the better side; Persian dates pass."""
+    """If both have digits: smallest share of a side's numbers found on the other (better side); Persian dates pass."""
     max_markup: Share | None = 0.5
     """Largest share of a side's characters that belong to web addresses, tags, entities, LaTeX or code."""
     max_repetition: Share | None = 0.5
-    """Largest share of words that repeat the words just before; half this limit if only one side repeats."""
+    """Largest share of words in repeats of 8 or more words just before; half this limit if only one side repeats."""
     duplicates: bool = True
     """Drop a repeated pair; case, punctuation and ZWNJ are ignored in the comparison."""
     near_duplicates: Share | None = 0.9
-    """Drop a pair whose Jaccard similarity to an earlier one reaches this, if it has 60 or more character 5-grams."""
+    """Drop a pair (60+ character 5-grams) this similar (Jaccard) to an earlier one; below 0.8, many are not found."""
     max_same_source: PositiveInt | None = 10
     """Largest number of pairs with the same English side, compared as by `duplicates`; later ones are dropped."""
     max_same_target: PositiveInt | None = 10
@@ -145,13 +145,13 @@ class SplitConfig(Section, effect=Effect.TEXT):
     """How to divide each source with `use: auto`; no source or target text occurs in two splits."""
 
     method: Literal["block", "hash"] = "block"
-    """`block`: hold out blocks of consecutive lines; `hash`: hold out single pairs by a seeded hash of the source."""
+    """`block`: hold out blocks of consecutive lines; `hash`: hold out single pairs by a seeded hash of the English."""
     validation: Count | Literal["auto"] = "auto"
-    """Pairs of each source held out for validation; `auto`: 2%, at most 1,000."""
+    """Pairs of each source held out for validation; `auto`: 2%, at most 1,000. Without any, `best` is the last."""
     test: Count | Literal["auto"] = "auto"
     """Pairs of each source held out for testing; `auto`: 2%, at most 1,000."""
     block_size: PositiveInt | None = None
-    """Pairs in a block; randomly drawn blocks fill each split. `null`: one block at the end of the source."""
+    """Pairs in a block; randomly drawn blocks fill each split. `null`: one block at the end of the corpus."""
     seed: Annotated[int, Field(ge=0, le=2**63)] = 1
     """Seed of the split; separate from `run.seed`, so that runs with different seeds share one test set."""
 

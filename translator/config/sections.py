@@ -48,7 +48,7 @@ class SubwordConfig(Section, effect=Effect.PIECES):
     joint: bool = False
     """Train one model for both languages instead of one per language."""
     case: Literal["keep", "fold"] | None = None
-    """`fold`: the model reads English in lower case. `null`: `keep` for a joint model, else `fold`."""
+    """`fold`: an English source is read in lower case. `null`: `keep` for a joint model, else `fold`."""
     character_coverage: Annotated[float, Field(ge=0.98, le=1.0)] = 0.9999
     """Share of the character occurrences in the training text that the vocabulary covers."""
     byte_fallback: bool | None = None
@@ -60,7 +60,7 @@ class SubwordConfig(Section, effect=Effect.PIECES):
     seed: Seed = 1
     """Seed for drawing the sentences of `max_training_sentences`."""
     sampling: Annotated[Fraction, Effect.BATCHES] = 0.0
-    """Subword regularization: unigram alpha (Kudo 2018; try 0.2), BPE dropout (Provilkov et al. 2020; 0.1); 0: off."""
+    """Subword regularization of both sides: unigram alpha (try 0.2; less is stronger) or BPE dropout (0.1); 0: off."""
 
     @property
     def folds_case(self) -> bool:
@@ -136,9 +136,9 @@ class AugmentationConfig(Section, effect=Effect.BATCHES):
     case: Share = 0.0
     """Share of pairs whose English changes to upper, title or lower case; needs `subword.case: keep`."""
     numbers: Share = 0.0
-    """Share of pairs whose numbers, if they occur on both sides, are replaced by random ones."""
+    """Share of pairs whose numbers on both sides become random ones; `subword.placeholders` hide them from this."""
     copies: Share = 0.0
-    """Share of pairs given `subword.placeholders`: in place of shared Latin words, or else added at one end of both."""
+    """Share of pairs where placeholders replace Latin words of both sides, or else are added at one end of both."""
 
 
 class TrainingConfig(Section, effect=Effect.UPDATES):
@@ -149,6 +149,10 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
             "`schedule_clock: minutes` needs `schedule: cosine` and `max_minutes`",
             lambda c: c.schedule_clock == "steps" or (c.schedule == "cosine" and c.max_minutes is not None),
         ),
+        Rule(
+            "`schedule: inverse_sqrt` needs `warmup_steps` above 0",
+            lambda c: c.schedule != "inverse_sqrt" or c.warmup_steps > 0,
+        ),
     )
 
     max_steps: Annotated[PositiveInt, Effect.HARMLESS] = 100_000
@@ -156,23 +160,23 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
     max_minutes: Annotated[Annotated[float, Field(gt=0, le=10_000_000)] | None, Effect.HARMLESS] = None
     """Stop after this many minutes of training, summed over all restarts of the run; `null`: no limit."""
     accumulation_steps: Annotated[int, Field(ge=1, le=10_000)] = 1
-    """Gradient accumulation: batches per optimizer update, shared by all processes (any number of them)."""
+    """Gradient accumulation: batches per optimizer update, in total over all processes."""
     processes: Annotated[Literal["auto"] | Annotated[int, Field(ge=1, le=64)], Effect.PROCESSES] = "auto"
     """Data-parallel processes on this machine, which divide each update; `auto`: one per GPU, or one on a CPU."""
     initialization: Annotated[Literal["random", "counts"], Effect.START] = "random"
     """Initial weights; `counts`: from word neighbours and word translations counted in the training text."""
     initialize_from: Annotated[Place | None, Effect.START] = None
-    """Run folder or checkpoint folder whose weights initialize a new run; `null`: none."""
+    """Run folder (its best checkpoint) or checkpoint folder; weights that fit initialize a new run; `null`: none."""
     optimizer: Annotated[Literal["adamw", "muon"], Effect.MOMENTS] = "adamw"
     """`muon`: Muon for the weight matrices of layers, AdamW for the rest; each update gains more and takes longer."""
     learning_rate: Annotated[float, Field(gt=0, le=100)] = 7e-4
     """Peak learning rate, reached at the end of the warm-up."""
     schedule: Literal["inverse_sqrt", "cosine", "constant"] = "inverse_sqrt"
-    """Learning rate after the warm-up; `cosine` decays to 1% of the peak at `max_steps`."""
+    """After warm-up: `inverse_sqrt` peak · √(`warmup_steps` / update), `cosine` to 1% of the peak at `max_steps`."""
     schedule_clock: Literal["steps", "minutes"] = "steps"
-    """`minutes`: on a slow machine, cosine schedule and `dropout_from` scale to `max_minutes`; not bit-reproducible."""
+    """`minutes`: if the machine is slow, `cosine` and `dropout_from` follow `max_minutes`; not bit-reproducible."""
     warmup_steps: Count = 4000
-    """Linear warm-up of the learning rate, in updates."""
+    """Linear warm-up of the learning rate, in updates; 0: none."""
     beta1: Fraction = 0.9
     """Decay rate of AdamW's first moment."""
     beta2: Fraction = 0.98
@@ -197,9 +201,9 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
     attention: Literal["auto", "fused", "plain"] = "auto"
     """Attention kernel: PyTorch's fused one, or plain matmul and softmax; `auto`: by device and shape."""
     compile: Literal["auto", "never", "always"] = "auto"
-    """`torch.compile` of the training step: `never`, `always`; `auto`: on a CUDA GPU, from 2,000 `max_steps`."""
+    """`torch.compile` of the training step: `never`, `always`; `auto`: on a CUDA GPU from 2,000 `max_steps` on."""
     matmul_precision: Literal["auto", "highest", "high", "medium"] = "auto"
-    """For `torch.set_float32_matmul_precision`; `auto`: `medium` on a GPU or a CPU with fast bf16, else `highest`."""
+    """Float32 products, also of translation on a GPU; `auto`: `medium` on a GPU or fast-bf16 CPU, else `highest`."""
     log_every: Annotated[PositiveInt, Effect.HARMLESS] = 50
     """Write training metrics to TensorBoard every N updates."""
     validate_every: Annotated[PositiveInt, Effect.HARMLESS] = 1000
@@ -249,7 +253,7 @@ class SearchConfig(Section, effect=Effect.SCORED):
     length_penalty: Annotated[float, Field(ge=0, le=10)] = 1.0
     """Exponent alpha of the length penalty; 0 compares unnormalized scores, which favours short hypotheses."""
     length_normalization: Literal["gnmt", "average"] = "gnmt"
-    """Divisor of scores: `gnmt` ((5 + length) / 6) ** alpha (Wu et al. 2016 §7), `average` length ** alpha."""
+    """Divisor (alpha: `length_penalty`): `gnmt` ((5 + length) / 6) ** alpha, `average` length ** alpha."""
     max_length_ratio: Annotated[float, Field(gt=0, le=100)] = 2.0
     """Largest output length in tokens: this multiple of the source length, plus ten."""
     min_length_ratio: Annotated[float, Field(ge=0, le=100)] = 0.0
@@ -273,16 +277,16 @@ class SearchConfig(Section, effect=Effect.SCORED):
     precision: Literal["float32", "bf16", "int8"] = "float32"
     """Precision of inference; `bf16` needs hardware support, `int8` needs the `ctranslate2` engine."""
     processes: Annotated[int, Field(ge=0, le=256), Effect.HARMLESS] = 0
-    """Number of processes that translate; 0: one for short texts or on a GPU, otherwise one per core."""
+    """Translating processes (CTranslate2: threads); 0: one per core, but with torch one for short texts or on a GPU."""
 
 
 class EvaluationConfig(Section, effect=Effect.HARMLESS):
     """Evaluation on held-out text."""
 
     test_sets: Annotated[tuple[TestSetConfig, ...], Field(strict=False), Effect.TEXT] = ()
-    """Additional test sets beside the test split; their text is removed from the training split."""
+    """Additional test sets beside the test split; their text is removed from training and validation text."""
     metrics: Annotated[tuple[MetricName, ...], Field(strict=False, min_length=1)] = get_args(MetricName)
-    """Metrics to compute; BLEU 13a on raw text is always the first. A metric whose model is missing is skipped."""
+    """Metrics to compute; BLEU 13a on raw text is always added. A metric whose model is missing is skipped."""
     robustness: bool = False
     """Also translate and score each test set with noisy input: capitals, typos, no final punctuation and others."""
     bootstrap_samples: Annotated[int, Field(ge=40, le=1_000_000)] = 1000
@@ -306,9 +310,9 @@ class RunConfig(Section, effect=Effect.HARMLESS):
     seed: Annotated[Seed, Effect.BATCHES] = 1
     """Random seed of initialisation, dropout, batch order, augmentation and subword sampling."""
     device: Annotated[str, matching(DEVICE, DEVICE_NAMES), Effect.MACHINE] = "auto"
-    """`auto` (a GPU if there is one), `cpu`, `mps` (Apple's GPU), `cuda` or `cuda:N`."""
+    """`cpu`, `mps` (Apple's GPU), `cuda:N` (one GPU), `cuda` (all GPUs in training); `auto`: a GPU if there is one."""
     threads: Annotated[int, Field(ge=0, le=1024), Effect.MACHINE] = 0
-    """Number of CPU threads; 0: all cores."""
+    """Number of CPU threads, divided among the processes of training; 0: all cores."""
 
 
 def _names_taken(config: "Config") -> list[str]:

@@ -39,7 +39,7 @@ def learning_rate(step: int, config: TrainingConfig, seconds: float = 0.0) -> fl
         done = min(1.0, max(0.0, (_planned_step(step, config, seconds) - warmup) / after))
         return peak * (COSINE_FLOOR + (1.0 - COSINE_FLOOR) * 0.5 * (1.0 + math.cos(math.pi * done)))
     if config.schedule == "inverse_sqrt" and step > warmup:
-        return peak * math.sqrt(max(warmup, 1) / step)
+        return peak * math.sqrt(warmup / step)
     return peak
 
 
