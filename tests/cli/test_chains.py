@@ -6,11 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
-import torch
 from tiny_runs import run
 from toy import letters, write_pairs
 
-from translator.checkpoint.files import load_checkpoint
 from translator.checkpoint.state import find_checkpoint, read_state
 from translator.cli import main
 from translator.config import Config, load_config, parse_config
@@ -76,14 +74,11 @@ def test_fine_tuning_inherits_settings_and_compares_scores(folder: Path, capsys:
     models = [SubwordPair.load(RunFolder(folder / name).subword_folder) for name in ("en-fa", "tuned")]
     assert models[0].sha256 == models[1].sha256, "no piece starts afresh"
     assert models[1].correct_spelling("") == "" and (models[0].source.pieces_of([9]) == models[1].source.pieces_of([9]))
-    assert new.training.learning_rate == old.training.learning_rate / 6
+    assert new.training.learning_rate == old.training.learning_rate / 4
     assert new.training.best_metric == load_config("fine-tune").training.best_metric != old.training.best_metric
     assert new.model == old.model and new.search == old.search and new.batching == old.batching
     log = (folder / "tuned" / "log.txt").read_text(encoding="utf-8")
     assert "source embedding: all" in log and "newly initialized" not in log
-    best = [load_checkpoint(find_checkpoint(folder / name / "checkpoints", "best")) for name in ("en-fa", "tuned")]
-    blended = {name: torch.lerp(trained, best[0].model[name], 0.25) for name, trained in best[1].model.items()}
-    torch.testing.assert_close(best[1].average, blended, msg="a quarter of the weights is the parent's")
     before, after = corpus_of_run(old), corpus_of_run(new)
     assert list(after.pairs("test", "toy")) == list(before.pairs("test", "toy")), "scores are comparable"
     assert set(after.pairs("train", "toy")) <= set(before.pairs("train", "toy")), "what was held out stays so"
@@ -105,8 +100,9 @@ def test_fine_tuning_again_reuses_its_recipe_and_refuses_other_settings(
     said = capsys.readouterr().out
     assert "exists and is reused" in said and "is finished" in said
     recipe = folder / "tuned.yaml"
-    edited = recipe.read_text(encoding="utf-8").replace("  log_every: 20", "  log_every: 10")
-    recipe.write_text(edited, encoding="utf-8")
+    recipe.write_text(
+        recipe.read_text(encoding="utf-8").replace("  log_every: 20", "  log_every: 10"), encoding="utf-8"
+    )
     assert fine_tune(folder) == 0, "a recipe that its user has changed is taken"
     assert fine_tune(folder, "--replay", "0.2") == 2
     assert "was made with other settings; give --output another folder" in capsys.readouterr().err
@@ -128,7 +124,9 @@ def test_word_counts_of_the_parent_run_and_the_new_text_are_added(folder: Path, 
     parent = RunFolder(folder / "en-fa")
     rows = dict(line.split("\t") for line in (parent.subword_folder / "words.tsv").read_text().splitlines())
     write_pairs(tmp_path / "more.tsv", [("zzyx ab", "رردد اب"), ("zzyx cd", "رردد پت")])
-    recipe = RECIPE.format(folder=folder, direction="en-fa").replace("10, test: 10", "0, test: 0")
+    recipe = RECIPE.format(folder=folder, direction="en-fa").replace(
+        "validation: 10, test: 10", "validation: 0, test: 0"
+    )
     more = [f"corpus.sources=[{{name: more, path: '{tmp_path}/more.tsv', use: train}}]"]
     more += [f"subword.models_from={parent.path}", f"run.directory={tmp_path}/run"]
     found = DataHandler(parse_config(recipe, "r", more)).prepare().subword_folder / "words.tsv"
@@ -172,14 +170,18 @@ def test_synthetic_pairs_are_filtered_tagged_and_trained_on(folder: Path, tmp_pa
         (tmp_path / f"all.{name}").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     scores = [0.0 if number == 3 else 50.0 for number in range(40)]
     out = tmp_path / "synthetic"
-    filters = of(folder, "fa-en").corpus.filters
-    counts = write_synthetic(tmp_path / "all.en", tmp_path / "all.fa", filters, out, scores, 20)
+    counts = write_synthetic(
+        tmp_path / "all.en", tmp_path / "all.fa", of(folder, "fa-en").corpus.filters, out, scores, 20
+    )
     assert counts == {"kept": 36, "empty": 1, "length_ratio": 2, "round_trip": 1}
     kept = [text.read_text(encoding="utf-8").splitlines() for text in (out.with_suffix(".en"), out.with_suffix(".fa"))]
     assert kept == [[f"{TAG} {text}" for text in english[4:]], persian[4:]]
     more = f"{{name: synthetic, source_path: '{out}.en', target_path: '{out}.fa', use: train}}"
-    own = [f"corpus.sources.1={more}", f"run.directory={tmp_path}/run", "subword.model_type=bpe"]
-    recipe = parse_config(RECIPE.format(folder=folder, direction="en-fa"), "r", own)
+    recipe = parse_config(
+        RECIPE.format(folder=folder, direction="en-fa"),
+        "r",
+        [f"corpus.sources.1={more}", f"run.directory={tmp_path}/run", "subword.model_type=bpe"],
+    )
     data = DataHandler(recipe).prepare()
     assert data.corpus.count("train", "synthetic") == 36
     (tagged,) = data.subword.source.encode([f"{TAG} abc"])

@@ -43,7 +43,6 @@ def test_every_key_declares_the_effect_of_changing_it() -> None:
         ("subword:\n  sampling: 0.1\n  model_type: char\n", "line 4: subword.sampling: `sampling` must be 0"),
         ("model:\n  heads: 3\n  d_model: 15\n", "line 5: model.d_model: `positions: sinusoidal` needs an even `d_mod"),
         ("model:\n  heads: 4\n  d_model: 12\n  positions: rotary\n", "line 6: model.positions: `positions: rotary` ne"),
-        ("training:\n  initial_share: 0.2\n", "line 4: training.initial_share: `initial_share` needs `initial"),
         ("training:\n  warmup_steps: 0\n", "line 4: training.warmup_steps: `schedule: inverse_sqrt` needs `warmup_"),
         ("training:\n  schedule: cosine\n  schedule_clock: minutes\n", "line 5: training.schedule_clock: `schedule_"),
         ("search:\n  min_length_ratio: 2.5\n", "line 4: search.min_length_ratio: `min_length_ratio` must not exceed"),

@@ -55,7 +55,7 @@ def test_the_same_model_copies_all_weights_and_prefers_the_average(tiny: Any, ol
     save_checkpoint(old.checkpoints_folder, replace(loaded.state, average={"updates": 3}), loaded.model, {}, average)
     _, weights, lines = start(tiny(f"training.initialize_from={path}"))
     assert_same_bits(weights, average)
-    assert lines[0] == f"starting from the averaged weights of {path}"
+    assert lines[0] == f"starting from the moving average of the weights of {path}"
 
 
 def test_embeddings_are_matched_by_piece_text_across_vocabularies(tiny: Any, old: RunFolder) -> None:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 _CORPUS: Final = "the new text, in any form that `translator train --corpus` accepts; repeat it for several corpora"
 _PERSIAN: Final = "Persian text, one sentence per line, plain or compressed by gzip, xz or zstd"
-_FEWEST_UPDATES: Final = 1600
-_FEWEST_TOKENS: Final = 512  # of a batch: with little text, many small updates gain more than few large ones
+_FEWEST_UPDATES: Final = 900
+_BATCH: Final = 2048  # tokens at most: in the same time, small batches gain more
 _PASSES: Final = 3  # over the new text, but at least `_FEWEST_UPDATES` updates
 _TOKENS_A_WORD: Final = 1.5
 _TIMED: Final = 500  # sentences whose translation is timed
@@ -120,10 +120,9 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
         raise InputError("the new text has no sentence pairs; give files with one sentence per line")
     held_out = min(500 // len(new), *(size.pairs // 10 for size in sizes))  # for testing, of each new corpus
     validating = (held_out + 1) // 2  # of each new corpus; they only choose the checkpoint
-    tokens = _PASSES * _TOKENS_A_WORD * words / (1 - options.replay)  # with the replayed text
-    fewest = max(_FEWEST_TOKENS, config.batching.max_length)
-    batch = min(config.batching.tokens_per_batch, max(fewest, round(tokens / _FEWEST_UPDATES)))
-    steps = max(_FEWEST_UPDATES, round(tokens / (batch * config.training.accumulation_steps)))
+    batch = min(config.batching.tokens_per_batch, max(_BATCH, config.batching.max_length))
+    read = batch * config.training.accumulation_steps * (1 - options.replay)
+    steps = max(_FEWEST_UPDATES, round(_PASSES * _TOKENS_A_WORD * words / read))
     weight = training_weights(config)
     # Old text is drawn in proportion to weight × pairs; the new text has weight 1.
     mass = sum(weight(name) * old.count("train", name) for name in old.names("train"))
@@ -138,10 +137,10 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
         [*new, *replayed, *validation, *inherited_sources(old, "test")],
         [
             *shipped_settings(options.recipe, "training"),
-            f"training.learning_rate={config.training.learning_rate / 6}",
+            f"training.learning_rate={config.training.learning_rate / 4}",
             f"training.max_steps={steps}",
-            f"training.validate_every={-(-steps // 5)}",
-            f"training.checkpoint_every={-(-steps // 5)}",
+            f"training.validate_every={-(-steps // 6)}",
+            f"training.checkpoint_every={-(-steps // 6)}",
             f"training.initialize_from={json.dumps(str(run.path.resolve()))}",
             f"subword.models_from={json.dumps(str(run.path.resolve()))}",
             f"training.validation_sentences={max(1, min(50, 2 * validating))}",

@@ -153,10 +153,6 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
             "`schedule: inverse_sqrt` needs `warmup_steps` above 0",
             lambda c: c.schedule != "inverse_sqrt" or c.warmup_steps > 0,
         ),
-        Rule(
-            "`initial_share` needs `initialize_from`, and cannot be combined with `ema_decay`",
-            lambda c: not c.initial_share or (c.initialize_from is not None and c.ema_decay is None),
-        ),
     )
 
     max_steps: Annotated[PositiveInt, Effect.HARMLESS] = 100_000
@@ -200,8 +196,6 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
     """Stop after this many consecutive updates skipped for a non-finite loss or gradient (`fp16` overflow counts)."""
     ema_decay: Annotated[Annotated[float, Field(gt=0, lt=1)] | None, Effect.AVERAGE] = None
     """Decay of an exponential moving average of the weights for validation and export, such as 0.999; `null`: off."""
-    initial_share: Annotated[Fraction, Effect.AVERAGE] = 0.0
-    """Share of the weights of `initialize_from` in those for validation and export (Wortsman et al. 2022); 0: none."""
     precision: Literal["auto", "float32", "bf16", "fp16"] = "auto"
     """`float32`, or autocast to `bf16` or `fp16` (with loss scaling); `auto`: by hardware, `bf16` also on some CPUs."""
     attention: Literal["auto", "fused", "plain"] = "auto"

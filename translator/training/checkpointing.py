@@ -26,7 +26,7 @@ from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER
 from translator.run.storage import restore_folders, storage_errors
 from translator.training.meter import LossSpikes
-from translator.training.optimizer import ModelOptimizer, blended_with_initial, moving_average
+from translator.training.optimizer import ModelOptimizer, moving_average
 
 
 @dataclass
@@ -80,10 +80,8 @@ class TrainingState:
 
     def __post_init__(self) -> None:
         self._folder = self.run.checkpoints_folder
-        decay, share = self.config.training.ema_decay, self.config.training.initial_share
+        decay = self.config.training.ema_decay
         self.average = None if decay is None else moving_average(self.model, decay)  # the trainer updates it
-        if share:
-            self.average = blended_with_initial(self.model, share)
         shipped = self.model if self.average is None else self.average.module
         assert isinstance(shipped, Transformer)
         self.shipped_model = shipped  # used for validation and translation

@@ -42,9 +42,9 @@ def initial_checkpoint(config: Config) -> Path:
 def initialize(model: Transformer, subword: SubwordPair, config: Config) -> list[str]:
     """Copy matching weights of `training.initialize_from` into the new `model`; return log lines.
 
-    The source is the averaged weights of the checkpoint, if it has any, or else its weights. A weight of the same name
-    and shape is copied. If the subword models differ and those of the other run are available, rows of embeddings and
-    output head are matched by the text of their pieces.
+    The source is the moving average of the checkpoint, or else its weights. A weight of the same name and shape
+    is copied. If the subword models differ and those of the other run are available, rows of embeddings and output head
+    are matched by the text of their pieces.
 
     Raises:
         RunError: as `initial_checkpoint`.
@@ -53,7 +53,7 @@ def initialize(model: Transformer, subword: SubwordPair, config: Config) -> list
     path = initial_checkpoint(config)
     state, old = load_weights(path)
     own = model.state_dict()
-    kind = "averaged weights" if state.average else "weights"
+    kind = "moving average of the weights" if state.average else "weights"
     lines = [f"starting from the {kind} of {path}", *_cautions(state, config)]
     alike = {name for name in own.keys() & old.keys() - _TABLES.keys() if own[name].shape == old[name].shape}
     matrices = {name: name.removesuffix("bias") + "weight" for name in alike if name.endswith(".bias")}

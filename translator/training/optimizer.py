@@ -239,19 +239,3 @@ def moving_average(model: nn.Module, decay: float) -> AveragedModel:
 
     averaged = AveragedModel(model, multi_avg_fn=average)
     return averaged
-
-
-def blended_with_initial(model: nn.Module, share: float) -> AveragedModel:
-    """Return a model of `share` times the present weights of `model` plus 1 - `share` times those at the last update.
-
-    Between the weights before and after fine-tuning, old text loses less than new text gains (Wortsman et al. 2022).
-    """
-    initial = [weight.detach().clone() for weight in model.parameters()]
-
-    def blend(averages: Any, weights: Any, _: Any) -> None:
-        for average, weight, first in zip(averages, weights, initial, strict=True):
-            torch.lerp(weight, first, share, out=average)
-
-    blended = AveragedModel(model, multi_avg_fn=blend)
-    blended.n_averaged.fill_(1)  # so that the first update blends too
-    return blended

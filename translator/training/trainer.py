@@ -167,9 +167,8 @@ class Trainer:
         if self._settings.initialization == "counts" and distributed.main and not run.has_checkpoint:
             LOGGER.info("initial weights: counting neighbours and translations in the training text")
             initialize_from_counts(updater.model, data.training_ids(MOST_PAIRS))
-        if self._settings.initialize_from is not None and (not run.has_checkpoint or self._settings.initial_share):
-            lines = initialize(updater.model, data.subword, config)
-            for line in lines if not run.has_checkpoint else ():
+        if self._settings.initialize_from is not None and not run.has_checkpoint:
+            for line in initialize(updater.model, data.subword, config):
                 LOGGER.info(line)
         self._state = TrainingState(config, run, data, updater.model, updater.optimizer, writes=distributed.main)
         self._restore()
