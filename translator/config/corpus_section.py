@@ -86,7 +86,7 @@ class FilterConfig(Section, effect=Effect.TEXT):
     max_markup: Share | None = 0.5
     """Largest share of a side's characters that belong to web addresses, tags, entities, LaTeX or code."""
     max_repetition: Share | None = 0.5
-    """Largest share of words in repeats of 8 or more words just before; half this limit if only one side repeats."""
+    """Largest share of words that repeat the 8 or more words before them; half this limit if only one side repeats."""
     duplicates: bool = True
     """Drop a repeated pair; case, punctuation and ZWNJ are ignored in the comparison."""
     near_duplicates: Share | None = 0.9

@@ -136,7 +136,7 @@ class AugmentationConfig(Section, effect=Effect.BATCHES):
     case: Share = 0.0
     """Share of pairs whose English changes to upper, title or lower case; needs `subword.case: keep`."""
     numbers: Share = 0.0
-    """Share of pairs whose numbers on both sides become random ones; `subword.placeholders` hide them from this."""
+    """Share of pairs whose numbers, if on both sides, become random ones; no effect with `subword.placeholders`."""
     copies: Share = 0.0
     """Share of pairs where placeholders replace Latin words of both sides, or else are added at one end of both."""
 
