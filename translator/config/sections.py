@@ -119,7 +119,7 @@ class ModelConfig(Section, effect=Effect.NETWORK):
     activation: Literal["relu", "gelu", "swiglu"] = "relu"
     """Activation of the feed-forward sublayer."""
     positions: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal"
-    """Position encoding: fixed or learned vectors added to the embeddings, or rotary (Su et al. 2021)."""
+    """Positions: fixed or learned vectors added to embeddings, or rotary (Su et al. 2021); all up to `max_positions`."""
     max_positions: Annotated[int, Field(ge=1, le=1_000_000)] = 1024
     """Longest sequence that the model accepts, in tokens."""
     tied_embeddings: Literal["none", "target", "all"] = "target"
@@ -160,7 +160,7 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
     max_minutes: Annotated[Annotated[float, Field(gt=0, le=10_000_000)] | None, Effect.HARMLESS] = None
     """Stop after this many minutes of training, summed over all restarts of the run; `null`: no limit."""
     accumulation_steps: Annotated[int, Field(ge=1, le=10_000)] = 1
-    """Gradient accumulation: batches per optimizer update, in total over all processes."""
+    """Gradient accumulation: batches per update, in total; any number of processes shares their rows evenly."""
     processes: Annotated[Literal["auto"] | Annotated[int, Field(ge=1, le=64)], Effect.PROCESSES] = "auto"
     """Data-parallel processes on this machine, which divide each update; `auto`: one per GPU, or one on a CPU."""
     initialization: Annotated[Literal["random", "counts"], Effect.START] = "random"
@@ -203,7 +203,7 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
     compile: Literal["auto", "never", "always"] = "auto"
     """`torch.compile` of the training step: `never`, `always`; `auto`: on a CUDA GPU from 2,000 `max_steps` on."""
     matmul_precision: Literal["auto", "highest", "high", "medium"] = "auto"
-    """Float32 products, also of translation on a GPU; `auto`: `medium` on a GPU or fast-bf16 CPU, else `highest`."""
+    """Float32 products, also translating on a GPU; `auto`: `medium` on a GPU or CPU with AMX, AMD or ARM bf16."""
     log_every: Annotated[PositiveInt, Effect.HARMLESS] = 50
     """Write training metrics to TensorBoard every N updates."""
     validate_every: Annotated[PositiveInt, Effect.HARMLESS] = 1000
@@ -247,11 +247,11 @@ class SearchConfig(Section, effect=Effect.SCORED):
     )
 
     method: Literal["greedy", "beam", "sampling"] = "beam"
-    """Search algorithm: the most probable token at each step, beam search, or random sampling."""
+    """Search: likeliest token at each step, beam, or random sampling; the limits of length and repetition hold for all."""
     beam_size: Annotated[int, Field(ge=1, le=1000)] = 5
     """Beam width: hypotheses per sentence. Validation during training is always greedy."""
     length_penalty: Annotated[float, Field(ge=0, le=10)] = 1.0
-    """Exponent alpha of the length penalty; 0 compares unnormalized scores, which favours short hypotheses."""
+    """Exponent alpha of the length penalty in all methods' scores; 0: plain sums, which favour short hypotheses."""
     length_normalization: Literal["gnmt", "average"] = "gnmt"
     """Divisor (alpha: `length_penalty`): `gnmt` ((5 + length) / 6) ** alpha, `average` length ** alpha."""
     max_length_ratio: Annotated[float, Field(gt=0, le=100)] = 2.0
