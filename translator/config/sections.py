@@ -119,7 +119,7 @@ class ModelConfig(Section, effect=Effect.NETWORK):
     activation: Literal["relu", "gelu", "swiglu"] = "relu"
     """Activation of the feed-forward sublayer."""
     positions: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal"
-    """Positions: fixed or learned vectors added to embeddings, or rotary (Su et al. 2021); all up to `max_positions`."""
+    """Positions: fixed or learned vectors added to embeddings, or rotary (Su et al. 2021), up to `max_positions`."""
     max_positions: Annotated[int, Field(ge=1, le=1_000_000)] = 1024
     """Longest sequence that the model accepts, in tokens."""
     tied_embeddings: Literal["none", "target", "all"] = "target"
@@ -247,7 +247,7 @@ class SearchConfig(Section, effect=Effect.SCORED):
     )
 
     method: Literal["greedy", "beam", "sampling"] = "beam"
-    """Search: likeliest token at each step, beam, or random sampling; the limits of length and repetition hold for all."""
+    """Search: likeliest token at each step, beam, or random sampling; limits on length and repetition hold for all."""
     beam_size: Annotated[int, Field(ge=1, le=1000)] = 5
     """Beam width: hypotheses per sentence. Validation during training is always greedy."""
     length_penalty: Annotated[float, Field(ge=0, le=10)] = 1.0
