@@ -41,11 +41,11 @@ class NormalizationConfig(Section, effect=Effect.TEXT):
     vowel_marks: Literal["keep", "strip"] = "strip"
     """Keep or strip short-vowel marks (Persian side); the tanwin of لطفاً is part of the spelling and stays."""
     digits: Literal["keep", "persian", "ascii"] = "persian"
-    """Write digits as Persian or ASCII (Persian side), except those joined to Latin letters; `keep`: no change."""
+    """Persian side: `persian` digits, except those joined to Latin letters; `ascii` for all; `keep`: no change."""
     zero_width: bool = True
     """Remove invisible characters except ZWNJ; on the Persian side a soft hyphen becomes a ZWNJ."""
     zwnj: bool = True
-    """Keep a single ZWNJ between two letters or digits, and remove all others."""
+    """Keep a single ZWNJ between two letters or digits, and remove all others (both sides)."""
     spaces: bool = True
     """Replace every run of white space by one plain space, and remove it at both ends."""
     quotes: bool = True
@@ -115,7 +115,7 @@ class TestSetConfig(Section, effect=Effect.TEXT):
     name: Name
     """Short name, used in file names, test sets and reports."""
     path: Annotated[Place | None, Effect.HARMLESS] = None
-    """A zip archive, a two-column TSV (English, tab, Persian), a TMX, or a folder of these and of pairs of files."""
+    """A zip archive, a two-column TSV (English, tab, Persian), a TMX, or a folder of these and of pairs X.en, X.fa."""
     source_path: Annotated[Place | None, Effect.HARMLESS] = None
     """English text file, one sentence per line; use it with `target_path` instead of `path`."""
     target_path: Annotated[Place | None, Effect.HARMLESS] = None

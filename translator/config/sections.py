@@ -50,7 +50,7 @@ class SubwordConfig(Section, effect=Effect.PIECES):
     case: Literal["keep", "fold"] | None = None
     """`fold`: an English source is read in lower case. `null`: `keep` for a joint model, else `fold`."""
     character_coverage: Annotated[float, Field(ge=0.98, le=1.0)] = 0.9999
-    """Share of the character occurrences in the training text that the vocabulary covers."""
+    """Share of the character occurrences in the training text that get pieces; see `byte_fallback` for others."""
     byte_fallback: bool | None = None
     """Encode unknown characters as bytes (256 pieces). `null`: yes, except for `char` and vocabularies below 1,000."""
     placeholders: Annotated[int, Field(ge=0, le=16)] = 0
@@ -74,7 +74,7 @@ class BatchingConfig(Section, effect=Effect.BATCHES):
     rules = (Rule("`tokens_per_batch` must be at least `max_length`", lambda c: c.tokens_per_batch >= c.max_length),)
 
     tokens_per_batch: PositiveInt = 4096
-    """Largest number of tokens in a batch, padding included, on the larger of its two sides."""
+    """Largest number of tokens in a batch (of all processes), padding included, on the larger of its two sides."""
     max_length: Annotated[int, Field(ge=2, le=1_000_000)] = 256
     """Token limit of a side, with SOS or EOS: training skips longer pairs, translation splits longer input."""
     max_sentences: PositiveInt | None = None
@@ -136,7 +136,7 @@ class AugmentationConfig(Section, effect=Effect.BATCHES):
     case: Share = 0.0
     """Share of pairs whose English changes to upper, title or lower case; needs `subword.case: keep`."""
     numbers: Share = 0.0
-    """Share of pairs whose numbers, if on both sides, become random ones; no effect with `subword.placeholders`."""
+    """Share of pairs whose numbers become random ones, if on both sides and not replaced by `subword.placeholders`."""
     copies: Share = 0.0
     """Share of pairs where placeholders replace Latin words of both sides, or else are added at one end of both."""
 
@@ -263,7 +263,7 @@ class SearchConfig(Section, effect=Effect.SCORED):
     orthography: bool = True
     """Persian output: join affixes by ZWNJ (می روم, کتاب ها), and use a space before auxiliary verbs."""
     correct_spelling: bool = True
-    """Replace an English word that the training text lacks by the frequent word that is one typo away."""
+    """Replace an English word unseen in training by the frequent word that is one typo away; capitalized names stay."""
     temperature: Annotated[float, Field(gt=0, le=100)] = 1.0
     """Sampling temperature: divisor of the logits; below 1, probable tokens become more probable."""
     top_k: Annotated[int, Field(ge=0, le=1_000_000)] = 0
@@ -275,7 +275,7 @@ class SearchConfig(Section, effect=Effect.SCORED):
     batch_size: Annotated[PositiveInt, Effect.HARMLESS] = 64
     """Largest number of sentences in a batch; fewer if they are long."""
     precision: Literal["float32", "bf16", "int8"] = "float32"
-    """Precision of inference; `bf16` needs hardware support, `int8` needs the `ctranslate2` engine."""
+    """Precision of inference; `bf16` needs hardware support and torch, `int8` needs the `ctranslate2` engine."""
     processes: Annotated[int, Field(ge=0, le=256), Effect.HARMLESS] = 0
     """Translating processes (CTranslate2: threads); 0: one per core, but with torch one for short texts or on a GPU."""
 
