@@ -14,6 +14,7 @@ from translator.cli import main
 from translator.config import Config, load_config, parse_config
 from translator.corpus.derived import corpus_of_run, write_best, write_synthetic
 from translator.data import DataHandler
+from translator.errors import RunError
 from translator.evaluation.metrics import sentence_bleu
 from translator.inference.exported import is_export
 from translator.inference.translator import Translator
@@ -100,9 +101,7 @@ def test_fine_tuning_again_reuses_its_recipe_and_refuses_other_settings(
     said = capsys.readouterr().out
     assert "exists and is reused" in said and "is finished" in said
     recipe = folder / "tuned.yaml"
-    recipe.write_text(
-        recipe.read_text(encoding="utf-8").replace("  log_every: 20", "  log_every: 10"), encoding="utf-8"
-    )
+    recipe.write_text(recipe.read_text(encoding="utf-8").replace("log_every: 20", "log_every: 10"), encoding="utf-8")
     assert fine_tune(folder) == 0, "a recipe that its user has changed is taken"
     assert fine_tune(folder, "--replay", "0.2") == 2
     assert "was made with other settings; give --output another folder" in capsys.readouterr().err
@@ -132,6 +131,9 @@ def test_word_counts_of_the_parent_run_and_the_new_text_are_added(folder: Path, 
     found = DataHandler(parse_config(recipe, "r", more)).prepare().subword_folder / "words.tsv"
     merged = dict(line.split("\t") for line in found.read_text().splitlines())
     assert merged == rows | {"zzyx": "2"} | {word: str(int(rows.get(word, 0)) + 1) for word in ("ab", "cd")}
+    for key, value in (("corpus.direction", "fa-en"), ("subword.vocabulary_size", "500"), ("subword.case", "keep")):
+        with pytest.raises(RunError, match=f"^{key} is .*, but .* in .* .subword.models_from.; set {key}="):
+            DataHandler(parse_config(recipe, "r", [*more, f"{key}={value}"])).prepare()
 
 
 # --- back-translation ---

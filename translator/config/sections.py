@@ -40,7 +40,7 @@ class SubwordConfig(Section, effect=Effect.PIECES):
     )
 
     models_from: Place | None = None
-    """Run folder whose subword models are reused; set the other keys as in that run (`sampling` may differ)."""
+    """Run folder whose subword models are reused; keys that shape them, such as `vocabulary_size`, must match."""
     model_type: Literal["unigram", "bpe", "char"] = "unigram"
     """Type of SentencePiece model; `char`: one piece per character."""
     vocabulary_size: Annotated[int, Field(ge=8, le=256_000)] = 8000
