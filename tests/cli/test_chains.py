@@ -14,7 +14,6 @@ from translator.cli import main
 from translator.config import Config, load_config, parse_config
 from translator.corpus.derived import corpus_of_run, write_best, write_synthetic
 from translator.data import DataHandler
-from translator.errors import RunError
 from translator.evaluation.metrics import sentence_bleu
 from translator.inference.exported import is_export
 from translator.inference.translator import Translator
@@ -67,17 +66,17 @@ def fine_tune(folder: Path, *more: str, corpus: str = "new.tsv", output: str = "
 
 def test_fine_tuning_inherits_settings_and_compares_scores(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evaluate", "--run", str(folder / "en-fa")]) == 0
-    scores = folder / "en-fa" / "evaluation" / "scores.json"
-    scored = scores.read_bytes()
+    scored = (scores := folder / "en-fa" / "evaluation" / "scores.json").read_bytes()
     assert fine_tune(folder) == 0
     said = capsys.readouterr().out
     old, new = of(folder, "en-fa"), of(folder, "tuned")
     models = [SubwordPair.load(RunFolder(folder / name).subword_folder) for name in ("en-fa", "tuned")]
     assert models[0].sha256 == models[1].sha256, "no piece starts afresh"
-    assert models[1].correct_spelling("") == "" and (models[0].source.pieces_of([9]) == models[1].source.pieces_of([9]))
     assert new.training.learning_rate == old.training.learning_rate / 4
     assert new.training.best_metric == load_config("fine-tune").training.best_metric != old.training.best_metric
-    assert new.model == old.model and new.search == old.search and new.batching == old.batching
+    off = dict.fromkeys(("dropout", "attention_dropout", "feed_forward_dropout"), 0.0)
+    assert new.model == old.model.model_copy(update=off) and old.model.dropout > 0
+    assert new.search == old.search and new.batching == old.batching
     log = (folder / "tuned" / "log.txt").read_text(encoding="utf-8")
     assert "source embedding: all" in log and "newly initialized" not in log
     before, after = corpus_of_run(old), corpus_of_run(new)
@@ -131,9 +130,6 @@ def test_word_counts_of_the_parent_run_and_the_new_text_are_added(folder: Path, 
     found = DataHandler(parse_config(recipe, "r", more)).prepare().subword_folder / "words.tsv"
     merged = dict(line.split("\t") for line in found.read_text().splitlines())
     assert merged == rows | {"zzyx": "2"} | {word: str(int(rows.get(word, 0)) + 1) for word in ("ab", "cd")}
-    for key, value in (("corpus.direction", "fa-en"), ("subword.vocabulary_size", "500"), ("subword.case", "keep")):
-        with pytest.raises(RunError, match=f"^{key} is .*, but .* in .* .subword.models_from.; set {key}="):
-            DataHandler(parse_config(recipe, "r", [*more, f"{key}={value}"])).prepare()
 
 
 # --- back-translation ---

@@ -93,7 +93,7 @@ def _opened(folder: str, direction: str | None = None) -> "tuple[RunFolder, Conf
     option("--replay SHARE", "share of pairs from the run's own text (default: 0.67)", type=float, default=0.67),
     option(
         "--recipe NAME",
-        "recipe for `training`; steps and learning rate are computed (default: fine-tune)",
+        "recipe for `training` and dropout; steps and learning rate are computed (default: fine-tune)",
         default="fine-tune",
     ),
     option("--output FOLDER", "folder of the new run (default: RUN-NAME, with the name of the text)", type=place),
@@ -137,6 +137,7 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
         [*new, *replayed, *validation, *inherited_sources(old, "test")],
         [
             *shipped_settings(options.recipe, "training"),
+            *(one for one in shipped_settings(options.recipe, "model") if one.partition("=")[0].endswith("dropout")),
             f"training.learning_rate={config.training.learning_rate / 4}",
             f"training.max_steps={steps}",
             f"training.validate_every={-(-steps // 6)}",

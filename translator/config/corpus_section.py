@@ -39,7 +39,7 @@ class NormalizationConfig(Section, effect=Effect.TEXT):
     tatweel: bool = True
     """Remove tatweel, the stretching stroke U+0640 (Persian side)."""
     vowel_marks: Literal["keep", "strip"] = "strip"
-    """Keep or strip short-vowel marks (Persian side); the tanwin of لطفاً is part of the spelling and stays."""
+    """Vowel marks, shadda, sukun and tanwin (Persian side): `strip` all except the fathatan of لطفاً, or `keep`."""
     digits: Literal["keep", "persian", "ascii"] = "persian"
     """Persian side: `persian` digits, except those joined to Latin letters; `ascii` for all; `keep`: no change."""
     zero_width: bool = True
@@ -86,7 +86,7 @@ class FilterConfig(Section, effect=Effect.TEXT):
     max_markup: Share | None = 0.5
     """Largest share of a side's characters that belong to web addresses, tags, entities, LaTeX or code."""
     max_repetition: Share | None = 0.5
-    """Largest share of words that repeat the 8 or more words before them; half this limit if only one side repeats."""
+    """Largest share of words in direct repeats of a phrase, 8+ words in a row; half this if only one side repeats."""
     duplicates: bool = True
     """Drop a repeated pair; case, punctuation and ZWNJ are ignored in the comparison."""
     near_duplicates: Share | None = 0.9
@@ -121,9 +121,9 @@ class TestSetConfig(Section, effect=Effect.TEXT):
     target_path: Annotated[Place | None, Effect.HARMLESS] = None
     """Persian text file, aligned line by line with `source_path`."""
     source_member: PathText | None = None
-    """Name of the English file inside the zip, with `target_member`; `null`: detect both."""
+    """Name of the English file in the zip; set both members, or neither (`null`: detect them)."""
     target_member: PathText | None = None
-    """Name of the Persian file inside the zip, with `source_member`; `null`: detect both."""
+    """Name of the Persian file in the zip; set both members, or neither (`null`: detect them)."""
 
 
 class SourceConfig(TestSetConfig):
@@ -147,13 +147,13 @@ class SplitConfig(Section, effect=Effect.TEXT):
     method: Literal["block", "hash"] = "block"
     """`block`: hold out blocks of consecutive lines; `hash`: hold out single pairs by a seeded hash of the English."""
     validation: Count | Literal["auto"] = "auto"
-    """Pairs of each source held out for validation; `auto`: 2%, at most 1,000. Without any, `best` is the last."""
+    """Pairs of each source (a number) held out for validation; `auto`: 2%, at most 1,000; if 0, `best` is the last."""
     test: Count | Literal["auto"] = "auto"
-    """Pairs of each source held out for testing; `auto`: 2%, at most 1,000."""
+    """Pairs of each source (a number) held out for testing; `auto`: 2%, at most 1,000."""
     block_size: PositiveInt | None = None
     """Pairs in a block; randomly drawn blocks fill each split. `null`: one block at the end of the corpus."""
     seed: Annotated[int, Field(ge=0, le=2**63)] = 1
-    """Seed of the split; separate from `run.seed`, so that runs with different seeds share one test set."""
+    """Seed of `method: hash` and of drawing `block_size` blocks; not `run.seed`, so that runs share one test set."""
 
 
 def _names_taken(corpus: "CorpusConfig") -> list[str]:

@@ -40,7 +40,7 @@ class SubwordConfig(Section, effect=Effect.PIECES):
     )
 
     models_from: Place | None = None
-    """Run folder whose subword models are reused; keys that shape them, such as `vocabulary_size`, must match."""
+    """Run folder whose subword models are reused; set the other keys as in that run (`sampling` may differ)."""
     model_type: Literal["unigram", "bpe", "char"] = "unigram"
     """Type of SentencePiece model; `char`: one piece per character."""
     vocabulary_size: Annotated[int, Field(ge=8, le=256_000)] = 8000
@@ -138,7 +138,7 @@ class AugmentationConfig(Section, effect=Effect.BATCHES):
     numbers: Share = 0.0
     """Share of pairs whose numbers become random ones, if on both sides and not replaced by `subword.placeholders`."""
     copies: Share = 0.0
-    """Share of pairs where placeholders replace Latin words of both sides, or else are added at one end of both."""
+    """Share of pairs where `subword.placeholders` replace 1-2 Latin words of both sides, or else are added to both."""
 
 
 class TrainingConfig(Section, effect=Effect.UPDATES):
@@ -156,11 +156,11 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
     )
 
     max_steps: Annotated[PositiveInt, Effect.HARMLESS] = 100_000
-    """Number of optimizer updates after which training ends."""
+    """Optimizer updates after which training ends, if no other limit ends it first; `cosine` decays until here."""
     max_minutes: Annotated[Annotated[float, Field(gt=0, le=10_000_000)] | None, Effect.HARMLESS] = None
     """Stop after this many minutes of training, summed over all restarts of the run; `null`: no limit."""
     accumulation_steps: Annotated[int, Field(ge=1, le=10_000)] = 1
-    """Gradient accumulation: batches per update, in total; any number of processes shares their rows evenly."""
+    """Gradient accumulation: batches per update, in total; any number of processes shares their rows."""
     processes: Annotated[Literal["auto"] | Annotated[int, Field(ge=1, le=64)], Effect.PROCESSES] = "auto"
     """Data-parallel processes on this machine, which divide each update; `auto`: one per GPU, or one on a CPU."""
     initialization: Annotated[Literal["random", "counts"], Effect.START] = "random"
@@ -203,7 +203,7 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
     compile: Literal["auto", "never", "always"] = "auto"
     """`torch.compile` of the training step: `never`, `always`; `auto`: on a CUDA GPU from 2,000 `max_steps` on."""
     matmul_precision: Literal["auto", "highest", "high", "medium"] = "auto"
-    """Float32 products, also translating on a GPU; `auto`: `medium` on a GPU or CPU with AMX, AMD or ARM bf16."""
+    """Float32 products, also translating on a GPU. `auto`: `medium` on a GPU or AMX, AMD, ARM bf16; else `highest`."""
     log_every: Annotated[PositiveInt, Effect.HARMLESS] = 50
     """Write training metrics to TensorBoard every N updates."""
     validate_every: Annotated[PositiveInt, Effect.HARMLESS] = 1000
@@ -251,7 +251,7 @@ class SearchConfig(Section, effect=Effect.SCORED):
     beam_size: Annotated[int, Field(ge=1, le=1000)] = 5
     """Beam width: hypotheses per sentence. Validation during training is always greedy."""
     length_penalty: Annotated[float, Field(ge=0, le=10)] = 1.0
-    """Exponent alpha of the length penalty in all methods' scores; 0: plain sums, which favour short hypotheses."""
+    """Exponent alpha in `length_normalization`, for all methods' scores; 0: plain sums, which favour short output."""
     length_normalization: Literal["gnmt", "average"] = "gnmt"
     """Divisor (alpha: `length_penalty`): `gnmt` ((5 + length) / 6) ** alpha, `average` length ** alpha."""
     max_length_ratio: Annotated[float, Field(gt=0, le=100)] = 2.0
@@ -275,7 +275,7 @@ class SearchConfig(Section, effect=Effect.SCORED):
     batch_size: Annotated[PositiveInt, Effect.HARMLESS] = 64
     """Largest number of sentences in a batch; fewer if they are long."""
     precision: Literal["float32", "bf16", "int8"] = "float32"
-    """Precision of inference; `bf16` needs hardware support and torch, `int8` needs the `ctranslate2` engine."""
+    """Precision of inference; `bf16` needs hardware support (`ctranslate2`: a GPU), `int8` the `ctranslate2` engine."""
     processes: Annotated[int, Field(ge=0, le=256), Effect.HARMLESS] = 0
     """Translating processes (CTranslate2: threads); 0: one per core, but with torch one for short texts or on a GPU."""
 
@@ -312,7 +312,7 @@ class RunConfig(Section, effect=Effect.HARMLESS):
     device: Annotated[str, matching(DEVICE, DEVICE_NAMES), Effect.MACHINE] = "auto"
     """`cpu`, `mps` (Apple's GPU), `cuda:N` (one GPU), `cuda` (all GPUs in training); `auto`: a GPU if there is one."""
     threads: Annotated[int, Field(ge=0, le=1024), Effect.MACHINE] = 0
-    """Number of CPU threads, divided among the processes of training; 0: all cores."""
+    """CPU threads, in training divided among its processes; preparation has `corpus.workers`; 0: all cores."""
 
 
 def _names_taken(config: "Config") -> list[str]:

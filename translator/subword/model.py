@@ -15,7 +15,7 @@ import sentencepiece
 
 from translator.config import SubwordConfig
 from translator.config.resuming import fingerprint_of
-from translator.errors import RunError, SubwordError
+from translator.errors import SubwordError
 from translator.run.folder import RunFolder, prepared_folder
 from translator.run.logging import progress_bar
 from translator.run.storage import new_folder, storage_errors, write_bytes, write_json, write_text
@@ -188,32 +188,6 @@ class SubwordPair:
         return pair
 
 
-def _check_alike(config: SubwordConfig, direction: str, run: RunFolder) -> None:
-    """Raise RunError if the models of `run` are for another direction or of another kind than these settings say.
-
-    How text is drawn has no effect on finished models and is not compared.
-    """
-    parent = run.config()
-    own, there = (
-        {
-            "corpus.direction": way,
-            "subword.model_type": one.model_type,
-            "subword.vocabulary_size": one.vocabulary_size,
-            "subword.joint": one.joint,
-            "subword.case": "fold" if one.folds_case else "keep",
-            "subword.byte_fallback": uses_byte_fallback(one),
-            "subword.placeholders": one.placeholders,
-        }
-        for one, way in ((config, direction), (parent.subword, parent.corpus.direction))
-    )
-    for key, value in there.items():
-        if own[key] != value:
-            raise RunError(
-                f"{key} is {json.dumps(own[key])}, but {json.dumps(value)} in {run.path} (subword.models_from); "
-                f"set {key}={json.dumps(value)}, or leave subword.models_from out"
-            )
-
-
 def prepare_subword(
     config: SubwordConfig, corpus: "PreparedCorpus", prepared_directory: Path, workers: int = 1
 ) -> tuple[SubwordPair, Path]:
@@ -225,7 +199,7 @@ def prepare_subword(
 
     Raises:
         SubwordError: the settings do not suit the text, or the folder is damaged.
-        RunError: there is no run at `models_from`, or its direction or its subword settings differ.
+        RunError: there is no run at `models_from`.
     """
     settings = config.model_dump(mode="json", exclude={"sampling", "case", "models_from"})
     source, target = corpus.sides
@@ -240,9 +214,7 @@ def prepare_subword(
         made_from["direction"] = "fa-en"
     parent, words = None, Counter[str]()
     if config.models_from is not None:
-        run = RunFolder.open(config.models_from)
-        _check_alike(config, f"{source}-{target}", run)
-        parent = run.subword_folder
+        parent = RunFolder.open(config.models_from).subword_folder
         words.update(_word_counts(parent / _WORDS_FILE))
         made_from["settings"] = {"models": SubwordPair.load(parent).sha256, "words": fingerprint_of(words)}
     folder = prepared_folder(prepared_directory, "subword", fingerprint_of(made_from))

@@ -95,7 +95,7 @@ def _compilation(device: torch.device, config: TrainingConfig) -> tuple[bool, st
 
 
 def choose_processes(config: Config) -> tuple[int, str]:
-    """Return the number of processes on this machine that share each update, and the reason (see docs/results.md)."""
+    """Return the number of processes on this machine that share each update, and the reason (see docs/scaling.md)."""
     if config.training.processes != "auto":
         return config.training.processes, "as set"
     kind = choose_device(config.run.device).type
