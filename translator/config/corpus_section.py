@@ -39,7 +39,7 @@ class NormalizationConfig(Section, effect=Effect.TEXT):
     tatweel: bool = True
     """Remove tatweel, the stretching stroke U+0640 (Persian side)."""
     vowel_marks: Literal["keep", "strip"] = "strip"
-    """Vowel marks, shadda, sukun and tanwin (Persian side): `strip` all except the fathatan of لطفاً, or `keep`."""
+    """Vowel marks, shadda, sukun and tanwin (Persian side): `strip` all except every fathatan (لطفاً), or `keep`."""
     digits: Literal["keep", "persian", "ascii"] = "persian"
     """Persian side: `persian` digits, except those joined to Latin letters; `ascii` for all; `keep`: no change."""
     zero_width: bool = True
@@ -76,13 +76,13 @@ class FilterConfig(Section, effect=Effect.TEXT):
     min_source_script: Share | None = 0.5
     """Smallest share of Latin letters among the letters of the English side."""
     min_target_script: Share | None = 0.5
-    """Smallest share of Arabic-script letters on the Persian side; words that both sides have do not count."""
+    """Smallest share of Arabic-script letters on the Persian side; with 2 Persian words, shared words do not count."""
     max_arabic: Share | None = 0.5
     """Largest share of Arabic among the clearly Arabic or Persian words of the Persian side; two Arabic words pass."""
     max_untranslated: Share | None = 0.8
     """Largest share of a side's words that the other side has unchanged; up to 3 different words always pass."""
     min_number_agreement: Share | None = 0.5
-    """If both have digits: smallest share of a side's numbers found on the other (better side); Persian dates pass."""
+    """Smallest share of a side's numbers on the other (better side), if both have digits; Persian-date pairs pass."""
     max_markup: Share | None = 0.5
     """Largest share of a side's characters that belong to web addresses, tags, entities, LaTeX or code."""
     max_repetition: Share | None = 0.5
@@ -117,9 +117,9 @@ class TestSetConfig(Section, effect=Effect.TEXT):
     path: Annotated[Place | None, Effect.HARMLESS] = None
     """A zip archive, a two-column TSV (English, tab, Persian), a TMX, or a folder of these and of pairs X.en, X.fa."""
     source_path: Annotated[Place | None, Effect.HARMLESS] = None
-    """English text file, one sentence per line; use it with `target_path` instead of `path`."""
+    """English text file, also for `fa-en`, one sentence per line; with `target_path`, instead of `path`."""
     target_path: Annotated[Place | None, Effect.HARMLESS] = None
-    """Persian text file, aligned line by line with `source_path`."""
+    """Persian text file, also for `fa-en`, aligned line by line with `source_path`."""
     source_member: PathText | None = None
     """Name of the English file in the zip; set both members, or neither (`null`: detect them)."""
     target_member: PathText | None = None
@@ -130,7 +130,7 @@ class SourceConfig(TestSetConfig):
     """One parallel corpus, read in place: a zip, a two-column TSV, a TMX, a folder of these, or two files."""
 
     max_pairs: PositiveInt | None = None
-    """Read only the first N pairs."""
+    """Read only the first N pairs, counted before filtering; `null`: all."""
     use: Literal["auto", "train", "validation", "test"] = "auto"
     """Split that receives the whole source; `auto`: divide the source according to `corpus.split`."""
     weight: Annotated[float, Field(gt=0, le=1_000_000), Effect.BATCHES] = 1.0

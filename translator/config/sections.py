@@ -74,11 +74,11 @@ class BatchingConfig(Section, effect=Effect.BATCHES):
     rules = (Rule("`tokens_per_batch` must be at least `max_length`", lambda c: c.tokens_per_batch >= c.max_length),)
 
     tokens_per_batch: PositiveInt = 4096
-    """Largest number of tokens in a batch (of all processes), padding included, on the larger of its two sides."""
+    """Largest number of tokens in a batch (all processes), padded, on its larger side; lower it if memory runs out."""
     max_length: Annotated[int, Field(ge=2, le=1_000_000)] = 256
     """Token limit of a side, with SOS or EOS: training skips longer pairs, translation splits longer input."""
     max_sentences: PositiveInt | None = None
-    """Largest number of sentence pairs in a batch; `null`: no limit."""
+    """Largest number of sentence pairs in a batch (of all processes); `null`: no limit."""
     temperature: Annotated[float, Field(ge=1.0, le=1000)] = 1.0
     """Temperature for balancing sources: each is sampled in proportion to weight × pairs ^ (1 / temperature)."""
 
@@ -168,7 +168,7 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
     initialize_from: Annotated[Place | None, Effect.START] = None
     """Run folder (its best checkpoint) or checkpoint folder; weights that fit initialize a new run; `null`: none."""
     optimizer: Annotated[Literal["adamw", "muon"], Effect.MOMENTS] = "adamw"
-    """`muon`: Muon for the weight matrices of layers, AdamW for the rest; each update gains more and takes longer."""
+    """`muon`: Muon for matrices of layers, AdamW for the rest, same `learning_rate`; updates gain more, take longer."""
     learning_rate: Annotated[float, Field(gt=0, le=100)] = 7e-4
     """Peak learning rate, reached at the end of the warm-up."""
     schedule: Literal["inverse_sqrt", "cosine", "constant"] = "inverse_sqrt"
@@ -209,7 +209,7 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
     validate_every: Annotated[PositiveInt, Effect.HARMLESS] = 1000
     """Validate every N updates, and at the end."""
     validation_sentences: Annotated[PositiveInt, Effect.SCORED] = 500
-    """Number of sentences to translate and score at each validation; the loss uses all."""
+    """Sentences, evenly spread, to translate and score at each validation; the loss uses all up to `max_length`."""
     sample_translations: Annotated[Count, Effect.HARMLESS] = 5
     """Number of translations shown in TensorBoard at each validation."""
     checkpoint_every: Annotated[PositiveInt, Effect.HARMLESS] = 1000
@@ -217,7 +217,7 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
     keep_checkpoints: Annotated[PositiveInt, Effect.HARMLESS] = 3
     """Number of newest checkpoints to keep, besides the `keep_best` best ones; older ones are deleted."""
     keep_best: Annotated[PositiveInt, Effect.HARMLESS] = 1
-    """Number of best checkpoints to keep in addition, ranked by `best_metric`."""
+    """Number of best checkpoints, ranked by `best_metric`, to keep besides the newest `keep_checkpoints`."""
     save_in_background: Annotated[bool, Effect.HARMLESS] = True
     """Write checkpoints while training continues."""
     best_metric: Annotated[Literal["loss", "bleu", "chrf"], Effect.BEST] = "chrf"
@@ -292,7 +292,7 @@ class EvaluationConfig(Section, effect=Effect.HARMLESS):
     bootstrap_samples: Annotated[int, Field(ge=40, le=1_000_000)] = 1000
     """Bootstrap resamples for the 95% confidence interval of each score (Koehn 2004)."""
     rare_below: PositiveInt = 5
-    """A source word with fewer occurrences in the training text is rare; scores are broken down by rare words."""
+    """A source-language word with fewer occurrences in training is rare; scores are shown by share of rare words."""
     comet_model: Place | None = None
     """Local COMET checkpoint (.ckpt); it must be trusted, since COMET unpickles it. `null`: no COMET."""
 
