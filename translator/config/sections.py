@@ -203,7 +203,7 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
     compile: Literal["auto", "never", "always"] = "auto"
     """`torch.compile` of the training step: `never`, `always`; `auto`: on a CUDA GPU from 2,000 `max_steps` on."""
     matmul_precision: Literal["auto", "highest", "high", "medium"] = "auto"
-    """Float32 products, also translating on a GPU. `auto`: `medium` on a GPU or AMX, AMD, ARM bf16; else `highest`."""
+    """Float32 products, also translating on a GPU. `auto`: `medium` on a GPU or where bf16 is fast, else `highest`."""
     log_every: Annotated[PositiveInt, Effect.HARMLESS] = 50
     """Write training metrics to TensorBoard every N updates."""
     validate_every: Annotated[PositiveInt, Effect.HARMLESS] = 1000
