@@ -19,9 +19,7 @@ HERE = Path("runs/here")
         ("corpus.sources.0.path=elsewhere.tsv", "harmless", False),
         ("corpus.sources.0.weight=2", "changes_result", True),
         ("training.learning_rate=0.01", "changes_result", False),
-        ("model.dropout=0.3", "changes_result", False),
         ("batching.tokens_per_batch=300", "changes_result", True),
-        ("batching.temperature=2", "changes_result", True),
         ("run.seed=2", "changes_result", True),
         ("model.d_model=32", "refused", False),
         ("corpus.split.test=10", "refused", False),
@@ -36,6 +34,11 @@ def test_a_change_is_accepted_or_refused_as_declared(tiny: Any, override: str, k
     assert kind in kinds
     assert (refusal(changes, HERE, allow_changed=False) is None) == (kind == "harmless")
     assert (refusal(changes, HERE, allow_changed=True) is None) == (kind != "refused")
+
+
+def test_only_search_settings_of_greedy_validation_change_its_scores(tiny: Any) -> None:
+    changes = compare_settings(tiny(), tiny("search.beam_size=9", "search.no_repeat_ngram=3", "search.top_k=4"))
+    assert [change.key for change in changes if change.effect.why] == ["search.no_repeat_ngram"]
 
 
 def test_refusal_gives_the_command_that_accepts_the_changes(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,7 +45,7 @@ class NormalizationConfig(Section, effect=Effect.TEXT):
     zero_width: bool = True
     """Remove invisible characters except ZWNJ; on the Persian side a soft hyphen becomes a ZWNJ."""
     zwnj: bool = True
-    """Keep a single ZWNJ between two letters or digits, and remove all others (both sides)."""
+    """Keep a single ZWNJ between two letters (with marks) or digits, and remove all others (both sides)."""
     spaces: bool = True
     """Replace every run of white space by one plain space, and remove it at both ends."""
     quotes: bool = True
@@ -61,7 +61,10 @@ class NormalizationConfig(Section, effect=Effect.TEXT):
 
 
 class FilterConfig(Section, effect=Effect.TEXT):
-    """Filters that drop a pair of normalized texts; `null` or `false` disables a filter."""
+    """Filters that drop a pair of normalized texts; `null` or `false` disables a filter.
+
+    Test sets, and sources with `use: validation` or `use: test`, are not filtered.
+    """
 
     replacement_character: bool = True
     """Drop a pair that contains U+FFFD, the replacement for a character that could not be decoded."""
@@ -177,7 +180,7 @@ class CorpusConfig(Section, effect=Effect.TEXT):
     sources: Annotated[tuple[SourceConfig, ...], Field(min_length=1, strict=False)]
     """The parallel corpora."""
     direction: Literal["en-fa", "fa-en"] = "en-fa"
-    """Translation direction; corpora and test sets always list English first and Persian second."""
+    """Translation direction; files always have English first. `fa-en` excludes augmentation of the English."""
     normalization: NormalizationConfig = NormalizationConfig()
     filters: FilterConfig = FilterConfig()
     split: SplitConfig = SplitConfig()

@@ -205,7 +205,7 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
     matmul_precision: Literal["auto", "highest", "high", "medium"] = "auto"
     """Float32 products, also translating on a GPU. `auto`: `medium` on a GPU or where bf16 is fast, else `highest`."""
     log_every: Annotated[PositiveInt, Effect.HARMLESS] = 50
-    """Write training metrics to TensorBoard every N updates."""
+    """Write training metrics to TensorBoard every N updates, and at each checkpoint and validation."""
     validate_every: Annotated[PositiveInt, Effect.HARMLESS] = 1000
     """Validate every N updates, and at the end."""
     validation_sentences: Annotated[PositiveInt, Effect.SCORED] = 500
@@ -237,7 +237,7 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
         return None
 
 
-class SearchConfig(Section, effect=Effect.SCORED):
+class SearchConfig(Section, effect=Effect.HARMLESS):
     """The search algorithm that chooses a translation from the model's probabilities."""
 
     rules = (
@@ -249,34 +249,34 @@ class SearchConfig(Section, effect=Effect.SCORED):
     method: Literal["greedy", "beam", "sampling"] = "beam"
     """Search: likeliest token at each step, beam, or random sampling; limits on length and repetition hold for all."""
     beam_size: Annotated[int, Field(ge=1, le=1000)] = 5
-    """Beam width: hypotheses per sentence. Validation during training is always greedy."""
+    """Beam width: hypotheses per sentence with `method: beam`; validation during training is always greedy."""
     length_penalty: Annotated[float, Field(ge=0, le=10)] = 1.0
     """Exponent alpha in `length_normalization`, for all methods' scores; 0: plain sums, which favour short output."""
     length_normalization: Literal["gnmt", "average"] = "gnmt"
     """Divisor (alpha: `length_penalty`): `gnmt` ((5 + length) / 6) ** alpha, `average` length ** alpha."""
-    max_length_ratio: Annotated[float, Field(gt=0, le=100)] = 2.0
+    max_length_ratio: Annotated[float, Field(gt=0, le=100), Effect.SCORED] = 2.0
     """Largest output length in tokens: this multiple of the source length, plus ten."""
-    min_length_ratio: Annotated[float, Field(ge=0, le=100)] = 0.0
+    min_length_ratio: Annotated[float, Field(ge=0, le=100), Effect.SCORED] = 0.0
     """Smallest output length in tokens: this multiple of the source length, rounded down."""
-    no_repeat_ngram: Annotated[int, Field(ge=0, le=100)] = 0
+    no_repeat_ngram: Annotated[int, Field(ge=0, le=100), Effect.SCORED] = 0
     """Forbid any sequence of N tokens from occurring twice in a hypothesis; 0: off."""
-    orthography: bool = True
+    orthography: Annotated[bool, Effect.SCORED] = True
     """Persian output: join affixes by ZWNJ (می روم, کتاب ها), and use a space before auxiliary verbs."""
-    correct_spelling: bool = True
+    correct_spelling: Annotated[bool, Effect.SCORED] = True
     """Replace an English word unseen in training by the frequent word that is one typo away; capitalized names stay."""
     temperature: Annotated[float, Field(gt=0, le=100)] = 1.0
-    """Sampling temperature: divisor of the logits; below 1, probable tokens become more probable."""
+    """With `method: sampling`: divisor of the logits; below 1, probable tokens become more probable."""
     top_k: Annotated[int, Field(ge=0, le=1_000_000)] = 0
-    """Sample from the k most probable tokens; 0: from all."""
+    """With `method: sampling`: sample from the k most probable tokens; 0: from all."""
     top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
-    """Nucleus sampling: keep the smallest set of tokens whose probability reaches `top_p` (Holtzman et al. 2020)."""
+    """With `method: sampling`: sample from the fewest tokens whose probabilities sum to `top_p`; 1: from all."""
     seed: Seed = 1
-    """Seed of sampling; the same text and seed give the same translation in any batch."""
-    batch_size: Annotated[PositiveInt, Effect.HARMLESS] = 64
+    """Seed of sampling; in float32, the same text and seed give the same translation in any batch."""
+    batch_size: PositiveInt = 64
     """Largest number of sentences in a batch; fewer if they are long."""
     precision: Literal["float32", "bf16", "int8"] = "float32"
     """Precision of inference; `bf16` needs hardware support (`ctranslate2`: a GPU), `int8` the `ctranslate2` engine."""
-    processes: Annotated[int, Field(ge=0, le=256), Effect.HARMLESS] = 0
+    processes: Annotated[int, Field(ge=0, le=256)] = 0
     """Translating processes (CTranslate2: threads); 0: one per core, but with torch one for short texts or on a GPU."""
 
 
@@ -290,7 +290,7 @@ class EvaluationConfig(Section, effect=Effect.HARMLESS):
     robustness: bool = False
     """Also translate and score each test set with noisy input: capitals, typos, no final punctuation and others."""
     bootstrap_samples: Annotated[int, Field(ge=40, le=1_000_000)] = 1000
-    """Bootstrap resamples for the 95% confidence interval of each score (Koehn 2004)."""
+    """Bootstrap resamples for 95% intervals (Koehn 2004), fewer if resamples × sentences exceed 5,000,000."""
     rare_below: PositiveInt = 5
     """A source-language word with fewer occurrences in training is rare; scores are shown by share of rare words."""
     comet_model: Place | None = None
