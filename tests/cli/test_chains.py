@@ -57,9 +57,6 @@ def of(folder: Path, name: str) -> Config:
     return RunFolder.open(folder / name).config()
 
 
-# --- fine-tuning ---
-
-
 def fine_tune(folder: Path, *more: str, corpus: str = "new.tsv", output: str = "tuned") -> int:
     where = ["--run", str(folder / "en-fa"), "--corpus", str(folder / corpus), "--output", str(folder / output)]
     return main(["fine-tune", *where, *more, "--set", *SHORT])
@@ -133,9 +130,6 @@ def test_word_counts_of_the_parent_run_and_the_new_text_are_added(folder: Path, 
     assert merged == rows | {"zzyx": "2"} | {word: str(int(rows.get(word, 0)) + 1) for word in ("ab", "cd")}
 
 
-# --- back-translation ---
-
-
 def back_translate(folder: Path, *more: str, run: str = "fa-en") -> int:
     return main(["back-translate", "--run", str(folder / run), "--output", str(folder / "synthetic"), *more])
 
@@ -188,16 +182,16 @@ def test_synthetic_pairs_are_filtered_tagged_and_trained_on(folder: Path, tmp_pa
     assert run(recipe).progress.step == 4
 
 
-# --- a student ---
-
-
 def test_a_student_learns_the_best_of_its_teachers_translations(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     recipe = tmp_path / "small.yaml"
     text = RECIPE.format(folder=folder, direction="en-fa").replace("d_model: 16", "d_model: 8")
     recipe.write_text(text.replace("vocabulary_size: 60", "vocabulary_size: 50"), encoding="utf-8")
+    more = [" ".join(letters(3, seed)) for seed in range(1100, 1104)]
+    (tmp_path / "more.txt").write_text("\n".join([*more, more[0]]), encoding="utf-8")
     command = ["distill", "--run", str(folder / "en-fa"), "--recipe", str(recipe), "--beam", "3"]
+    command += ["--monolingual", str(tmp_path / "more.txt")]
     assert main(command) == 0
     said = capsys.readouterr().out
     student = folder / "en-fa-student"
@@ -213,6 +207,9 @@ def test_a_student_learns_the_best_of_its_teachers_translations(
     n_best = Translator.load(folder / "en-fa").translations(sources[:20], count=3)
     for row, chosen in zip(n_best, taught, strict=False):
         assert chosen in [one.text for one in row]
+    made = (folder / "en-fa-student-text" / "monolingual.fa").read_text(encoding="utf-8").splitlines()
+    assert made == Translator.load(folder / "en-fa").translate_lines(more), "the repeated line once"
+    assert corpus_of_run(config).count("train", "monolingual") > 0
     assert is_export(folder / "en-fa-student-int8") and re.search(r"\ntoy +chrf .*\n", said)
     assert "teacher: " in said and "student in int8: " in said and "sentences a second" in said
     scores = json.loads((folder / "en-fa-student-int8" / "evaluation" / "scores.json").read_text(encoding="utf-8"))
@@ -220,7 +217,7 @@ def test_a_student_learns_the_best_of_its_teachers_translations(
     step = read_state(find_checkpoint(RunFolder(student).checkpoints_folder, "last")).step
     assert main(command) == 0
     said = capsys.readouterr().out
-    assert said.count("exists and is reused") == 3 and "is finished" in said
+    assert said.count("exists and is reused") == 4 and "is finished" in said
     assert read_state(find_checkpoint(RunFolder(student).checkpoints_folder, "last")).step == step
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from translator.run.folder import RunFolder
 
 _CORPUS: Final = "the new text, in any form that `translator train --corpus` accepts; repeat it for several corpora"
-_PERSIAN: Final = "Persian text, one sentence per line, plain or compressed by gzip, xz or zstd"
+_ALONE: Final = "one sentence per line, plain or compressed by gzip, xz or zstd"
 _FEWEST_UPDATES: Final = 900
 _BATCH: Final = 2048  # tokens at most: in the same time, small batches gain more
 _PASSES: Final = 3  # over the new text, but at least `_FEWEST_UPDATES` updates
@@ -164,7 +164,7 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
     "back-translate",
     "make training pairs from monolingual Persian text, with a run that translates Persian into English",
     RUN,
-    option("--monolingual FILE", _PERSIAN, nargs="+", type=place, required=True),
+    option("--monolingual FILE", f"Persian text, {_ALONE}", nargs="+", type=place, required=True),
     option(
         "--output FOLDER",
         "folder of the pairs (default: data/back-translated)",
@@ -177,8 +177,7 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
     examples=("translator back-translate --run runs/mizan-reverse --monolingual persian.txt",),
 )
 def _back_translate(options: argparse.Namespace, stop: StopRequest) -> None:
-    from translator.corpus.derived import read_texts, write_monolingual, write_synthetic
-    from translator.corpus.normalizer import Normalizer
+    from translator.corpus.derived import read_texts, write_synthetic
     from translator.evaluation.metrics import sentence_chrf
 
     if options.min_chrf is not None and options.round_trip is None:
@@ -188,12 +187,7 @@ def _back_translate(options: argparse.Namespace, stop: StopRequest) -> None:
     folder = Path(options.output)
     folder.mkdir(parents=True, exist_ok=True)
     persian, english, back = (folder / name for name in ("monolingual.fa", "translated.en", "round-trip.fa"))
-    normalizer = Normalizer(config.corpus.normalization, config.corpus.languages)
-    files = [Path(file) for file in options.monolingual]
-    counts = write_monolingual(files, normalizer, config.corpus.filters.max_words, persian)
-    if not counts["kept"]:
-        raise InputError(f"no line of {', '.join(options.monolingual)} has text to translate")
-    say(f"Persian lines: {_counted(counts)}")
+    _write_monolingual(options.monolingual, config, persian)
     model = options.engine, "best", options.device, tuple(search_flags(options))
     _translate(partial(load_model, (run.path,), *model), persian, english)
     scores = None
@@ -214,6 +208,17 @@ def _back_translate(options: argparse.Namespace, stop: StopRequest) -> None:
     say(f"  translator train --config back-translation --set {shlex.join(paths)}", "")
 
 
+def _write_monolingual(files: Sequence[str], config: "Config", output: Path) -> None:
+    from translator.corpus.derived import write_monolingual
+    from translator.corpus.normalizer import Normalizer
+
+    normalizer = Normalizer(config.corpus.normalization, config.corpus.languages)
+    counts = write_monolingual([Path(file) for file in files], normalizer, config.corpus.filters.max_words, output)
+    if not counts["kept"]:
+        raise InputError(f"no line of {', '.join(files)} has text to translate")
+    say(f"{config.corpus.languages[0].name} lines: {_counted(counts)}")
+
+
 def _counted(counts: "Counter[str]") -> str:
     return ", ".join(f"{reason} {count:,}" for reason, count in counts.most_common())
 
@@ -231,11 +236,15 @@ def _translate(load: "Callable[[], Translator]", source: Path, output: Path, cou
     RUN,
     option("--recipe NAME", "recipe of subwords, model and training (default: student)", default="student"),
     option("--beam N", "beam width; the hypothesis nearest to the reference is used (default: 5)", type=int, default=5),
+    option(
+        "--monolingual FILE", f"untranslated text for the teacher to translate too, {_ALONE}", nargs="+", type=place
+    ),
     option("--output FOLDER", "folder of the student's run (default: RUN-student)", type=place),
     SET,
     examples=("translator distill --run runs/cpu-small",),
 )
 def _distill(options: argparse.Namespace, stop: StopRequest) -> None:
+    from translator.config import SourceConfig
     from translator.corpus.derived import (
         corpus_of_run,
         inherited_sources,
@@ -256,12 +265,20 @@ def _distill(options: argparse.Namespace, stop: StopRequest) -> None:
     student = Path(options.output or f"{run.path}-student")
     text = student.with_name(f"{student.name}-text")
     text.mkdir(parents=True, exist_ok=True)
-    sources = []
+    beam = ("search.method=beam", f"search.beam_size={options.beam}")
+    teacher = partial(load_model, (run.path,), "auto", "best", "auto", beam)
+    sources, monolingual = [], []
+    if options.monolingual:
+        name = _free_name("monolingual", corpus.names("train"))
+        alone = {side: (text / f"{name}.{side}").resolve() for side in corpus.sides}
+        _write_monolingual(options.monolingual, config, alone[source])
+        _translate(teacher, alone[source], alone[target])
+        english, persian = str(alone["en"]), str(alone["fa"])
+        monolingual.append(SourceConfig(name=name, source_path=english, target_path=persian, use="train"))
     for one in inherited_sources(corpus, "train", training_weights(config)):
         paths = {"en": Path(str(one.source_path)), "fa": Path(str(one.target_path))}
         n_best, best = text / f"{one.name}.jsonl", text / f"{one.name}.{target}"
-        beam = ("search.method=beam", f"search.beam_size={options.beam}")
-        _translate(partial(load_model, (run.path,), "auto", "best", "auto", beam), paths[source], n_best, options.beam)
+        _translate(teacher, paths[source], n_best, options.beam)
         if not best.exists() or best.stat().st_mtime < n_best.stat().st_mtime:
             write_best(n_best, corpus.lines("train", one.name, target), sentence_bleu, best)
         key = "target_path" if target == "fa" else "source_path"
@@ -269,7 +286,7 @@ def _distill(options: argparse.Namespace, stop: StopRequest) -> None:
     held_out = [*inherited_sources(corpus, "validation"), *inherited_sources(corpus, "test")]
     recipe = student.with_name(f"{student.name}.yaml")
     settings = shipped_settings(options.recipe, "subword", "model", "training", defaults=True)
-    say(write_derived(run, recipe, [*sources, *held_out], [*settings, *options.overrides]))
+    say(write_derived(run, recipe, [*sources, *monolingual, *held_out], [*settings, *options.overrides]))
     _run_verb(stop, "train", "--config", str(recipe))
     small = student.with_name(f"{student.name}-int8")
     if is_export(small):
