@@ -219,11 +219,14 @@ def test_a_student_learns_the_best_of_its_teachers_translations(
     said = capsys.readouterr().out
     assert said.count("exists and is reused") == 4 and "is finished" in said
     assert read_state(find_checkpoint(RunFolder(student).checkpoints_folder, "last")).step == step
+    assert main([*command[:-1], str(recipe)]) == 2 and "was trained on other text" in capsys.readouterr().err
 
 
 def test_distill_and_back_translate_refuse_unusable_input(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["distill", "--run", str(folder / "en-fa"), "--beam", "1"]) == 2
     assert "distillation needs at least two" in capsys.readouterr().err
+    assert main(["distill", "--run", str(folder / "fa-en"), "--set", "model.d_model=0"]) == 2
+    assert "augmentation" not in capsys.readouterr().err, "student.yaml changes English input"
     assert main(["distill", "--run", str(folder / "en-fa"), "--recipe", "studnet"]) == 2
     assert "shipped recipes" in capsys.readouterr().err
     empty = folder / "empty.txt"

@@ -1,6 +1,7 @@
 """The verbs fine-tune, back-translate and distill: each builds on a trained run and prints the commands it runs."""
 
 import argparse
+import filecmp
 import itertools
 import json
 import shlex
@@ -111,7 +112,7 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
     new = corpora_in_arguments(options.corpora)
     run, config = _opened(options.run)
     old = corpus_of_run(config)
-    known = {name for split in ("train", "validation", "test") for name in old.names(split)}
+    known = {one.name for one in (*config.corpus.sources, *config.evaluation.test_sets)}
     new = [one.model_copy(update={"name": _free_name(one.name, known)}) for one in new]
     folder = Path(options.output or f"{run.path}-{'+'.join(one.name for one in new)[:60]}")
     sizes = [measure([one]) for one in new]
@@ -164,7 +165,7 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
     "back-translate",
     "make training pairs from monolingual Persian text, with a run that translates Persian into English",
     RUN,
-    option("--monolingual FILE", f"Persian text, {_ALONE}", nargs="+", type=place, required=True),
+    option("--monolingual FILE", f"Persian text, {_ALONE}", nargs="+", action="extend", type=place, required=True),
     option(
         "--output FOLDER",
         "folder of the pairs (default: data/back-translated)",
@@ -208,14 +209,22 @@ def _back_translate(options: argparse.Namespace, stop: StopRequest) -> None:
     say(f"  translator train --config back-translation --set {shlex.join(paths)}", "")
 
 
-def _write_monolingual(files: Sequence[str], config: "Config", output: Path) -> None:
+def _write_monolingual(
+    files: Sequence[str], config: "Config", output: Path, student: "RunFolder | None" = None
+) -> None:
+    """Write the distinct lines of `files` to `output`; print counts. A trained `student` keeps its text."""
     from translator.corpus.derived import write_monolingual
     from translator.corpus.normalizer import Normalizer
 
+    new = output.with_name(f"{output.name}.new")
     normalizer = Normalizer(config.corpus.normalization, config.corpus.languages)
-    counts = write_monolingual([Path(file) for file in files], normalizer, config.corpus.filters.max_words, output)
+    counts = write_monolingual([Path(file) for file in files], normalizer, config.corpus.filters.max_words, new)
     if not counts["kept"]:
         raise InputError(f"no line of {', '.join(files)} has text to translate")
+    trained = student is not None and student.has_checkpoint and output.exists()
+    if trained and not filecmp.cmp(new, output, shallow=False):
+        raise InputError(f"the student was trained on other text than {', '.join(files)}; give another --output")
+    new.replace(output)
     say(f"{config.corpus.languages[0].name} lines: {_counted(counts)}")
 
 
@@ -235,9 +244,13 @@ def _translate(load: "Callable[[], Translator]", source: Path, output: Path, cou
     "train a small, fast student on the translations of a run, and export it in int8",
     RUN,
     option("--recipe NAME", "recipe of subwords, model and training (default: student)", default="student"),
-    option("--beam N", "beam width; the hypothesis nearest to the reference is used (default: 5)", type=int, default=5),
+    option("--beam N", "beam width; the hypothesis nearest to a reference is used (default: 5)", type=int, default=5),
     option(
-        "--monolingual FILE", f"untranslated text for the teacher to translate too, {_ALONE}", nargs="+", type=place
+        "--monolingual FILE",
+        f"more text for the teacher to translate, in its source language, {_ALONE}",
+        nargs="+",
+        action="extend",
+        type=place,
     ),
     option("--output FOLDER", "folder of the student's run (default: RUN-student)", type=place),
     SET,
@@ -256,6 +269,7 @@ def _distill(options: argparse.Namespace, stop: StopRequest) -> None:
     from translator.evaluation.metrics import sentence_bleu
     from translator.export.package import export_run
     from translator.inference.exported import is_export
+    from translator.run.folder import RunFolder
 
     if options.beam < 2:
         raise InputError(f"--beam {options.beam}: distillation needs at least two hypotheses; 5 is usual")
@@ -265,28 +279,31 @@ def _distill(options: argparse.Namespace, stop: StopRequest) -> None:
     student = Path(options.output or f"{run.path}-student")
     text = student.with_name(f"{student.name}-text")
     text.mkdir(parents=True, exist_ok=True)
+    originals = inherited_sources(corpus, "train", training_weights(config))
+    key = "target_path" if target == "fa" else "source_path"
+    sources = [one.model_copy(update={key: str((text / f"{one.name}.{target}").resolve())}) for one in originals]
+    name = _free_name("monolingual", {one.name for one in (*config.corpus.sources, *config.evaluation.test_sets)})
+    alone = {side: text / f"{name}.{side}" for side in corpus.sides}
+    if options.monolingual:
+        english, persian = (str(alone[side].resolve()) for side in ("en", "fa"))
+        sources.append(SourceConfig(name=name, source_path=english, target_path=persian, use="train"))
+    held_out = [*inherited_sources(corpus, "validation"), *inherited_sources(corpus, "test")]
+    recipe = student.with_name(f"{student.name}.yaml")
+    settings = shipped_settings(options.recipe, "subword", "model", "training", defaults=True)
+    if source == "fa":  # these change English input only
+        settings += [f"training.augmentation.{kind}=0" for kind in ("typos", "final_punctuation", "case")]
+    say(write_derived(run, recipe, [*sources, *held_out], [*settings, *options.overrides]))
     beam = ("search.method=beam", f"search.beam_size={options.beam}")
     teacher = partial(load_model, (run.path,), "auto", "best", "auto", beam)
-    sources, monolingual = [], []
     if options.monolingual:
-        name = _free_name("monolingual", corpus.names("train"))
-        alone = {side: (text / f"{name}.{side}").resolve() for side in corpus.sides}
-        _write_monolingual(options.monolingual, config, alone[source])
+        _write_monolingual(options.monolingual, config, alone[source], RunFolder(student))
         _translate(teacher, alone[source], alone[target])
-        english, persian = str(alone["en"]), str(alone["fa"])
-        monolingual.append(SourceConfig(name=name, source_path=english, target_path=persian, use="train"))
-    for one in inherited_sources(corpus, "train", training_weights(config)):
+    for one in originals:
         paths = {"en": Path(str(one.source_path)), "fa": Path(str(one.target_path))}
         n_best, best = text / f"{one.name}.jsonl", text / f"{one.name}.{target}"
         _translate(teacher, paths[source], n_best, options.beam)
         if not best.exists() or best.stat().st_mtime < n_best.stat().st_mtime:
             write_best(n_best, corpus.lines("train", one.name, target), sentence_bleu, best)
-        key = "target_path" if target == "fa" else "source_path"
-        sources.append(one.model_copy(update={key: str(best.resolve())}))
-    held_out = [*inherited_sources(corpus, "validation"), *inherited_sources(corpus, "test")]
-    recipe = student.with_name(f"{student.name}.yaml")
-    settings = shipped_settings(options.recipe, "subword", "model", "training", defaults=True)
-    say(write_derived(run, recipe, [*sources, *monolingual, *held_out], [*settings, *options.overrides]))
     _run_verb(stop, "train", "--config", str(recipe))
     small = student.with_name(f"{student.name}-int8")
     if is_export(small):

@@ -180,7 +180,7 @@ class CorpusConfig(Section, effect=Effect.TEXT):
     sources: Annotated[tuple[SourceConfig, ...], Field(min_length=1, strict=False)]
     """The parallel corpora."""
     direction: Literal["en-fa", "fa-en"] = "en-fa"
-    """Translation direction; files always have English first. `fa-en` excludes augmentation of the English."""
+    """Translation direction; corpora list English first in both. `fa-en` excludes noise in the English."""
     normalization: NormalizationConfig = NormalizationConfig()
     filters: FilterConfig = FilterConfig()
     split: SplitConfig = SplitConfig()
