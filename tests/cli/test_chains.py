@@ -70,7 +70,7 @@ def test_fine_tuning_inherits_settings_and_compares_scores(folder: Path, capsys:
     old, new = of(folder, "en-fa"), of(folder, "tuned")
     models = [SubwordPair.load(RunFolder(folder / name).subword_folder) for name in ("en-fa", "tuned")]
     assert models[0].sha256 == models[1].sha256, "no piece starts afresh"
-    assert new.training.learning_rate == old.training.learning_rate / 4
+    assert new.training.learning_rate == old.training.learning_rate / 3
     assert new.training.best_metric == load_config("fine-tune").training.best_metric != old.training.best_metric
     off = dict.fromkeys(("dropout", "attention_dropout", "feed_forward_dropout"), 0.0)
     assert new.model == old.model.model_copy(update=off) and min(getattr(old.model, key) for key in off) > 0

@@ -139,7 +139,7 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
         [
             *shipped_settings(options.recipe, "training"),
             *(one for one in shipped_settings(options.recipe, "model") if one.partition("=")[0].endswith("dropout")),
-            f"training.learning_rate={config.training.learning_rate / 4}",
+            f"training.learning_rate={config.training.learning_rate / 3}",
             f"training.max_steps={steps}",
             f"training.validate_every={-(-steps // 6)}",
             f"training.checkpoint_every={-(-steps // 6)}",
