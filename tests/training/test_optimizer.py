@@ -15,6 +15,7 @@ from translator.model import Transformer
 from translator.special_tokens import SOS
 from translator.training.optimizer import (
     COSINE_FLOOR,
+    ITERATIONS,
     STEADY,
     LossScale,
     ModelOptimizer,
@@ -141,11 +142,10 @@ def test_muon_orthogonalizes_the_matrices_of_the_blocks_and_no_others(activation
         chunks = zip(*(of[name].chunk(count) for of in (before, updated["muon"], gradients)), strict=True)
         for old, new, gradient in chunks:
             moved = (old - new) / (0.5 * 0.2 * max(old.shape) ** 0.5)
-            left, _, right = torch.linalg.svd(gradient, full_matrices=False)
-            # Five iterations only approximate the orthonormal factor left · right: its values are around 1.
+            left, values, right = torch.linalg.svd(gradient, full_matrices=False)
+            # Three iterations only approximate the orthonormal factor left · right: all but tiny values are around 1.
             along = (left.T @ moved @ right.T).diagonal()
-            assert along.min() > 0.3, name
-            assert along.max() < 1.4, name
+            assert along.max() < 1.4 and along[values > 0.02 * values.norm()].min() > 0.5, name
 
 
 SHAPES = [(8, 8), (24, 8), (8, 24), (16, 4), (8, 8), (4, 16), (24, 8)]
@@ -170,7 +170,7 @@ def test_muon_agrees_with_torchs_muon(pays: bool, monkeypatch: pytest.MonkeyPatc
     allowed = 0.02 if pays else 0.04  # if both round to bf16, much of the error is common
     ours, theirs = ([weight.requires_grad_() for weight in matrices(0)] for _ in range(2))
     optimizer = Muon([{"params": ours, "lr": 0.1, "weight_decay": 0.1}])
-    peer = torch.optim.Muon(theirs, lr=0.1, weight_decay=0.1, adjust_lr_fn="match_rms_adamw")
+    peer = torch.optim.Muon(theirs, lr=0.1, weight_decay=0.1, adjust_lr_fn="match_rms_adamw", ns_steps=ITERATIONS)
     for number in range(5):
         for some in (ours, theirs):
             for weight, gradient in zip(some, matrices(number + 1), strict=True):

@@ -15,6 +15,7 @@ from translator.model.layers import FusedLinear
 
 EPSILON: Final = 1e-9  # of Adam, as in Vaswani et al. 2017 §5.3
 MOMENTUM: Final = 0.95  # of Muon, as in Jordan et al. 2024
+ITERATIONS: Final = 3  # of Newton-Schulz in Muon
 COEFFICIENTS: Final = (3.4445, -4.7750, 2.0315)  # of x, x·xᵀ·x and (x·xᵀ)²·x, as in Jordan et al. 2024
 STEADY: Final = 2000  # updates with finite gradients after which the loss scale grows
 COSINE_FLOOR: Final = 0.01  # final learning rate of the cosine, as a share of the peak
@@ -177,7 +178,7 @@ class ModelOptimizer:
 
 
 class Muon(torch.optim.Optimizer):
-    """Muon as `torch.optim.Muon(nesterov=True, adjust_lr_fn="match_rms_adamw")`, batched, for fused projections too.
+    """Muon as `torch.optim.Muon(adjust_lr_fn="match_rms_adamw", ns_steps=3)`, batched, for fused projections too.
 
     The momentum of the gradient is orthonormalized approximately, so that all directions are learned at a similar rate.
     All matrices of one shape are multiplied in one batch, which is faster for small models than torch's loop.
@@ -214,14 +215,15 @@ class Muon(torch.optim.Optimizer):
 def near_orthonormal(matrices: Tensor, precision: torch.dtype) -> Tensor:
     """Return `matrices` (N, R, C) with their singular values near 1, computed in `precision`.
 
-    Five Newton-Schulz iterations (Jordan et al. 2024), for which bf16 suffices, bring singular values to about 0.5 to
-    1.5, except those below a thousandth of the Frobenius norm.
+    Three Newton-Schulz iterations (Jordan et al. 2024), for which bf16 suffices, bring singular values to about 0.5 to
+    1.5, except those below a hundredth of the Frobenius norm. Five, as in that work, also raise most of these, but our
+    validation losses stay the same, and updates take longer.
     """
     tall = matrices.shape[1] > matrices.shape[2]
     x = (matrices.mT if tall else matrices).to(precision)
     x = x / torch.linalg.matrix_norm(x, keepdim=True).clamp(min=1e-7)  # no singular value is above 1
     first, third, fifth = COEFFICIENTS
-    for _ in range(5):
+    for _ in range(ITERATIONS):
         square = torch.bmm(x, x.mT)
         x = torch.baddbmm(x, torch.baddbmm(square, square, square, beta=third, alpha=fifth), x, beta=first)
     return x.mT if tall else x
