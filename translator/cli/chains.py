@@ -28,6 +28,7 @@ _ALONE: Final = "one sentence per line, plain or compressed by gzip, xz or zstd"
 _FEWEST_UPDATES: Final = 900
 _BATCH: Final = 2048  # tokens at most: in the same time, small batches gain more
 _PASSES: Final = 3  # over the new text, but at least `_FEWEST_UPDATES` updates
+_REPLAYS: Final = 2  # times that each replayed pair is drawn, about
 _TOKENS_A_WORD: Final = 1.5
 _TIMED: Final = 500  # sentences whose translation is timed
 
@@ -102,7 +103,13 @@ def _opened(folder: str, direction: str | None = None) -> "tuple[RunFolder, Conf
     examples=("translator fine-tune --run runs/mizan --corpus my.en my.fa",),
 )
 def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
-    from translator.corpus.derived import corpus_of_run, inherited_sources, test_set_arguments, training_weights
+    from translator.corpus.derived import (
+        corpus_of_run,
+        inherited_sources,
+        test_set_arguments,
+        training_weights,
+        write_sample,
+    )
     from translator.corpus.recipe import measure, shipped_settings, write_derived
     from translator.corpus.sources import corpora_in_arguments
     from translator.run.folder import RunFolder
@@ -125,10 +132,15 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
     read = batch * config.training.accumulation_steps * (1 - options.replay)
     steps = max(_FEWEST_UPDATES, round(_PASSES * _TOKENS_A_WORD * words / read))
     weight = training_weights(config)
+    odds = options.replay / (1 - options.replay)  # old pairs drawn for each new one
+    drawn = odds * pairs * steps * read / (_TOKENS_A_WORD * words)  # old pairs drawn in the whole run, about
+    # One old pair in `spacing` is replayed, so that a short run need not prepare and sample all text of a large parent.
+    spacing = max(1.0, _REPLAYS * sum(old.count("train", name) for name in old.names("train")) / max(1.0, drawn))
+    text = folder.with_name(f"{folder.name}-text")
     # Old text is drawn in proportion to weight × pairs; the new text has weight 1.
-    mass = sum(weight(name) * old.count("train", name) for name in old.names("train"))
-    share = options.replay / (1 - options.replay) * (pairs - (held_out + validating) * len(new)) / mass
-    replayed = inherited_sources(old, "train", lambda name: share * weight(name)) if options.replay else []
+    mass = sum(weight(name) * old.count("train", name) for name in old.names("train")) / spacing
+    share = odds * (pairs - (held_out + validating) * len(new)) / mass
+    replayed = inherited_sources(old, "train", lambda name: share * weight(name), folder=text) if options.replay else []
     # Old and new text have equal shares of the validation text, so the best checkpoint suits both.
     names = old.names("validation")
     validation = inherited_sources(old, "validation", most=max(1, validating // max(1, len(names))))
@@ -154,6 +166,8 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
         ],
     )
     say(line, f"  {pairs:,} new pairs and {options.replay:.0%} old text; {steps:,} updates unless --set changes that")
+    if replayed:
+        write_sample(old, spacing, text)
     say(f"  held out of each new corpus: {validating:,} pairs for validation, {held_out:,} for testing")
     _run_verb(stop, "train", "--config", str(folder.with_name(f"{folder.name}.yaml")))
     _compare(run.path, folder, test_set_arguments(corpus_of_run(RunFolder.open(folder).config())))
@@ -218,13 +232,16 @@ def _write_monolingual(
 
     new = output.with_name(f"{output.name}.new")
     normalizer = Normalizer(config.corpus.normalization, config.corpus.languages)
-    counts = write_monolingual([Path(file) for file in files], normalizer, config.corpus.filters.max_words, new)
-    if not counts["kept"]:
-        raise InputError(f"no line of {', '.join(files)} has text to translate")
-    trained = student is not None and student.has_checkpoint and output.exists()
-    if trained and not filecmp.cmp(new, output, shallow=False):
-        raise InputError(f"the student was trained on other text than {', '.join(files)}; give another --output")
-    new.replace(output)
+    try:
+        counts = write_monolingual([Path(file) for file in files], normalizer, config.corpus.filters.max_words, new)
+        if not counts["kept"]:
+            raise InputError(f"no line of {', '.join(files)} has text to translate")
+        trained = student is not None and student.has_checkpoint and output.exists()
+        if trained and not filecmp.cmp(new, output, shallow=False):
+            raise InputError(f"the student was trained on other text than {', '.join(files)}; give another --output")
+        new.replace(output)
+    finally:
+        new.unlink(missing_ok=True)
     say(f"{config.corpus.languages[0].name} lines: {_counted(counts)}")
 
 

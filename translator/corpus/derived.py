@@ -1,6 +1,7 @@
 """Corpora derived from a trained run: replayed text, back-translated pairs, and the training text of a student."""
 
 import json
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
@@ -28,10 +29,17 @@ def corpus_of_run(config: Config) -> PreparedCorpus:
 
 
 def inherited_sources(
-    corpus: PreparedCorpus, split: Split, weights: Callable[[str], float] = lambda name: 1.0, most: int | None = None
+    corpus: PreparedCorpus,
+    split: Split,
+    weights: Callable[[str], float] = lambda name: 1.0,
+    most: int | None = None,
+    folder: Path | None = None,
 ) -> list[SourceConfig]:
-    """Return the text of each source in `split`, at most `most` pairs each, as sources that use this split."""
-    folder = corpus.directory.resolve() / split
+    """Return the text of each source in `split`, at most `most` pairs each, as sources that use this split.
+
+    `folder` has the files if they are a sample of this text.
+    """
+    folder = (folder or corpus.directory / split).resolve()
     return [
         SourceConfig(
             name=name,
@@ -44,6 +52,15 @@ def inherited_sources(
         )
         for name in corpus.names(split)
     ]
+
+
+def write_sample(corpus: PreparedCorpus, spacing: float, folder: Path) -> None:
+    """Write one in `spacing` training pairs of each source to `folder`/NAME.en and .fa, evenly spaced."""
+    for name in corpus.names("train"):
+        chosen = {int(number * spacing) for number in range(math.ceil(corpus.count("train", name) / spacing))}
+        for side in corpus.sides:
+            lines = enumerate(corpus.lines("train", name, side))
+            write_text(folder / f"{name}.{side}", "".join(f"{line}\n" for number, line in lines if number in chosen))
 
 
 def training_weights(config: Config) -> Callable[[str], float]:
