@@ -5,11 +5,12 @@ import dataclasses
 import itertools
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from translator.config.sections import AugmentationConfig
 from translator.data import sampling
-from translator.data.sampling import EpochSampler, sampled_epochs
+from translator.data.sampling import Draws, EpochSampler, sampled_epochs
 from translator.data.token_store import PairStore
 from translator.errors import Interrupted, StorageError
 from translator.subword import SubwordPair
@@ -19,8 +20,14 @@ def rows(pairs: PairStore) -> list[list[list[int]]]:
     return [[side.tolist() for side in pairs[number]] for number in range(len(pairs))]
 
 
-def expected(sampler: EpochSampler, folder: Path, epoch: int, processes: int = 1) -> list[list[list[int]]]:
-    sampler.write(epoch, folder, processes)
+def draws(sampler: EpochSampler, times: int = 1) -> Draws:
+    return {name: np.full(sampler.corpus.count("train", name), times) for name in sampler.corpus.names("train")}
+
+
+def expected(
+    sampler: EpochSampler, folder: Path, epoch: int, processes: int = 1, times: int = 1
+) -> list[list[list[int]]]:
+    sampler.write(epoch, draws(sampler, times), folder, processes)
     return rows(PairStore.open(folder, sampler.corpus.names("train")))
 
 
@@ -47,6 +54,16 @@ def test_samples_depend_only_on_seed_epoch_and_sentence(
     assert expected(sampler, tmp_path, 4) == first
     other = dataclasses.replace(sampler, strength=0.4)
     assert len({sampler.fingerprint("a"), sampler.fingerprint("b"), other.fingerprint("a"), "a", "b"}) == 5
+
+
+def test_each_draw_of_a_pair_is_sampled_anew(sampler: EpochSampler, tmp_path: Path) -> None:
+    once, thrice = expected(sampler, tmp_path, 0), expected(sampler, tmp_path, 0, times=3)
+    assert (
+        thrice[::3] == once and sum(thrice[3 * row + 1] != thrice[3 * row] for row in range(len(once))) > len(once) / 2
+    )
+    model = SubwordPair.load(sampler.subword_folder).target
+    texts = [model.decode_ids([row[1] for row in thrice[number::3]]) for number in range(3)]
+    assert texts[0] == texts[1] == texts[2]
 
 
 def test_augmented_text_differs_by_epoch_but_not_by_number_of_processes(sampler: EpochSampler, tmp_path: Path) -> None:
@@ -103,11 +120,10 @@ def test_sampled_epochs_come_in_order_and_leave_no_files(
     prepared = tmp_path / "prepared"
     for left_over in ("sampled-1", ".sampled-2.partial", "tokens-1"):
         (prepared / left_over / "train").mkdir(parents=True)
-    with contextlib.closing(sampled_epochs(sampler, 2, prepared)) as epochs:
+    with contextlib.closing(sampled_epochs(sampler, lambda epoch: draws(sampler), 2, prepared)) as epochs:
         stores = list(itertools.islice(epochs, 2))
         assert [path.name for path in prepared.iterdir()] == ["tokens-1"]
-        found = [rows(pairs) for pairs in stores]
-    assert found == [expected(sampler, tmp_path / "here", epoch) for epoch in (2, 3)]
+        assert [rows(pairs) for pairs in stores] == [expected(sampler, tmp_path / "here", epoch) for epoch in (2, 3)]
 
 
 def test_stopped_or_failed_sampling_leaves_no_files(sampler: EpochSampler, tmp_path: Path) -> None:
@@ -115,8 +131,8 @@ def test_stopped_or_failed_sampling_leaves_no_files(sampler: EpochSampler, tmp_p
         raise Interrupted(15)
 
     with pytest.raises(Interrupted):
-        next(sampled_epochs(sampler, 0, tmp_path / "prepared", check=stop))
+        next(sampled_epochs(sampler, lambda epoch: draws(sampler), 0, tmp_path / "prepared", check=stop))
     gone = dataclasses.replace(sampler, corpus=dataclasses.replace(sampler.corpus, directory=tmp_path / "gone"))
     with pytest.raises(StorageError, match=r"one\.en is damaged \(the file is missing\)"):
-        next(sampled_epochs(gone, 0, tmp_path / "prepared"))
+        next(sampled_epochs(gone, lambda epoch: draws(sampler), 0, tmp_path / "prepared"))
     assert list((tmp_path / "prepared").iterdir()) == []

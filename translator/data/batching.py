@@ -12,7 +12,7 @@ differ more, gives smaller batches where that saves padding.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -199,10 +199,16 @@ def _cutting_points(source: Numbers, target: Numbers, budget: int, max_sentences
 
 @dataclass(frozen=True)
 class Rows:
-    """The pair numbers of a batch, before their ids are read."""
+    """The rows of a batch, before their ids are read."""
 
     pairs: PairStore
-    numbers: Numbers  # (B,) pair numbers; at least one
+    numbers: Numbers  # (B,) rows of `pairs`; at least one
+    drawn: Numbers | None = None  # pair number of each row of `pairs`, if they differ
+
+    @property
+    def of_pairs(self) -> Numbers:
+        """The pair number of each row."""
+        return self.numbers if self.drawn is None else self.drawn[self.numbers]
 
     @property
     def source_tokens(self) -> int:
@@ -239,7 +245,9 @@ def share_step(batches: Sequence[Rows], world: int) -> list[list[Rows]]:
     ends = np.cumsum([len(one) for one in costs])
     for batch, owner in zip(batches, np.split(owners, ends[:-1]), strict=True):
         cuts = np.flatnonzero(np.diff(owner)) + 1
-        pieces = [Rows(batch.pairs, numbers) for numbers in np.split(batch.numbers, cuts)] if len(cuts) else [batch]
+        pieces = (
+            [replace(batch, numbers=numbers) for numbers in np.split(batch.numbers, cuts)] if len(cuts) else [batch]
+        )
         for piece, rank in zip(pieces, owner[[0, *cuts]], strict=True):
             shares[rank].append(piece)
     return shares

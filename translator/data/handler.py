@@ -30,7 +30,7 @@ from translator.data.batching import (
     share_step,
 )
 from translator.data.report import LengthReport, format_lengths, format_mixture, measure_lengths
-from translator.data.sampling import EpochSampler, sampled_epochs
+from translator.data.sampling import Draws, EpochSampler, sampled_epochs
 from translator.data.token_store import STORED_SPLITS, Ids, PairStore, StoredSplit, open_tokens
 from translator.errors import CorpusError
 from translator.run.logging import LOGGER, stage
@@ -176,18 +176,23 @@ class DataHandler:
 
     def _train_rows(self, position: DataPosition, check: Check) -> Generator[tuple[Rows, DataPosition], None, None]:
         """Yield the rows of each batch from `position`, with the position after it; reads no ids."""
-        seed, draws = self._config.run.seed, [row.drawn for row in self.mixture]
-        done = position.batch
+        seed, done = self._config.run.seed, position.batch
         with contextlib.closing(self._epochs(position.epoch, check)) as epochs:
             for epoch, pairs in enumerate(epochs, start=position.epoch):
-                drawn = epoch_draws(self._usable_of_source, draws, seed, epoch)
-                plan = self._plan(pairs, drawn, epoch_generator(seed, epoch))
+                drawn = self._draws(epoch)
+                # Sampled text has a row for each draw, in the same order.
+                rows = drawn if self._sampler is None else np.arange(len(drawn))
+                plan = self._plan(pairs, rows, epoch_generator(seed, epoch))
                 assert done < len(plan), f"epoch {epoch} has {len(plan)} batches, not {done}"
                 for number in range(done, len(plan)):
                     last = number + 1 == len(plan)
                     after = DataPosition(epoch + 1, 0) if last else DataPosition(epoch, number + 1)
-                    yield Rows(pairs, plan[number]), after
+                    yield Rows(pairs, plan[number], None if self._sampler is None else drawn), after
                 done = 0
+
+    def _draws(self, epoch: int) -> Numbers:
+        drawn = [row.drawn for row in self.mixture]
+        return epoch_draws(self._usable_of_source, drawn, self._config.run.seed, epoch)
 
     def _epochs(self, first: int, check: Check) -> Generator[PairStore, None, None]:
         """Yield the training pairs of each epoch; a thread samples or augments the next ones ahead."""
@@ -195,8 +200,16 @@ class DataHandler:
         if sampler is None:
             yield from itertools.repeat(self._stores["train"])
         else:
+            train = self._stores["train"]
+
+            def draws(epoch: int) -> Draws:
+                times = np.bincount(self._draws(epoch), minlength=len(train))
+                return dict(zip(train.names, np.split(times, train.starts[1:-1]), strict=True))
+
             yield from read_ahead(
-                lambda wanted: sampled_epochs(sampler, first, self._prepared, self._processes, wanted), check, depth=1
+                lambda wanted: sampled_epochs(sampler, draws, first, self._prepared, self._processes, wanted),
+                check,
+                depth=1,
             )
 
     def validation_batches(self) -> Iterator[Batch]:
@@ -218,7 +231,7 @@ class DataHandler:
 
 def _batch(rows: Rows) -> Batch:
     sources, targets = zip(*(rows.pairs[int(number)] for number in rows.numbers), strict=True)
-    return collate(sources, targets, rows.numbers)
+    return collate(sources, targets, rows.of_pairs)
 
 
 class _UnwantedError(Exception):

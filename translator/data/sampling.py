@@ -1,7 +1,8 @@
 """Sampled training text for each epoch: augmented pairs and subword regularization (Kudo 2018 §3).
 
 The text of an epoch is sampled as a whole, since batches are planned from the lengths of all pairs. The pieces of a
-sentence are a pure function of run seed, epoch and sentence, for any number of processes.
+sentence are a pure function of run seed, epoch, sentence, and how often the epoch has drawn it before, for any number
+of processes.
 """
 
 import contextlib
@@ -10,7 +11,7 @@ import multiprocessing
 import os
 import shutil
 import uuid
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,6 +21,7 @@ from translator.config.resuming import fingerprint_of
 from translator.config.sections import AugmentationConfig
 from translator.corpus.prepare import PreparedCorpus, Side
 from translator.data.augmentation import Augmentation, SidePair
+from translator.data.batching import Numbers
 from translator.data.token_store import PairStore, TokenStore
 from translator.run.folder import DIGITS_IN_NAME
 from translator.run.logging import LOGGER
@@ -28,7 +30,9 @@ from translator.run.workers import map_in_order
 from translator.subword import SubwordPair
 from translator.subword.placeholders import cut_out_of_pair
 
-_VERSION: Final = 4  # increased when the same settings give other pieces
+Draws = Mapping[str, Numbers]  # by source, in order: how often an epoch draws each pair, (N,)
+
+_VERSION: Final = 5  # increased when the same settings give other pieces
 _SENTENCES: Final = 512  # per block of work; few, so that a stop takes only milliseconds
 _WORTH_PROCESSES: Final = 4_000  # pairs; fewer are sampled faster than a process starts
 _PROCESSES_AHEAD: Final = 2  # processes that sample the next epoch during training
@@ -60,17 +64,20 @@ class EpochSampler:
         made_from["augmentation"] = self.augmentation.model_dump()
         return fingerprint_of(made_from)[:DIGITS_IN_NAME]
 
-    def write(self, epoch: int, folder: Path, processes: int = 1, check: Callable[[], None] = lambda: None) -> None:
+    def write(
+        self, epoch: int, draws: Draws, folder: Path, processes: int = 1, check: Callable[[], None] = lambda: None
+    ) -> None:
         """Write `<folder>/<source name>.en` and `.fa` stores of the training text, sampled for `epoch` (from 0).
 
-        The stores do not depend on the number of `processes`. `check` is called after each block; it may raise to stop.
+        Each draw is sampled separately and is a row of the store; draws of one pair are adjacent. The stores do not
+        depend on the number of `processes`. `check` is called after each block; it may raise to stop.
 
         Raises StorageError: the disk is full, the folder is not writable, or the prepared text is damaged.
         """
         subword = SubwordPair.load(self.subword_folder)
         source, target = self.corpus.sides
         sizes = {source: subword.source.vocabulary_size, target: subword.target.vocabulary_size}
-        sampled = map_in_order(partial(_block_sampler, self, epoch), self._blocks(), processes)
+        sampled = map_in_order(partial(_block_sampler, self, epoch), self._blocks(draws), processes)
 
         def rows(blocks: int) -> Iterator[Sequence[int]]:
             for block in itertools.islice(sampled, blocks):
@@ -78,16 +85,18 @@ class EpochSampler:
                 yield from block
 
         with contextlib.closing(sampled):
-            for name, side in itertools.product(self.corpus.names("train"), self.corpus.sides):
-                blocks = -(-self.corpus.count("train", name) // _SENTENCES)
+            for (name, times), side in itertools.product(draws.items(), self.corpus.sides):
+                blocks = -(-int(times.sum()) // _SENTENCES)
                 TokenStore.write(folder / f"{name}.{side}", rows(blocks), sizes[side])
             assert next(sampled, None) is None  # reads the text to its end, which checks its length
 
-    def _blocks(self) -> Iterator[_Block]:
-        for name, side in itertools.product(self.corpus.names("train"), self.corpus.sides):
-            pairs = enumerate(self.corpus.pairs("train", name))
-            while block := list(itertools.islice(pairs, _SENTENCES)):
-                yield _Block(side, [SidePair(*pair) for _, pair in block], [f"{number} {name}" for number, _ in block])
+    def _blocks(self, draws: Draws) -> Iterator[_Block]:
+        for (name, times), side in itertools.product(draws.items(), self.corpus.sides):
+            pairs = enumerate(zip(self.corpus.pairs("train", name), times.tolist(), strict=True))
+            drawn = ((SidePair(*pair), number, again) for number, (pair, count) in pairs for again in range(count))
+            while block := list(itertools.islice(drawn, _SENTENCES)):
+                places = [f"{number} {name}{f' {again}' * (again > 0)}" for _, number, again in block]
+                yield _Block(side, [pair for pair, _, _ in block], places)
 
 
 def _block_sampler(settings: EpochSampler, epoch: int) -> Callable[[_Block], list[list[int]]]:
@@ -126,23 +135,28 @@ def _block_sampler(settings: EpochSampler, epoch: int) -> Callable[[_Block], lis
 
 
 def sampled_epochs(
-    sampler: EpochSampler, first: int, parent: Path, processes: int = 1, check: Callable[[], None] = lambda: None
+    sampler: EpochSampler,
+    draws: Callable[[int], Draws],
+    first: int,
+    parent: Path,
+    processes: int = 1,
+    check: Callable[[], None] = lambda: None,
 ) -> Generator[PairStore, None, None]:
-    """Yield the sampled pairs of epoch `first` and all later epochs.
+    """Yield the sampled pairs of epoch `first` and all later epochs; `draws` returns those of an epoch.
 
     The stores are written to a hidden folder in `parent`, the folder of prepared data, mapped into memory, and deleted
     immediately: the mapping stays readable. Leftovers of a killed run are deleted too. Only the first epoch, which
-    training waits for, is sampled by `processes`. For `check` and errors see `EpochSampler.write`.
+    training waits for, is sampled by `processes`. For draws, `check` and errors see `EpochSampler.write`.
     """
-    names = sampler.corpus.names("train")
-    large = sum(sampler.corpus.count("train", name) for name in names) >= _WORTH_PROCESSES
-    if large:
-        LOGGER.info("sampling the pieces of epoch %d", first + 1)
     for epoch in itertools.count(first):
+        drawn = draws(epoch)
+        large = sum(int(times.sum()) for times in drawn.values()) >= _WORTH_PROCESSES
+        if large and epoch == first:
+            LOGGER.info("sampling the pieces of epoch %d", first + 1)
         with new_folder(parent / f"sampled-{uuid.uuid4().hex}") as beside:
             at_once = processes if epoch == first else _PROCESSES_AHEAD
-            sampler.write(epoch, beside, at_once if large else 1, check)
-            pairs = PairStore.open(beside, names, sampler.corpus.sides)
+            sampler.write(epoch, drawn, beside, at_once if large else 1, check)
+            pairs = PairStore.open(beside, list(drawn), sampler.corpus.sides)
         for mapped in parent.glob("sampled-*"):
             shutil.rmtree(mapped, ignore_errors=True)
         yield pairs
