@@ -12,7 +12,7 @@ from toy import letters, write_pairs
 from translator.checkpoint.state import find_checkpoint, read_state
 from translator.cli import main
 from translator.config import Config, load_config, parse_config
-from translator.corpus.derived import corpus_of_run, read_texts, write_best, write_sample, write_synthetic
+from translator.corpus.derived import corpus_of_run, write_best, write_synthetic
 from translator.data import DataHandler
 from translator.evaluation.metrics import sentence_bleu
 from translator.inference.exported import is_export
@@ -89,11 +89,13 @@ def test_fine_tuning_inherits_settings_and_compares_scores(folder: Path, capsys:
     assert scores.read_bytes() == scored, "the evaluation of the parent stays"
 
 
-def test_replayed_text_is_an_even_sample_of_each_source(folder: Path, tmp_path: Path) -> None:
-    corpus = corpus_of_run(of(folder, "en-fa"))
-    write_sample(corpus, 6.5, tmp_path)
-    chosen = zip(*(read_texts(tmp_path / f"toy.{side}") for side in corpus.sides), strict=True)
-    assert list(chosen) == [pair for row, pair in enumerate(corpus.pairs("train", "toy")) if row % 13 in (0, 6)]
+def test_fine_tuning_replays_a_sample_of_a_large_parent(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("translator.cli.chains._REPLAYED", 20)
+    assert fine_tune(folder, output="sample") == 0
+    old, replayed = ([*corpus_of_run(of(folder, name)).pairs("train", "toy")] for name in ("en-fa", "sample"))
+    assert replayed == [pair for row, pair in enumerate(old) if row % 13 in (0, 6)], "20 of 130, evenly spaced"
+    draws = {row.name: row.drawn for row in DataHandler(of(folder, "sample")).prepare().mixture}
+    assert draws["toy"] / sum(draws.values()) == pytest.approx(0.67, abs=0.02)
 
 
 def test_fine_tuning_again_reuses_its_recipe_and_refuses_other_settings(
@@ -127,9 +129,7 @@ def test_word_counts_of_the_parent_run_and_the_new_text_are_added(folder: Path, 
     parent = RunFolder(folder / "en-fa")
     rows = dict(line.split("\t") for line in (parent.subword_folder / "words.tsv").read_text().splitlines())
     write_pairs(tmp_path / "more.tsv", [("zzyx ab", "رردد اب"), ("zzyx cd", "رردد پت")])
-    recipe = RECIPE.format(folder=folder, direction="en-fa").replace(
-        "validation: 10, test: 10", "validation: 0, test: 0"
-    )
+    recipe = RECIPE.format(folder=folder, direction="en-fa").replace(": 10, test: 10", ": 0, test: 0")
     more = [f"corpus.sources=[{{name: more, path: '{tmp_path}/more.tsv', use: train}}]"]
     more += [f"subword.models_from={parent.path}", f"run.directory={tmp_path}/run"]
     found = DataHandler(parse_config(recipe, "r", more)).prepare().subword_folder / "words.tsv"

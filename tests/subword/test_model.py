@@ -110,14 +110,8 @@ def test_a_truncated_model_is_refused_at_every_length(tmp_path: Path) -> None:
     ("options", "message"),
     [
         ({"normalization_rule_name": "nfkc"}, "have the ids -1, 0, 1, 2; they must be 0, 1, 2, 3"),
-        (
-            {"normalization_rule_name": "nmt_nfkc", "pad_id": 0, "unk_id": 1, "bos_id": 2, "eos_id": 3},
-            "not `nfkc` or",
-        ),
-        (
-            {"normalization_rule_name": "identity", "pad_id": 0, "unk_id": 1, "bos_id": 2, "eos_id": 3},
-            "not `nfkc` or",
-        ),
+        ({"normalization_rule_name": "nmt_nfkc", "pad_id": 0, "unk_id": 1, "bos_id": 2, "eos_id": 3}, "not `nfkc` or"),
+        ({"normalization_rule_name": "identity", "pad_id": 0, "unk_id": 1, "bos_id": 2, "eos_id": 3}, "not `nfkc` or"),
     ],
 )
 def test_other_special_ids_or_normalization_are_refused(tmp_path: Path, options: dict[str, Any], message: str) -> None:

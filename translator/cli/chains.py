@@ -28,7 +28,7 @@ _ALONE: Final = "one sentence per line, plain or compressed by gzip, xz or zstd"
 _FEWEST_UPDATES: Final = 900
 _BATCH: Final = 2048  # tokens at most: in the same time, small batches gain more
 _PASSES: Final = 3  # over the new text, but at least `_FEWEST_UPDATES` updates
-_REPLAYS: Final = 2  # times that each replayed pair is drawn, about
+_REPLAYED: Final = 50_000  # old pairs at most: preparing all text of a large parent would take minutes
 _TOKENS_A_WORD: Final = 1.5
 _TIMED: Final = 500  # sentences whose translation is timed
 
@@ -132,15 +132,14 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
     read = batch * config.training.accumulation_steps * (1 - options.replay)
     steps = max(_FEWEST_UPDATES, round(_PASSES * _TOKENS_A_WORD * words / read))
     weight = training_weights(config)
-    odds = options.replay / (1 - options.replay)  # old pairs drawn for each new one
-    drawn = odds * pairs * steps * read / (_TOKENS_A_WORD * words)  # old pairs drawn in the whole run, about
-    # One old pair in `spacing` is replayed, so that a short run need not prepare and sample all text of a large parent.
-    spacing = max(1.0, _REPLAYS * sum(old.count("train", name) for name in old.names("train")) / max(1.0, drawn))
-    text = folder.with_name(f"{folder.name}-text")
     # Old text is drawn in proportion to weight × pairs; the new text has weight 1.
-    mass = sum(weight(name) * old.count("train", name) for name in old.names("train")) / spacing
-    share = odds * (pairs - (held_out + validating) * len(new)) / mass
-    replayed = inherited_sources(old, "train", lambda name: share * weight(name), folder=text) if options.replay else []
+    mass = sum(weight(name) * old.count("train", name) for name in old.names("train"))
+    share = options.replay / (1 - options.replay) * (pairs - (held_out + validating) * len(new)) / mass
+    # Of each source, one pair in `spacing` is replayed, and drawn that much more often.
+    spacing = {name: max(1.0, mass / (weight(name) * _REPLAYED)) for name in old.names("train")}
+    text = folder.with_name(f"{folder.name}.text") / old.fingerprint  # a name that no run gets by default
+    weights = {name: share * weight(name) * step for name, step in spacing.items()}
+    replayed = inherited_sources(old, "train", weights.__getitem__, folder=text) if options.replay else []
     # Old and new text have equal shares of the validation text, so the best checkpoint suits both.
     names = old.names("validation")
     validation = inherited_sources(old, "validation", most=max(1, validating // max(1, len(names))))

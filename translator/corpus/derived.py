@@ -3,7 +3,7 @@
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -35,10 +35,7 @@ def inherited_sources(
     most: int | None = None,
     folder: Path | None = None,
 ) -> list[SourceConfig]:
-    """Return the text of each source in `split`, at most `most` pairs each, as sources that use this split.
-
-    `folder` has the files if they are a sample of this text.
-    """
+    """Return the text of each source in `split`, or its sample in `folder`, as sources of at most `most` pairs."""
     folder = (folder or corpus.directory / split).resolve()
     return [
         SourceConfig(
@@ -54,10 +51,10 @@ def inherited_sources(
     ]
 
 
-def write_sample(corpus: PreparedCorpus, spacing: float, folder: Path) -> None:
-    """Write one in `spacing` training pairs of each source to `folder`/NAME.en and .fa, evenly spaced."""
-    for name in corpus.names("train"):
-        chosen = {int(number * spacing) for number in range(math.ceil(corpus.count("train", name) / spacing))}
+def write_sample(corpus: PreparedCorpus, spacing: Mapping[str, float], folder: Path) -> None:
+    """Write every `spacing`[name]-th training pair of each source to `folder`/NAME.en and .fa."""
+    for name, step in spacing.items():
+        chosen = {int(number * step) for number in range(math.ceil(corpus.count("train", name) / step))}
         for side in corpus.sides:
             lines = enumerate(corpus.lines("train", name, side))
             write_text(folder / f"{name}.{side}", "".join(f"{line}\n" for number, line in lines if number in chosen))
