@@ -82,20 +82,25 @@ def test_fine_tuning_inherits_settings_and_compares_scores(folder: Path, capsys:
     assert list(after.pairs("train", "toy")) == list(before.pairs("train", "toy")), "what was held out stays so"
     assert after.count("validation", "toy") == after.count("validation", "new") == 3
     draws = {row.name: row.drawn for row in DataHandler(new).prepare().mixture}
-    assert draws["toy"] / sum(draws.values()) == pytest.approx(0.67, abs=0.02)
+    assert draws["toy"] / sum(draws.values()) == pytest.approx(0.75, abs=0.02)
     (rows,) = re.findall(r"test set +metric +en-fa +tuned +difference +p\n-+\n((?:\w+ .*\n){4})", said)
     assert [row.split()[:2] for row in rows.splitlines()] == [[x, y] for x in ("new", "toy") for y in ("bleu", "chrf")]
     assert (folder / "tuned" / "evaluation" / "report.html").is_file()
     assert scores.read_bytes() == scored, "the evaluation of the parent stays"
 
 
-def test_fine_tuning_replays_a_sample_of_a_large_parent(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("translator.cli.chains._REPLAYED", 20)
+def test_replayed_text_samples_each_source_by_its_weight(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("translator.cli.chains._REPLAYED", 1)  # so as many pairs as there are new ones: 60, then 64
     assert fine_tune(folder, output="sample") == 0
     old, replayed = ([*corpus_of_run(of(folder, name)).pairs("train", "toy")] for name in ("en-fa", "sample"))
-    assert replayed == [pair for row, pair in enumerate(old) if row % 13 in (0, 6)], "20 of 130, evenly spaced"
-    draws = {row.name: row.drawn for row in DataHandler(of(folder, "sample")).prepare().mixture}
-    assert draws["toy"] / sum(draws.values()) == pytest.approx(0.67, abs=0.02)
+    assert replayed == [pair for row, pair in enumerate(old) if row % 13 in range(0, 12, 2)], "60 of 130, evenly spaced"
+    third = [(f"{one} {other}", f"{one} {other}".translate(TO_PERSIAN)) for one in "abcdefgh" for other in "abcdefgh"]
+    write_pairs(folder / "third.tsv", third)
+    assert fine_tune(folder, "--run", str(folder / "sample"), corpus="third.tsv", output="again") == 0
+    mixture = {row.name: row for row in DataHandler(of(folder, "again")).prepare().mixture}
+    assert (mixture["new"].pairs, mixture["toy"].pairs) == (16, 48), "in their proportion in the run before"
+    shares = [mixture[name].drawn / sum(row.drawn for row in mixture.values()) for name in ("new", "toy")]
+    assert shares == pytest.approx([0.75 * 0.25, 0.75 * 0.75], abs=0.02)
 
 
 def test_fine_tuning_again_reuses_its_recipe_and_refuses_other_settings(

@@ -57,11 +57,5 @@ def sampling_recipe(tmp_path_factory: pytest.TempPathFactory) -> SamplingRecipe:
 def sampler(sampling_recipe: SamplingRecipe) -> EpochSampler:
     config = sampling_recipe()
     handler = DataHandler(config).prepare()
-    return EpochSampler(
-        handler.corpus,
-        handler.subword_folder,
-        config.subword.sampling,
-        config.training.augmentation,
-        config.run.seed,
-        max_length=100,
-    )
+    strength, augmentation = config.subword.sampling, config.training.augmentation
+    return EpochSampler(handler.corpus, handler.subword_folder, strength, augmentation, config.run.seed, max_length=100)

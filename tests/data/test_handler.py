@@ -26,12 +26,8 @@ def sentences(first: int, last: int) -> list[tuple[str, str]]:
         (subject, pronoun, ending), (verb, stem) = SUBJECTS[number % 4], VERBS[number // 4 % 4]
         thing, object_ = THINGS[number // 16 % 5]
         extra = number % 7
-        made.append(
-            (
-                f"{subject} {verb} {number} {thing}" + " and more" * extra + ".",
-                f"{pronoun} {number} {object_} را" + " و بیشتر" * extra + f" {stem}{ending}.",
-            )
-        )
+        english = f"{subject} {verb} {number} {thing}" + " and more" * extra + "."
+        made.append((english, f"{pronoun} {number} {object_} را" + " و بیشتر" * extra + f" {stem}{ending}."))
     return made
 
 
@@ -95,19 +91,19 @@ def test_held_out_text_comes_from_the_splits_and_the_test_sets(tmp_path: Path) -
     assert extra.references == ((rows[0][1],), (rows[2][1],)), "as read, not normalized"
 
 
-def test_batches_of_an_epoch_decode_to_the_whole_training_text(handler: DataHandler) -> None:
+def test_batches_of_an_epoch_decode_to_the_whole_training_text(both: DataHandler) -> None:
     english, persian = (
-        [line for name in handler.corpus.names("train") for line in handler.corpus.lines("train", name, side)]
+        [line for name in both.corpus.names("train") for line in both.corpus.lines("train", name, side)]
         for side in ("en", "fa")
     )
     seen = 0
-    for batch in one_epoch(handler):
-        sources = handler.subword.source.decode_ids(batch.source.tolist())
-        targets = handler.subword.target.decode_ids(batch.labels.tolist())
+    for batch in one_epoch(both):
+        sources = both.subword.source.decode_ids(batch.source.tolist())
+        targets = both.subword.target.decode_ids(batch.labels.tolist())
         for number, source, target in zip(batch.indices.tolist(), sources, targets, strict=True):
             assert (source, target) == (english[number].lower(), persian[number])
             seen += 1
-    assert seen == len(english) == handler.pair_count("train") >= 200
+    assert seen == len(english) == both.pair_count("train") >= 200
 
 
 @settings(deadline=None, max_examples=8)
@@ -210,15 +206,13 @@ def rows_of(batch: Batch) -> list[tuple[int, list[int], list[int]]]:
 @given(first=st.integers(0, 80), accumulation=st.integers(1, 5), world=st.integers(1, 4))
 @example(first=38, accumulation=3, world=1)
 def test_the_shares_of_all_ranks_are_the_batches_of_one_process(
-    handler: DataHandler, first: int, accumulation: int, world: int
+    both: DataHandler, first: int, accumulation: int, world: int
 ) -> None:
-    """Checks three steps from batch `first`; an epoch has 40 batches, and a step may span two epochs."""
+    """Checks three steps from batch `first`; a plain epoch has 40 batches, and a step may span two epochs."""
     steps = 3
-    batches = list(itertools.islice(handler.train_batches(DataPosition()), first + steps * accumulation))
+    batches = list(itertools.islice(both.train_batches(DataPosition()), first + steps * accumulation))
     start = batches[first - 1][1] if first else DataPosition()
-    ranks = [
-        list(itertools.islice(handler.train_steps(start, accumulation, rank, world), steps)) for rank in range(world)
-    ]
+    ranks = [list(itertools.islice(both.train_steps(start, accumulation, rank, world), steps)) for rank in range(world)]
     for number in range(steps):
         expected = batches[first + number * accumulation : first + (number + 1) * accumulation]
         shares = [of_rank[number] for of_rank in ranks]

@@ -56,14 +56,21 @@ def test_samples_depend_only_on_seed_epoch_and_sentence(
     assert len({sampler.fingerprint("a"), sampler.fingerprint("b"), other.fingerprint("a"), "a", "b"}) == 5
 
 
-def test_each_draw_of_a_pair_is_sampled_anew(sampler: EpochSampler, tmp_path: Path) -> None:
-    once, thrice = expected(sampler, tmp_path, 0), expected(sampler, tmp_path, 0, times=3)
-    assert (
-        thrice[::3] == once and sum(thrice[3 * row + 1] != thrice[3 * row] for row in range(len(once))) > len(once) / 2
-    )
-    model = SubwordPair.load(sampler.subword_folder).target
-    texts = [model.decode_ids([row[1] for row in thrice[number::3]]) for number in range(3)]
-    assert texts[0] == texts[1] == texts[2]
+def test_each_draw_of_a_pair_is_augmented_and_sampled_anew(sampler: EpochSampler, tmp_path: Path) -> None:
+    sampler = dataclasses.replace(sampler, augmentation=AugmentationConfig(typos=0.8))
+    thrice, subword = expected(sampler, tmp_path, 0, times=3), SubwordPair.load(sampler.subword_folder)
+    assert thrice[::3] == expected(sampler, tmp_path, 0)
+    models = (subword.source, subword.target)
+    english, persian = (model.decode_ids([row[side] for row in thrice]) for side, model in enumerate(models))
+    assert persian[::3] == persian[1::3] == persian[2::3]
+    for drawn in (english, [row[1] for row in thrice]):
+        assert sum(one != other for one, other in zip(drawn[::3], drawn[1::3], strict=True)) > len(thrice) / 9, (
+            "a third"
+        )
+    one, two = draws(sampler).values()
+    sampler.write(0, {"one": 0 * one, "two": (times := np.arange(len(two)) % 3)}, tmp_path)
+    wanted = [thrice[3 * (len(one) + pair) + draw] for pair, count in enumerate(times) for draw in range(count)]
+    assert rows(PairStore.open(tmp_path, ["one", "two"])) == wanted
 
 
 def test_augmented_text_differs_by_epoch_but_not_by_number_of_processes(sampler: EpochSampler, tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ _ALONE: Final = "one sentence per line, plain or compressed by gzip, xz or zstd"
 _FEWEST_UPDATES: Final = 900
 _BATCH: Final = 2048  # tokens at most: in the same time, small batches gain more
 _PASSES: Final = 3  # over the new text, but at least `_FEWEST_UPDATES` updates
-_REPLAYED: Final = 50_000  # old pairs at most: preparing all text of a large parent would take minutes
+_REPLAYED: Final = 50_000  # old pairs, about, or as many as new ones: preparing all text of a large run takes minutes
 _TOKENS_A_WORD: Final = 1.5
 _TIMED: Final = 500  # sentences whose translation is timed
 
@@ -92,7 +92,7 @@ def _opened(folder: str, direction: str | None = None) -> "tuple[RunFolder, Conf
     "continue training a run on your text mixed with its own, and compare both models on old and new test text",
     RUN,
     option("--corpus PATH", _CORPUS, dest="corpora", action="append", nargs="+", type=place, required=True),
-    option("--replay SHARE", "share of pairs from the run's own text (default: 0.67)", type=float, default=0.67),
+    option("--replay SHARE", "share of pairs from the run's own text (default: 0.75)", type=float, default=0.75),
     option(
         "--recipe NAME",
         "recipe for `training` and dropout; steps and learning rate are computed (default: fine-tune)",
@@ -135,8 +135,9 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
     # Old text is drawn in proportion to weight × pairs; the new text has weight 1.
     mass = sum(weight(name) * old.count("train", name) for name in old.names("train"))
     share = options.replay / (1 - options.replay) * (pairs - (held_out + validating) * len(new)) / mass
-    # Of each source, one pair in `spacing` is replayed, and drawn that much more often.
-    spacing = {name: max(1.0, mass / (weight(name) * _REPLAYED)) for name in old.names("train")}
+    # Of each source, one pair in `spacing` is replayed, with its weight multiplied by `spacing`.
+    most = max(_REPLAYED, pairs)
+    spacing = {name: max(1.0, mass / (weight(name) * most)) for name in old.names("train")}
     text = folder.with_name(f"{folder.name}.text") / old.fingerprint  # a name that no run gets by default
     weights = {name: share * weight(name) * step for name, step in spacing.items()}
     replayed = inherited_sources(old, "train", weights.__getitem__, folder=text) if options.replay else []

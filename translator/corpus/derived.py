@@ -1,7 +1,6 @@
 """Corpora derived from a trained run: replayed text, back-translated pairs, and the training text of a student."""
 
 import json
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -52,9 +51,11 @@ def inherited_sources(
 
 
 def write_sample(corpus: PreparedCorpus, spacing: Mapping[str, float], folder: Path) -> None:
-    """Write every `spacing`[name]-th training pair of each source to `folder`/NAME.en and .fa."""
+    """Write one in `spacing`[name] training pairs of each source, evenly spaced, to `folder`/NAME.en and .fa."""
     for name, step in spacing.items():
-        chosen = {int(number * step) for number in range(math.ceil(corpus.count("train", name) / step))}
+        count = corpus.count("train", name)
+        kept = max(1, round(count / step))
+        chosen = {number * count // kept for number in range(kept)}
         for side in corpus.sides:
             lines = enumerate(corpus.lines("train", name, side))
             write_text(folder / f"{name}.{side}", "".join(f"{line}\n" for number, line in lines if number in chosen))

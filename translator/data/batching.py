@@ -203,7 +203,7 @@ class Rows:
 
     pairs: PairStore
     numbers: Numbers  # (B,) rows of `pairs`; at least one
-    drawn: Numbers | None = None  # pair number of each row of `pairs`, if they differ
+    drawn: Numbers | None = None  # the pair number of each row of `pairs`, if a row is a draw and not a pair
 
     @property
     def of_pairs(self) -> Numbers:

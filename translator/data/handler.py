@@ -181,13 +181,14 @@ class DataHandler:
             for epoch, pairs in enumerate(epochs, start=position.epoch):
                 drawn = self._draws(epoch)
                 # Sampled text has a row for each draw, in the same order.
-                rows = drawn if self._sampler is None else np.arange(len(drawn))
+                rows, of_rows = (drawn, None) if self._sampler is None else (np.arange(len(drawn)), drawn)
                 plan = self._plan(pairs, rows, epoch_generator(seed, epoch))
+                del drawn, rows
                 assert done < len(plan), f"epoch {epoch} has {len(plan)} batches, not {done}"
                 for number in range(done, len(plan)):
                     last = number + 1 == len(plan)
                     after = DataPosition(epoch + 1, 0) if last else DataPosition(epoch, number + 1)
-                    yield Rows(pairs, plan[number], None if self._sampler is None else drawn), after
+                    yield Rows(pairs, plan[number], of_rows), after
                 done = 0
 
     def _draws(self, epoch: int) -> Numbers:
@@ -202,12 +203,12 @@ class DataHandler:
         else:
             train = self._stores["train"]
 
-            def draws(epoch: int) -> Draws:
+            def counts(epoch: int) -> Draws:
                 times = np.bincount(self._draws(epoch), minlength=len(train))
                 return dict(zip(train.names, np.split(times, train.starts[1:-1]), strict=True))
 
             yield from read_ahead(
-                lambda wanted: sampled_epochs(sampler, draws, first, self._prepared, self._processes, wanted),
+                lambda wanted: sampled_epochs(sampler, counts, first, self._prepared, self._processes, wanted),
                 check,
                 depth=1,
             )

@@ -95,7 +95,7 @@ class EpochSampler:
             pairs = enumerate(zip(self.corpus.pairs("train", name), times.tolist(), strict=True))
             drawn = ((SidePair(*pair), number, again) for number, (pair, count) in pairs for again in range(count))
             while block := list(itertools.islice(drawn, _SENTENCES)):
-                places = [f"{number} {name}{f' {again}' * (again > 0)}" for _, number, again in block]
+                places = [f"{number} {name} {again}" if again else f"{number} {name}" for _, number, again in block]
                 yield _Block(side, [pair for pair, _, _ in block], places)
 
 
