@@ -92,7 +92,8 @@ class EpochSampler:
 
     def _blocks(self, draws: Draws) -> Iterator[_Block]:
         for (name, times), side in itertools.product(draws.items(), self.corpus.sides):
-            pairs = enumerate(zip(self.corpus.pairs("train", name), times.tolist(), strict=True))
+            counts = itertools.chain(times.tolist(), itertools.repeat(0))  # `pairs` reports lines that are too many
+            pairs = enumerate(zip(self.corpus.pairs("train", name), counts, strict=False))
             drawn = ((SidePair(*pair), number, again) for number, (pair, count) in pairs for again in range(count))
             while block := list(itertools.islice(drawn, _SENTENCES)):
                 places = [f"{number} {name} {again}" if again else f"{number} {name}" for _, number, again in block]
