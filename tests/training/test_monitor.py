@@ -162,6 +162,6 @@ def test_training_yields_cores_only_when_scheduled_by_minutes(
     outcome = run(tiny("run.threads=0", "training.max_steps=4", *settings))
     log = outcome.run.log_file.read_text(encoding="utf-8")
     assert log.count("of the time: other programs compute on this machine") == 1
-    left = "other programs use 1.2 cores: training continues with 2 threads" in log
+    left = "other programs use 1.2 cores: the number of training threads is now 2" in log
     assert left == (2 in threads) == (clock == "minutes" and cores == 3), "never more than it began with"
     assert 3 in threads and max(threads) == 3, "given back at the end"

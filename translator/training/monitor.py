@@ -210,7 +210,7 @@ class Observer:
             return
         threads = max(1, min(self._threads, available_cores() - round(taken)))
         if self.updater.arithmetic.device.type == "cpu" and threads != torch.get_num_threads():
-            LOGGER.info("other programs use %.1f cores: training continues with %d threads", taken, threads)
+            LOGGER.info("other programs use %.1f cores: the number of training threads is now %d", taken, threads)
             torch.set_num_threads(threads)
 
     def validated(self, validation: Validation, better: bool, translator: Translator, source: str | None) -> None:
