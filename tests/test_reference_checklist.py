@@ -78,11 +78,6 @@ def test_each_sublayer_has_a_residual_and_a_layer_norm(norm: str) -> None:
     torch.testing.assert_close(layer(x, memory, None, None), y)
 
 
-def test_logits_cover_the_target_vocabulary() -> None:
-    source, target_input, _ = small_batch()
-    assert small_model()(source, target_input).shape == (2, 5, 27)
-
-
 def test_cross_entropy_ignores_padding() -> None:
     source, target_input, labels = small_batch()
     logits = small_model().eval()(source, target_input)
@@ -101,13 +96,14 @@ def test_the_feed_forward_width_is_about_four_times_the_model_width() -> None:
 
 
 @pytest.mark.parametrize("kind", ["attention_dropout", "feed_forward_dropout", "dropout"])
-def test_each_dropout_rate_takes_effect_in_training(kind: str) -> None:
+def test_gotcha_each_dropout_rate_takes_effect_in_training_only(kind: str) -> None:
     rates = {"attention_dropout": 0.0, "feed_forward_dropout": 0.0, "dropout": 0.0}
     source, target_input, _ = small_batch()
     still = small_model(**rates).train()
     assert torch.equal(still(source, target_input), still(source, target_input))
     moving = small_model(**{**rates, kind: 0.3}).train()
     assert not torch.equal(moving(source, target_input), moving(source, target_input))
+    assert torch.equal(moving.eval()(source, target_input), moving(source, target_input))
 
 
 def test_masks_memory_states_and_logits_have_the_expected_shapes() -> None:
@@ -121,7 +117,7 @@ def test_masks_memory_states_and_logits_have_the_expected_shapes() -> None:
     assert memory.shape == (2, 6, 32)
     states = model.decode(target_input, memory, masks.decoder, masks.cross)
     assert states.shape == (2, 5, 32)
-    assert model.project(states).shape == (2, 5, 27)
+    assert model.project(states).shape == model(source, target_input).shape == (2, 5, 27)  # the target vocabulary
 
 
 def test_gotcha_causal_mask_hides_later_tokens() -> None:
@@ -155,9 +151,3 @@ def test_gotcha_embedding_and_head_have_the_same_vocabulary(tied: str) -> None:
     model = small_model(tied_embeddings=tied)
     assert model.head_weight.shape == model.target_embedding.tokens.weight.shape == (27, 32)
     assert model.source_embedding.tokens.weight.shape == (21, 32)
-
-
-def test_gotcha_no_dropout_in_evaluation() -> None:
-    model = small_model(dropout=0.5, attention_dropout=0.5, feed_forward_dropout=0.5).eval()
-    source, target_input, _ = small_batch()
-    assert torch.equal(model(source, target_input), model(source, target_input))

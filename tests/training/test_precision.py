@@ -7,12 +7,17 @@ from typing import Any
 import pytest
 import torch
 
-from translator.config import TrainingConfig
+from translator.config import Config, ModelConfig, TrainingConfig
 from translator.errors import ConfigError
 from translator.training import precision as room
-from translator.training.precision import choose, choose_processes, seed_update, set_up_cuda
+from translator.training.precision import Choices, choose, choose_processes, seed_update, set_up_cuda
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
+
+
+def auto(device: torch.device, width: int = 1024, **settings: Any) -> Choices:
+    model, training = ModelConfig(d_model=width), TrainingConfig(**settings)
+    return choose(device, Config.model_construct(model=model, training=training))
 
 
 @pytest.mark.parametrize(("there", "pays", "expected"), [(1, 1, "bf16"), (1, 0, "float32"), (0, 0, "float32")])
@@ -21,26 +26,26 @@ def test_bf16_is_chosen_where_it_is_available_and_faster(
 ) -> None:
     monkeypatch.setattr(room, "has_bf16", lambda device: bool(there))
     monkeypatch.setattr(room, "bf16_pays", lambda device: bool(pays))
-    chosen = choose(CPU, TrainingConfig())
+    chosen = auto(CPU)
     assert chosen.precision == expected
     assert chosen.reasons["training.precision"].startswith(expected)
-    assert choose(CPU, TrainingConfig(precision="float32")).precision == "float32"
+    assert auto(CPU, precision="float32").precision == "float32"
 
 
 @pytest.mark.parametrize(("pays", "expected"), [(True, "medium"), (False, "highest")])
 def test_float32_products_are_rounded_if_faster(monkeypatch: pytest.MonkeyPatch, pays: bool, expected: str) -> None:
     monkeypatch.setattr("translator.model.device.bf16_pays", lambda device: pays)
-    chosen = choose(CPU, TrainingConfig())
+    chosen = auto(CPU)
     assert chosen.matmul_precision == expected
     assert chosen.reasons["training.matmul_precision"].startswith(f"{expected} (float32 products")
-    assert choose(CPU, TrainingConfig(matmul_precision="high")).matmul_precision == "high"
+    assert auto(CPU, matmul_precision="high").matmul_precision == "high"
 
 
 def test_bf16_is_refused_on_a_gpu_that_lacks_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "has_bf16", lambda device: False)
     with pytest.raises(ConfigError, match="this GPU lacks it; use fp16, float32 or auto"):
-        choose(GPU, TrainingConfig(precision="bf16"))
-    assert choose(CPU, TrainingConfig(precision="bf16")).precision == "bf16"
+        auto(GPU, precision="bf16")
+    assert auto(CPU, precision="bf16").precision == "bf16"
 
 
 @pytest.mark.parametrize(("capability", "expected"), [((6, 1), "float32"), ((7, 5), "fp16")])
@@ -49,25 +54,27 @@ def test_a_gpu_without_bf16_uses_fp16_if_it_has_fp16_matrix_units(
 ) -> None:
     monkeypatch.setattr(room, "has_bf16", lambda device: False)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
-    assert choose(GPU, TrainingConfig()).precision == expected
-    assert choose(CPU, TrainingConfig()).precision == "float32"
-    apple = choose(torch.device("mps"), TrainingConfig())
+    assert auto(GPU).precision == expected
+    assert auto(CPU).precision == "float32"
+    apple = auto(torch.device("mps"))
     assert (apple.precision, apple.compile, apple.packed, apple.attention) == ("float32", False, False, "fused")
 
 
-def test_a_cpu_run_packs_batches_and_a_gpu_run_compiles_the_step(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cpu_run_packs_batches_and_a_long_gpu_run_compiles_a_wide_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "has_bf16", lambda device: False)
     monkeypatch.setattr(room, "fp16_pays", lambda device: False)
     monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
-    on_cpu, on_gpu = choose(CPU, TrainingConfig()), choose(GPU, TrainingConfig())
+    on_cpu, on_gpu = auto(CPU), auto(GPU)
     monkeypatch.setattr("shutil.which", lambda name: None)
-    assert "needs a C compiler" in choose(GPU, TrainingConfig()).reasons["training.compile"]
-    assert not choose(GPU, TrainingConfig()).compile
+    assert "needs a C compiler" in auto(GPU).reasons["training.compile"]
+    assert not auto(GPU).compile
     assert (on_cpu.packed, on_cpu.attention, on_cpu.compile) == (True, "plain", False)
     assert (on_gpu.packed, on_gpu.attention, on_gpu.compile) == (False, "fused", True)
-    assert not choose(GPU, TrainingConfig(max_steps=100)).compile, "a short run is over before it pays"
+    assert not auto(GPU, max_steps=4999).compile, "a short run is over before it pays"
+    assert not auto(GPU, width=512).compile, "a narrow model is slower"
+    assert auto(GPU, width=512, compile="always").compile
     with pytest.raises(ConfigError, match="on a CPU a compiled step is slower; use auto or never"):
-        choose(CPU, TrainingConfig(compile="always"))
+        auto(CPU, compile="always")
     assert len(on_cpu.reasons) == 5
 
 

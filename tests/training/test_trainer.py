@@ -132,7 +132,7 @@ def test_accumulated_batches_give_the_gradient_of_their_union(tiny: Any) -> None
     def gradient(share: StepBatches) -> dict[str, torch.Tensor]:
         cpu = torch.device("cpu")
         torch.manual_seed(0)
-        updater = Updater(config, sizes, cpu, choose(cpu, config.training), Distributed())
+        updater = Updater(config, sizes, cpu, choose(cpu, config), Distributed())
         updater.model.eval()
         updater.gradients(share)
         return {name: weight.grad for name, weight in updater.model.named_parameters() if weight.grad is not None}

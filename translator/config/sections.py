@@ -201,7 +201,7 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
     attention: Literal["auto", "fused", "plain"] = "auto"
     """Attention kernel: PyTorch's fused one, or plain matmul and softmax; `auto`: by device and shape."""
     compile: Literal["auto", "never", "always"] = "auto"
-    """`torch.compile` of the training step: `never`, `always`; `auto`: on a CUDA GPU from 2,000 `max_steps` on."""
+    """`torch.compile`: `never`, `always`; `auto`: on a CUDA GPU, if `max_steps` >= 5,000 and `d_model` >= 1024."""
     matmul_precision: Literal["auto", "highest", "high", "medium"] = "auto"
     """Float32 products, also translating on a GPU. `auto`: `medium` on a GPU or where bf16 is fast, else `highest`."""
     log_every: Annotated[PositiveInt, Effect.HARMLESS] = 50

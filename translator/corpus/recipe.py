@@ -138,9 +138,7 @@ def find_recipe(
     described = f"{size.pairs:,} pairs, {size.words / size.pairs:.1f} English words each"
     rows = [f"  {key:<26} {value:>6}   {why}" for key, value, why in choices]
     minutes = next((choice.value for choice in choices if choice.key == "training.max_minutes"), None)
-    time = (
-        "on a GPU: not measured" if minutes is None else f"at most {minutes} minutes of training, and some for the rest"
-    )
+    time = "on a GPU: not measured" if minutes is None else f"at most {minutes} minutes of training, then evaluation"
     return file, [f"{file}: a recipe for {described}", *rows, f"  time: {time}", ""]
 
 

@@ -12,7 +12,6 @@ distributions p and q of the two passes, each token costs half of the paper's lo
 B batch, S source length, T target length, N target tokens, V vocabulary, D model width
 """
 
-from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 import torch
@@ -20,7 +19,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from translator.model import Transformer
-from translator.model.layers import PADDED, Packed
+from translator.model.layers import Packed
 from translator.special_tokens import PAD
 
 ROWS: Final = {"cpu": 512, "cuda": 8192}  # tokens at a time: logits fit a CPU's cache, or saturate a GPU
@@ -43,8 +42,8 @@ class Losses(NamedTuple):
 class TeacherForcing(nn.Module):
     """A model with its training loss by teacher forcing: each token is predicted from the reference before it.
 
-    `packed` computes on real tokens only (`Packed` of translator/model/layers.py). `compiled` compiles all but the
-    output head with `torch.compile`, and excludes `packed`. `r_drop` is α; 0 disables R-Drop.
+    `packed` computes on real tokens only (`Packed` of translator/model/layers.py). `compiled` compiles the layers of
+    `model` with `torch.compile`, and excludes `packed`. `r_drop` is α; 0 disables R-Drop.
     """
 
     def __init__(
@@ -54,8 +53,11 @@ class TeacherForcing(nn.Module):
         assert not (packed and compiled), "the shape of a packed batch depends on its tokens"
         self.model, self.packed = model, packed
         self.label_smoothing, self.r_drop = label_smoothing, r_drop
-        padded = self._padded_states
-        self._padded: Callable[[Tensor, Tensor], Tensor] = torch.compile(padded, dynamic=True) if compiled else padded
+        if compiled:
+            # One graph for all layers of a stack and all shapes: compiling the whole model takes several times as long.
+            torch.fx.experimental._config.use_duck_shape = False
+            for layer in (*model.encoder.layers, *model.decoder.layers):
+                layer.compile(dynamic=True)
 
     @property
     def passes(self) -> int:
@@ -78,7 +80,7 @@ class TeacherForcing(nn.Module):
             states = self.model.states(source, target_input, (Packed(source, PAD), of_target))  # (N, D)
             targets, sentences = of_target.pack(labels), of_target.sentences  # (N,)
         else:
-            states = self._padded(source, target_input).flatten(0, 1)
+            states = self.model.states(source, target_input).flatten(0, 1)
             targets = labels.flatten()
             sentences = torch.arange(len(labels), device=labels.device).repeat_interleave(labels.size(1))
         if not twice:
@@ -92,9 +94,6 @@ class TeacherForcing(nn.Module):
         both = of_tokens.new_zeros(2 * rows).index_add_(0, sentences, of_tokens)
         smoothed = 0.5 * (smoothed + self.r_drop * symmetric_divergence(log_p, targets))
         return Losses(smoothed, 0.5 * (both[:rows] + both[rows:]))
-
-    def _padded_states(self, source: Tensor, target_input: Tensor) -> Tensor:
-        return self.model.states(source, target_input, (PADDED, PADDED))
 
 
 def label_smoothed_loss(logits: Tensor, labels: Tensor, smoothing: float) -> SummedLoss:

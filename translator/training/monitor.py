@@ -19,7 +19,6 @@ from translator.data import DataHandler, DataPosition
 from translator.evaluation import Score
 from translator.evaluation.metrics import RAW
 from translator.evaluation.report import Table, isolated, plain
-from translator.inference.translator import Translator
 from translator.model.device import matrix_rate
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER, RECORD, end_within, progress_bar
@@ -31,7 +30,7 @@ from translator.training.checkpointing import TrainingProgress
 from translator.training.distributed import Distributed
 from translator.training.meter import Breakdown, Meter, SkippedUpdates, StepFlops, block_norms
 from translator.training.step import StepResult, Updater
-from translator.training.validation import Validation
+from translator.training.validation import Validation, Validator
 
 _CHARTS: Final = {
     "loss": ["train/loss", "validation/loss", "train/loss_spike"],
@@ -213,8 +212,8 @@ class Observer:
             LOGGER.info("other programs use %.1f cores: the number of training threads is now %d", taken, threads)
             torch.set_num_threads(threads)
 
-    def validated(self, validation: Validation, better: bool, translator: Translator, source: str | None) -> None:
-        """Report a validation at the current step; `source` is the sentence for the attention map."""
+    def validated(self, validation: Validation, better: bool, validator: Validator) -> None:
+        """Report a validation at the current step, with an attention map of `validator`'s model."""
         if not self._main:
             return
         step = self.progress.step
@@ -224,7 +223,8 @@ class Observer:
         ]
         curves = {"validation": validation.scores, "validation_by_length": validation.loss_by_length}
         curves |= {f"validation_by_source/{name}": scores for name, scores in validation.by_source.items()}
-        image = None if source is None else attention_figure(*translator.attention(source))
+        source = validator.drawn_source
+        image = None if source is None else attention_figure(*validator.translator.attention(source))
         with storage_errors(self._folder):
             self._show(curves, step)
             if rows:

@@ -27,7 +27,7 @@ from translator.model.device import (
 )
 from translator.training.distributed import Distributed
 
-WORTH_COMPILING: Final = 2_000  # minimum updates of a run that is compiled; compilation takes a minute or two
+WORTH_COMPILING: Final = 5_000, 1024  # minimum updates, and width: an H100 gains at 1024, loses at 512 (docs/results.md)
 
 
 @dataclass(frozen=True)
@@ -42,16 +42,17 @@ class Choices:
     reasons: dict[str, str]  # by key of the recipe: the choice and its reason
 
 
-def choose(device: torch.device, config: TrainingConfig) -> Choices:
+def choose(device: torch.device, config: Config) -> Choices:
     """Return the settings for training on `device`: those of `config`, with each `auto` resolved for the device.
 
     Raises ConfigError: bf16 on a GPU that does not support it, or a compiled step on a CPU.
     """
-    precision, why = _precision(device, config)
-    rounding = choose_rounding(device, config.matmul_precision)
-    compiled, why_compiled = _compilation(device, config)
+    training = config.training
+    precision, why = _precision(device, training)
+    rounding = choose_rounding(device, training.matmul_precision)
+    compiled, why_compiled = _compilation(device, training, config.model.d_model)
     packed = device.type == "cpu" and not compiled
-    attention, why_attention = config.attention, "as set"
+    attention, why_attention = training.attention, "as set"
     if attention == "auto":
         attention, why_attention = ("plain", "on a CPU") if packed else ("fused", "compiled, or on a GPU")
     products = "float32 products stay exact" if rounding == "highest" else "float32 products may round"
@@ -82,7 +83,7 @@ def _precision(device: torch.device, config: TrainingConfig) -> tuple[Precision,
     return "bf16", f"this {name} supports it"
 
 
-def _compilation(device: torch.device, config: TrainingConfig) -> tuple[bool, str]:
+def _compilation(device: torch.device, config: TrainingConfig, width: int) -> tuple[bool, str]:
     if device.type == "cpu" and config.compile == "always":
         raise ConfigError("training.compile is `always`, but on a CPU a compiled step is slower; use auto or never")
     if config.compile != "auto":
@@ -91,7 +92,8 @@ def _compilation(device: torch.device, config: TrainingConfig) -> tuple[bool, st
         return False, "no gain on a CPU" if device.type == "cpu" else "not tested on Apple GPUs"
     if not any(map(shutil.which, ("cc", "gcc", "clang"))):
         return False, "torch.compile needs a C compiler, and none is installed"
-    return config.max_steps >= WORTH_COMPILING, f"{config.max_steps} updates"
+    worth = config.max_steps >= WORTH_COMPILING[0] and width >= WORTH_COMPILING[1]
+    return worth, f"{config.max_steps:,} updates, d_model {width}"
 
 
 def choose_processes(config: Config) -> tuple[int, str]:
@@ -119,7 +121,7 @@ def set_up(config: Config, device: torch.device, distributed: Distributed) -> Ch
         keep_freed_memory()
     # Without a number, torch uses the launcher's setting, or all cores.
     use_threads(threads_for(config.run.threads, int(os.environ.get("LOCAL_WORLD_SIZE", distributed.world_size))))
-    choices = choose(device, config.training)
+    choices = choose(device, config)
     torch.set_float32_matmul_precision(choices.matmul_precision)
     torch.manual_seed(config.run.seed)  # for the initial weights; each update sets its own seed
     processes, why = choose_processes(config)

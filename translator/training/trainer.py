@@ -234,9 +234,10 @@ class Trainer:
             self._agree()  # all ranks must take the same branch
             if self._validation_due:
                 self._observer.report(self._state.position)
-                validation = self._validator.validate()
-                better = self.progress.note_validation(validation.scores, self._settings.best_metric)
-                self._observer.validated(validation, better, self._validator.translator, self._validator.drawn_source)
+                with torch.compiler.set_stance("force_eager"):  # compiled layers would be compiled again for validation
+                    validation = self._validator.validate()
+                    better = self.progress.note_validation(validation.scores, self._settings.best_metric)
+                    self._observer.validated(validation, better, self._validator)
                 self._save(anew=True)  # an earlier checkpoint of this step lacks the scores
             elif self.finished is not None:
                 self._save()
