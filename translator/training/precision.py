@@ -27,7 +27,7 @@ from translator.model.device import (
 )
 from translator.training.distributed import Distributed
 
-WORTH_COMPILING: Final = 5_000, 1024  # minimum updates, and width: an H100 gains at 1024, loses at 512 (docs/results.md)
+WORTH_COMPILING: Final = 5_000, 1024  # updates, and width: an H100 gains at 1024, loses at 512 (docs/results.md)
 
 
 @dataclass(frozen=True)
