@@ -92,7 +92,7 @@ def _opened(folder: str, direction: str | None = None) -> "tuple[RunFolder, Conf
     "continue training a run on your text mixed with its own, and compare both models on old and new test text",
     RUN,
     option("--corpus PATH", _CORPUS, dest="corpora", action="append", nargs="+", type=place, required=True),
-    option("--replay SHARE", "share of pairs from the run's own text (default: 0.75)", type=float, default=0.75),
+    option("--replay SHARE", "share of pairs from the run's own text (default: 0.8)", type=float, default=0.8),
     option(
         "--recipe NAME",
         "recipe for `training` and dropout; steps and learning rate are computed (default: fine-tune)",
