@@ -66,7 +66,7 @@ class Work:
     vocabulary: int = 8000
     tokens_per_batch: int = 25_000
     pairs: int = 20_000  # drawn once; their batches repeat
-    warm_steps: int = 40  # untimed warm-up updates of each contestant, which compile every shape
+    warm_steps: int = 40  # untimed warm-up updates of each contestant; the first ones compile
     steps: int = 20  # updates of each contestant in a round
     rounds: int = 3
 

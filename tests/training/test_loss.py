@@ -1,6 +1,5 @@
 """Losses and their hand-written gradients against torch's own; teacher forcing, R-Drop, and bf16."""
 
-import copy
 from functools import partialmethod
 from typing import Any
 
@@ -10,6 +9,7 @@ import torch.nn.functional as F
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from small_model import small_batch, small_model
+from tiny_runs import run
 from torch import Tensor, nn
 
 from translator.special_tokens import PAD
@@ -83,20 +83,30 @@ def test_teacher_forcing_is_cross_entropy_of_the_models_logits(packed: bool, smo
     torch.testing.assert_close(losses.of_sentences, plain.sum(1).detach(), rtol=1e-5, atol=1e-5)
 
 
-def test_one_graph_serves_all_compiled_layers_of_a_stack_and_all_shapes(monkeypatch: pytest.MonkeyPatch) -> None:
-    graphs: list[object] = []
+@pytest.fixture
+def graphs(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The graphs that torch.compile makes of modules."""
+    found: list[Any] = []
 
     def backend(graph: Any, _: object) -> Any:
-        graphs.append(graph)
+        found.append(graph)
         return graph.forward
 
     monkeypatch.setattr(nn.Module, "compile", partialmethod(nn.Module.compile, backend=backend))
-    model = small_model(dropout=0.0)
-    plain = TeacherForcing(copy.deepcopy(model), 0.1, 0.0, False)
-    compiled = TeacherForcing(model, 0.1, 0.0, False, True)
+    return found
+
+
+def test_one_graph_serves_all_compiled_layers_of_a_stack_and_all_shapes(graphs: list[Any]) -> None:
+    plain, compiled = (TeacherForcing(small_model(dropout=0.0), 0.1, 0.0, False, kind) for kind in (False, True))
     for rows, *lengths in ((5, 5, 5, 5), (4, 9, 6, 6), (3, 6, 8, 8)):
         batch = [torch.randint(4, 10, (rows, length)) for length in lengths]
         torch.testing.assert_close(compiled(*batch).smoothed, plain(*batch).smoothed)
+    assert len(graphs) == 2
+
+
+def test_validation_compiles_nothing(graphs: list[Any], tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("translator.training.precision._compilation", lambda *_: (True, "for this test"))
+    run(tiny("model.dropout=0", "training.max_steps=4", "training.validate_every=2"))
     assert len(graphs) == 2
 
 

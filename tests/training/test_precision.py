@@ -1,8 +1,8 @@
 """Precision, kernels and processes are chosen by rules from the hardware, logged, and overridden by the recipe."""
 
 import os
-from collections.abc import Callable
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -64,15 +64,15 @@ def test_a_cpu_run_packs_batches_and_a_long_gpu_run_compiles_a_wide_model(monkey
     monkeypatch.setattr(room, "has_bf16", lambda device: False)
     monkeypatch.setattr(room, "fp16_pays", lambda device: False)
     monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
-    on_cpu, on_gpu = auto(CPU), auto(GPU)
+    on_cpu, on_gpu = auto(CPU), auto(GPU, max_steps=5000)
+    assert not auto(GPU, max_steps=4999).compile, "a short run is over before it pays"
+    assert not auto(GPU, width=1016).compile, "a narrow model is slower"
+    assert auto(GPU, width=512, compile="always").compile
     monkeypatch.setattr("shutil.which", lambda name: None)
     assert "needs a C compiler" in auto(GPU).reasons["training.compile"]
     assert not auto(GPU).compile
     assert (on_cpu.packed, on_cpu.attention, on_cpu.compile) == (True, "plain", False)
     assert (on_gpu.packed, on_gpu.attention, on_gpu.compile) == (False, "fused", True)
-    assert not auto(GPU, max_steps=4999).compile, "a short run is over before it pays"
-    assert not auto(GPU, width=512).compile, "a narrow model is slower"
-    assert auto(GPU, width=512, compile="always").compile
     with pytest.raises(ConfigError, match="on a CPU a compiled step is slower; use auto or never"):
         auto(CPU, compile="always")
     assert len(on_cpu.reasons) == 5
@@ -98,13 +98,9 @@ def test_random_numbers_of_an_update_depend_only_on_seed_step_and_rank() -> None
 
 def test_cuda_setup_avoids_cudnn_attention_and_keeps_allocator_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "environ", {"PYTORCH_ALLOC_CONF": "backend:native"})
-    cuda = torch.backends.cuda
-    cudnn_enabled: Callable[[], bool] = cuda.cudnn_sdp_enabled
-    before = cudnn_enabled(), cuda.matmul.allow_bf16_reduced_precision_reduction
-    try:
-        set_up_cuda()
-        assert not cudnn_enabled() and not cuda.matmul.allow_bf16_reduced_precision_reduction
-    finally:
-        cuda.enable_cudnn_sdp(before[0])
-        cuda.matmul.allow_bf16_reduced_precision_reduction = before[1]
+    cuda = Mock()
+    monkeypatch.setattr(torch.backends, "cuda", cuda)
+    set_up_cuda()
+    cuda.enable_cudnn_sdp.assert_called_once_with(False)
+    assert cuda.matmul.allow_bf16_reduced_precision_reduction is False
     assert os.environ == {"PYTORCH_ALLOC_CONF": "backend:native"}
