@@ -39,7 +39,7 @@ class NormalizationConfig(Section, effect=Effect.TEXT):
     tatweel: bool = True
     """Remove tatweel, the stretching stroke U+0640 (Persian side)."""
     vowel_marks: Literal["keep", "strip"] = "strip"
-    """Vowel marks, shadda, sukun and tanwin (Persian side): `strip` all except every fathatan (لطفاً), or `keep`."""
+    """Vowel marks, shadda, sukun and tanwin (Persian side): `strip` all but fathatan (لطفاً), or `keep`."""
     digits: Literal["keep", "persian", "ascii"] = "persian"
     """Persian side: `persian` digits, except those joined to Latin letters; `ascii` for all; `keep`: no change."""
     zero_width: bool = True
@@ -79,21 +79,21 @@ class FilterConfig(Section, effect=Effect.TEXT):
     min_source_script: Share | None = 0.5
     """Smallest share of Latin letters among the letters of the English side."""
     min_target_script: Share | None = 0.5
-    """Smallest share of Arabic-script letters on the Persian side; with 2 Persian words, shared words do not count."""
+    """Smallest share of Arabic-script letters in the Persian; copied words do not count if it has 2+ Persian words."""
     max_arabic: Share | None = 0.5
-    """Largest share of Arabic among the clearly Arabic or Persian words of the Persian side; two Arabic words pass."""
+    """Largest share of Arabic among clearly Arabic or Persian words of the Persian side; up to 2 Arabic words pass."""
     max_untranslated: Share | None = 0.8
     """Largest share of a side's words that the other side has unchanged; up to 3 different words always pass."""
     min_number_agreement: Share | None = 0.5
-    """Smallest share of a side's numbers on the other (better side), if both have digits; Persian-date pairs pass."""
+    """Smallest share of either side's numbers that the other has, if both have digits; Persian-date pairs pass."""
     max_markup: Share | None = 0.5
     """Largest share of a side's characters that belong to web addresses, tags, entities, LaTeX or code."""
     max_repetition: Share | None = 0.5
-    """Largest share of words in direct repeats of a phrase, 8+ words in a row; half this if only one side repeats."""
+    """Largest share of words in direct repeats (at least 8 words in a row); half this if only one side repeats."""
     duplicates: bool = True
     """Drop a repeated pair; case, punctuation and ZWNJ are ignored in the comparison."""
     near_duplicates: Share | None = 0.9
-    """Drop a pair (60+ character 5-grams) this similar (Jaccard) to an earlier one; below 0.8, many are not found."""
+    """Jaccard similarity that drops the later of two pairs (60+ character 5-grams); below 0.8, many are missed."""
     max_same_source: PositiveInt | None = 10
     """Largest number of pairs with the same English side, compared as by `duplicates`; later ones are dropped."""
     max_same_target: PositiveInt | None = 10
@@ -150,9 +150,9 @@ class SplitConfig(Section, effect=Effect.TEXT):
     method: Literal["block", "hash"] = "block"
     """`block`: hold out blocks of consecutive lines; `hash`: hold out single pairs by a seeded hash of the English."""
     validation: Count | Literal["auto"] = "auto"
-    """Pairs of each source (a number) held out for validation; `auto`: 2%, at most 1,000; if 0, `best` is the last."""
+    """Pairs to hold out of each source for validation; `auto`: 2%, at most 1,000; 0: `best` is the last checkpoint."""
     test: Count | Literal["auto"] = "auto"
-    """Pairs of each source (a number) held out for testing; `auto`: 2%, at most 1,000."""
+    """Pairs to hold out of each source for testing; `auto`: 2%, at most 1,000."""
     block_size: PositiveInt | None = None
     """Pairs in a block; randomly drawn blocks fill each split. `null`: one block at the end of the corpus."""
     seed: Annotated[int, Field(ge=0, le=2**63)] = 1
@@ -180,7 +180,7 @@ class CorpusConfig(Section, effect=Effect.TEXT):
     sources: Annotated[tuple[SourceConfig, ...], Field(min_length=1, strict=False)]
     """The parallel corpora."""
     direction: Literal["en-fa", "fa-en"] = "en-fa"
-    """Translation direction; corpora list English first in both. `fa-en` excludes noise in the English."""
+    """Translation direction; corpora list English first in both. `fa-en` allows no English-only noise."""
     normalization: NormalizationConfig = NormalizationConfig()
     filters: FilterConfig = FilterConfig()
     split: SplitConfig = SplitConfig()

@@ -74,7 +74,7 @@ class BatchingConfig(Section, effect=Effect.BATCHES):
     rules = (Rule("`tokens_per_batch` must be at least `max_length`", lambda c: c.tokens_per_batch >= c.max_length),)
 
     tokens_per_batch: PositiveInt = 4096
-    """Largest number of tokens in a batch (all processes), padded, on its larger side; lower it if memory runs out."""
+    """Largest padded size, in tokens, of a batch's larger side (all processes); lower it if memory runs out."""
     max_length: Annotated[int, Field(ge=2, le=1_000_000)] = 256
     """Token limit of a side, with SOS or EOS: training skips longer pairs, translation splits longer input."""
     max_sentences: PositiveInt | None = None
@@ -138,7 +138,7 @@ class AugmentationConfig(Section, effect=Effect.BATCHES):
     numbers: Share = 0.0
     """Share of pairs whose numbers become random ones, if on both sides and not replaced by `subword.placeholders`."""
     copies: Share = 0.0
-    """Share of pairs where `subword.placeholders` replace 1-2 Latin words of both sides, or else are added to both."""
+    """Share of pairs that get `subword.placeholders` on both sides, for 1-2 shared Latin words or, if none, added."""
 
 
 class TrainingConfig(Section, effect=Effect.UPDATES):
@@ -160,7 +160,7 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
     max_minutes: Annotated[Annotated[float, Field(gt=0, le=10_000_000)] | None, Effect.HARMLESS] = None
     """Stop after this many minutes of training, summed over all restarts of the run; `null`: no limit."""
     accumulation_steps: Annotated[int, Field(ge=1, le=10_000)] = 1
-    """Gradient accumulation: batches per update, in total; any number of processes shares their rows."""
+    """Gradient accumulation: batches per update over all processes, which share the rows."""
     processes: Annotated[Literal["auto"] | Annotated[int, Field(ge=1, le=64)], Effect.PROCESSES] = "auto"
     """Data-parallel processes on this machine, which divide each update; `auto`: one per GPU, or one on a CPU."""
     initialization: Annotated[Literal["random", "counts"], Effect.START] = "random"
@@ -203,13 +203,13 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
     compile: Literal["auto", "never", "always"] = "auto"
     """`torch.compile`: `never`, `always`; `auto`: on a CUDA GPU, if `max_steps` >= 5,000 and `d_model` >= 1024."""
     matmul_precision: Literal["auto", "highest", "high", "medium"] = "auto"
-    """Float32 products, also translating on a GPU. `auto`: `medium` on a GPU or where bf16 is fast, else `highest`."""
+    """Float32 matmul precision (CPU: training only). `auto`: `medium` on a GPU or with fast bf16, else `highest`."""
     log_every: Annotated[PositiveInt, Effect.HARMLESS] = 50
     """Write training metrics to TensorBoard every N updates, and at each checkpoint and validation."""
     validate_every: Annotated[PositiveInt, Effect.HARMLESS] = 1000
     """Validate every N updates, and at the end."""
     validation_sentences: Annotated[PositiveInt, Effect.SCORED] = 500
-    """Sentences, evenly spread, to translate and score at each validation; the loss uses all up to `max_length`."""
+    """Number of sentences to translate and score at each validation; the loss uses all within `max_length`."""
     sample_translations: Annotated[Count, Effect.HARMLESS] = 5
     """Number of translations shown in TensorBoard at each validation."""
     checkpoint_every: Annotated[PositiveInt, Effect.HARMLESS] = 1000
@@ -277,7 +277,7 @@ class SearchConfig(Section, effect=Effect.HARMLESS):
     precision: Literal["float32", "bf16", "int8"] = "float32"
     """Precision of inference; `bf16` needs hardware support (`ctranslate2`: a GPU), `int8` the `ctranslate2` engine."""
     processes: Annotated[int, Field(ge=0, le=256)] = 0
-    """Translating processes (CTranslate2: threads); 0: one per core, but with torch one for short texts or on a GPU."""
+    """Translating processes (CTranslate2: threads); 0: one per core (torch: one for short texts or on a GPU)."""
 
 
 class EvaluationConfig(Section, effect=Effect.HARMLESS):
@@ -312,7 +312,7 @@ class RunConfig(Section, effect=Effect.HARMLESS):
     device: Annotated[str, matching(DEVICE, DEVICE_NAMES), Effect.MACHINE] = "auto"
     """`cpu`, `mps` (Apple's GPU), `cuda:N` (one GPU), `cuda` (all GPUs in training); `auto`: a GPU if there is one."""
     threads: Annotated[int, Field(ge=0, le=1024), Effect.MACHINE] = 0
-    """CPU threads, in training divided among its processes; preparation has `corpus.workers`; 0: all cores."""
+    """CPU threads (0: all cores), in training divided among processes; preparation has `corpus.workers`."""
 
 
 def _names_taken(config: "Config") -> list[str]:
