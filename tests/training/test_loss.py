@@ -128,7 +128,7 @@ def test_r_drop_penalizes_disagreement_and_runs_twice_only_in_training() -> None
     for r_drop in (1e-9, 3.0):
         loss = TeacherForcing(small_model(dropout=0.3), 0.1, r_drop, packed=True)
         torch.manual_seed(5)
-        costs.append(float(loss(*small_batch()).smoothed))
+        costs.append(loss(*small_batch()).smoothed.item())
     assert costs[1] > costs[0] + 0.01
     seen: list[int] = []
     loss.model.source_embedding.register_forward_pre_hook(lambda _, tokens: seen.append(len(tokens[0])))
