@@ -85,15 +85,15 @@ class FilterConfig(Section, effect=Effect.TEXT):
     max_untranslated: Share | None = 0.8
     """Largest share of a side's words that the other side has unchanged; up to 3 different words always pass."""
     min_number_agreement: Share | None = 0.5
-    """Smallest share of either side's numbers that the other has, if both have digits; Persian-date pairs pass."""
+    """At least one side needs this share of its numbers on the other, if both have digits; Persian-date pairs pass."""
     max_markup: Share | None = 0.5
     """Largest share of a side's characters that belong to web addresses, tags, entities, LaTeX or code."""
     max_repetition: Share | None = 0.5
-    """Largest share of words in direct repeats (at least 8 words in a row); half this if only one side repeats."""
+    """Largest share of words in runs of 8 or more that repeat one phrase; half this if only one side repeats."""
     duplicates: bool = True
     """Drop a repeated pair; case, punctuation and ZWNJ are ignored in the comparison."""
     near_duplicates: Share | None = 0.9
-    """Jaccard similarity that drops the later of two pairs (60+ character 5-grams); below 0.8, many are missed."""
+    """Jaccard similarity of character 5-grams (at least 60) that drops the later pair; below 0.8, many are missed."""
     max_same_source: PositiveInt | None = 10
     """Largest number of pairs with the same English side, compared as by `duplicates`; later ones are dropped."""
     max_same_target: PositiveInt | None = 10

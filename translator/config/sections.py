@@ -138,7 +138,7 @@ class AugmentationConfig(Section, effect=Effect.BATCHES):
     numbers: Share = 0.0
     """Share of pairs whose numbers become random ones, if on both sides and not replaced by `subword.placeholders`."""
     copies: Share = 0.0
-    """Share of pairs that get `subword.placeholders` on both sides, for 1-2 shared Latin words or, if none, added."""
+    """Share of pairs where `subword.placeholders` replace 1-2 Latin words of both sides; if none, they are added."""
 
 
 class TrainingConfig(Section, effect=Effect.UPDATES):
@@ -203,7 +203,7 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
     compile: Literal["auto", "never", "always"] = "auto"
     """`torch.compile`: `never`, `always`; `auto`: on a CUDA GPU, if `max_steps` >= 5,000 and `d_model` >= 1024."""
     matmul_precision: Literal["auto", "highest", "high", "medium"] = "auto"
-    """Float32 matmul precision (CPU: training only). `auto`: `medium` on a GPU or with fast bf16, else `highest`."""
+    """Float32 matmul precision (CPU: in training). `auto`: `medium` on a GPU or with fast bf16, else `highest`."""
     log_every: Annotated[PositiveInt, Effect.HARMLESS] = 50
     """Write training metrics to TensorBoard every N updates, and at each checkpoint and validation."""
     validate_every: Annotated[PositiveInt, Effect.HARMLESS] = 1000
