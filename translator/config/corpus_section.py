@@ -85,7 +85,7 @@ class FilterConfig(Section, effect=Effect.TEXT):
     max_untranslated: Share | None = 0.8
     """Largest share of a side's words that the other side has unchanged; up to 3 different words always pass."""
     min_number_agreement: Share | None = 0.5
-    """At least one side needs this share of its numbers on the other, if both have digits; Persian-date pairs pass."""
+    """Smallest share of one side's numbers (the better side's) found on the other, if both have any; Persian dates pass."""
     max_markup: Share | None = 0.5
     """Largest share of a side's characters that belong to web addresses, tags, entities, LaTeX or code."""
     max_repetition: Share | None = 0.5
@@ -180,7 +180,7 @@ class CorpusConfig(Section, effect=Effect.TEXT):
     sources: Annotated[tuple[SourceConfig, ...], Field(min_length=1, strict=False)]
     """The parallel corpora."""
     direction: Literal["en-fa", "fa-en"] = "en-fa"
-    """Translation direction; corpora list English first in both. `fa-en` allows no English-only noise."""
+    """Translation direction; corpora list English first in both. `fa-en`: no noise added to English."""
     normalization: NormalizationConfig = NormalizationConfig()
     filters: FilterConfig = FilterConfig()
     split: SplitConfig = SplitConfig()

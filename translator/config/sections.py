@@ -138,7 +138,7 @@ class AugmentationConfig(Section, effect=Effect.BATCHES):
     numbers: Share = 0.0
     """Share of pairs whose numbers become random ones, if on both sides and not replaced by `subword.placeholders`."""
     copies: Share = 0.0
-    """Share of pairs where `subword.placeholders` replace 1-2 Latin words of both sides; if none, they are added."""
+    """Share of pairs where `subword.placeholders` replace 1-2 Latin words of both sides, or are added if none."""
 
 
 class TrainingConfig(Section, effect=Effect.UPDATES):
