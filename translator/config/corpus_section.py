@@ -85,7 +85,7 @@ class FilterConfig(Section, effect=Effect.TEXT):
     max_untranslated: Share | None = 0.8
     """Largest share of a side's words that the other side has unchanged; up to 3 different words always pass."""
     min_number_agreement: Share | None = 0.5
-    """Smallest share of one side's numbers (the better side's) found on the other, if both have any; Persian dates pass."""
+    """Smallest share of a side's numbers (better side) that the other has, if both have digits; Persian dates pass."""
     max_markup: Share | None = 0.5
     """Largest share of a side's characters that belong to web addresses, tags, entities, LaTeX or code."""
     max_repetition: Share | None = 0.5
