@@ -28,7 +28,7 @@ _ALONE: Final = "one sentence per line, plain or compressed by gzip, xz or zstd"
 _FEWEST_UPDATES: Final = 900
 _BATCH: Final = 2048  # tokens at most: in the same time, small batches gain more
 _PASSES: Final = 3  # over the new text, but at least `_FEWEST_UPDATES` updates
-_REPLAYED: Final = 50_000  # old pairs, at least, if there are as many: preparing all text of a large run takes minutes
+_REPLAYED: Final = 50_000  # old pairs, or all if fewer; more if the new text has more: preparing all takes minutes
 _TOKENS_A_WORD: Final = 1.5
 _TIMED: Final = 500  # sentences whose translation is timed
 

@@ -81,11 +81,11 @@ class FilterConfig(Section, effect=Effect.TEXT):
     min_target_script: Share | None = 0.5
     """Smallest share of Arabic-script letters in the Persian; copied words do not count if it has 2+ Persian words."""
     max_arabic: Share | None = 0.5
-    """Largest share of Arabic among clearly Arabic or Persian words of the Persian side; up to 2 Arabic words pass."""
+    """Largest share of Arabic on the Persian side, counting words clearly Arabic or clearly Persian; up to 2 pass."""
     max_untranslated: Share | None = 0.8
-    """Largest share of a side's words that the other side has unchanged; up to 3 different words always pass."""
+    """Largest share of a side's words that the other side has unchanged; up to 3 distinct words always pass."""
     min_number_agreement: Share | None = 0.5
-    """Smallest share of a side's numbers (better side) that the other has, if both have digits; Persian dates pass."""
+    """If both sides have digits: of one side's numbers, the other needs at least this share; Persian dates pass."""
     max_markup: Share | None = 0.5
     """Largest share of a side's characters that belong to web addresses, tags, entities, LaTeX or code."""
     max_repetition: Share | None = 0.5
@@ -93,7 +93,7 @@ class FilterConfig(Section, effect=Effect.TEXT):
     duplicates: bool = True
     """Drop a repeated pair; case, punctuation and ZWNJ are ignored in the comparison."""
     near_duplicates: Share | None = 0.9
-    """Jaccard similarity of character 5-grams (at least 60) that drops the later pair; below 0.8, many are missed."""
+    """Drop the later of pairs this similar (Jaccard, 60+ character 5-grams); those below 0.8 are often missed."""
     max_same_source: PositiveInt | None = 10
     """Largest number of pairs with the same English side, compared as by `duplicates`; later ones are dropped."""
     max_same_target: PositiveInt | None = 10
