@@ -208,7 +208,7 @@ def test_a_student_learns_the_best_of_its_teachers_translations(
     said = capsys.readouterr().out
     student = folder / "en-fa-student"
     config = RunFolder.open(student).config()
-    assert (config.model.d_model, config.subword.vocabulary_size, config.training.initialize_from) == (8, 50, None)
+    assert (config.model.d_model, config.subword.vocabulary_size, config.training.initialize_from) == (8, 30, None)
     corpus = corpus_of_run(of(folder, "en-fa"))
     sources = list(corpus.lines("train", "toy", corpus.sides[0]))
     listed = {"translations": [{"text": text} for text in ("a b", "a b c d", "d c")]}

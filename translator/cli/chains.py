@@ -56,8 +56,7 @@ def _compare(before: Path, after: Path, test_sets: Sequence[str]) -> None:
     output = after / "evaluation"
     # The evaluation of the run before, which may have more metrics, stays as it is.
     systems = [System((RunFolder(before),), results=output / before.name), System((RunFolder(after),))]
-    metrics = ["evaluation.metrics=[bleu, chrf]"]
-    found = evaluate_systems(systems, test_sets=test_sets, overrides=metrics, output=output)
+    found = evaluate_systems(systems, test_sets=test_sets, overrides=["evaluation.metrics=[bleu, chrf]"], output=output)
     rows = []
     for comparison in found.comparisons:
         for test in comparison.tests:
@@ -307,6 +306,9 @@ def _distill(options: argparse.Namespace, stop: StopRequest) -> None:
     held_out = [*inherited_sources(corpus, "validation"), *inherited_sources(corpus, "test")]
     recipe = student.with_name(f"{student.name}.yaml")
     settings = shipped_settings(options.recipe, "subword", "model", "training", defaults=True)
+    # A small teacher's text does not allow as many pieces as the recipe has.
+    pieces = next(int(one.partition("=")[2]) for one in settings if one.startswith("subword.vocabulary_size="))
+    settings.append(f"subword.vocabulary_size={min(pieces, config.subword.vocabulary_size // 2)}")
     if source == "fa":  # these change English input only
         settings += [f"training.augmentation.{kind}=0" for kind in ("typos", "final_punctuation", "case")]
     say(write_derived(run, recipe, [*sources, *held_out], [*settings, *options.overrides]))
@@ -346,7 +348,5 @@ def _sized(name: str, folder: Path, lines: Sequence[str]) -> str:
     translator.translate_lines(lines)
     speed = len(lines) / (time.perf_counter() - start)
     exported = folder / "model.bin"
-    size = (
-        (exported if exported.exists() else find_checkpoint(folder / "checkpoints", "best") / MODEL_FILE).stat().st_size
-    )
-    return f"{name}: {size / 1e6:.1f} MB, {speed:.0f} sentences a second ({translator.searcher.name})"
+    model = exported if exported.exists() else find_checkpoint(folder / "checkpoints", "best") / MODEL_FILE
+    return f"{name}: {model.stat().st_size / 1e6:.1f} MB, {speed:.0f} sentences a second ({translator.searcher.name})"
