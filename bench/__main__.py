@@ -13,6 +13,7 @@ PARTS = {
     "training": "training speed compared with nn.Transformer and Hugging Face Marian",
     "search": "translation speed compared with CTranslate2 and Hugging Face generate",
     "preparation": "time and memory of preparing up to 4,000,000 pairs",
+    "feeding": "whether the data of a GPU arrive in time, and disturb the loop that launches kernels",
     "gpu": "a GPU in eight minutes: training, loss, resuming, search, the sample",
     "torture": "kill, stop and disturb training, and compare the bits with those of an undisturbed run",
     "quality": "our recipe compared with eole and Marian at equal size and training time (hours; resumes)",

@@ -1,61 +1,55 @@
 """All GPU benchmarks in one call of at most eight minutes: `make bench-gpu`.
 
-Training speed of Transformer-base and -big by precision, compiled or not, compared with `MarianMTModel`; the loss after
-the same updates on the CPU; the sample's recipe, with a bit-exact restart; the three search methods. The speeds use
-random ids with lengths of a realistic distribution, so that no text is needed.
+`loop` is the product's own loop: `translator train` on a generated corpus of a million pairs, waiting for data
+included. `update` times updates alone, compiled or not, captured or not, by precision, and those of `MarianMTModel`.
+`loss` compares the loss after equal updates with that of a CPU. `sample` trains the sample's recipe, restarts it, and
+translates with the three search methods. Parts for which there is no time left are left out.
 """
 
 import gc
 import itertools
 import json
 import shutil
+import statistics
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
 import torch
 
-from bench.learners import CPU, MARIAN, OURS, Contest, build_learner, marian_is_installed
-from bench.options import Options, model_sizes
-from bench.processes import TRANSLATOR, Answer, peak_memory, run_command
-from bench.training import speed_lines
+from bench.generated import GeneratedData, write_text, write_tokens
+from bench.learners import CPU, MARIAN, Contest, Learner, OurLearner, build_learner, marian_is_installed, sorted_batches
+from bench.options import FailedError, Options, model_sizes, spread
+from bench.processes import TRANSLATOR, peak_memory, run_command
 from translator.checkpoint.files import load_checkpoint
 from translator.checkpoint.state import find_checkpoint
 from translator.config import Config, parse_config
-from translator.data import Batch, collate
-from translator.data.batching import epoch_generator, plan_batches
+from translator.data import Batch, DataPosition
 from translator.errors import ConfigError
 from translator.inference.translator import Translator
 from translator.model.device import matrix_rate
+from translator.plots.curves import read_curves
 from translator.run.folder import RunFolder
 from translator.run.storage import write_json
-from translator.training.meter import StepFlops
+from translator.training.flops import StepFlops
 
 SIZES: Final[Mapping[str, Mapping[str, Any]]] = {
     "base": {"d_model": 512, "heads": 8, "encoder_layers": 6, "decoder_layers": 6, "feed_forward": 2048},
     "big": {"d_model": 1024, "heads": 16, "encoder_layers": 6, "decoder_layers": 6, "feed_forward": 4096},
 }
-_SMALL: Final = {
-    "d_model": 128,
-    "heads": 4,
-    "encoder_layers": 2,
-    "decoder_layers": 2,
-    "feed_forward": 256,
-    "dropout": 0,
-}
-COMPILED: Final = f"{OURS}, bf16, compiled"
-VARIANTS: Final[Mapping[str, Mapping[str, str]]] = {
-    COMPILED: {"precision": "bf16", "compile": "always"},
-    f"{OURS}, bf16": {"precision": "bf16", "compile": "never"},
-    f"{OURS}, fp16": {"precision": "fp16", "compile": "never"},
-    f"{OURS}, float32": {"precision": "float32", "compile": "never"},
-    MARIAN: {"precision": "bf16"},
-}
-"""Training settings by name of a contestant; the last is the library's model."""
+_SMALL: Final = {"d_model": 128, "heads": 4, "encoder_layers": 2, "decoder_layers": 2, "feed_forward": 256}
+PARTS: Final = ("loop", "update", "loss", "sample")
 _RESUMED_AT, _RESUMED_TO = 40, 80  # updates of the run whose second half runs twice
+_CURVES: Final = {
+    "tokens_per_second": "speed/tokens_per_second",
+    "utilisation": "speed/matrix_rate_share",
+    "data_wait": "speed/data_wait",
+}
+"""What the line of a training reports, by TensorBoard tag."""
 
 
 @dataclass(frozen=True)
@@ -63,12 +57,49 @@ class Work:
     """The data and the duration of the measurements."""
 
     device: torch.device
-    vocabulary: int = 8000
-    tokens_per_batch: int = 25_000
-    pairs: int = 20_000  # drawn once; their batches repeat
-    warm_steps: int = 40  # untimed warm-up updates of each contestant; the first ones compile
-    steps: int = 20  # updates of each contestant in a round
+    sizes: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: SIZES)
+    pairs: int = 1_000_000  # of the generated corpus
+    vocabulary: int = 8_000
+    rows: int = 256  # of a batch
+    row_length: int = 128
+    loop_minutes: float = 0.9  # of each `translator train`, the compilation included
+    log_every: int = 50  # updates of a report of that training
+    batches: int = 20  # of `update`, which repeat
+    warm_steps: int = 5  # untimed updates of each variant; the first ones compile and capture
+    steps: int = 20  # updates of each variant in a round
     rounds: int = 3
+    seconds: float = 465.0  # of all parts
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to make an update."""
+
+    name: str
+    sizes: tuple[str, ...]  # the models that make it
+    compile: bool = False
+    capture: bool = False
+    settings: tuple[str, ...] = ()  # changes of the recipe
+    is_marian: bool = False
+
+
+VARIANTS: Final = (
+    Variant("bf16, compiled and captured", ("base", "big"), compile=True, capture=True),
+    Variant("bf16, compiled", ("base",), compile=True),
+    Variant("bf16, captured", ("base",), capture=True),
+    Variant("bf16", ("base", "big")),
+    Variant(
+        "attention dropout 0.1, compiled and captured",
+        ("base",),
+        compile=True,
+        capture=True,
+        settings=("model.attention_dropout=0.1",),
+    ),
+    Variant("plain attention, compiled", ("base",), compile=True, settings=("training.attention=plain",)),
+    Variant("float32", ("base",), settings=("training.precision=float32",)),
+    Variant("fp16", ("base",), settings=("training.precision=fp16",)),
+    Variant(f"{MARIAN}, sorted batches", ("base", "big"), is_marian=True),
+)
 
 
 def bench(options: Options) -> Iterator[str]:
@@ -76,133 +107,329 @@ def bench(options: Options) -> Iterator[str]:
 
     Raises:
         ConfigError: there is no GPU, or a part is unknown.
-        RunError: training the sample failed.
+        FailedError: a part failed; the others have run.
     """
+    parts = options.chosen(PARTS)
     if not torch.cuda.is_available():
         raise ConfigError("the GPU benchmark needs a CUDA GPU, but torch finds none here")
-    work, results = Work(torch.device("cuda")), dict[str, Any]()
+    work = Work(torch.device("cuda"))
     yield f"{torch.cuda.get_device_name(work.device)}, torch {torch.__version__}"
-    for part in options.chosen([*SIZES, "loss", "sample"]):
-        began = time.monotonic()
-        if part in SIZES:
-            yield from bench_size(part, SIZES[part], work, results)
-        elif part == "loss":
-            yield from compare_losses(work, results)
-        else:
-            yield from bench_sample(options.output / "gpu-sample", work.device, results)
-        yield f"    ({time.monotonic() - began:.0f} s)"
-        write_json(options.output / "gpu.json", results | {"work": asdict(replace(work, device=str(work.device)))})  # type: ignore[arg-type]
-    yield f"  written: {options.output}/gpu.json"
+    yield from run_parts(parts, work, options.output)
 
 
-def recipe(work: Work, sizes: Mapping[str, Any], training: Mapping[str, str], name: str) -> Config:
-    """Return the recipe of a model of these sizes."""
-    source = {"name": "none", "path": "none.tsv"}  # required, but never read
+def run_parts(parts: list[str], work: Work, output: Path) -> Iterator[str]:
+    """Yield the lines of `parts` while there is time, and write their figures; raise FailedError if one failed."""
+    folder = output / "gpu"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    began = time.monotonic()
+    results: dict[str, Any] = {"device": str(work.device), "torch": torch.__version__}
+    failures: list[str] = []
+    for name, seconds_needed, measure in _measurements(parts, work, folder, results):
+        remaining = work.seconds - (time.monotonic() - began)
+        if remaining < seconds_needed:
+            yield f"  {name}: left out; it needs {seconds_needed:.0f} s, and {remaining:.0f} s remain"
+            continue
+        part_began = time.monotonic()
+        try:
+            yield from measure()
+        except Exception as error:  # noqa: BLE001 - the time on a card is short: the other parts go on
+            failures.append(name)
+            (folder / "failures.txt").open("a", encoding="utf-8").write(f"{name}\n{traceback.format_exc()}\n")
+            yield f"  {name}: FAILED: {type(error).__name__}: {error}"
+        _free_memory(work.device)
+        yield f"    ({time.monotonic() - part_began:.0f} s)"
+        write_json(output / "gpu.json", results)
+    yield f"  written: {output}/gpu.json"
+    if failures:
+        raise FailedError(f"failed: {', '.join(failures)}; see {folder}/failures.txt")
+
+
+Measurement = tuple[str, float, Callable[[], Iterator[str]]]
+
+
+def _measurements(parts: list[str], work: Work, folder: Path, results: dict[str, Any]) -> Iterator[Measurement]:
+    """Yield name, least seconds and function of each measurement of `parts`, the most important ones first."""
+    if "loop" in parts:
+        results["loop"] = {}
+        for name, sizes in work.sizes.items():
+            yield f"loop {name}", 60 * work.loop_minutes, partial(bench_loop, name, sizes, work, folder, results)
+    if "update" in parts:
+        results["update"] = {}
+        write_tokens(folder / "tokens", _pairs_for(work), work.vocabulary, work.row_length)
+        batches = read_batches(folder / "tokens", work)
+        for name, sizes in work.sizes.items():
+            yield f"update {name}", 20.0, partial(bench_updates, name, sizes, batches, work, results)
+    if "loss" in parts:
+        yield "loss", 20.0, partial(compare_losses, folder, work, results)
+    if "sample" in parts:
+        yield "sample", 60.0, partial(bench_sample, folder, work.device, results)
+
+
+def _free_memory(device: torch.device) -> None:
+    gc.collect()
+    torch._dynamo.reset()
+    if device.type == "cuda":
+        torch.cuda.empty_cache()
+
+
+def recipe(work: Work, sizes: Mapping[str, Any], *settings: str) -> Config:
+    """Return the recipe of a model of these sizes, for updates without a corpus."""
     values = {
         "run": {"directory": "runs/bench/gpu"},
-        "corpus": {"sources": [source]},
+        "corpus": {"sources": [{"name": "none", "path": "none.tsv"}]},  # required, but never read
         "subword": {"vocabulary_size": work.vocabulary},
+        "batching": {"tokens_per_batch": work.rows * work.row_length, "max_length": work.row_length},
         "model": {"dropout": 0.1, **sizes},
-        "training": training,
     }
-    return parse_config(json.dumps(values), name)
+    precision = "training.precision=bf16"
+    return parse_config(json.dumps(values), "the recipe of the benchmark", (precision, *settings))
 
 
-def bench_size(name: str, sizes: Mapping[str, Any], work: Work, results: dict[str, Any]) -> Iterator[str]:
-    """Yield the lines on one model size: all `VARIANTS` in interleaved rounds; for `big`, without the slow ones."""
-    batches, on_gpu = list(synthetic_batches(work)), work.device.type == "cuda"
-    contests: dict[str, Contest] = {}
-    facts: dict[str, Answer] = {}
-    for contestant, training in VARIANTS.items():
-        slow = "fp16" in contestant or "float32" in contestant
-        if (contestant == MARIAN and not marian_is_installed()) or (slow and name == "big"):
+# --- the product's own loop ---
+
+
+def bench_loop(name: str, sizes: Mapping[str, Any], work: Work, folder: Path, results: dict[str, Any]) -> Iterator[str]:
+    """Yield the speed of `translator train` on the generated corpus, which the first call prepares."""
+    corpus = folder / "corpus.tsv"
+    config = folder / f"loop-{name}.json"
+    run = folder / f"loop-{name}"
+    config.write_text(json.dumps(loop_recipe(sizes, work, corpus, run)), encoding="utf-8")
+    if not corpus.exists():
+        write_text(corpus, work.pairs, words=work.vocabulary * 3 // 4, longest=work.row_length * 3 // 4)
+        began = time.monotonic()
+        run_command([*TRANSLATOR, "prepare", "--config", str(config)], folder / "log.txt")
+        yield f"  {work.pairs:,} generated pairs are prepared in {time.monotonic() - began:.0f} s"
+    run_command([*TRANSLATOR, "train", "--config", str(config)], folder / "log.txt")
+    curves = read_curves(run).curves
+    figures: dict[str, list[float]] = {}
+    for figure, tag in _CURVES.items():
+        values = curves[tag][1].tolist()
+        # The first report includes the compilation.
+        figures[figure] = values[1:] or values
+    choices = RunFolder(run).sessions()[-1]["choices"]
+    results["loop"][name] = {"figures": figures, "choices": choices}
+    speeds = figures["tokens_per_second"]
+    yield f"  translator train, Transformer-{name}, {work.rows} rows of {work.row_length}, {len(speeds)} reports:"
+    yield (
+        f"    {spread(speeds, '{:,.0f}')} target tokens a second, "
+        f"{statistics.median(figures['utilisation']):.1%} of the matrix rate, "
+        f"waits {spread(figures['data_wait'], '{:.2%}')} of the time for data"
+    )
+    yield f"    compiled: {_yes_or_no(choices['compile'])}, captured: {_yes_or_no(choices['capture'])}"
+
+
+def _yes_or_no(value: bool) -> str:
+    return "yes" if value else "no"
+
+
+def loop_recipe(sizes: Mapping[str, Any], work: Work, corpus: Path, run: Path) -> dict[str, Any]:
+    """Return the recipe of a short training on the generated corpus, without what is not the loop."""
+    never = 1_000_000
+    return {
+        "run": {"directory": str(run), "device": work.device.type},
+        "corpus": {
+            "sources": [{"name": "generated", "path": str(corpus)}],
+            "prepared_directory": str(corpus.parent / "prepared"),
+            "filters": {"min_target_script": None, "max_untranslated": None, "near_duplicates": None},
+            "split": {"validation": 20, "test": 20},
+        },
+        "subword": {"model_type": "bpe", "vocabulary_size": work.vocabulary},
+        "batching": {"tokens_per_batch": work.rows * work.row_length, "max_length": work.row_length},
+        "model": {"dropout": 0.1, **sizes},
+        "training": {
+            "max_steps": never,
+            "max_minutes": work.loop_minutes,
+            "log_every": work.log_every,
+            "validate_every": never,
+            "checkpoint_every": never,
+            "processes": 1,
+        },
+        "search": {"method": "greedy"},
+        "evaluation": {"bootstrap_samples": 40},
+    }
+
+
+# --- the update alone ---
+
+
+def _pairs_for(work: Work) -> int:
+    """Return the number of pairs that make at least `work.batches` batches: 1 for every 16 positions."""
+    return work.batches * work.rows * work.row_length // 16
+
+
+def read_batches(folder: Path, work: Work) -> list[Batch]:
+    """Return the first batches of the token stores in `folder`, in page-locked memory where there is a GPU."""
+    data = GeneratedData(folder, _pairs_for(work), rows=work.rows, row_length=work.row_length)
+    batches = [batch for batch, _ in itertools.islice(data.train_batches(DataPosition()), work.batches)]
+    if work.device.type == "cuda":
+        batches = [batch.pin_memory() for batch in batches]
+    return batches
+
+
+@dataclass
+class Speed:
+    """The speed of a variant: one entry for each round."""
+
+    tokens_per_second: list[float] = field(default_factory=list)  # real target tokens
+    utilisation: list[float] = field(default_factory=list)  # of the bf16 matrix rate, measured before the round
+    update_ms: list[float] = field(default_factory=list)
+    warm_seconds: float = 0.0  # of the first updates, which compile and capture
+    peak_bytes: int = 0
+
+    def __str__(self) -> str:
+        return (
+            f"{spread(self.tokens_per_second, '{:,.0f}'):<32} {statistics.median(self.utilisation):6.1%}  "
+            f"{statistics.median(self.update_ms):7.1f} ms an update  {self.peak_bytes / 2**20:,.0f} MiB  "
+            f"ready in {self.warm_seconds:.0f} s"
+        )
+
+
+def bench_updates(
+    name: str, sizes: Mapping[str, Any], batches: list[Batch], work: Work, results: dict[str, Any]
+) -> Iterator[str]:
+    """Yield the speed of each variant of an update. One after the other: together they need too much memory."""
+    speeds: dict[str, Speed] = {}
+    failures = []
+    yield f"  updates of Transformer-{name}, {model_sizes(recipe(work, sizes))}"
+    yield "    real target tokens a second; share of the bf16 matrix rate"
+    for variant in VARIANTS:
+        if name not in variant.sizes or (variant.is_marian and not marian_is_installed()):
             continue
-        if contestant == COMPILED and not on_gpu:
-            continue  # no gain on a CPU
-        gc.collect()
-        if on_gpu:
-            torch.cuda.reset_peak_memory_stats(work.device)
-        held = torch.cuda.memory_allocated(work.device) if on_gpu else 0  # by earlier contestants
-        config = recipe(work, sizes, training, f"Transformer-{name}")
-        learner = build_learner(contestant.partition(",")[0], config, (work.vocabulary, work.vocabulary), work.device)
-        flops = StepFlops(config.model, work.vocabulary)
-        contests[contestant] = Contest(learner, itertools.cycle(batches), flops)
-        contests[contestant].train(work.warm_steps)
-        peak = torch.cuda.max_memory_allocated(work.device) - held if on_gpu else peak_memory()
-        facts[contestant] = {"bytes": peak, "weights": sum(one.numel() for one in learner.model.parameters())}
-    rates, rounds = [], {contestant: list[Answer]() for contestant in contests}
-    for number in range(work.rounds):
-        rates.append({"bf16": matrix_rate(work.device, "bf16")})
-        for contestant in list(contests)[:: 1 if number % 2 else -1]:
-            rounds[contestant].append(contests[contestant].train(work.steps))
-    yield f"  Transformer-{name}, {model_sizes(config)}, up to {work.tokens_per_batch:,} positions a batch"
-    yield from speed_lines(rates, rounds, facts)
-    if MARIAN not in contests:
+        if work.device.type == "cpu" and (variant.compile or variant.capture):
+            continue  # only for GPUs
+        _free_memory(work.device)
+        try:
+            speeds[variant.name] = measure_variant(variant, sizes, batches, work)
+            yield f"    {variant.name:<46} {speeds[variant.name]}"
+        except Exception as error:  # noqa: BLE001 - such as too little memory: the other variants go on
+            failures.append(variant.name)
+            yield f"    {variant.name:<46} FAILED: {type(error).__name__}: {str(error)[:200]}"
+    if not marian_is_installed():
         yield "    Marian is excluded: the library `transformers` is not installed (the extra `bench` has it)"
-    results[name] = {"rates": rates, "rounds": rounds, "facts": facts}
+    results["update"][name] = {variant: asdict(speed) for variant, speed in speeds.items()}
+    if failures:
+        raise FailedError(f"updates of {', '.join(failures)}")
 
 
-def compare_losses(work: Work, results: dict[str, Any]) -> Iterator[str]:
+def measure_variant(variant: Variant, sizes: Mapping[str, Any], batches: list[Batch], work: Work) -> Speed:
+    """Return the speed of a variant, in rounds."""
+    on_gpu = work.device.type == "cuda"
+    if on_gpu:
+        torch.cuda.reset_peak_memory_stats(work.device)
+    config = recipe(work, sizes, *variant.settings)
+    learner = build_variant(variant, config, work)
+    if variant.is_marian:
+        batches = list(sorted_batches(batches, work.rows * work.row_length))
+    contest = Contest(learner, itertools.cycle(batches), StepFlops(config.model, work.vocabulary))
+    speed = Speed()
+    began = time.monotonic()
+    contest.train(work.warm_steps)
+    speed.warm_seconds = time.monotonic() - began
+    for _ in range(work.rounds):
+        rate = matrix_rate(work.device, "bf16")
+        answer = contest.train(work.steps)
+        speed.tokens_per_second.append(answer["target_tokens"] / answer["seconds"])
+        speed.utilisation.append(answer["flops"] / answer["seconds"] / rate)
+        speed.update_ms.append(1000 * answer["seconds"] / work.steps)
+    speed.peak_bytes = torch.cuda.max_memory_allocated(work.device) if on_gpu else peak_memory()
+    return speed
+
+
+def build_variant(variant: Variant, config: Config, work: Work) -> Learner:
+    """Return the model of a variant with its optimizer."""
+    vocabularies = (work.vocabulary, work.vocabulary)
+    if variant.is_marian:
+        return build_learner(MARIAN, config, vocabularies, work.device)
+    torch.manual_seed(config.run.seed)
+    return OurLearner(config, vocabularies, work.device, compile=variant.compile, capture=variant.capture)
+
+
+# --- the loss on the CPU and the GPU ---
+
+
+def compare_losses(folder: Path, work: Work, results: dict[str, Any]) -> Iterator[str]:
     """Yield the loss of a small model after the same updates without dropout, on this device and on the CPU."""
-    batches = list(itertools.islice(synthetic_batches(replace(work, tokens_per_batch=2000, pairs=2000)), 30))
+    small = replace(work, rows=min(16, work.rows), batches=30)
+    write_tokens(folder / "small-tokens", _pairs_for(small), small.vocabulary, small.row_length)
+    on_cpu = read_batches(folder / "small-tokens", replace(small, device=CPU))
+    ways: list[tuple[str, torch.device, str, bool]] = [
+        ("CPU float32", CPU, "float32", False),
+        ("float32", work.device, "float32", False),
+        ("bf16", work.device, "bf16", False),
+        ("fp16", work.device, "fp16", False),
+    ]
+    if work.device.type == "cuda":
+        ways.append(("bf16, compiled and captured", work.device, "bf16", True))
     losses = {}
-    for precision, device in (("float32", CPU), ("float32", work.device), ("bf16", work.device), ("fp16", work.device)):
-        config = recipe(work, _SMALL, {"precision": precision, "compile": "never"}, "the small model")
-        learner = build_learner(OURS, config, (work.vocabulary, work.vocabulary), device)
-        for number, batch in enumerate(batches, 1):
+    for name, device, precision, fast in ways:
+        config = recipe(small, {**_SMALL, "dropout": 0.0}, f"training.precision={precision}")
+        torch.manual_seed(1)
+        learner = OurLearner(config, (small.vocabulary, small.vocabulary), device, compile=fast, capture=fast)
+        for number, batch in enumerate(on_cpu, 1):
             learner.update(batch, number)
-        losses[f"{device.type} {precision}"] = learner.held_out_loss([one.to(device) for one in batches[:5]])
-    shown = ", ".join(f"{name} {loss:.5f}" for name, loss in losses.items())
-    yield f"  loss after {len(batches)} equal updates, nats a token: {shown}"
+        losses[name] = learner.held_out_loss([batch.to(device) for batch in on_cpu[:5]])
+    listed = ", ".join(f"{name} {loss:.5f}" for name, loss in losses.items())
+    yield f"  loss after {len(on_cpu)} equal updates, nats a token: {listed}"
     results["loss"] = losses
+
+
+# --- the sample's recipe ---
 
 
 def bench_sample(folder: Path, device: torch.device, results: dict[str, Any], *settings: str) -> Iterator[str]:
     """Yield time and score of the sample's recipe, whether a restart is bit-exact, and the speed of each search."""
-    shutil.rmtree(folder, ignore_errors=True)
     train = [*TRANSLATOR, "train", "--config", "sample", "--set", f"run.device={device.type}", *settings]
-    run, short = folder / "sample", RunFolder(folder / "short")
+    log = folder / "log.txt"
+
+    # 1. The whole recipe.
+    run = folder / "sample"
     began = time.monotonic()
-    run_command([*train, f"run.directory={run}"], folder / "log.txt")
+    run_command([*train, f"run.directory={run}"], log)
     seconds = time.monotonic() - began
     score = json.loads((run / "evaluation" / "scores.json").read_text(encoding="utf-8"))[0]
     yield f"  the sample: {seconds:.0f} s from the start to the scores, {score['metric']} {score['score']:.2f}"
-    often = [f"training.{key}={_RESUMED_AT}" for key in ("validate_every", "checkpoint_every")]
-    short_run = [*train, f"run.directory={short.path}", *often, f"training.max_steps={_RESUMED_TO}"]
-    found = []
-    for _ in range(2):
-        run_command(short_run, folder / "log.txt")
-        last = find_checkpoint(short.checkpoints_folder, "last")
-        found.append(load_checkpoint(last).model)
-        shutil.rmtree(last.resolve())  # the same command resumes from the previous checkpoint
-    same = all(torch.equal(first, found[1][name]) for name, first in found[0].items())
-    yield f"  resumed at update {_RESUMED_AT} of {_RESUMED_TO}: {'the same' if same else 'OTHER'} bits"
+
+    # 2. A restart.
+    same_bits = restart_has_same_bits(train, RunFolder(folder / "short"), device, log)
+    yield f"  resumed at update {_RESUMED_AT} of {_RESUMED_TO}: {'the same' if same_bits else 'OTHER'} bits"
+
+    # 3. The searches.
     lines = (run / "evaluation" / "sample.source.txt").read_text(encoding="utf-8").splitlines()
-    speeds = {}
-    for method in ("greedy", "beam", "sampling"):
-        overrides = [f"search.method={method}"]
-        translator = Translator.load(run, engine="torch", device=device.type, overrides=overrides)
-        translator.translate_lines(lines[:64])
-        began = time.monotonic()
-        translator.translate_lines(lines)
-        speeds[method] = len(lines) / (time.monotonic() - began)
-    yield "  sentences a second: " + ", ".join(f"{name} {speed:,.0f}" for name, speed in speeds.items())
-    results["sample"] = {"seconds": seconds, "score": score, "resumed_alike": same, "sentences_a_second": speeds}
+    speeds = {method: lines_per_second(run, method, device, lines) for method in ("greedy", "beam", "sampling")}
+    listed = ", ".join(f"{method} {speed:,.0f}" for method, speed in speeds.items())
+    yield f"  sentences a second: {listed}"
+    results["sample"] = {
+        "seconds": seconds,
+        "score": score,
+        "resumed_alike": same_bits,
+        "sentences_a_second": speeds,
+    }
 
 
-def synthetic_batches(work: Work) -> Iterator[Batch]:
-    """Yield an epoch of batches of random ids by length, the same at every call.
+def restart_has_same_bits(train: list[str], run: RunFolder, device: torch.device, log: Path) -> bool:
+    """Return whether a training that starts again in its middle ends with the same weights, compiled and captured."""
+    settings = [
+        f"run.directory={run.path}",
+        f"training.validate_every={_RESUMED_AT}",
+        f"training.checkpoint_every={_RESUMED_AT}",
+        f"training.max_steps={_RESUMED_TO}",
+        f"training.compile={'always' if device.type == 'cuda' else 'never'}",
+    ]
+    weights = []
+    for _ in range(2):
+        run_command([*train, *settings], log)
+        last = find_checkpoint(run.checkpoints_folder, "last")
+        weights.append(load_checkpoint(last).model)
+        shutil.rmtree(last.resolve())  # the same command resumes from the checkpoint before
+    first, second = weights
+    return all(torch.equal(weight, second[name]) for name, weight in first.items())
 
-    Lengths are log-normal with a long tail, like those of literary prose in subwords.
-    """
-    generator = np.random.default_rng(1)
-    longest = min(128, work.tokens_per_batch)
-    source = np.exp(generator.normal(2.9, 0.65, work.pairs)).astype(np.int64).clip(1, longest - 1)
-    target = (source * np.exp(generator.normal(0.05, 0.25, work.pairs))).astype(np.int64).clip(1, longest - 1)
-    budget, order = work.tokens_per_batch, epoch_generator(1, 0)
-    plan = plan_batches(source + 1, target + 1, tokens_per_batch=budget, max_sentences=None, generator=order)
-    for rows in plan:
-        sources, targets = (
-            [generator.integers(4, work.vocabulary, length) for length in lengths[rows]] for lengths in (source, target)
-        )
-        yield collate(sources, targets, rows)
+
+def lines_per_second(run: Path, method: str, device: torch.device, lines: list[str]) -> float:
+    """Return how many `lines` a second the model of `run` translates with a search method."""
+    translator = Translator.load(run, engine="torch", device=device.type, overrides=[f"search.method={method}"])
+    translator.translate_lines(lines[:64])  # warm-up
+    began = time.monotonic()
+    translator.translate_lines(lines)
+    return len(lines) / (time.monotonic() - began)

@@ -12,10 +12,12 @@ import math
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from safetensors.torch import load_file, save_file
@@ -23,21 +25,23 @@ from torch import Tensor, nn
 
 from bench.processes import Answer, peak_memory, serve
 from translator.config import Config, ModelConfig, TrainingConfig, parse_config
-from translator.data import Batch, DataHandler, DataPosition, StepBatches
+from translator.data import Batch, DataHandler, DataPosition, StepBatches, collate_rows
 from translator.export.marian import marian_config
 from translator.model.device import Arithmetic, choose_rounding, matrix_rate, use_threads
 from translator.model.embedding import sinusoidal_positions
 from translator.run.workers import available_cores
 from translator.special_tokens import PAD
 from translator.training.distributed import Distributed
-from translator.training.meter import StepFlops
-from translator.training.optimizer import learning_rate
+from translator.training.flops import StepFlops
 from translator.training.precision import set_up
-from translator.training.step import Updater
+from translator.training.schedule import learning_rate
+from translator.training.update import Updater
 
 OURS, PLAIN, MARIAN, MARIAN_MEDIUM = "translator", "nn.Transformer", "Marian", "Marian, medium"
 NAMES: Final = (OURS, PLAIN, MARIAN, MARIAN_MEDIUM)
 CPU: Final = torch.device("cpu")
+POOL: Final = 50  # batches whose sentences are sorted together, for models that know no rows
+SidePair = tuple[list[int], list[int]]
 _UNTRAINED: Final = ("embed_positions", "final_logits_bias", "emb.pe.", "layer_scalar")  # substrings of tensor names
 
 
@@ -69,7 +73,7 @@ class Learner:
 
     def update(self, batch: Batch, number: int) -> None:
         """Update the weights on `batch`, which is on the CPU, as update `number` (from 1) of the schedule."""
-        batch = batch.to(self._arithmetic.device, non_blocking=True)
+        batch = batch.to(self._arithmetic.device)
         for group in self._optimizer.param_groups:
             group["lr"] = learning_rate(number, self._config)
         self._optimizer.zero_grad()
@@ -99,22 +103,40 @@ class Learner:
 class OurLearner(Learner):
     """The updates of `translator train`."""
 
-    def __init__(self, config: Config, vocabularies: tuple[int, int], device: torch.device) -> None:
+    def __init__(
+        self,
+        config: Config,
+        vocabularies: tuple[int, int],
+        device: torch.device,
+        *,
+        compile: bool | None = None,
+        capture: bool | None = None,
+    ) -> None:
+        """Build model and optimizer; `compile` and `capture` replace the choices of `translator train`."""
         alone = Distributed()
-        self._updater = Updater(config, vocabularies, device, set_up(config, device, alone), alone)
+        settings = set_up(config, device, alone)
+        if compile is not None:
+            settings = replace(settings, compile=compile)
+        if capture is not None:
+            settings = replace(settings, capture=capture)
+        self._updater = Updater(config, vocabularies, device, settings, alone)
         self.model = self._updater.model.train()
 
     def update(self, batch: Batch, number: int) -> None:
         """Update the weights (see `Learner`)."""
-        positions = batch.source.numel() + batch.labels.numel()
-        share = StepBatches((batch,), batch.target_tokens, batch.source_tokens, positions, DataPosition())
+        share = StepBatches(
+            batches=(batch,),
+            target_tokens=batch.target_tokens,
+            source_tokens=batch.source_tokens,
+            positions=batch.positions,
+            position=DataPosition(),
+        )
         self._updater.update(share, number)
 
     def logits(self, batch: Batch) -> Tensor:
-        """Return (B, T, V)."""
+        """Return (R, L, V)."""
         with self._updater.arithmetic.autocast():
-            logits: Tensor = self.model(batch.source, batch.target_input)
-        return logits
+            return self._updater.model.project(self._updater.model.states(batch))
 
 
 class PlainTransformer(nn.Module):
@@ -232,19 +254,48 @@ class Contest:
             torch.cuda.synchronize()
         seconds = time.perf_counter() - began
         target_tokens = sum(batch.target_tokens for batch in seen)
-        lengths = [[(ids != PAD).sum(dim=1).numpy() for ids in (one.source, one.labels)] for one in seen]
         return {
             "seconds": seconds,
             "target_tokens": target_tokens,
             "tokens": target_tokens + sum(batch.source_tokens for batch in seen),
-            "positions": sum(batch.source.numel() + batch.labels.numel() for batch in seen),
-            "flops": sum(self._flops(*both) for both in lengths),
+            "positions": sum(batch.positions for batch in seen),
+            "flops": sum(self._flops(batch.source_lengths, batch.target_lengths) for batch in seen),
         }
 
 
 def our_batches(data: DataHandler) -> Iterator[Batch]:
     """Yield the batches of `translator train`, in its order."""
     return (batch for batch, _ in data.train_batches(DataPosition()))
+
+
+def sorted_batches(batches: Iterable[Batch], positions: int) -> Iterator[Batch]:
+    """Yield the sentences of `batches` one a row, for models that know no rows of several sentences.
+
+    As in other toolkits, the sentences of a pool of batches are sorted by length, so that a batch has little padding;
+    it has at most `positions` on its larger side. The batches of a pool come in random order.
+    """
+    remaining = iter(batches)
+    generator = np.random.default_rng(1)
+    while pool := list(itertools.islice(remaining, POOL)):
+        pairs = [pair for batch in pool for pair in pairs_of(batch)]
+        pairs.sort(key=lambda pair: (max(map(len, pair)), len(pair[0])), reverse=True)
+        cut: list[list[SidePair]] = []
+        while pairs:
+            longest = max(map(len, pairs[0])) + 1
+            count = max(1, positions // longest)
+            cut.append(pairs[:count])
+            pairs = pairs[count:]
+        for number in generator.permutation(len(cut)):
+            yield collate_rows([[pair] for pair in cut[number]])
+
+
+def pairs_of(batch: Batch) -> Iterator[SidePair]:
+    """Yield the ids of each pair of `batch`, without special tokens."""
+    for row, count in enumerate(batch.pair_counts.tolist()):
+        for number in range(1, count + 1):
+            source = batch.source[row][batch.source_sentence[row] == number]
+            labels = batch.labels[row][batch.target_sentence[row] == number]
+            yield source[:-1].tolist(), labels[:-1].tolist()
 
 
 def answers(name: str, config: Config) -> dict[str, Callable[..., Answer]]:
@@ -260,12 +311,21 @@ def answers(name: str, config: Config) -> dict[str, Callable[..., Answer]]:
     data = DataHandler(config).prepare()
     vocabularies = data.subword.source.vocabulary_size, data.subword.target.vocabulary_size
     flops = StepFlops(config.model, vocabularies[1])
-    contest = Contest(build_learner(name, config, vocabularies), our_batches(data), flops)
+    budget = config.batching.tokens_per_batch
+
+    def suited(batches: Iterable[Batch]) -> Iterator[Batch]:
+        return iter(batches) if name == OURS else sorted_batches(batches, budget)
+
+    contest = Contest(build_learner(name, config, vocabularies), suited(our_batches(data)), flops)
 
     def facts() -> Answer:
         peak, learner = peak_memory(), contest.learner  # the peak of training, not of validation
         weights = sum(one.numel() for one in learner.model.parameters())
-        return {"bytes": peak, "weights": weights, "loss": learner.held_out_loss(list(data.validation_batches()))}
+        return {
+            "bytes": peak,
+            "weights": weights,
+            "loss": learner.held_out_loss(list(suited(data.validation_batches()))),
+        }
 
     return {"train": contest.train, "facts": facts}
 

@@ -10,60 +10,91 @@ import inspect
 import itertools
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final
 from unittest.mock import patch
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 from torch._subclasses import fake_impls
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 import translator
 from translator.config import Config, SearchConfig, parse_config
-from translator.data import Batch, DataPosition, collate
-from translator.data.batch import StepBatches
+from translator.data import Batch, DataPosition, StepBatches, collate_rows
 from translator.inference.torch_searcher import TorchSearcher
 from translator.model import Transformer
+from translator.model.attention import KernelName
 from translator.model.device import Precision
+from translator.training.blockwise_loss import blockwise_head_loss
+from translator.training.compiling import compile_loss
 from translator.training.distributed import Distributed
-from translator.training.loss import TeacherForcing
+from translator.training.gradients import FlatGradients
+from translator.training.loss import Losses, TeacherForcing, head_loss
+from translator.training.moving_average import MovingAverage
 from translator.training.precision import Choices, set_up_cuda
-from translator.training.step import Updater
+from translator.training.step_result import StepResult
+from translator.training.update import Updater
 
-DEVICE = torch.device("cuda" if torch.version.cuda else "cpu")
-PACKAGE = f"{Path(translator.__file__).parent}/"
-RECIPE = """
+DEVICE: Final = torch.device("cuda" if torch.version.cuda else "cpu")
+PACKAGE: Final = f"{Path(translator.__file__).parent}/"
+RECIPE: Final = """
 run: {directory: runs/none}
 corpus: {sources: [{name: none, path: none.tsv}]}
 model: {d_model: 32, heads: 4, encoder_layers: 2, decoder_layers: 2, feed_forward: 64}
 """
-VOCABULARY = 64
+VOCABULARY: Final = 64
+UPDATES: Final = 2  # the second one finds the state of the optimizer
+VARIANTS: Final = (
+    "model.norm=post",
+    "model.positions=rotary",
+    "model.activation=swiglu",
+    "model.attention_dropout=0.1",
+    "training.r_drop=1",
+    "training.ema_decay=0.9",
+    "training.attention=plain",
+)
+"""Settings that each replace a part of the update."""
+
+ROW_LENGTH: Final = 12
+ROWS: Final[Sequence[Sequence[tuple[ArrayLike, ArrayLike]]]] = (
+    [([5, 6, 7, 8], [10, 11]), ([9], [12, 13, 14])],
+    [([5], [6])],
+    [],
+)
+"""Three rows: two sentence pairs, one pair, and none, as at the end of an epoch."""
+
+Check = Callable[[], str]  # returns its result, which begins with "fine", or raises
 
 
 def main() -> int:
     """Run all checks, print one line for each, and return the exit code."""
     if DEVICE.type == "cuda":
         set_up_cuda()
-    failed = 0
+    failures = 0
     for name, check in checks():
         try:
-            found = check()
+            result = check()
         except Exception:  # noqa: BLE001 - whatever it is, it is reported
-            failed += 1
-            found = failure()
-        print(f"{DEVICE.type}: {name}: {found}", flush=True)
-    print(f"{failed} failed")
-    return int(failed > 0)
+            failures += 1
+            result = current_failure()
+        print(f"{DEVICE.type}: {name}: {result}", flush=True)
+    print(f"{failures} failed")
+    return int(failures > 0)
 
 
-def failure() -> str:
+def current_failure() -> str:
     """Return the current exception, and its origin in our code."""
     _, error, trace = sys.exc_info()
-    places = [place(frame) for frame in traceback.extract_tb(trace) if frame.filename.startswith(PACKAGE)]
+    places = []
+    for frame in traceback.extract_tb(trace):
+        if frame.filename.startswith(PACKAGE):
+            places.append(place(frame))
     return f"FAILED at {' '.join(places[-3:])}: {type(error).__name__}: {str(error)[:300]}"
 
 
@@ -72,68 +103,125 @@ def place(frame: traceback.FrameSummary) -> str:
     return f"{frame.filename.removeprefix(PACKAGE)}:{frame.lineno}"
 
 
-def checks() -> Iterator[tuple[str, Callable[[], str]]]:
-    """Yield the name of each check, and the check, which returns its result or raises."""
+def checks() -> Iterator[tuple[str, Check]]:
+    """Yield the name of each check, and the check."""
     for precision, optimizer in itertools.product(("bf16", "fp16", "float32"), ("adamw", "muon")):
-        settings = f"training.precision={precision}", f"training.optimizer={optimizer}"
-        for packed in (False, True):
-            name = f"{precision}, {optimizer}, {'packed' if packed else 'padded'}"
-            yield f"update and validation, {name}", partial(update, settings, packed=packed)
-    for extra in (
-        *("model.norm=post", "model.positions=rotary", "model.activation=swiglu", "training.r_drop=1"),
-        *("training.ema_decay=0.9", "training.attention=plain"),
-    ):
-        yield f"update and validation, {extra}", partial(update, (extra,))
-    for method, kind in itertools.product(("greedy", "beam", "sampling"), (torch.float32, torch.bfloat16)):
-        yield f"search, {method}, {kind}", partial(search, method, kind)
-    yield "one graph", graph
+        settings = (f"training.precision={precision}", f"training.optimizer={optimizer}")
+        yield f"update and validation, {precision}, {optimizer}", partial(check_update, settings)
+    for setting in VARIANTS:
+        yield f"update and validation, {setting}", partial(check_update, (setting,))
+    for method, dtype in itertools.product(("greedy", "beam", "sampling"), (torch.float32, torch.bfloat16)):
+        yield f"search, {method}, {dtype}", partial(check_search, method, dtype)
+    for kernel in ("fused", "plain"):
+        yield f"three graphs, {kernel} attention", partial(check_graphs, (f"training.attention={kernel}",))
+    yield "three graphs, R-Drop", partial(check_graphs, ("training.r_drop=1",))
 
 
-def update(settings: tuple[str, ...], packed: bool = False) -> str:
-    """Make two updates and a validation; only packing, and Muon once per update, may synchronize the GPU."""
+# --- the checks ---
+
+
+def check_update(settings: tuple[str, ...]) -> str:
+    """Make two updates, which may not wait for the GPU, and compute the losses of a validation batch."""
     config = recipe(settings)
-    precision: Precision = "bf16" if config.training.precision == "auto" else config.training.precision
-    attention: Literal["fused", "plain"] = "plain" if packed or config.training.attention == "plain" else "fused"
-    choices = Choices(precision, "high", packed, attention, False, {})
-    with FakeTensorMode(allow_non_fake_inputs=True), reads() as waits:
-        updater = Updater(config, (VOCABULARY, VOCABULARY), DEVICE, choices, Distributed())
-        for number in (1, 2):
-            pairs = batch()
-            share = StepBatches((pairs,), pairs.target_tokens, pairs.source_tokens, 40, DataPosition())
-            result = updater.update(share, number, with_block_norms=True)
-        trained = list(waits)
-        loss = TeacherForcing(updater.model.eval(), 0.0, 0.0, packed)
-        on_device = batch().to(DEVICE)
-        with torch.inference_mode(), updater.arithmetic.autocast():
-            losses = loss(on_device.source, on_device.target_input, on_device.labels)
-    for tensor in (result.gradient_norm, result.finite, *result.sentence_losses, losses.of_sentences):
+    with FakeTensorMode(allow_non_fake_inputs=True), simulated_reads() as reads:
+        updater = Updater(config, (VOCABULARY, VOCABULARY), DEVICE, choices(config), Distributed())
+        # Those of a GPU, also where the simulated device is the CPU.
+        updater.gradients = FlatGradients(list(updater.model.parameters()))
+        result = make_updates(updater)
+        assert not reads, f"an update waits for the GPU: {reads}"
+        losses = validation_losses(updater)
+
+    # Everything stays on the device, and the weights stay float32.
+    assert result.block_norms is not None
+    tensors = [result.gradient_norm, result.finite, *result.token_losses, *result.block_norms.values(), *losses]
+    for tensor in tensors:
         assert tensor.device.type == DEVICE.type, f"a result is on {tensor.device}"
+    for token_losses in (*result.token_losses, losses.of_tokens):
+        assert token_losses.shape == batch().labels.shape
+        assert token_losses.dtype == torch.float32
     assert all(weight.dtype == torch.float32 for weight in updater.model.parameters())
-    once = [read for read in trained if read.startswith("training/optimizer")]
-    plain = attention == "plain" and DEVICE.type == "cpu"  # there it sorts rows by their lengths
-    assert packed or plain or (trained == once and len(once) <= 2), f"an update waits for the GPU: {trained}"
-    return f"fine; two updates wait {len(trained)} times" if trained else "fine"
+    return "fine"
 
 
-def search(method: str, kind: torch.dtype) -> str:
-    """Search a batch; simulated reads report no finished hypotheses."""
-    with FakeTensorMode(allow_non_fake_inputs=True), reads() as waits:
-        model = Transformer(recipe().model, VOCABULARY, VOCABULARY).to(DEVICE, kind).eval()
+def choices(config: Config) -> Choices:
+    """Return the settings for the simulated GPU: those of `config`, with bf16 and the fused kernel for `auto`."""
+    precision: Precision = "bf16" if config.training.precision == "auto" else config.training.precision
+    attention: KernelName = "fused" if config.training.attention == "auto" else config.training.attention
+    return Choices(
+        precision=precision,
+        matmul_precision="high",
+        attention=attention,
+        compile=False,
+        capture=False,
+        reasons={},
+    )
+
+
+def make_updates(updater: Updater) -> StepResult:
+    """Make `UPDATES` updates of two micro-batches each, and move the average of the weights; return the last result."""
+    average = None
+    if updater.config.training.ema_decay:
+        average = MovingAverage(updater.model, updater.config.training.ema_decay)
+    for number in range(1, UPDATES + 1):
+        micro_batches = (batch(), batch())
+        share = StepBatches(
+            batches=micro_batches,
+            target_tokens=sum(micro_batch.target_tokens for micro_batch in micro_batches),
+            source_tokens=sum(micro_batch.source_tokens for micro_batch in micro_batches),
+            positions=sum(micro_batch.positions for micro_batch in micro_batches),
+            position=DataPosition(),
+        )
+        result = updater.update(share, number, with_block_norms=True)
+        if average is not None:
+            average.update(updater.model)
+    return result
+
+
+def validation_losses(updater: Updater) -> Losses:
+    """Return the losses of a validation batch."""
+    model = updater.model.eval()
+    loss = TeacherForcing(model, label_smoothing=0.0, r_drop=0.0, head_loss=blockwise_head_loss)
+    with torch.inference_mode(), updater.arithmetic.autocast():
+        return loss(batch().to(DEVICE))
+
+
+def check_search(method: str, dtype: torch.dtype) -> str:
+    """Search two sentences; simulated reads report no finished hypotheses."""
+    config = SearchConfig.model_validate({"method": method, "min_length_ratio": 0.5, "no_repeat_ngram": 2})
+    with FakeTensorMode(allow_non_fake_inputs=True), simulated_reads() as reads:
+        model = Transformer(recipe().model, VOCABULARY, VOCABULARY).to(DEVICE, dtype).eval()
         searcher = TorchSearcher([model], DEVICE)
-        config = SearchConfig.model_validate({"method": method, "min_length_ratio": 0.5, "no_repeat_ngram": 2})
-        found = searcher.find([[5, 6, 7], [8]], config)
-    assert len(found) == 2
-    return f"fine; {len(waits)} reads"
+        hypotheses = searcher.find([[5, 6, 7], [8]], config)
+    assert len(hypotheses) == 2
+    return f"fine; {len(reads)} reads"
 
 
-def graph() -> str:
-    """Check that everything up to the output head is one graph."""
-    settings = ("model.positions=rotary", *(() if DEVICE.type == "cuda" else ("model.dropout=0",)))
-    with FakeTensorMode(allow_non_fake_inputs=True), reads():
-        model = Transformer(recipe(settings).model, VOCABULARY, VOCABULARY)
-        pairs = batch().to(DEVICE)
-        explained = torch._dynamo.explain(model.to(DEVICE).states)(pairs.source, pairs.target_input)
-    assert explained.graph_break_count == 0, explained.break_reasons
+def check_graphs(settings: tuple[str, ...]) -> str:
+    """Check that encoder layer, decoder layer and output head are one graph each, shared by all layers of a stack."""
+    graphs = []
+
+    def record_graph(module: torch.fx.GraphModule, _: list[Tensor]) -> Callable[..., Any]:
+        graphs.append(module)
+        return module.forward
+
+    settings = ("model.positions=rotary", "model.attention_dropout=0.1", *settings)
+    if DEVICE.type == "cpu":
+        # The dropout of a CPU cannot be compiled; that of attention is torch's.
+        settings = (*settings, "model.dropout=0")
+    config = recipe(settings)
+    torch.compiler.reset()
+    with FakeTensorMode(allow_non_fake_inputs=True), simulated_reads() as reads:
+        model = Transformer(config.model, VOCABULARY, VOCABULARY).to(DEVICE)
+        model.use_attention(choices(config).attention)
+        loss = TeacherForcing(model, label_smoothing=0.1, r_drop=config.training.r_drop, head_loss=head_loss)
+        # With `fullgraph`, torch raises an error at a graph break.
+        compiled = compile_loss(loss, fullgraph=True, backend=record_graph)
+        # A second batch of the same shape compiles nothing.
+        for rows in (ROWS, ROWS[::-1]):
+            compiled(collate_rows(rows, ROW_LENGTH).to(DEVICE))
+    torch.compiler.reset()
+    assert len(graphs) == 3, f"{len(graphs)} graphs"
+    assert not reads, f"a compiled pass waits for the GPU: {reads}"
     return "fine"
 
 
@@ -143,106 +231,157 @@ def recipe(settings: tuple[str, ...] = ()) -> Config:
 
 
 def batch() -> Batch:
-    """Return two pairs of unequal length, on the CPU."""
-    return collate([[5, 6, 7, 8], [9]], [[10, 11], [12, 13, 14]], [0, 1])
+    """Return a small batch, on the CPU."""
+    return collate_rows(ROWS, ROW_LENGTH)
+
+
+# --- the simulation ---
 
 
 @contextlib.contextmanager
-def reads() -> Iterator[list[str]]:
+def simulated_reads() -> Iterator[list[str]]:
     """Replace reads that synchronize the GPU by made-up values inside the block, and list their places."""
-    found: list[str] = []
+    reads: list[str] = []
 
-    def answer(value: Callable[[Tensor], Any]) -> Callable[[Tensor], Any]:
+    def note(tensor: Tensor) -> None:
+        if tensor.device.type == DEVICE.type:
+            frames = [frame for frame in traceback.extract_stack() if frame.filename.startswith(PACKAGE)]
+            reads.append(place(frames[-1]))
+
+    def reading(value_of: Callable[[Tensor], Any]) -> Callable[..., Any]:
+        """Return a method of tensors that notes the read and returns a made-up value."""
+
         def read(tensor: Tensor, *_: object, **__: object) -> Any:
-            if tensor.device.type == DEVICE.type:
-                caller = next(f for f in reversed(traceback.extract_stack()) if f.filename.startswith(PACKAGE))
-                found.append(place(caller))
-            return value(tensor)
+            note(tensor)
+            return value_of(tensor)
 
         return read
 
-    def content(tensor: Tensor) -> np.ndarray[Any, Any]:
-        values = np.zeros(tuple(tensor.shape)) if tensor.is_floating_point() else np.arange(tensor.numel()) % 4
-        return values.reshape(tuple(tensor.shape)).astype(str(tensor.dtype).removeprefix("torch."))
+    def nonzero(mode: FakeTensorMode, _: object, mask: Tensor) -> Tensor:
+        note(mask)
+        with mode:
+            return torch.empty(mask.numel(), mask.dim(), dtype=torch.int64, device=mask.device)
 
-    names = {
+    made_up_values: dict[str, Callable[[Tensor], Any]] = {
         "item": lambda tensor: 4,
         "__int__": lambda tensor: 4,
+        "__float__": lambda tensor: 4.0,
         "__bool__": lambda tensor: False,
-        "tolist": lambda tensor: content(tensor).tolist(),
-        "numpy": content,
+        "tolist": lambda tensor: made_up_content(tensor).tolist(),
+        "numpy": made_up_content,
     }
     with contextlib.ExitStack() as stack:
-        for name, value in names.items():
-            stack.enter_context(patch.object(Tensor, name, answer(value)))
+        # `copy.deepcopy` asks for the address of a tensor, which a fake one lacks.
+        stack.enter_context(warnings.catch_warnings())
+        warnings.filterwarnings("ignore", "Accessing the data pointer of FakeTensor")
+        for name, value_of in made_up_values.items():
+            stack.enter_context(patch.object(Tensor, name, reading(value_of)))
+        nonzero_rule = {torch.ops.aten.nonzero.default: nonzero}
+        stack.enter_context(patch.dict(fake_impls.op_implementations_dict, nonzero_rule))
         # A fake tensor of known values is really computed, which needs the device.
         stack.enter_context(patch.object(torch, "tensor", without_values))
-        stack.enter_context(
-            patch.object(Tensor, "new_tensor", lambda like, values: without_values(values, like.dtype, like.device))
-        )
-        stack.enter_context(patch.object(nn.Module, "_apply", replaced))
+        stack.enter_context(patch.object(Tensor, "new_tensor", like_without_values))
+        # Operations that need the driver of the GPU.
+        stack.enter_context(patch.object(nn.Module, "_apply", replace_tensors))
         stack.enter_context(patch.object(Tensor, "pin_memory", lambda tensor: tensor))
         stack.enter_context(patch.object(Tensor, "backward", backward))
         stack.enter_context(patch.object(torch.cuda.amp.common, "amp_definitely_not_available", lambda: False))
         stack.enter_context(patch.object(torch.cuda, "is_bf16_supported", lambda: True))
+        yield reads
 
-        def nonzero(mode: FakeTensorMode, function: object, mask: Tensor) -> Tensor:
-            answer(lambda tensor: None)(mask)
-            with mode:
-                return torch.empty(mask.numel(), mask.dim(), dtype=torch.int64, device=mask.device)
 
-        implementations = fake_impls.op_implementations_dict
-        stack.enter_context(patch.dict(implementations, {torch.ops.aten.nonzero.default: nonzero}))
-        yield found
+def made_up_content(tensor: Tensor) -> NDArray[Any]:
+    """Return an array of the shape and type of `tensor`: zeros, or small integers."""
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    if tensor.is_floating_point():
+        return np.zeros(tuple(tensor.shape), dtype)
+    values = np.arange(tensor.numel()) % 4
+    return values.reshape(tuple(tensor.shape)).astype(dtype)
 
 
 def without_values(values: Any, dtype: torch.dtype | None = None, device: Any = None) -> Tensor:
     """Return the result of `torch.tensor` without the values."""
-    found = np.asarray(values)
-    return torch.empty(found.shape, dtype=dtype or torch.from_numpy(found.reshape(-1)[:0]).dtype, device=device)
+    array = np.asarray(values)
+    if dtype is None:
+        dtype = torch.from_numpy(array.reshape(-1)[:0]).dtype
+    return torch.empty(array.shape, dtype=dtype, device=device)
+
+
+def like_without_values(like: Tensor, values: Any) -> Tensor:
+    """Return the result of `like.new_tensor` without the values."""
+    return without_values(values, like.dtype, like.device)
 
 
 def backward(loss: Tensor) -> None:
     """Run the backward pass node by node, since torch's engine needs the driver of the GPU."""
     assert loss.grad_fn is not None
-    order: dict[Any, None] = {}
+    # The gradients of the outputs of each node, by the number of the output.
+    gradients: dict[Any, dict[int, Tensor]] = {loss.grad_fn: {loss.output_nr: torch.ones_like(loss)}}
+    for node in backward_order(loss.grad_fn):
+        output_gradients = gradients.pop(node, {})
+        # 1. A weight adds the gradient to its own.
+        if hasattr(node, "variable"):
+            for output_gradient in output_gradients.values():
+                accumulate(node.variable, output_gradient)
+            continue
+        # 2. Any other node computes the gradients of its inputs.
+        input_gradients = apply_node(node, output_gradients)
+        # 3. They are output gradients of the nodes before it.
+        for (earlier, number), gradient in zip(node.next_functions, input_gradients, strict=False):
+            if earlier is None or gradient is None:
+                continue
+            # Torch's engine also gives a gradient the shape and type of the tensor.
+            metadata = earlier._input_metadata[number]
+            assert gradient.device == metadata.device, f"a gradient of {node} is on {gradient.device}"
+            addend = gradient.sum_to_size(metadata.shape).to(metadata.dtype)
+            sums = gradients.setdefault(earlier, {})
+            sums[number] = sums[number] + addend if number in sums else addend
+
+
+def backward_order(last: Any) -> list[Any]:
+    """Return the nodes of the graph that ends in `last`, each before the nodes that computed its inputs."""
+    finished: dict[Any, None] = {}
 
     def visit(node: Any) -> None:
-        if node not in order:
-            for after, _ in node.next_functions:
-                if after is not None:
-                    visit(after)
-            order[node] = None
+        if node in finished:
+            return
+        for earlier, _ in node.next_functions:
+            if earlier is not None:
+                visit(earlier)
+        finished[node] = None
 
-    visit(loss.grad_fn)
-    gradients: dict[Any, dict[int, Tensor]] = {loss.grad_fn: {loss.output_nr: torch.ones_like(loss)}}
-    for node in reversed(order):
-        given = gradients.pop(node, {})
-        if hasattr(node, "variable"):  # accumulates the gradient of a weight
-            for gradient in given.values():
-                weight = node.variable
-                weight.grad = gradient if weight.grad is None else weight.grad + gradient
-            continue
-        ours = getattr(type(node), "_forward_cls", None)  # of a function that is written in Python
-        count = max(given, default=0) + 1 if ours is None else len(inspect.signature(ours.backward).parameters) - 1
-        found = (node if ours is None else node.apply)(*map(given.get, range(count)))
-        each = found if isinstance(found, tuple) else (found,)
-        for (after, number), gradient in zip(node.next_functions, each, strict=False):
-            if after is not None and gradient is not None:
-                wanted = after._input_metadata[number]  # torch's engine also gives a gradient this form
-                assert gradient.device == wanted.device, f"a gradient of {node} is on {gradient.device}"
-                gradient = gradient.sum_to_size(wanted.shape).to(wanted.dtype)
-                into = gradients.setdefault(after, {})
-                into[number] = gradient if number not in into else into[number] + gradient
+    visit(last)
+    return list(reversed(finished))
 
 
-def replaced(model: nn.Module, change: Callable[[Tensor], Tensor], recurse: bool = True) -> nn.Module:
+def accumulate(weight: Tensor, gradient: Tensor) -> None:
+    """Add `gradient` to that of `weight`: in place, if it has one, since it may be part of a flat buffer."""
+    with torch.no_grad():
+        if weight.grad is None:
+            weight.grad = gradient
+        else:
+            weight.grad.add_(gradient)
+
+
+def apply_node(node: Any, output_gradients: dict[int, Tensor]) -> tuple[Tensor | None, ...]:
+    """Return the gradients of the inputs of `node`, given those of its outputs by number."""
+    function = getattr(type(node), "_forward_cls", None)  # only of a function that is written in Python
+    if function is None:
+        count = max(output_gradients, default=0) + 1
+        result = node(*map(output_gradients.get, range(count)))
+    else:
+        count = len(inspect.signature(function.backward).parameters) - 1  # without the context
+        result = node.apply(*map(output_gradients.get, range(count)))
+    return result if isinstance(result, tuple) else (result,)
+
+
+def replace_tensors(model: nn.Module, change: Callable[[Tensor], Tensor], recurse: bool = True) -> nn.Module:
     """Replace the tensors of `model`, as `Module.to`, which cannot do so in place for fake tensors."""
-    seen: dict[int, nn.Parameter] = {}
+    new_weights: dict[int, nn.Parameter] = {}  # by the identity of the old one, since modules share weights
     for module in model.modules():
         for name, weight in module._parameters.items():
             if weight is not None:
-                module._parameters[name] = seen.setdefault(id(weight), nn.Parameter(change(weight)))
+                module._parameters[name] = new_weights.setdefault(id(weight), nn.Parameter(change(weight)))
         for name, buffer in module._buffers.items():
             module._buffers[name] = None if buffer is None else change(buffer)
     return model

@@ -49,6 +49,7 @@ DEAREST = (
     "test_promises.py",
     "test_docs_commands.py",
     "training/test_distributed.py",
+    "training/test_launching.py",
     "training/test_kill.py",
     "test_toy_tasks.py",
     "evaluation/test_evaluate.py",

@@ -53,7 +53,7 @@ def test_torch_tensorboard_and_pickle_are_imported_only_where_allowed(file: Path
     if room(file) in NO_TORCH:
         own = imports(file, inside_functions=room(file) not in LAZY_TORCH)
         assert not any(name.split(".")[0] == "torch" for name in own)
-    if relative not in ("training/monitor.py", "plots/curves.py"):
+    if relative not in ("training/event_file.py", "plots/curves.py"):
         assert not any("tensorboard" in name.split(".") for name in names)
     assert not any(name.split(".")[0] in ("pickle", "dill", "marshal", "shelve") for name in names)
 

@@ -1,18 +1,68 @@
-"""Masks: True = may attend."""
+"""Masks of rows of several sentences: True = may attend."""
 
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch import Tensor
 
-from translator.masks import MaskGenerator
+from translator.masks import MaskGenerator, one_sentence_a_row
 from translator.special_tokens import PAD
+
+LENGTH = 7
+
+
+@st.composite
+def sentence_numbers(draw: st.DrawFn) -> Tensor:
+    """Sentence numbers (2, 7): sentences in order, then zeros."""
+    rows = []
+    for _ in range(2):
+        lengths = draw(st.lists(st.integers(1, 3), max_size=3))
+        numbers = [number for number, length in enumerate(lengths, 1) for _ in range(length)]
+        rows.append((numbers + [0] * LENGTH)[:LENGTH])
+    return torch.tensor(rows)
 
 
 @settings(deadline=None, max_examples=50)
-@given(st.lists(st.lists(st.integers(0, 3), min_size=6, max_size=6), min_size=1, max_size=4))
-def test_decoder_mask_hides_later_tokens_and_padding(rows: list[list[int]]) -> None:
-    mask = MaskGenerator().decoder(torch.tensor(rows))
-    for b, row in enumerate(rows):
-        for t in range(6):
-            for s in range(6):
-                assert mask[b, 0, t, s].item() == (s <= t and row[s] != PAD)
+@given(source=sentence_numbers())
+def test_the_encoder_attends_within_a_sentence(source: Tensor) -> None:
+    mask = MaskGenerator().encoder(source)
+    for row in range(2):
+        for query in range(LENGTH):
+            for key in range(LENGTH):
+                assert mask[row, 0, query, key].item() == (source[row, query] == source[row, key]).item()
+
+
+@settings(deadline=None, max_examples=50)
+@given(target=sentence_numbers())
+def test_the_decoder_attends_within_a_sentence_and_not_to_later_tokens(target: Tensor) -> None:
+    mask = MaskGenerator().decoder(target)
+    for row in range(2):
+        for query in range(LENGTH):
+            for key in range(LENGTH):
+                same = bool(target[row, query] == target[row, key])
+                assert mask[row, 0, query, key].item() == (same and key <= query)
+
+
+@settings(deadline=None, max_examples=50)
+@given(source=sentence_numbers(), target=sentence_numbers())
+def test_a_target_sentence_attends_to_the_source_sentence_of_its_number(source: Tensor, target: Tensor) -> None:
+    mask = MaskGenerator().cross(target, source)
+    for row in range(2):
+        for query in range(LENGTH):
+            if target[row, query] == 0:
+                continue
+            for key in range(LENGTH):
+                assert mask[row, 0, query, key].item() == (source[row, key] == target[row, query]).item()
+
+
+@settings(deadline=None, max_examples=50)
+@given(source=sentence_numbers(), target=sentence_numbers())
+def test_padding_always_attends_to_something(source: Tensor, target: Tensor) -> None:
+    masks = MaskGenerator()(source, target)
+    assert masks.encoder[:, 0][source == 0].any(dim=-1).all()
+    assert masks.decoder[:, 0][target == 0].any(dim=-1).all()
+    assert masks.cross[:, 0][target == 0].any(dim=-1).all()
+
+
+def test_one_sentence_a_row_has_the_number_one_and_padding_zero() -> None:
+    assert one_sentence_a_row(torch.tensor([[5, 6, PAD]])).tolist() == [[1, 1, 0]]

@@ -6,14 +6,24 @@ from small_model import small_batch, small_model
 from torch import Tensor, nn
 
 from translator.config import ModelConfig, SearchConfig
-from translator.data.batch import collate
+from translator.data import collate_rows
+from translator.masks import Masks, one_sentence_a_row
+from translator.model import Transformer
 from translator.search.algorithms import search
 from translator.special_tokens import EOS, PAD, SOS, UNK
 from translator.training.loss import label_smoothed_loss
 
 
+def masks_of(model: Transformer, source: Tensor, target_input: Tensor) -> Masks:
+    return model.masks(one_sentence_a_row(source), one_sentence_a_row(target_input))
+
+
+def positions(tokens: Tensor) -> Tensor:
+    return torch.arange(tokens.size(1)).expand_as(tokens)
+
+
 def test_targets_are_shifted_right_with_sos() -> None:
-    batch = collate([[5, 6]], [[20, 21, 22]], [0])
+    batch = collate_rows([[([5, 6], [20, 21, 22])]])
     assert batch.target_input.tolist() == [[SOS, 20, 21, 22]]
     assert batch.labels.tolist() == [[20, 21, 22, EOS]]
 
@@ -41,13 +51,13 @@ def test_inference_is_autoregressive() -> None:
 def test_cross_attention_takes_keys_and_values_from_the_encoder_and_queries_from_the_decoder() -> None:
     model = small_model().eval()
     source, target_input, _ = small_batch()
-    masks = model.masks(source, target_input)
-    memory = model.encode(source, masks.encoder).detach().requires_grad_()
+    masks = masks_of(model, source, target_input)
+    memory = model.encode(source, positions(source), masks.encoder).detach().requires_grad_()
     seen: dict[str, Tensor] = {}
     layer = model.decoder.layers[0].cross_attention
     layer.query.register_forward_hook(lambda _, inputs, __: seen.update(query=inputs[0]))
     layer.key_value.register_forward_hook(lambda _, inputs, __: seen.update(key_value=inputs[0]))
-    states = model.decode(target_input, memory, masks.decoder, masks.cross)
+    states = model.decode(target_input, positions(target_input), memory, masks)
     assert seen["key_value"] is memory
     assert seen["query"].shape == (2, 5, 32)
     torch.autograd.backward(states.sum())
@@ -69,17 +79,18 @@ def test_each_sublayer_has_a_residual_and_a_layer_norm(norm: str) -> None:
     y = framed(layer.self_attention_residual.norm, x, lambda y: layer.self_attention(y, None))
     y = framed(layer.cross_attention_residual.norm, y, lambda y: layer.cross_attention(y, memory, None))
     y = framed(layer.feed_forward_residual.norm, y, layer.feed_forward)
-    torch.testing.assert_close(layer(x, memory, None, None), y)
+    open_masks = Masks(*(torch.ones(1, 1, 1, 1, dtype=torch.bool) for _ in range(3)))
+    torch.testing.assert_close(layer(x, memory, open_masks), y)
 
 
 def test_cross_entropy_ignores_padding() -> None:
     source, target_input, labels = small_batch()
     logits = small_model().eval()(source, target_input)
     expected = sum(-logits[b, t].log_softmax(-1)[labels[b, t]] for b in range(2) for t in range((5, 3)[b]))
-    torch.testing.assert_close(label_smoothed_loss(logits, labels, 0.0).smoothed, expected)
+    torch.testing.assert_close(label_smoothed_loss(logits.flatten(0, 1), labels.flatten(), 0.0).objective, expected)
     scrambled = logits.detach().clone()
     scrambled[1, 3:] = 99.0 * torch.randn(2, 27)
-    torch.testing.assert_close(label_smoothed_loss(scrambled, labels, 0.0).smoothed, expected)
+    torch.testing.assert_close(label_smoothed_loss(scrambled.flatten(0, 1), labels.flatten(), 0.0).objective, expected)
 
 
 def test_the_feed_forward_width_is_about_four_times_the_model_width() -> None:
@@ -103,13 +114,13 @@ def test_gotcha_each_dropout_rate_takes_effect_in_training_only(kind: str) -> No
 def test_masks_memory_states_and_logits_have_the_expected_shapes() -> None:
     model = small_model().eval()
     source, target_input, _ = small_batch()  # B = 2, S = 6, T = 5
-    masks = model.masks(source, target_input)
-    assert masks.encoder.shape == (2, 1, 1, 6)
+    masks = masks_of(model, source, target_input)
+    assert masks.encoder.shape == (2, 1, 6, 6)
     assert masks.decoder.shape == (2, 1, 5, 5)
-    assert masks.cross.shape == (2, 1, 1, 6)
-    memory = model.encode(source, masks.encoder)
+    assert masks.cross.shape == (2, 1, 5, 6)
+    memory = model.encode(source, positions(source), masks.encoder)
     assert memory.shape == (2, 6, 32)
-    states = model.decode(target_input, memory, masks.decoder, masks.cross)
+    states = model.decode(target_input, positions(target_input), memory, masks)
     assert states.shape == (2, 5, 32)
     assert model.project(states).shape == model(source, target_input).shape == (2, 5, 27)  # the target vocabulary
 
@@ -120,11 +131,11 @@ def test_self_attention_is_causal_and_gotcha_the_mask_hides_later_tokens() -> No
     source, target_input, _ = small_batch()
     changed = target_input.clone()
     changed[0, 4] = 26
-    masks = model.masks(source, target_input)
-    memory = model.encode(source, masks.encoder)
-    open_mask = torch.ones_like(masks.decoder)
-    hidden = [model.decode(t, memory, masks.decoder, masks.cross)[0, :4] for t in (target_input, changed)]
-    leaking = [model.decode(t, memory, open_mask, masks.cross)[0, :4] for t in (target_input, changed)]
+    masks = masks_of(model, source, target_input)
+    memory = model.encode(source, positions(source), masks.encoder)
+    without_mask = masks._replace(decoder=torch.ones_like(masks.decoder))
+    hidden = [model.decode(t, positions(t), memory, masks)[0, :4] for t in (target_input, changed)]
+    leaking = [model.decode(t, positions(t), memory, without_mask)[0, :4] for t in (target_input, changed)]
     torch.testing.assert_close(hidden[0], hidden[1])
     assert not torch.allclose(leaking[0], leaking[1])
     assert all((weights.triu(1) == 0).all() for weights in model.attention(source, target_input).decoder)

@@ -12,14 +12,13 @@ from small_model import SMALL, small_batch, small_model
 from torch import Tensor, nn
 
 from translator.config import Config, ModelConfig, SearchConfig, parse_config
-from translator.data import DataHandler
-from translator.data.batching import DataPosition
-from translator.masks import MaskGenerator
+from translator.data import DataHandler, DataPosition, collate_source
+from translator.masks import MaskGenerator, Masks, one_sentence_a_row
 from translator.model import AttentionWeights, Transformer
 from translator.model.decoder import DecoderStack
 from translator.model.embedding import Embedding, PositionEncoding
 from translator.model.encoder import EncoderStack
-from translator.model.transformer import init_weights
+from translator.model.initialization import init_weights
 from translator.search.algorithms import search
 from translator.special_tokens import EOS, PAD, SOS
 from translator.training.loss import label_smoothed_loss
@@ -30,6 +29,24 @@ def stack_of(config: ModelConfig) -> DecoderStack:
     stack = DecoderStack(config)
     init_weights(stack)
     return stack
+
+
+OPEN = torch.ones(1, 1, 1, 1, dtype=torch.bool)  # a mask that hides nothing
+
+
+def states_of(
+    stack: DecoderStack,
+    x: Tensor,
+    memory: Tensor,
+    decoder_mask: Tensor = OPEN,
+    cross_mask: Tensor = OPEN,
+    weights: AttentionWeights | None = None,
+) -> Tensor:
+    """The states of `x`, one sentence a row."""
+    position = torch.arange(x.size(1)).expand(x.shape[:2])
+    masks = Masks(encoder=OPEN, decoder=decoder_mask, cross=cross_mask)
+    states: Tensor = stack(x, position, memory, masks, weights)
+    return states
 
 
 @pytest.fixture(scope="module")
@@ -50,8 +67,9 @@ class TestR1:
 
     @torch.no_grad()
     def run(self, stack: DecoderStack, x: Tensor, memory: Tensor) -> Tensor:
-        positions = PositionEncoding(512, 5000, "sinusoidal")
-        return stack(positions(x), memory, MaskGenerator.causal(x.size(1)), None)  # type: ignore[no-any-return]
+        encoding = PositionEncoding(512, 5000, "sinusoidal")
+        x = encoding(x, torch.arange(x.size(1)).expand(x.shape[:2]))
+        return states_of(stack, x, memory, MaskGenerator.causal(x.size(1)))
 
     def test_output_has_the_shape_of_the_input(self, r1: DecoderStack) -> None:
         out = self.run(r1.eval(), torch.randn(1, 3, 512), torch.randn(1, 3, 512))
@@ -69,7 +87,8 @@ class TestR1:
             assert not torch.allclose(after[:, t:], before[:, t:])
 
     def test_position_encoding_supports_5000_positions(self) -> None:
-        assert PositionEncoding(512, 5000, "sinusoidal")(torch.zeros(1, 5000, 512)).shape == (1, 5000, 512)
+        encoding = PositionEncoding(512, 5000, "sinusoidal")
+        assert encoding(torch.zeros(1, 5000, 512), torch.arange(5000)[None]).shape == (1, 5000, 512)
 
     def test_known_defects_of_the_reference_are_absent(self, r1: DecoderStack) -> None:
         layer = r1.layers[0]
@@ -85,7 +104,7 @@ class TestR1:
         r1.eval()
         hidden = memory.clone()
         hidden[:, 2] = 99.0
-        torch.testing.assert_close(r1(x, memory, None, mask), r1(x, hidden, None, mask))
+        torch.testing.assert_close(states_of(r1, x, memory, OPEN, mask), states_of(r1, x, hidden, OPEN, mask))
 
 
 class TestR2:
@@ -94,7 +113,8 @@ class TestR2:
     @pytest.mark.parametrize(("rows", "length"), [(30, 200), (2, 1), (2, 7), (2, 64)])
     @torch.no_grad()
     def test_output_has_the_shape_of_the_input(self, r2: DecoderStack, rows: int, length: int) -> None:
-        out = r2(torch.randn(rows, length, 512), torch.randn(rows, 200, 512), MaskGenerator.causal(length), None)
+        x, memory = torch.randn(rows, length, 512), torch.randn(rows, 200, 512)
+        out = states_of(r2, x, memory, MaskGenerator.causal(length))
         assert out.shape == (rows, length, 512)
         assert out.isfinite().all()
 
@@ -109,10 +129,10 @@ class TestR2:
         # Without self- or cross-mixing, position t of the output may depend on position t of the input alone.
         x, memory = torch.randn(1, 6, 512), torch.randn(1, 4, 512)
         only_itself = torch.eye(6, dtype=torch.bool)[None, None]
-        before = r2(x, memory, only_itself, None)
+        before = states_of(r2, x, memory, only_itself)
         changed = x.clone()
         changed[:, 3] = torch.randn(512)
-        after = r2(changed, memory, only_itself, None)
+        after = states_of(r2, changed, memory, only_itself)
         others = [0, 1, 2, 4, 5]
         torch.testing.assert_close(after[:, others], before[:, others])
         assert not torch.allclose(after[:, 3], before[:, 3])
@@ -120,10 +140,12 @@ class TestR2:
     @torch.no_grad()
     def test_the_masks_given_are_the_masks_used(self, r2: DecoderStack) -> None:
         x, memory = torch.randn(1, 6, 512), torch.randn(1, 4, 512)
-        assert not torch.allclose(r2(x, memory, MaskGenerator.causal(6), None), r2(x, memory, None, None))
+        without_masks = states_of(r2, x, memory)
+        assert not torch.allclose(states_of(r2, x, memory, MaskGenerator.causal(6)), without_masks)
         padding = torch.tensor([True, True, True, False]).view(1, 1, 1, 4)
-        assert not torch.allclose(r2(x, memory, None, padding), r2(x, memory, None, None))
-        torch.testing.assert_close(r2(x, memory, None, padding), r2(x, memory[:, :3], None, None))
+        padded = states_of(r2, x, memory, OPEN, padding)
+        assert not torch.allclose(padded, without_masks)
+        torch.testing.assert_close(padded, states_of(r2, x, memory[:, :3]))
 
 
 class TestR3:
@@ -138,7 +160,7 @@ class TestR3:
         look_ahead = MaskGenerator.causal(12).expand(2, 1, 12, 12)
         padding = (torch.arange(10) < torch.tensor([[10], [6]])).view(2, 1, 1, 10).expand(2, 1, 12, 10)
         weights = AttentionWeights()
-        out = stack(x, memory, look_ahead, padding, weights)
+        out = states_of(stack, x, memory, look_ahead, padding, weights)
         (own,), (cross,) = weights.decoder, weights.cross
         assert out.shape == (2, 12, 64)
         assert own.shape == (2, 4, 12, 12)
@@ -147,10 +169,10 @@ class TestR3:
             assert (given[~mask.expand_as(given)] == 0).all()
             assert (given[mask.expand_as(given)] > 0).all()  # True = may attend
             torch.testing.assert_close(given.sum(-1), torch.ones(2, 4, 12))
-        torch.testing.assert_close(stack(x, memory, look_ahead, padding), out)
+        torch.testing.assert_close(states_of(stack, x, memory, look_ahead, padding), out)
         # Attention is computed, unlike the random dummies of the original: its weights depend on the input.
         again = AttentionWeights()
-        stack(x.flip(0), memory, look_ahead, padding, again)
+        states_of(stack, x.flip(0), memory, look_ahead, padding, again)
         assert not torch.allclose(again.decoder[0], own)
         assert not torch.allclose(again.cross[0], cross)
 
@@ -197,13 +219,11 @@ class TestR5:
         optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
         losses: list[float] = []
         for batch, position in data.train_batches(DataPosition(0, 0)):
-            masks = MaskGenerator()(batch.source, batch.target_input)
-            assert masks.encoder.shape == (batch.size, 1, 1, batch.source.size(1))
-            assert masks.decoder.shape == (batch.size, 1, batch.labels.size(1), batch.labels.size(1))
-            assert torch.equal(masks.cross, masks.encoder)
-            assert batch.source.size(1) < 100  # as long as its longest row, not 256
-            assert (batch.target_input[:, 0] == SOS).all()
-            loss = label_smoothed_loss(model(batch.source, batch.target_input), batch.labels, 0.0).smoothed
+            masks = MaskGenerator()(batch.source_sentence, batch.target_sentence)
+            assert masks.encoder.shape == masks.decoder.shape == masks.cross.shape == (2, 1, 256, 256)
+            assert (batch.target_input[:, 0][batch.pair_counts > 0] == SOS).all()
+            logits = model.project(model.states(batch)).flatten(0, 1)
+            loss = label_smoothed_loss(logits, batch.labels.flatten(), 0.0).objective
             optimizer.zero_grad()
             torch.autograd.backward(loss / batch.target_tokens)
             optimizer.step()
@@ -211,7 +231,7 @@ class TestR5:
             if position.epoch == 12:
                 break
         assert sum(losses[-3:]) < 0.7 * sum(losses[:3])
-        ((found,),) = search(model.eval(), batch.source[:1], SearchConfig(method="greedy"))
+        ((found,),) = search(model.eval(), collate_source([[7, 8, 9]]), SearchConfig(method="greedy"))
         assert found.tokens
 
     @torch.no_grad()
@@ -222,11 +242,12 @@ class TestR5:
         torch.manual_seed(1)
         source, target_input = torch.randint(4, 60, (1, 256)), torch.randint(4, 60, (1, 256))
         source[0, -1], target_input[0, 0] = EOS, SOS
-        masks = MaskGenerator()(source, target_input)
+        masks = MaskGenerator()(one_sentence_a_row(source), one_sentence_a_row(target_input))
         encoder, decoder = EncoderStack(config).eval(), DecoderStack(config).eval()
         embedding = Embedding(60, config).eval()
-        memory = encoder(embedding(source), masks.encoder)
-        assert decoder(embedding(target_input), memory, masks.decoder, masks.cross).shape == (1, 256, 512)
+        position = torch.arange(256)[None]
+        memory = encoder(embedding(source, position), position, masks.encoder)
+        assert decoder(embedding(target_input, position), position, memory, masks).shape == (1, 256, 512)
 
     def test_target_input_affects_the_output(self) -> None:
         """The original R5 took the queries of cross-attention from the encoder, so the target had no effect."""

@@ -3,13 +3,19 @@
 from pathlib import Path
 
 import torch
+from conftest import write_recipe
 
 from translator.checkpoint.files import load_checkpoint
 from translator.checkpoint.state import find_checkpoint
-from translator.config import Config
+from translator.config import Config, parse_config
 from translator.run.folder import RunFolder
 from translator.run.signals import StopRequest
-from translator.training.trainer import TrainingOutcome, train_run
+from translator.training.run_training import TrainingOutcome, train_run
+
+
+def tiny_config(folder: Path, *overrides: str) -> Config:
+    """Return the tiny recipe with its corpus in `folder`, for fixtures that several tests share."""
+    return parse_config(write_recipe(folder).read_text(encoding="utf-8"), "tiny.yaml", overrides)
 
 
 def run(config: Config) -> TrainingOutcome:

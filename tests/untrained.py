@@ -10,7 +10,7 @@ from translator.checkpoint.state import CheckpointState
 from translator.config import Config
 from translator.corpus.held_out import write_held_out
 from translator.data import DataHandler
-from translator.data.report import preparation_report, write_preparation_report
+from translator.data.preparation_report import preparation_report, write_preparation_report
 from translator.model import Transformer
 from translator.run.folder import RunFolder
 
@@ -20,7 +20,8 @@ def untrained_run(config: Config, step: int = 5) -> RunFolder:
     run = RunFolder(Path(config.run.directory))
     run.write(config)
     run.keep_subword(data.subword_folder)
-    write_preparation_report(preparation_report(data, config), run.preparation_folder)
+    report = preparation_report(config, data.corpus, data.subword, data.normalizer, data.report, data.mixture)
+    write_preparation_report(report, run.preparation_folder)
     write_held_out(run.held_out_folder, "validation", data.held_out("validation"))
     write_held_out(run.held_out_folder, "test", data.held_out("test"))
     add_checkpoint(run, config, data, step)

@@ -1,14 +1,19 @@
-"""Attention masks from token ids: boolean; True means "may attend", here and everywhere in this package.
+"""Attention masks from sentence numbers: boolean; True means "may attend", here and everywhere in this package.
 
-Masks broadcast over heads, and over queries where they are the same for all:
+A row of a batch holds several sentences, numbered from 1; PAD has the number 0 (`translator.data.batch`). A token
+attends to its own sentence only:
 
-    encoder   (B, 1, 1, S)   any source position may attend to the real tokens of its own sentence
-    decoder   (B, 1, T, T)   target position t may attend to the real tokens at positions 0..t
-    cross     (B, 1, 1, S)   any target position may attend to the real tokens of its source
+    encoder   (R, 1, S, S)   source positions of the same sentence
+    decoder   (R, 1, T, T)   target positions of the same sentence, up to the query's position
+    cross     (R, 1, T, S)   source positions of the sentence with the same number
 
-For a query without allowed positions (a row of only PAD), attention returns zeros, never NaN.
+A search has one sentence a row: the numbers are 1 at tokens and 0 at PAD.
 
-B batch, S source length, T target length, L either
+Every query may attend to at least one position, so that no softmax is over nothing: PAD attends to PAD. A full source
+row has no PAD, so PAD in the target attends to the whole source. The states at PAD are meaningless, and no loss depends
+on them.
+
+R rows, S source positions, T target positions, L either
 """
 
 from typing import NamedTuple
@@ -22,42 +27,53 @@ from translator.special_tokens import PAD
 class Masks(NamedTuple):
     """The three masks of one batch, True = may attend."""
 
-    encoder: Tensor  # (B, 1, 1, S) bool, for self-attention in the encoder
-    decoder: Tensor  # (B, 1, T, T) bool, for self-attention in the decoder
-    cross: Tensor  # (B, 1, 1, S) bool, for attention from the decoder to the encoder's output
+    encoder: Tensor  # (R, 1, S, S) bool, for self-attention in the encoder
+    decoder: Tensor  # (R, 1, T, T) bool, for self-attention in the decoder
+    cross: Tensor  # (R, 1, T, S) bool, for attention from the decoder to the encoder's output
 
 
 class MaskGenerator:
-    """Creates the masks of Vaswani et al. 2017 §3.2.3 from token ids."""
+    """Creates the masks of Vaswani et al. 2017 §3.2.3 for rows of several sentences."""
 
-    def __call__(self, source: Tensor, target_input: Tensor) -> Masks:
+    def __call__(self, source_sentence: Tensor, target_sentence: Tensor) -> Masks:
         """Return all masks of a batch.
 
         Args:
-            source: (B, S) int64 ids.
-            target_input: (B, T) int64 ids, SOS first.
+            source_sentence: (R, S) int64, the number of each source position's sentence; 0 at PAD.
+            target_sentence: (R, T) int64, the same for the target positions.
         """
-        return Masks(self.encoder(source), self.decoder(target_input), self.cross(source))
+        return Masks(
+            encoder=self.encoder(source_sentence),
+            decoder=self.decoder(target_sentence),
+            cross=self.cross(target_sentence, source_sentence),
+        )
 
-    def encoder(self, source: Tensor) -> Tensor:
-        """Return the (B, 1, 1, S) mask of self-attention on `source` (B, S): True at real tokens."""
-        return self.padding(source)
+    def encoder(self, source_sentence: Tensor) -> Tensor:
+        """Return (R, 1, S, S) for `source_sentence` (R, S): True within a sentence."""
+        return self.same_sentence(source_sentence, source_sentence)
 
-    def decoder(self, target_input: Tensor) -> Tensor:
-        """Return the (B, 1, T, T) mask of `target_input` (B, T): True at real tokens up to the query's position."""
-        return self.causal(target_input.size(1), target_input.device) & self.padding(target_input)
+    def decoder(self, target_sentence: Tensor) -> Tensor:
+        """Return (R, 1, T, T) for `target_sentence` (R, T): True within a sentence, up to the query's position."""
+        causal = self.causal(target_sentence.size(1), target_sentence.device)
+        return self.same_sentence(target_sentence, target_sentence) & causal
 
-    def cross(self, source: Tensor) -> Tensor:
-        """Return the (B, 1, 1, S) mask for queries from the target to `source` (B, S): True at real tokens."""
-        return self.padding(source)
+    def cross(self, target_sentence: Tensor, source_sentence: Tensor) -> Tensor:
+        """Return (R, 1, T, S): True from a target sentence (R, T) to the source sentence (R, S) of the same number."""
+        is_padding = (target_sentence == 0)[:, None, :, None]
+        return self.same_sentence(target_sentence, source_sentence) | is_padding
 
-    def padding(self, tokens: Tensor) -> Tensor:
-        """Return (B, 1, 1, L) for `tokens` (B, L), True at real tokens.
+    @staticmethod
+    def same_sentence(query_sentence: Tensor, key_sentence: Tensor) -> Tensor:
+        """Return (R, 1, queries, keys), True where both positions have the same sentence number.
 
-        >>> MaskGenerator().padding(torch.tensor([[7, 8, PAD]])).tolist()
-        [[[[True, True, False]]]]
+        >>> numbers = torch.tensor([[1, 1, 2, 0]])
+        >>> MaskGenerator.same_sentence(numbers, numbers).long()[0, 0]
+        tensor([[1, 1, 0, 0],
+                [1, 1, 0, 0],
+                [0, 0, 1, 0],
+                [0, 0, 0, 1]])
         """
-        return (tokens != PAD)[:, None, None, :]
+        return (query_sentence[:, :, None] == key_sentence[:, None, :])[:, None]
 
     @staticmethod
     def causal(length: int, device: torch.device | None = None) -> Tensor:
@@ -69,3 +85,8 @@ class MaskGenerator:
                 [1, 1, 1]])
         """
         return torch.ones(1, 1, length, length, dtype=torch.bool, device=device).tril()
+
+
+def one_sentence_a_row(tokens: Tensor) -> Tensor:
+    """Return the sentence numbers (R, L) of `tokens` (R, L) with one sentence in each row: 1, and 0 at PAD."""
+    return (tokens != PAD).long()

@@ -8,7 +8,7 @@ from toy import letters, write_pairs
 
 from translator.config import Config
 from translator.data import DataHandler
-from translator.data.sampling import EpochSampler
+from translator.data.epoch_sampling import EpochSampler
 
 SamplingRecipe = Callable[..., Config]
 

@@ -14,8 +14,11 @@ from translator.data.augmentation import Augmentation, SidePair, title_case, wit
 from translator.subword.placeholders import PLACEHOLDERS
 
 PAIR = SidePair('He said: "In 1984 I sold 25 books to Sara."', "او گفت: «در ۱۹۸۴ من ۲۵ کتاب به Sara فروختم.»")
+PAIR_WITHOUT_NAMES = SidePair("The door is open.", "در باز است.")
+PAIR_WITH_PLACEHOLDER = SidePair(f"See {PLACEHOLDERS[0]}", f"{PLACEHOLDERS[0]} را ببین")
 TO_ASCII = str.maketrans("۰۱۲۳۴۵۶۷۸۹", "0123456789")
-SIDES = st.text(st.sampled_from("abAB .?!12۱۲کت\u200c»\"'"), min_size=1, max_size=40)
+TEXTS = st.text(st.sampled_from("abAB .?!12۱۲کت\u200c»\"'"), min_size=1, max_size=40)
+HALF_OF_ALL: dict[str, Any] = dict.fromkeys(AugmentationConfig.model_fields, 0.5)
 
 
 def results(
@@ -25,71 +28,155 @@ def results(
     return [augmentation.apply(pair, str(seed)) for seed in range(count)]
 
 
-@given(SIDES, SIDES)
-def test_one_seed_gives_one_result_and_no_side_becomes_empty(source: str, target: str) -> None:
-    rates: dict[str, Any] = dict.fromkeys(AugmentationConfig.model_fields, 0.5)
-    found = results(SidePair(source, target), 8, **rates)
-    assert found == results(SidePair(source, target), 8, **rates)
-    assert all(side for pair in found for side in pair)
+@given(TEXTS, TEXTS)
+def test_equal_seeds_give_equal_results(source: str, target: str) -> None:
+    pair = SidePair(source, target)
+    assert results(pair, 8, **HALF_OF_ALL) == results(pair, 8, **HALF_OF_ALL)
+
+
+@given(TEXTS, TEXTS)
+def test_no_side_becomes_empty(source: str, target: str) -> None:
+    for pair in results(SidePair(source, target), 8, **HALF_OF_ALL):
+        assert all(pair)
+
+
+@given(TEXTS, TEXTS)
+def test_rates_of_zero_change_nothing(source: str, target: str) -> None:
     assert results(SidePair(source, target), 8) == [(source, target)] * 8
 
 
 @pytest.mark.parametrize("kind", AugmentationConfig.model_fields)
 def test_an_augmentation_rate_is_the_share_of_pairs_changed(kind: str) -> None:
     rates: dict[str, Any] = {kind: 0.25}
-    found = results(count=400, **rates)
-    changed = sum(pair != PAIR for pair in found)
-    assert 60 <= changed <= 140 or (kind == "typos" and 40 <= changed <= 140)
-    cases = {SidePair(change(PAIR.source), PAIR.target) for change in (str.upper, title_case, str.lower)}
-    assert kind != "case" or set(found) == {PAIR, *cases}
+    changed_pairs = sum(pair != PAIR for pair in results(count=400, **rates))
+    fewest = 40 if kind == "typos" else 60  # a text may get no typo, since only a share of its words does
+    assert fewest <= changed_pairs <= 140
 
 
-def test_a_typo_is_one_mistake_inside_a_longer_word() -> None:
-    text = "The CHILDREN are reading, it is so good."
-    found = {with_typos(text, 1.0, Random(seed)) for seed in range(200)}
-    assert len(found) > 150 and text not in found
-    for one in found:
-        words = one.split()
+def test_the_case_of_the_source_becomes_upper_title_or_lower() -> None:
+    sources = {PAIR.source.upper(), title_case(PAIR.source), PAIR.source.lower()}
+    assert set(results(case=1.0)) == {SidePair(source, PAIR.target) for source in sources}
+
+
+# --- typos ---
+
+SENTENCE = "The CHILDREN are reading, it is so good."
+WORDS = SENTENCE.split()
+
+
+def mistyped_sentences() -> list[list[str]]:
+    texts = {with_typos(SENTENCE, 1.0, Random(seed)) for seed in range(200)}
+    return [text.split() for text in texts]
+
+
+def test_typos_vary() -> None:
+    assert len(mistyped_sentences()) > 150
+    assert WORDS not in mistyped_sentences()
+
+
+def test_short_words_have_no_typos() -> None:
+    for words in mistyped_sentences():
         assert [words[place] for place in (0, 2, 4, 5, 6)] == ["The", "are", "it", "is", "so"]
-        for word, typed in zip(("CHILDREN", "reading,", "good."), (words[1], words[3], words[7]), strict=True):
-            assert word[0] == typed[0] and abs(len(word) - len(typed)) <= 1
-            assert word.isupper() == typed.isupper()
-    assert with_typos(text, 0.0, Random(1)) == text
+
+
+@pytest.mark.parametrize("place", [1, 3, 7])
+def test_a_typo_is_one_mistake_inside_a_longer_word(place: int) -> None:
+    for words in mistyped_sentences():
+        assert words[place][0] == WORDS[place][0]
+        assert abs(len(words[place]) - len(WORDS[place])) <= 1
+        assert words[place].isupper() == WORDS[place].isupper()
+
+
+def test_a_share_of_zero_makes_no_typos() -> None:
+    assert with_typos(SENTENCE, 0.0, Random(1)) == SENTENCE
+
+
+# --- final punctuation ---
 
 
 def test_final_punctuation_is_left_out_of_the_english_side() -> None:
     assert results(count=1, final_punctuation=1.0) == [(PAIR.source.replace(".", ""), PAIR.target)]
-    for pair in (SidePair("Yes", "بله."), SidePair("?", "؟")):
-        assert results(pair, 1, final_punctuation=1.0) == [pair]
-    assert without_final_punctuation("Is it 3.5?!") == "Is it 3.5"
-    assert without_final_punctuation("او رفت …") == "او رفت"
 
 
-def test_replaced_numbers_agree_on_both_sides_and_keep_length_and_script() -> None:
-    found = results(numbers=1.0)
-    assert len(set(found)) == len(found)
-    for source, target in found:
-        ours, theirs = re.findall(r"\d+", source), re.findall(r"\d+", target)
-        assert ours == [number.translate(TO_ASCII) for number in theirs]
-        assert list(map(len, ours)) == [4, 2] and not "".join(theirs).isascii()
-    for text in ("on the 22nd at 10:30", "COVID-19 costs 3.5 or 1,200", "the 1990s"):
-        assert results(SidePair(text, text), 5, numbers=1.0) == [(text, text)] * 5
-    for pair in (SidePair("2 and 2", "۲ و ۲"), SidePair("1 man", "۱ مرد"), SidePair("1999", "۱۳۷۸")):
-        assert results(pair, 5, numbers=1.0) == [pair] * 5
+@pytest.mark.parametrize("pair", [SidePair("Yes", "بله."), SidePair("?", "؟")])
+def test_a_source_without_text_before_final_punctuation_stays(pair: SidePair) -> None:
+    assert results(pair, 1, final_punctuation=1.0) == [pair]
 
 
-def test_copies_add_equal_placeholders_to_both_sides_and_use_all_evenly() -> None:
-    used: Counter[str] = Counter()
-    shared, without = PAIR, SidePair("The door is open.", "در باز است.")
-    for pair in (shared, without):
-        for source, target in results(pair, 200, copies=1.0):
-            ours, theirs = (Counter(one for one in side if one in PLACEHOLDERS) for side in (source, target))
-            assert ours == theirs and 1 <= ours.total() <= 2 and max(ours.values()) == 1
-            used += ours
-            plain = [re.sub(f" ?[{PLACEHOLDERS}] ?", "", side) for side in (source, target)]
-            assert (plain == [*without]) is (pair is without), "a shared word makes room, anything else is added"
-    taken = SidePair(f"See {PLACEHOLDERS[0]}", f"{PLACEHOLDERS[0]} را ببین")
-    for source, _ in results(taken, 50, copies=1.0):
+@pytest.mark.parametrize(("text", "expected"), [("Is it 3.5?!", "Is it 3.5"), ("او رفت …", "او رفت")])
+def test_all_marks_of_final_punctuation_are_removed(text: str, expected: str) -> None:
+    assert without_final_punctuation(text) == expected
+
+
+# --- numbers ---
+
+
+def test_replaced_numbers_vary() -> None:
+    assert len(set(results(numbers=1.0))) == 60
+
+
+def test_replaced_numbers_agree_on_both_sides() -> None:
+    for source, target in results(numbers=1.0):
+        target_numbers = re.findall(r"\d+", target)
+        assert re.findall(r"\d+", source) == [number.translate(TO_ASCII) for number in target_numbers]
+
+
+def test_replaced_numbers_keep_their_length() -> None:
+    for source, _ in results(numbers=1.0):
+        assert [len(number) for number in re.findall(r"\d+", source)] == [4, 2]
+
+
+def test_replaced_numbers_keep_the_digits_of_their_side() -> None:
+    for source, target in results(numbers=1.0):
+        assert source.isascii()
+        assert not re.search("[0-9]", target)
+
+
+@pytest.mark.parametrize("text", ["on the 22nd at 10:30", "COVID-19 costs 3.5 or 1,200", "the 1990s"])
+def test_digits_inside_longer_expressions_stay(text: str) -> None:
+    assert results(SidePair(text, text), 5, numbers=1.0) == [(text, text)] * 5
+
+
+@pytest.mark.parametrize("pair", [("2 and 2", "۲ و ۲"), ("1 man", "۱ مرد"), ("1999", "۱۳۷۸")])
+def test_repeated_or_small_or_unequal_numbers_stay(pair: tuple[str, str]) -> None:
+    assert results(SidePair(*pair), 5, numbers=1.0) == [pair] * 5
+
+
+# --- placeholders ---
+
+
+def placeholders_of(text: str) -> list[str]:
+    return [character for character in text if character in PLACEHOLDERS]
+
+
+@pytest.mark.parametrize("pair", [PAIR, PAIR_WITHOUT_NAMES])
+def test_copies_have_the_same_one_or_two_placeholders_on_both_sides(pair: SidePair) -> None:
+    for source, target in results(pair, 200, copies=1.0):
+        placeholders = placeholders_of(source)
+        assert placeholders == placeholders_of(target)
+        assert 1 <= len(placeholders) <= 2
+        assert len(set(placeholders)) == len(placeholders)
+
+
+@pytest.mark.parametrize(("pair", "stays"), [(PAIR, False), (PAIR_WITHOUT_NAMES, True)])
+def test_a_placeholder_replaces_a_shared_word_or_is_added(pair: SidePair, stays: bool) -> None:
+    for sides in results(pair, 200, copies=1.0):
+        plain_sides = [re.sub(f" ?[{PLACEHOLDERS}] ?", "", side) for side in sides]
+        assert (plain_sides == [*pair]) == stays
+
+
+def test_copies_use_all_placeholders_equally_often() -> None:
+    counts: Counter[str] = Counter()
+    for source, _ in results(PAIR, 200, copies=1.0) + results(PAIR_WITHOUT_NAMES, 200, copies=1.0):
+        counts.update(placeholders_of(source))
+    assert set(counts) == set(PLACEHOLDERS[:4])
+    assert min(counts.values()) > 0.6 * max(counts.values())
+
+
+def test_copies_do_not_repeat_a_placeholder_of_the_pair() -> None:
+    for source, _ in results(PAIR_WITH_PLACEHOLDER, 50, copies=1.0):
         assert source.count(PLACEHOLDERS[0]) == 1
-    assert results(taken, 5, PLACEHOLDERS[:1], copies=1.0) == [taken] * 5, "none is left to use"
-    assert set(used) == set(PLACEHOLDERS[:4]) and min(used.values()) > 0.6 * max(used.values())
+
+
+def test_a_pair_that_has_all_placeholders_stays() -> None:
+    assert results(PAIR_WITH_PLACEHOLDER, 5, PLACEHOLDERS[:1], copies=1.0) == [PAIR_WITH_PLACEHOLDER] * 5

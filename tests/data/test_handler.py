@@ -1,5 +1,6 @@
 """`DataHandler`: from a recipe to batches; each stage is reused, no pair is cut, batches resume and are shared."""
 
+import contextlib
 import itertools
 import json
 from collections import Counter
@@ -13,7 +14,6 @@ from hypothesis import strategies as st
 
 from translator.config import Config
 from translator.data import Batch, DataHandler, DataPosition
-from translator.special_tokens import PAD
 
 SUBJECTS = [("I", "من", "م"), ("We", "ما", "یم"), ("They", "آن‌ها", "ند"), ("You", "تو", "ی")]
 VERBS = [("go", "می‌رو"), ("buy", "می‌خر"), ("read", "می‌خوان"), ("see", "می‌بین")]
@@ -63,8 +63,20 @@ def both(request: pytest.FixtureRequest, handler: DataHandler, sampled: DataHand
     return handler if request.param == "plain" else sampled
 
 
-def tables(batch: Batch) -> list[list[list[int]]]:
-    return [batch.source.tolist(), batch.target_input.tolist(), batch.labels.tolist(), [batch.indices.tolist()]]
+def tables(batch: Batch) -> tuple[object, object, object]:
+    """All that a batch holds, to compare."""
+    return batch.fields.tolist(), batch.pairs.tolist(), batch.pair_counts.tolist()
+
+
+def pairs_in(batch: Batch) -> list[tuple[int, list[int], list[int]]]:
+    """The pair number, the source ids and the labels of each pair of `batch`, EOS included."""
+    pairs: list[tuple[int, list[int], list[int]]] = []
+    for row in range(len(batch.pair_counts)):
+        for number in range(1, int(batch.pair_counts[row]) + 1):
+            source = batch.source[row][batch.source_sentence[row] == number].tolist()
+            labels = batch.labels[row][batch.target_sentence[row] == number].tolist()
+            pairs.append((int(batch.pairs[len(pairs)]), source, labels))
+    return pairs
 
 
 def one_epoch(handler: DataHandler, epoch: int = 0) -> list[Batch]:
@@ -98,12 +110,16 @@ def test_batches_of_an_epoch_decode_to_the_whole_training_text(both: DataHandler
     )
     seen = 0
     for batch in one_epoch(both):
-        sources = both.subword.source.decode_ids(batch.source.tolist())
-        targets = both.subword.target.decode_ids(batch.labels.tolist())
-        for number, source, target in zip(batch.indices.tolist(), sources, targets, strict=True):
-            assert (source, target) == (english[number].lower(), persian[number])
+        for number, source, labels in pairs_in(batch):
+            assert both.subword.source.decode_ids([source]) == [english[number].lower()]
+            assert both.subword.target.decode_ids([labels]) == [persian[number]]
             seen += 1
     assert seen == len(english) == both.pair_count("train") >= 200
+
+
+@pytest.mark.parametrize("epoch", [0, 1])
+def test_every_batch_of_an_epoch_has_the_same_shape(both: DataHandler, epoch: int) -> None:
+    assert {tuple(batch.fields.shape) for batch in one_epoch(both, epoch)} == {(7, 2, 100)}
 
 
 @settings(deadline=None, max_examples=8)
@@ -125,30 +141,27 @@ def test_validation_batches_are_normalized_complete_and_repeatable(tmp_path: Pat
     handler = DataHandler(Config.model_validate(values)).prepare()
     assert next(iter(handler.corpus.lines("validation", "held", "fa"))) == raw[0][1], "kept as read"
     batches = list(handler.validation_batches())
-    assert sorted(itertools.chain.from_iterable(batch.indices.tolist() for batch in batches)) == list(range(50))
+    assert {tuple(batch.fields.shape) for batch in batches} == {(7, 2, 100)}
+    assert sorted(number for batch in batches for number in batch.pairs.tolist()) == list(range(50))
     assert handler.pair_count("validation") == 50
     assert list(map(tables, batches)) == list(map(tables, handler.validation_batches()))
-    texts = {
-        number: text
-        for batch in batches
-        for number, text in zip(
-            batch.indices.tolist(), handler.subword.target.decode_ids(batch.labels.tolist()), strict=True
-        )
-    }
+    texts = {}
+    for batch in batches:
+        for number, _, labels in pairs_in(batch):
+            (texts[number],) = handler.subword.target.decode_ids([labels])
     assert texts[20] == handler.normalizer.target(raw[0][1]) != raw[0][1]
     assert "ي" not in texts[20] and "ك" not in texts[20]
 
 
 def test_over_long_pairs_are_counted_reported_and_never_cut(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     everything = DataHandler(recipe(tmp_path)).prepare()
-    lengths = {
-        number: max(int((batch.source[row] != PAD).sum()), int((batch.labels[row] != PAD).sum()))
-        for batch in one_epoch(everything)
-        for row, number in enumerate(batch.indices.tolist())
-    }
+    lengths = {}
+    for batch in one_epoch(everything):
+        for number, source, labels in pairs_in(batch):
+            lengths[number] = max(len(source), len(labels))
     limit = int(np.median(list(lengths.values())))
     handler = DataHandler(recipe(tmp_path, max_length=limit)).prepare()
-    kept = sorted(itertools.chain.from_iterable(batch.indices.tolist() for batch in one_epoch(handler)))
+    kept = sorted(number for batch in one_epoch(handler) for number in batch.pairs.tolist())
     assert kept == sorted(number for number, length in lengths.items() if length <= limit)
     left_out = len(lengths) - len(kept)
     assert left_out > 20
@@ -195,38 +208,51 @@ def test_a_damaged_token_store_is_reported_and_rebuilt(tmp_path: Path, caplog: p
     assert [message for message in caplog.messages if "one.fa is damaged" in message and "recreating" in message]
 
 
-def rows_of(batch: Batch) -> list[tuple[int, list[int], list[int]]]:
-    return [
-        (number, source[source != PAD].tolist(), labels[labels != PAD].tolist())
-        for number, source, labels in zip(batch.indices.tolist(), batch.source, batch.labels, strict=True)
-    ]
-
-
 @settings(deadline=None, max_examples=25)
-@given(first=st.integers(0, 80), accumulation=st.integers(1, 5), world=st.integers(1, 4))
-@example(first=38, accumulation=3, world=1)
+@given(first=st.integers(0, 80), accumulation=st.integers(1, 5), world_size=st.integers(1, 4))
+@example(first=38, accumulation=3, world_size=1)
 def test_the_shares_of_all_ranks_are_the_batches_of_one_process(
-    both: DataHandler, first: int, accumulation: int, world: int
+    both: DataHandler, first: int, accumulation: int, world_size: int
 ) -> None:
-    """Checks three steps from batch `first`; a plain epoch has 40 batches, and a step may span two epochs."""
+    """Checks three steps from batch `first`; a step may span two epochs."""
     steps = 3
     batches = list(itertools.islice(both.train_batches(DataPosition()), first + steps * accumulation))
     start = batches[first - 1][1] if first else DataPosition()
-    ranks = [list(itertools.islice(both.train_steps(start, accumulation, rank, world), steps)) for rank in range(world)]
+    ranks = []
+    for rank in range(world_size):
+        iterator = both.train_steps(start, accumulation, rank, world_size)
+        ranks.append(list(itertools.islice(iterator, steps)))
+        iterator.close()
     for number in range(steps):
         expected = batches[first + number * accumulation : first + (number + 1) * accumulation]
         shares = [of_rank[number] for of_rank in ranks]
-        mine = list(itertools.chain.from_iterable(share.batches for share in shares))
-        ours = sorted(row for batch in mine for row in rows_of(batch))
-        assert ours == sorted(row for batch, _ in expected for row in rows_of(batch))
+        ours = [pair for share in shares for batch in share.batches for pair in pairs_in(batch)]
+        assert sorted(ours) == sorted(pair for batch, _ in expected for pair in pairs_in(batch))
         for share in shares:
             assert share.position == expected[-1][1]
             assert share.target_tokens == sum(batch.target_tokens for batch, _ in expected)
-            assert share.target_tokens == sum(batch.target_tokens for batch in mine)
-            assert share.source_tokens == sum(batch.source_tokens for batch in mine)
-            assert share.positions == sum(batch.source.numel() + batch.labels.numel() for batch in mine)
-        if world == 1:
-            assert [tables(batch) for batch in mine] == [tables(batch) for batch, _ in expected]
+            assert share.source_tokens == sum(batch.source_tokens for batch, _ in expected)
+
+
+@pytest.mark.parametrize("world_size", [2, 3])
+def test_ranks_take_equal_numbers_of_rows(handler: DataHandler, world_size: int) -> None:
+    shapes = set()
+    for rank in range(world_size):
+        with contextlib.closing(handler.train_steps(DataPosition(), 1, rank, world_size)) as steps:
+            for step in itertools.islice(steps, 30):
+                shapes |= {tuple(batch.fields.shape) for batch in step.batches}
+    assert shapes == {(7, 1, 100)}, "two rows divided among two or three ranks"
+
+
+def test_another_process_makes_the_same_batches(both: DataHandler) -> None:
+    start = DataPosition(0, 6)
+    with contextlib.closing(both.train_steps(start, 2)) as steps:
+        expected = list(itertools.islice(steps, 40))
+    with contextlib.closing(both.train_steps(start, 2, for_gpu=True)) as steps:
+        arrived = list(itertools.islice(steps, 40))
+    assert [step.position for step in arrived] == [step.position for step in expected]
+    for ours, theirs in zip(arrived, expected, strict=True):
+        assert [tables(batch) for batch in ours.batches] == [tables(batch) for batch in theirs.batches]
 
 
 def test_an_epoch_draws_each_source_as_often_as_the_mixture_says(sampled: DataHandler) -> None:
@@ -234,10 +260,8 @@ def test_an_epoch_draws_each_source_as_often_as_the_mixture_says(sampled: DataHa
     assert (large.name, small.name, small.weight) == ("one", "two", 5)
     assert large.drawn + small.drawn == sampled.pair_count("train") == large.pairs + small.pairs
     assert small.drawn > 2 * small.pairs, "some pairs must come three times for this test to mean something"
-    shown = Counter(itertools.chain.from_iterable(batch.indices.tolist() for batch in one_epoch(sampled)))
+    shown = Counter(number for batch in one_epoch(sampled) for number in batch.pairs.tolist())
     assert sum(count for number, count in shown.items() if number >= large.pairs) == small.drawn
     assert sum(count for number, count in shown.items() if number < large.pairs) == large.drawn
     assert {count for number, count in shown.items() if number >= large.pairs} <= {2, 3, 4}
-    for batch in one_epoch(sampled):
-        assert batch.size * max(batch.source.shape[1], batch.labels.shape[1]) <= 256
     assert sampled.format_report().count("drawn in an epoch") == 1

@@ -3,12 +3,15 @@
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from translator.data.token_store import DamagedStoreError, PairStore, TokenStore
 
+SENTENCES = st.lists(st.integers(0, 999), max_size=12)
+SOURCES = st.lists(st.lists(st.tuples(SENTENCES, SENTENCES), max_size=8), min_size=1, max_size=4)
 ROWS = [[5, 6, 7], [], [65_000, 4], [9]]
 
 
@@ -52,3 +55,37 @@ def test_sides_with_different_sentence_counts_are_refused(tmp_path: Path) -> Non
     write(folder / "a.fa", [[1]])
     with pytest.raises(DamagedStoreError, match=r"2 sentences on one side and 1 on the other"):
         PairStore.open(folder, ["a"])
+
+
+def pair_store(folder: Path, sources: list[list[tuple[list[int], list[int]]]]) -> PairStore:
+    names = [f"source-{number}" for number in range(len(sources))]
+    for name, pairs in zip(names, sources, strict=True):
+        write(folder / f"{name}.en", [source for source, _ in pairs])
+        write(folder / f"{name}.fa", [target for _, target in pairs])
+    return PairStore.open(folder, names)
+
+
+@settings(deadline=None, max_examples=50)
+@given(sources=SOURCES, data=st.data())
+def test_flat_ids_of_pairs_are_those_of_single_pairs_in_the_same_order(
+    sources: list[list[tuple[list[int], list[int]]]], data: st.DataObject
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        pairs = pair_store(Path(folder), sources)
+        numbers: list[int] = []
+        if len(pairs):
+            numbers = data.draw(st.lists(st.integers(0, len(pairs) - 1), max_size=20))
+        sides = pairs.flat(np.array(numbers, np.int64))
+        for side, flat_ids in enumerate(sides):
+            expected: list[int] = []
+            for number in numbers:
+                expected += pairs[number][side].tolist()
+            assert flat_ids.tolist() == expected
+            assert flat_ids.dtype == np.int32
+
+
+@pytest.mark.parametrize("number", [-1, 3])
+def test_flat_ids_of_a_missing_pair_are_refused(tmp_path: Path, number: int) -> None:
+    pairs = pair_store(tmp_path, [[([1], [2]), ([3], [4])], [([5], [6])]])
+    with pytest.raises(IndexError):
+        pairs.flat(np.array([0, number]))

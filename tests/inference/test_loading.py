@@ -15,7 +15,7 @@ from translator.data import DataHandler
 from translator.errors import CheckpointError, ConfigError, RunError, SubwordError
 from translator.inference.torch_searcher import TorchSearcher, search_rounding
 from translator.model import Transformer
-from translator.model.transformer import matmul_precision
+from translator.model.device import matmul_precision
 from translator.subword import SubwordModel
 
 TEXTS = ["abc", "hgf", "ddd eee"]

@@ -1,29 +1,40 @@
-"""Attention: the equation, the two kernels, the masks, the fused projections."""
+"""Attention: the equation, the two kernels, the masks, dropout on the weights."""
 
 import math
-from typing import Literal
 
 import pytest
 import torch
 from torch import Tensor
 
-from translator.model.attention import attend, attention_weights
-
-KERNELS: tuple[Literal["fused", "plain"], ...] = ("fused", "plain")
+from translator.model.attention import (
+    KERNELS,
+    AttentionKernel,
+    attention_weights,
+    fused_attention,
+    plain_attention,
+)
 
 
 def inputs(dtype: torch.dtype = torch.float64) -> list[Tensor]:
     """Query (2, 3, 5, 4), key and value (2, 3, 7, 4)."""
     generator = torch.Generator().manual_seed(1)
-    drawn = [torch.randn(2, 3, length, 4, generator=generator, dtype=torch.float64) for length in (5, 7, 7)]
+    shapes = [(2, 3, 5, 4), (2, 3, 7, 4), (2, 3, 7, 4)]
+    drawn = [torch.randn(shape, generator=generator, dtype=torch.float64) for shape in shapes]
     return [x.to(dtype).requires_grad_() for x in drawn]
 
 
-def mask_with_empty_rows() -> Tensor:
-    mask = torch.rand(2, 1, 5, 7, generator=torch.Generator().manual_seed(2)) > 0.4
-    mask[0, 0, 3] = False
-    mask[1] = False
+def random_mask() -> Tensor:
+    """A mask (2, 1, 5, 7) that lets every query attend to at least one key."""
+    mask = torch.rand(2, 1, 5, 7, generator=torch.Generator().manual_seed(2)) > 0.6
+    mask[..., 2] = True
     return mask
+
+
+def context_and_gradients(kernel: AttentionKernel, mask: Tensor | None) -> list[Tensor]:
+    query, key, value = inputs()
+    context = kernel(query, key, value, mask, 0.0)
+    gradients = torch.autograd.grad(context.square().sum(), (query, key, value))
+    return [context.detach(), *gradients]
 
 
 def test_attention_weights_match_the_equation_of_the_paper() -> None:
@@ -34,72 +45,66 @@ def test_attention_weights_match_the_equation_of_the_paper() -> None:
             torch.testing.assert_close(attention_weights(query, key, None)[b, h], expected)
 
 
-@pytest.mark.parametrize("masked", [False, True])
-@pytest.mark.parametrize("asked", [False, True])
-def test_the_kernels_agree_forward_and_backward(masked: bool, asked: bool) -> None:
-    mask = mask_with_empty_rows() if masked else None
-    results = []
-    for kernel in KERNELS:
-        query, key, value = inputs()
-        weights: list[Tensor] | None = [] if asked and kernel == "plain" else None
-        context = attend(query, key, value, mask, weights=weights, kernel=kernel)
-        torch.autograd.backward(context.square().sum())
-        results.append([context, query.grad, key.grad, value.grad])
-        if weights is not None:
-            torch.testing.assert_close(weights[0], attention_weights(query, key, mask))
-    for fused, plain in zip(*results, strict=True):
-        torch.testing.assert_close(plain, fused, rtol=1e-9, atol=1e-9)
+def test_masked_keys_have_no_weight() -> None:
+    query, key, _ = inputs()
+    weights = attention_weights(query, key, random_mask())
+    assert (weights[~random_mask().expand_as(weights)] == 0).all()
+    torch.testing.assert_close(weights.sum(-1), torch.ones(2, 3, 5, dtype=torch.float64))
+
+
+def test_a_float_bias_masks_like_a_boolean_mask() -> None:
+    query, key, _ = inputs()
+    bias = torch.zeros(2, 1, 5, 7, dtype=torch.float64).masked_fill(~random_mask(), -torch.inf)
+    by_head = bias.expand(2, 3, 5, 7).flatten(0, 1)
+    torch.testing.assert_close(attention_weights(query, key, by_head), attention_weights(query, key, random_mask()))
+
+
+@pytest.mark.parametrize("mask", [None, random_mask()], ids=["open", "masked"])
+def test_the_kernels_agree_forward_and_backward(mask: Tensor | None) -> None:
+    fused = context_and_gradients(fused_attention, mask)
+    plain = context_and_gradients(plain_attention, mask)
+    torch.testing.assert_close(plain, fused, rtol=1e-9, atol=1e-9)
+
+
+def test_the_plain_kernel_computes_the_same_without_gradients() -> None:
     query, key, value = inputs()
     with torch.no_grad():
-        torch.testing.assert_close(attend(query, key, value, mask, kernel="plain"), results[1][0])
+        context = plain_attention(query, key, value, random_mask(), 0.0)
+    torch.testing.assert_close(context, context_and_gradients(plain_attention, random_mask())[0])
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.4])
 def test_plain_kernel_gradient_matches_finite_differences(dropout: float) -> None:
-    mask = mask_with_empty_rows()
-
     def function(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         torch.manual_seed(3)  # the same weights are dropped each time
-        return attend(query, key, value, mask, dropout, kernel="plain")
+        return plain_attention(query, key, value, random_mask(), dropout)
 
     assert torch.autograd.gradcheck(function, inputs())
 
 
 def test_plain_bf16_gradients_are_as_accurate_as_those_of_torch() -> None:
-    errors = []
-    for kernel in KERNELS:
-        found = []
+    errors = {}
+    for name, kernel in KERNELS.items():
+        gradients = []
         for dtype in (torch.float64, torch.bfloat16):
             query, key, value = inputs(dtype)
-            torch.autograd.backward(attend(query, key, value, None, kernel=kernel).square().sum())
-            found.append(torch.cat([x.grad.double().flatten() for x in (query, key, value) if x.grad is not None]))
-        errors.append(float((found[0] - found[1]).norm() / found[0].norm()))
-    assert errors[1] < 1.5 * errors[0] + 1e-3
+            context = kernel(query, key, value, None, 0.0)
+            parts = torch.autograd.grad(context.square().sum(), (query, key, value))
+            gradients.append(torch.cat([part.double().flatten() for part in parts]))
+        exact, rounded = gradients
+        errors[name] = float((exact - rounded).norm() / exact.norm())
+    assert errors["plain"] < 1.5 * errors["fused"] + 1e-3
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("dropout", [0.0, 0.3])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_a_query_with_nothing_to_attend_to_gets_zeros(
-    kernel: Literal["fused", "plain"], dropout: float, dtype: torch.dtype
-) -> None:
-    query, key, value = inputs(dtype)
-    context = attend(query, key, value, mask_with_empty_rows(), dropout, kernel=kernel)
-    torch.autograd.backward(context.float().square().sum())
-    assert (context[0, :, 3] == 0).all() and (context[1] == 0).all()
-    for tensor in (context, *(tensor.grad for tensor in (query, key, value))):
-        assert tensor is not None and tensor.isfinite().all()
-    assert query.grad is not None and (query.grad[1] == 0).all()
-    assert context[0, :, 0].abs().sum() > 0
-
-
-def test_dropout_drops_weights_and_keeps_the_mean() -> None:
+@pytest.mark.parametrize("name", ["fused", "plain"])
+def test_dropout_drops_weights_and_keeps_the_mean(name: str) -> None:
+    kernel = KERNELS[name]  # type: ignore[index]
     query, key, _ = inputs()
     one_hot = torch.eye(7, dtype=torch.float64).expand(2, 3, 7, 7)
     weights = attention_weights(query, key, None)
     torch.manual_seed(1)
-    draws = torch.stack([attend(query, key, one_hot, None, 0.25, kernel="plain") for _ in range(600)])
+    draws = torch.stack([kernel(query, key, one_hot, None, 0.25).detach() for _ in range(600)])
     assert abs(float((draws == 0).double().mean()) - 0.25) < 0.01
-    torch.testing.assert_close(draws.mean(0), weights, rtol=0.2, atol=0.02)
-    kept = draws[0] != 0
-    torch.testing.assert_close(draws[0][kept], weights[kept] / 0.75)
+    torch.testing.assert_close(draws.mean(0), weights.detach(), rtol=0.2, atol=0.02)
+    remaining = draws[0] != 0
+    torch.testing.assert_close(draws[0][remaining], weights.detach()[remaining] / 0.75)

@@ -4,8 +4,14 @@ import pytest
 import torch
 
 from translator.errors import ConfigError
-from translator.model.device import Arithmetic, bf16_pays, choose_device, choose_rounding, has_bf16
-from translator.model.transformer import matmul_precision
+from translator.model.device import (
+    Arithmetic,
+    bf16_pays,
+    choose_device,
+    choose_rounding,
+    has_bf16,
+    matmul_precision,
+)
 
 CPU = torch.device("cpu")
 

@@ -4,9 +4,11 @@ import math
 
 import pytest
 import torch
+from torch import Tensor
 
 from translator.config import ModelConfig
-from translator.model.embedding import Embedding, RotaryPositions, sinusoidal_positions
+from translator.model.embedding import Embedding, sinusoidal_positions
+from translator.model.rotary import RotaryPositions, rotate
 
 POSITIONS = 24
 
@@ -22,34 +24,51 @@ def test_sinusoidal_positions_match_the_formula_of_the_paper() -> None:
 
 def test_tokens_are_scaled_and_positions_are_not() -> None:
     embedding = Embedding(10, ModelConfig(d_model=16, heads=2, dropout=0.0, max_positions=9))
-    out = embedding(torch.tensor([[4, 5, 4]]))
+    out = embedding(torch.tensor([[4, 5, 4]]), torch.tensor([[0, 1, 2]]))
     expected = 4.0 * embedding.tokens.weight[[4, 5, 4]] + sinusoidal_positions(9, 16)[:3]
     torch.testing.assert_close(out[0], expected)
 
 
+@pytest.mark.parametrize("kind", ["sinusoidal", "learned"])
+def test_positions_are_looked_up_by_index(kind: str) -> None:
+    config = ModelConfig(d_model=16, heads=2, dropout=0.0, max_positions=9, positions=kind)  # type: ignore[arg-type]
+    embedding = Embedding(10, config)
+    tokens = torch.tensor([[4, 4, 4, 4]])
+    out = embedding(tokens, torch.tensor([[0, 1, 0, 1]]))
+    assert torch.equal(out[0, :2], out[0, 2:])
+    assert not torch.equal(out[0, 0], out[0, 1])
+
+
+def rotated_by_position(x: Tensor, width: int, dtype: torch.dtype = torch.float32) -> Tensor:
+    """`x` (R, H, L, K) turned for the positions 0 to L - 1."""
+    rotations = RotaryPositions(width, POSITIONS).to(dtype)
+    position = torch.arange(x.size(2)).expand(x.size(0), -1)
+    return rotate(x, rotations(position))
+
+
 def test_each_pair_of_columns_is_rotated_by_its_own_angle() -> None:
     x = torch.randn(3, 2, POSITIONS, 6)
-    rotated = RotaryPositions(6, POSITIONS)(x)
+    rotated = rotated_by_position(x, 6)
     for pair in range(3):
         for position in range(POSITIONS):
             angle = position * 10_000.0 ** (-2 * pair / 6)
             a, b = x[..., position, 2 * pair], x[..., position, 2 * pair + 1]
-            found = rotated[..., position, 2 * pair : 2 * pair + 2]
+            turned = rotated[..., position, 2 * pair : 2 * pair + 2]
             expected = (a * math.cos(angle) - b * math.sin(angle), a * math.sin(angle) + b * math.cos(angle))
-            torch.testing.assert_close(found, torch.stack(expected, dim=-1), rtol=1e-5, atol=1e-5)
+            torch.testing.assert_close(turned, torch.stack(expected, dim=-1), rtol=1e-5, atol=1e-5)
 
 
 def test_gradient_of_rotary_positions_matches_finite_differences() -> None:
-    rotary = RotaryPositions(4, POSITIONS).double()
-    assert torch.autograd.gradcheck(rotary, torch.randn(2, 5, 4, dtype=torch.double, requires_grad=True))
+    x = torch.randn(2, 1, 5, 4, dtype=torch.double, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda x: rotated_by_position(x, 4, torch.double), x)
 
 
 def test_rotary_positions_compile_to_one_graph_with_the_same_results() -> None:
-    x = torch.linspace(-2, 2, 3 * POSITIONS * 8).view(3, POSITIONS, 8).requires_grad_()
-    rotary = RotaryPositions(8, POSITIONS)
-    compiled = torch.compile(rotary, backend="aot_eager", fullgraph=True)
+    x = torch.linspace(-2, 2, 3 * POSITIONS * 8).view(3, 1, POSITIONS, 8).requires_grad_()
+    rotation = RotaryPositions(8, POSITIONS)(torch.arange(POSITIONS).expand(3, -1))
+    compiled = torch.compile(rotate, backend="aot_eager", fullgraph=True)
     outcomes = []
-    for function in (rotary, compiled):
-        (gradient,) = torch.autograd.grad((function(x) * torch.linspace(0, 1, 8)).sum(), x)
-        outcomes.append((function(x), gradient))
+    for function in (rotate, compiled):
+        (gradient,) = torch.autograd.grad((function(x, rotation) * torch.linspace(0, 1, 8)).sum(), x)
+        outcomes.append((function(x, rotation), gradient))
     torch.testing.assert_close(*outcomes)

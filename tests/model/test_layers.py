@@ -4,7 +4,9 @@ import pytest
 import torch
 from torch.nn.functional import gelu, relu, silu
 
-from translator.model.layers import Activation, Dropout, FeedForward, RoundedLinear
+from translator.model.dropout import Dropout
+from translator.model.inference_copy import RoundedLinear
+from translator.model.layers import Activation, FeedForward
 
 
 @pytest.mark.parametrize("probability", [0.1, 0.3, 0.75])
@@ -61,7 +63,7 @@ def test_bf16_products_are_close_where_torch_lacks_packed_operators(rows: int, m
     torch.manual_seed(3)
     linear, x = torch.nn.Linear(16, 24), torch.randn(rows, 16)
     found = RoundedLinear(linear)(x)
-    monkeypatch.setattr("translator.model.layers.PACKED_OPERATORS", ("no_such_operator", "nor_this_one"))
+    monkeypatch.setattr("translator.model.inference_copy.PACKED_OPERATORS", ("no_such_operator", "nor_this_one"))
     without = RoundedLinear(linear)
     assert without.packed is None
     torch.testing.assert_close(without(x), found, rtol=0.02, atol=0.02)

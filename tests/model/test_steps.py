@@ -8,8 +8,8 @@ from small_model import small_batch, small_model
 from torch import Tensor
 
 from translator.model import Transformer
-from translator.model.attention import FIRST_CAPACITY
-from translator.model.transformer import prepare
+from translator.model.cache import FIRST_CAPACITY
+from translator.model.inference_copy import prepare
 from translator.special_tokens import EOS, PAD, SOS
 
 

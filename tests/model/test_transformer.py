@@ -6,8 +6,15 @@ from torch import Tensor, nn
 
 from translator.config import ModelConfig
 from translator.errors import InputError
+from translator.masks import one_sentence_a_row
 from translator.model import Transformer
-from translator.model.attention import CrossAttention, SelfAttention
+from translator.model.attention import (
+    CrossAttention,
+    MultiHeadAttention,
+    SelfAttention,
+    attention_weights,
+    plain_attention,
+)
 from translator.special_tokens import EOS, PAD, SOS
 
 SMALL = ModelConfig(d_model=32, heads=4, encoder_layers=2, decoder_layers=3, feed_forward=48, max_positions=40)
@@ -96,8 +103,8 @@ def test_logits_equal_those_of_torch_with_the_same_weights(norm: str, activation
     source, target = batch()
     with torch.no_grad():
         states = theirs(
-            ours.source_embedding(source),
-            ours.target_embedding(target),
+            ours.source_embedding(source, torch.arange(9).expand(5, -1)),
+            ours.target_embedding(target, torch.arange(7).expand(5, -1)),
             tgt_mask=nn.Transformer.generate_square_subsequent_mask(7),
             src_key_padding_mask=torch.zeros(5, 9).masked_fill(source == PAD, -torch.inf),
             tgt_key_padding_mask=torch.zeros(5, 7).masked_fill(target == PAD, -torch.inf),
@@ -124,24 +131,46 @@ def test_padding_and_other_rows_of_a_batch_do_not_change_logits(norm: str) -> No
         torch.testing.assert_close(wider[0, : lengths[1]], alone[0], rtol=1e-5, atol=1e-5)
 
 
-def test_requesting_attention_weights_does_not_change_the_states() -> None:
-    model = model_of()
-    source, target = batch()
-    weights = model.attention(source, target)
+def test_attention_weights_have_a_map_for_each_layer_and_head() -> None:
+    weights = model_of().attention(*batch())
     assert [tuple(w.shape) for w in weights.encoder] == [(5, 4, 9, 9)] * 2
     assert [tuple(w.shape) for w in weights.decoder] == [(5, 4, 7, 7)] * 3
     assert [tuple(w.shape) for w in weights.cross] == [(5, 4, 7, 9)] * 3
-    masks = model.masks(source, target)
+
+
+def test_attention_weights_obey_the_masks_and_sum_to_one() -> None:
+    model = model_of()
+    source, target = batch()
+    weights = model.attention(source, target)
+    masks = model.masks(one_sentence_a_row(source), one_sentence_a_row(target))
     for layers, mask in zip((weights.encoder, weights.decoder, weights.cross), masks, strict=True):
         for layer in layers:
             assert (layer[~mask.expand_as(layer)] == 0).all()
             torch.testing.assert_close(layer.sum(-1), torch.ones_like(layer.sum(-1)))
-    memory = model.encode(source, masks.encoder)
-    memory_again = model.encode(source, masks.encoder, weights)
-    torch.testing.assert_close(memory, memory_again, rtol=1e-5, atol=1e-5)
-    fast = model.decode(target, memory, masks.decoder, masks.cross)
-    slow = model.decode(target, memory, masks.decoder, masks.cross, weights)
-    torch.testing.assert_close(fast, slow, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "rotary"])
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_attention_weights_are_those_of_the_forward_pass(norm: str, positions: str) -> None:
+    """A kernel that records its weights, in place of the model's, sees the same."""
+    model = model_of(norm=norm, positions=positions)
+    source, target = batch()
+    expected = model.attention(source, target)
+    recorded: list[Tensor] = []
+
+    def kernel(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: float) -> Tensor:
+        recorded.append(attention_weights(query, key, mask))
+        return plain_attention(query, key, value, mask, dropout)
+
+    for module in model.modules():
+        if isinstance(module, MultiHeadAttention):
+            module.kernel = kernel
+    with torch.no_grad():
+        model(source, target)
+    assert len(recorded) == 2 + 2 * 3
+    torch.testing.assert_close(recorded[:2], expected.encoder)
+    torch.testing.assert_close(recorded[2::2], expected.decoder)
+    torch.testing.assert_close(recorded[3::2], expected.cross)
 
 
 @pytest.mark.parametrize(("tied", "matrices"), [("none", 3), ("target", 2), ("all", 1)])

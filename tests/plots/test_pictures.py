@@ -14,11 +14,12 @@ from untrained import untrained_run
 from translator import Translator
 from translator.cli import main
 from translator.config import TrainingConfig
+from translator.data import DataHandler
 from translator.errors import InputError, StorageError
-from translator.model.decoder import DecoderCache
+from translator.model.cache import DecoderCache
 from translator.plots import check_picture, write_picture
 from translator.plots.attention import BeamHistory, look
-from translator.plots.pictures import schedule_figure
+from translator.plots.pictures import EpochRows, epoch_rows, schedule_figure
 
 
 @pytest.fixture
@@ -56,11 +57,29 @@ def test_each_row_of_a_beam_attends_to_its_own_branch_only(parents: list[list[in
     for rows in whole[1:]:
         cache.select(torch.from_numpy(rows))
         biases = cache.begin_step()
-    if biases.own is None:  # the first position: all rows are equal
+    if biases.decoder is None:  # the first position: all rows are equal
         assert history.allowed().all()
     else:
-        own = (biases.own == 0).view(width, len(whole), width).numpy()
-        assert np.array_equal(history.allowed(), own), "what the decoder's own cache allows"
+        allowed_by_cache = (biases.decoder == 0).view(width, len(whole), width).numpy()
+        assert np.array_equal(history.allowed(), allowed_by_cache)
+
+
+def test_the_rows_of_an_epoch_hold_every_pair_once(tiny: Any) -> None:
+    config = tiny()
+    rows = epoch_rows(config)
+    pairs = DataHandler(config).prepare().pair_count("train")
+    assert rows.source_sentence.max(axis=1).sum() == pairs
+    assert rows.target_sentence.max(axis=1).sum() == pairs
+
+
+def test_fullness_is_the_share_of_tokens_in_each_row() -> None:
+    rows = EpochRows(np.array([[1, 1, 2, 0], [1, 0, 0, 0]]), np.array([[1, 2, 2, 2], [1, 1, 0, 0]]))
+    assert rows.fullness().tolist() == [[0.75, 0.25], [1.0, 0.5]]
+
+
+def test_drawn_rows_are_spread_over_the_epoch() -> None:
+    numbers = np.arange(1, 10)[:, None]
+    assert EpochRows(numbers, numbers).spread(3).source_sentence.tolist() == [[1], [5], [9]]
 
 
 @pytest.mark.parametrize(("name", "beginning"), [("a.png", b"\x89PNG"), ("A.SVG", b"<?xml")])

@@ -10,10 +10,13 @@ import torch
 from safetensors.torch import save_file
 from small_model import small_model
 
-from translator.data import collate
+from translator.data import collate_rows
 from translator.errors import CorpusError, Interrupted, TranslatorError
 from translator.run.signals import StopRequest, stop_on_signals
-from translator.training.distributed import Distributed, LostProcessError, reported_by_launcher
+from translator.training.blockwise_loss import blockwise_head_loss
+from translator.training.distributed import Distributed
+from translator.training.gradients import FlatGradients
+from translator.training.launching import LostProcessError, reported_by_launcher
 from translator.training.loss import TeacherForcing
 
 PAIRS = [([5 + n, 6, 7][: n % 3 + 1], [20, 21, 22, 23, 24][: n % 5 + 1]) for n in range(7)]
@@ -28,13 +31,13 @@ def gradients(distributed: Distributed, shares: list[list[int]]) -> dict[str, to
             for parameter in model.parameters():
                 parameter.add_(1.0)
     distributed.share_weights(model)
-    loss = TeacherForcing(model, 0.1, 0.0, packed=True)
+    buffer = FlatGradients(list(model.parameters()))
+    loss = TeacherForcing(model, label_smoothing=0.1, r_drop=0.0, head_loss=blockwise_head_loss)
     total = sum(len(target) + 1 for _, target in PAIRS)
     for number in shares[distributed.rank]:
-        source, target = PAIRS[number]
-        batch = collate([source], [target], [number])
-        torch.autograd.backward(loss(batch.source, batch.target_input, batch.labels).smoothed / total)
-    distributed.sum_gradients(model)
+        batch = collate_rows([[PAIRS[number]]])
+        torch.autograd.backward(loss(batch).objective / total)
+    buffer.sum_over_ranks(distributed)
     return {name: weight.grad for name, weight in model.named_parameters() if weight.grad is not None}
 
 

@@ -54,7 +54,7 @@ class SmallRun:
             weight.grad = torch.randn(weight.shape)
         self.state.optimizer.update(1e-3, torch.tensor(1.0), torch.tensor(True), None)
         if self.state.average is not None:
-            self.state.average.update_parameters(self.model)
+            self.state.average.update(self.model)
         progress = self.state.progress
         progress.step += 1
         self.state.position = DataPosition(0, progress.step)
@@ -63,6 +63,6 @@ class SmallRun:
 
     def tensors(self) -> dict[str, Tensor]:
         average = self.state.average
-        averaged = {} if average is None else {f"ema.{key}": value for key, value in average.state_dict().items()}
+        averaged = {} if average is None else {f"ema.{key}": value for key, value in average.model.state_dict().items()}
         everything = {**self.model.state_dict(), **self.state.optimizer.tensors(), **averaged}
         return {key: value.clone() for key, value in everything.items()}

@@ -1,43 +1,34 @@
-"""Ranks as real processes: they compute what one process would, stop together, and all end when one is lost."""
+"""Ranks as real processes: they compute what one process would."""
 
-import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
-from processes import is_running, wait_for
 from safetensors.torch import load_file
 from tiny_runs import final, run
 from training.member import PAIRS, gradients
 
 from translator.config import Config, parse_config
-from translator.errors import ConfigError, Interrupted, RunError, TranslatorError
-from translator.run.signals import STOP_SIGNALS, StopRequest
-from translator.training.distributed import Distributed, LostProcessError, launch, lost_process_errors
+from translator.errors import ConfigError, Interrupted
+from translator.run.signals import STOP_SIGNALS
+from translator.training.distributed import Distributed, lost_process_errors
+from translator.training.launching import LostProcessError
 
-MEMBER = Path(__file__).with_name("member.py")
+StartMembers = Callable[[Path, int, str], int]
 LAUNCHED = ("RANK", "WORLD_SIZE", "LOCAL_RANK")
+pytestmark = pytest.mark.usefixtures("plain_environment")
 
 
-@pytest.fixture(autouse=True)
-def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in LAUNCHED:
-        monkeypatch.delenv(name, raising=False)
-    paths = [str(MEMBER.parents[1]), os.environ.get("PYTHONPATH", "")]
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in paths if path))
-
-
-def start(folder: Path, processes: int, verb: str) -> int:
-    return launch([verb, str(folder)], processes, StopRequest(), threads=1, program=[str(MEMBER)])
-
-
-def test_three_ranks_compute_the_gradients_of_one_and_stop_together(tmp_path: Path) -> None:
+def test_three_ranks_compute_the_gradients_of_one_and_stop_together(
+    tmp_path: Path, start_members: StartMembers
+) -> None:
     handlers = [signal.getsignal(number) for number in STOP_SIGNALS]
     with pytest.raises(Interrupted) as caught:
-        start(tmp_path, 3, "stop")
+        start_members(tmp_path, 3, "stop")
     assert caught.value.exit_code == 143
     assert [signal.getsignal(number) for number in STOP_SIGNALS] == handlers
     assert len({(tmp_path / f"stopped-{rank}").read_text() for rank in range(3)}) == 1
@@ -50,56 +41,6 @@ def test_three_ranks_compute_the_gradients_of_one_and_stop_together(tmp_path: Pa
         for kind in (name, f"lone.{name}"):
             assert all(torch.equal(of_rank[kind], found[0][kind]) for of_rank in found), "the same bits on all ranks"
             torch.testing.assert_close(found[0][kind], expected, rtol=1e-9, atol=1e-12, msg=name)
-
-
-def test_a_killed_rank_stops_the_other_and_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(LostProcessError) as caught:
-        start(tmp_path, 2, "die")
-    assert str(caught.value) == (
-        "rank 1 of 2 was lost (Killed, most likely because memory ran out); the last checkpoint is intact, and the "
-        "same command resumes from it"
-    )
-    assert "another rank of this run was lost" in (tmp_path / "lost").read_text()
-
-
-def test_a_mistake_seen_by_all_ranks_is_reported_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(TranslatorError) as caught:
-        start(tmp_path, 2, "mistake")
-    assert str(caught.value) == "خطا: there is no corpus"
-    assert capfd.readouterr().err == ""
-
-
-def test_a_second_signal_ends_a_rank_immediately(tmp_path: Path) -> None:
-    with pytest.raises(Interrupted) as caught:  # long before the ten minutes that the rank would sleep
-        start(tmp_path, 1, "ignore")
-    assert caught.value.exit_code == 130
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux signals a process whose parent died")
-def test_all_ranks_stop_when_the_launcher_is_killed(tmp_path: Path) -> None:
-    script = (
-        "from translator.run.signals import StopRequest\n"
-        "from translator.training.distributed import launch\n"
-        f"launch(['steps', {str(tmp_path)!r}], 2, StopRequest(), threads=1, program=[{str(MEMBER)!r}])\n"
-    )
-    launcher = subprocess.Popen([sys.executable, "-c", script])
-    notes = [tmp_path / f"process-{rank}" for rank in range(2)]
-    wait_for(lambda: launcher.poll() is not None or all(note.exists() and note.read_text() for note in notes))
-    launcher.kill()
-    launcher.wait()
-    wait_for(lambda: not any(is_running(int(note.read_text())) for note in notes))
-    assert (tmp_path / "stopped-0").read_text() == (tmp_path / "stopped-1").read_text(), "they saved before they ended"
-
-
-def test_launch_returns_or_raises_according_to_a_ranks_exit_code() -> None:
-    def exits(code: int) -> int:
-        return launch([], 1, StopRequest(), program=["-c", f"raise SystemExit({code})"])
-
-    assert exits(1) == 1, "a bug has printed its traceback"
-    with pytest.raises(Interrupted):
-        exits(143)
-    with pytest.raises(RunError, match="a rank ended with exit code 9"):
-        exits(9)
 
 
 def test_one_process_runs_without_a_process_group(monkeypatch: pytest.MonkeyPatch) -> None:

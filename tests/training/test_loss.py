@@ -1,25 +1,27 @@
 """Losses and their hand-written gradients against torch's own; teacher forcing, R-Drop, and bf16."""
 
-from functools import partialmethod
-from typing import Any
-
 import pytest
 import torch
 import torch.nn.functional as F
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from small_model import small_batch, small_model
-from tiny_runs import run
-from torch import Tensor, nn
+from small_model import random_pairs, rows_of, small_model
+from torch import Tensor
 
+from translator.data import Batch
 from translator.special_tokens import PAD
+from translator.training.blockwise_loss import blockwise_head_loss
 from translator.training.loss import (
+    HeadLoss,
     TeacherForcing,
-    label_smoothed_loss,
+    head_loss,
     log_probabilities,
-    projected_loss,
+    r_drop_loss,
     symmetric_divergence,
 )
+
+HEAD_LOSSES: dict[str, HeadLoss] = {"blockwise": blockwise_head_loss, "automatic": head_loss}
+BATCH: Batch = rows_of(random_pairs(7), pairs_a_row=3)
 
 
 @settings(max_examples=40, deadline=None)
@@ -35,107 +37,94 @@ def test_value_and_gradient_equal_cross_entropy(tokens: int, vocabulary: int, sm
     oracle = F.cross_entropy(states @ head.T, labels, ignore_index=PAD, reduction="sum", label_smoothing=smoothing)
     plain = F.cross_entropy(states @ head.T, labels, ignore_index=PAD, reduction="none").detach().float()
     expected = torch.autograd.grad(oracle / 7, (states, head))
-    fused, unfused = (
-        projected_loss(states, head, labels, smoothing),
-        label_smoothed_loss(states @ head.T, labels, smoothing),
-    )
-    for loss in (fused, unfused):
-        torch.testing.assert_close(loss.smoothed, oracle)
+    for function in HEAD_LOSSES.values():
+        loss = function(states, head, labels, smoothing)
+        torch.testing.assert_close(loss.objective, oracle)
         torch.testing.assert_close(loss.of_tokens, plain)
-        for gradient, theirs in zip(torch.autograd.grad(loss.smoothed / 7, (states, head)), expected, strict=True):
+        for gradient, theirs in zip(torch.autograd.grad(loss.objective / 7, (states, head)), expected, strict=True):
             torch.testing.assert_close(gradient, theirs)
 
 
 @settings(max_examples=40, deadline=None)
 @given(tokens=st.integers(1, 6), vocabulary=st.integers(2, 40), scale=st.sampled_from([0.1, 1.0, 10.0]))
 def test_the_divergence_equals_its_definition(tokens: int, vocabulary: int, scale: float) -> None:
-    logits = scale * torch.randn(2 * tokens, vocabulary, generator=torch.Generator().manual_seed(tokens))
-    labels = torch.ones(2 * tokens, dtype=torch.int64)
-    labels[[0, tokens]] = PAD
-    divergence = symmetric_divergence(log_probabilities(logits), labels)
-    p, q = (of_pass[1:] for of_pass in F.log_softmax(logits.double(), dim=-1).chunk(2))
+    generator = torch.Generator().manual_seed(tokens)
+    first, second = (scale * torch.randn(tokens, vocabulary, generator=generator) for _ in range(2))
+    labels = torch.ones(tokens, dtype=torch.int64)
+    labels[0] = PAD
+    divergence = symmetric_divergence(log_probabilities(first), log_probabilities(second), labels)
+    p, q = (F.log_softmax(logits[1:].double(), dim=-1) for logits in (first, second))
     forwards, backwards = (F.kl_div(*both, reduction="sum", log_target=True) for both in ((q, p), (p, q)))
     torch.testing.assert_close(divergence.double(), 0.5 * (forwards + backwards), rtol=1e-4, atol=1e-6)
 
 
-def test_divergence_is_zero_for_equal_passes_and_finite_for_extreme_ones() -> None:
-    one = torch.randn(5, 30)
-    agreeing = torch.cat((one, one + 7.0)).requires_grad_()  # softmax ignores a constant added to all logits
-    extreme = torch.tensor([[1000.0, 0.0, -1000.0], [-1000.0, 0.0, 1000.0]], requires_grad=True)
-    for logits, expected in ((agreeing, 0.0), (extreme, 2000.0)):
-        divergence = symmetric_divergence(log_probabilities(logits), torch.ones(len(logits)))
-        torch.autograd.backward(divergence)
-        assert 0 <= divergence.item() == pytest.approx(expected, abs=1e-6)
-        assert logits.grad is not None and bool(logits.grad.isfinite().all())
-    assert agreeing.grad is not None and agreeing.grad.abs().max() < 1e-5
+def test_divergence_is_zero_for_equal_passes() -> None:
+    logits = torch.randn(5, 30, requires_grad=True)
+    # Softmax ignores a constant that is added to all logits.
+    divergence = symmetric_divergence(
+        log_probabilities(logits), log_probabilities(logits + 7.0), torch.ones(5, dtype=torch.int64)
+    )
+    (gradient,) = torch.autograd.grad(divergence, logits)
+    assert divergence.item() == pytest.approx(0.0, abs=1e-6)
+    assert gradient.abs().max() < 1e-5
 
 
-@pytest.mark.parametrize("packed", [False, True])
+def test_divergence_is_finite_for_extreme_passes() -> None:
+    first = torch.tensor([[1000.0, 0.0, -1000.0]], requires_grad=True)
+    second = torch.tensor([[-1000.0, 0.0, 1000.0]])
+    divergence = symmetric_divergence(
+        log_probabilities(first), log_probabilities(second), torch.ones(1, dtype=torch.int64)
+    )
+    (gradient,) = torch.autograd.grad(divergence, first)
+    assert divergence.item() == pytest.approx(2000.0)
+    assert gradient.isfinite().all()
+
+
+@pytest.mark.parametrize("kind", HEAD_LOSSES)
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
-def test_teacher_forcing_is_cross_entropy_of_the_models_logits(packed: bool, smoothing: float) -> None:
-    source, target_input, labels = small_batch()
+def test_teacher_forcing_is_cross_entropy_of_the_models_logits(kind: str, smoothing: float) -> None:
     model = small_model(dropout=0.0)
-    losses = TeacherForcing(model, smoothing, 0.0, packed)(source, target_input, labels)
-    logits = model(source, target_input).flatten(0, 1)
-    oracle = F.cross_entropy(logits, labels.flatten(), ignore_index=PAD, reduction="sum", label_smoothing=smoothing)
-    torch.testing.assert_close(losses.smoothed, oracle, rtol=1e-5, atol=1e-5)
-    plain = F.cross_entropy(logits, labels.flatten(), ignore_index=PAD, reduction="none").view_as(labels)
-    torch.testing.assert_close(losses.of_sentences, plain.sum(1).detach(), rtol=1e-5, atol=1e-5)
+    losses = TeacherForcing(model, smoothing, r_drop=0.0, head_loss=HEAD_LOSSES[kind])(BATCH)
+    logits = model.project(model.states(BATCH)).flatten(0, 1)
+    labels = BATCH.labels.flatten()
+    oracle = F.cross_entropy(logits, labels, ignore_index=PAD, reduction="sum", label_smoothing=smoothing)
+    torch.testing.assert_close(losses.objective, oracle, rtol=1e-5, atol=1e-5)
+    plain = F.cross_entropy(logits, labels, ignore_index=PAD, reduction="none")
+    torch.testing.assert_close(losses.of_tokens, plain.detach().view_as(BATCH.labels), rtol=1e-5, atol=1e-5)
 
 
-@pytest.fixture
-def graphs(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The graphs that torch.compile makes of modules."""
-    found: list[Any] = []
-
-    def backend(graph: Any, _: object) -> Any:
-        found.append(graph)
-        return graph.forward
-
-    monkeypatch.setattr(nn.Module, "compile", partialmethod(nn.Module.compile, backend=backend))
-    return found
+def test_the_loss_does_not_depend_on_how_many_positions_are_computed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    states, head = torch.randn(14, 6, dtype=torch.float64), torch.randn(9, 6, dtype=torch.float64)
+    labels = torch.tensor([1, 2, 3, 4, 5, 6, PAD])
+    whole = r_drop_loss(states, head, labels, 0.1, 3.0)
+    monkeypatch.setattr("translator.training.loss.POSITIONS_AT_ONCE", 2)
+    torch.testing.assert_close(r_drop_loss(states, head, labels, 0.1, 3.0), whole)
 
 
-def test_one_graph_serves_all_compiled_layers_of_a_stack_and_all_shapes(graphs: list[Any]) -> None:
-    plain, compiled = (TeacherForcing(small_model(dropout=0.0), 0.1, 0.0, False, kind) for kind in (False, True))
-    for rows, *lengths in ((5, 5, 5, 5), (4, 9, 6, 6), (3, 6, 8, 8)):
-        batch = [torch.randint(4, 10, (rows, length)) for length in lengths]
-        torch.testing.assert_close(compiled(*batch).smoothed, plain(*batch).smoothed)
-    assert len(graphs) == 2
-
-
-def test_validation_compiles_nothing(graphs: list[Any], tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("translator.training.precision._compilation", lambda *_: (True, "for this test"))
-    run(tiny("model.dropout=0", "training.max_steps=4", "training.validate_every=2"))
-    assert len(graphs) == 2
-
-
-@pytest.mark.parametrize("packed", [False, True])
-def test_r_drop_changes_nothing_without_dropout(packed: bool) -> None:
-    found = []
+def test_r_drop_changes_nothing_without_dropout() -> None:
+    objectives = []
     for r_drop in (0.0, 5.0):
-        model = small_model(dropout=0.0)
-        losses = TeacherForcing(model, 0.1, r_drop, packed)(*small_batch())
-        torch.autograd.backward(losses.smoothed)
-        gradients = {name: weight.grad for name, weight in model.named_parameters() if weight.grad is not None}
-        found.append(gradients | {"sentences": losses.of_sentences})
-    for name, gradient in found[0].items():
-        torch.testing.assert_close(found[1][name], gradient, rtol=1e-4, atol=1e-4, msg=name)
+        loss = TeacherForcing(small_model(dropout=0.0), 0.1, r_drop, blockwise_head_loss)
+        objectives.append(loss(BATCH).objective.item())
+    assert objectives[0] == pytest.approx(objectives[1], rel=1e-5)
 
 
-def test_r_drop_penalizes_disagreement_and_runs_twice_only_in_training() -> None:
-    costs = []
+def test_r_drop_penalizes_disagreement() -> None:
+    objectives = []
     for r_drop in (1e-9, 3.0):
-        loss = TeacherForcing(small_model(dropout=0.3), 0.1, r_drop, packed=True)
+        loss = TeacherForcing(small_model(dropout=0.3), 0.1, r_drop, blockwise_head_loss)
         torch.manual_seed(5)
-        costs.append(loss(*small_batch()).smoothed.item())
-    assert costs[1] > costs[0] + 0.01
+        objectives.append(loss(BATCH).objective.item())
+    assert objectives[1] > objectives[0] + 0.01
+
+
+@pytest.mark.parametrize(("training", "rows"), [(True, 6), (False, 3)])
+def test_r_drop_passes_each_row_twice_only_in_training(training: bool, rows: int) -> None:
+    loss = TeacherForcing(small_model(dropout=0.3).train(training), 0.1, 1.0, blockwise_head_loss)
     seen: list[int] = []
     loss.model.source_embedding.register_forward_pre_hook(lambda _, tokens: seen.append(len(tokens[0])))
-    for training in (False, True):  # in evaluation mode, without dropout, one pass is enough
-        loss.model.train(training)
-        loss(*small_batch())
-    assert seen == [2, 4]
+    loss(BATCH)
+    assert seen == [rows]
 
 
 SWITCHES: dict[str, tuple[dict[str, object], float]] = {
@@ -152,12 +141,12 @@ SWITCHES: dict[str, tuple[dict[str, object], float]] = {
 @pytest.mark.parametrize(("changes", "r_drop"), SWITCHES.values(), ids=SWITCHES.keys())
 def test_bf16_gradients_match_float32_and_are_finite_with_dropout(changes: dict[str, object], r_drop: float) -> None:
     model = small_model(**({"dropout": 0.1} | changes))
-    loss = TeacherForcing(model, 0.1, r_drop, packed=True)
+    loss = TeacherForcing(model, 0.1, r_drop, blockwise_head_loss)
 
     def gradient(bf16: bool) -> Tensor:
         model.zero_grad()
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=bf16):
-            smoothed = loss(*small_batch()).smoothed
+            smoothed = loss(BATCH).objective
         torch.autograd.backward(smoothed)
         assert smoothed.dtype == torch.float32
         return torch.cat([weight.grad.flatten() for weight in model.parameters() if weight.grad is not None])

@@ -1,29 +1,28 @@
-"""AdamW and Muon against torch's own, exact resumption, the moving average, the start of learning, the schedules."""
+"""The optimizer of a model: clipping, loss scale, skipped updates, exact resumption, and the start of learning."""
 
 import math
 from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import pytest
 import torch
 import torch.nn.functional as F
-from hypothesis import given
-from hypothesis import strategies as st
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from translator.config import ModelConfig, TrainingConfig
 from translator.model import Transformer
 from translator.special_tokens import SOS
-from translator.training.optimizer import (
-    COSINE_FLOOR,
-    ITERATIONS,
-    STEADY,
-    LossScale,
-    ModelOptimizer,
-    Muon,
-    learning_rate,
-    moving_average,
-    near_orthonormal,
-)
+from translator.training.loss_scale import STEADY, LossScale
+from translator.training.optimizer import ModelOptimizer
+from translator.training.schedule import learning_rate
+
+CPU = torch.device("cpu")
+FINITE = torch.tensor(True)
+NAN = float("nan")
+KINDS = pytest.mark.parametrize("kind", ["adamw", "muon"])
 
 
 def network() -> nn.Sequential:
@@ -35,14 +34,28 @@ def settings(optimizer: str, **more: float) -> TrainingConfig:
     return TrainingConfig.model_validate({"optimizer": optimizer, **more})
 
 
+def gradients_of(model: nn.Module) -> list[Tensor]:
+    return [weight.grad for weight in model.parameters() if weight.grad is not None]
+
+
 def backward(model: nn.Module, number: int) -> Tensor:
     """Give the weights a gradient that depends on `number`, and return its norm."""
-    inputs = torch.randn(5, 4, generator=torch.Generator().manual_seed(number))
+    inputs = torch.randn(5, 4, generator=torch.Generator().manual_seed(number)).to(next(model.parameters()).device)
     model(inputs).square().sum().backward()
-    return nn.utils.get_total_norm([weight.grad for weight in model.parameters() if weight.grad is not None])
+    return nn.utils.get_total_norm(gradients_of(model))
 
 
-@pytest.mark.parametrize("kind", ["adamw", "muon"])
+def make_update(model: nn.Module, optimizer: ModelOptimizer, number: int) -> None:
+    optimizer.update(1e-2, backward(model, number), FINITE, None)
+    model.zero_grad()
+
+
+def spoil_gradients(model: nn.Module, value: float) -> None:
+    for weight in model.parameters():
+        weight.grad = torch.full_like(weight, value)
+
+
+@KINDS
 def test_weight_decay_applies_to_matrices_only(kind: str) -> None:
     groups = ModelOptimizer(network(), settings(kind, weight_decay=0.1)).groups
     decays = {group["weight_decay"]: {weight.dim() for weight in group["params"]} for group in groups}
@@ -53,56 +66,146 @@ def test_weight_decay_applies_to_matrices_only(kind: str) -> None:
 def updated(kind: str, scaled: bool, inside: bool) -> list[Tensor]:
     """Return the weights after four updates, every other one clipped, inside the update or beforehand."""
     model = network()
-    optimizer = ModelOptimizer(model, settings(kind), LossScale(torch.device("cpu")) if scaled else None)
+    optimizer = ModelOptimizer(model, settings(kind), LossScale(CPU) if scaled else None)
     for number in range(4):
         norm, clip = backward(model, number), 0.5 if number % 2 else 1e6
         if not inside:
             nn.utils.clip_grad_norm_(model.parameters(), clip)
-        for gradient in optimizer.gradients:
+        for gradient in gradients_of(model):
             gradient.mul_(optimizer.scale)
-        optimizer.update(1e-2, norm, torch.tensor(True), clip if inside else None)
+        optimizer.update(1e-2, norm, FINITE, clip if inside else None)
+        model.zero_grad()
     return [weight.detach() for weight in model.parameters()]
 
 
 @pytest.mark.parametrize(("scaled", "inside"), [(False, True), (True, False), (True, True)])
-@pytest.mark.parametrize("kind", ["adamw", "muon"])
+@KINDS
 def test_a_scaled_loss_and_clipping_inside_make_the_same_updates(kind: str, scaled: bool, inside: bool) -> None:
-    for ours, expected in zip(updated(kind, scaled, inside), updated(kind, False, False), strict=True):
+    for weight, expected in zip(updated(kind, scaled, inside), updated(kind, False, False), strict=True):
         # Muon computes in bf16, where the last bit of a scale may tip a rounding.
-        torch.testing.assert_close(ours, expected, rtol=1e-5, atol=1e-7 if kind == "adamw" else 1e-4)
+        torch.testing.assert_close(weight, expected, rtol=1e-5, atol=1e-7 if kind == "adamw" else 1e-4)
 
 
-def test_loss_scale_halves_on_overflow_grows_when_steady_and_is_restored() -> None:
-    scale = LossScale(torch.device("cpu"))
+def test_the_loss_scale_is_restored() -> None:
+    scale = LossScale(CPU)
     optimizer = ModelOptimizer(network(), settings("adamw"), scale)
-    first, finite = float(optimizer.scale), torch.tensor(True)
-    scale.adapt(~finite)
-    assert optimizer.scale == first / 2
+    scale.adapt(~FINITE)
     for _ in range(STEADY - 1):
-        scale.adapt(finite)
-    assert optimizer.scale == first / 2
-    again = ModelOptimizer(network(), settings("adamw"), LossScale(torch.device("cpu")))
-    again.restore(optimizer.tensors())
-    again.update(1e-2, backward(network(), 1), finite, None)
-    assert again.scale == first, "the next finite update is the last that it waited for"
-    ModelOptimizer(network(), settings("adamw")).restore(again.tensors())  # a run may continue in float32
-
-
-@pytest.mark.parametrize("kind", ["adamw", "muon"])
-def test_a_nonfinite_update_changes_neither_weights_nor_optimizer_state(kind: str) -> None:
+        scale.adapt(FINITE)
     model = network()
-    optimizer = ModelOptimizer(model, settings(kind, weight_decay=0.1))
+    restored = ModelOptimizer(model, settings("adamw"), LossScale(CPU))
+    restored.restore(optimizer.tensors())
+    assert restored.scale == optimizer.scale
+    make_update(model, restored, 1)
+    assert restored.scale == 2 * optimizer.scale, "the next finite update is the last that it waited for"
+
+
+def test_a_run_may_continue_without_its_loss_scale() -> None:
+    scaled = ModelOptimizer(network(), settings("adamw"), LossScale(CPU))
+    plain = ModelOptimizer(network(), settings("adamw"))
+    plain.restore(scaled.tensors())
+    assert plain.scale == 1.0
+
+
+@KINDS
+def test_updates_after_a_restoration_have_the_same_bits(kind: str) -> None:
+    model, again = network(), network()
+    optimizer = ModelOptimizer(model, settings(kind))
+    make_update(model, optimizer, 1)
+    again.load_state_dict(model.state_dict())
+    restored = ModelOptimizer(again, settings(kind))
+    restored.restore({name: tensor.clone() for name, tensor in optimizer.tensors().items()})
+    make_update(model, optimizer, 2)
+    make_update(again, restored, 2)
+    for weight, expected in zip(again.parameters(), model.parameters(), strict=True):
+        assert torch.equal(weight, expected)
+
+
+@pytest.mark.parametrize("value", [NAN, math.inf])
+@pytest.mark.parametrize("scaled", [False, True])
+@KINDS
+def test_a_nonfinite_update_changes_neither_weights_nor_optimizer_state(kind: str, scaled: bool, value: float) -> None:
+    model = network()
+    optimizer = ModelOptimizer(model, settings(kind, weight_decay=0.1), LossScale(CPU) if scaled else None)
     for number in range(2):
-        optimizer.update(1e-2, backward(model, number), torch.tensor(True), None)
+        make_update(model, optimizer, number)
     weights = [weight.detach().clone() for weight in model.parameters()]
-    state = {name: tensor.clone() for name, tensor in optimizer.tensors().items()}
-    for weight in model.parameters():
-        weight.grad = torch.full_like(weight, float("nan"))
-    optimizer.update(1e-2, torch.tensor(float("nan")), torch.tensor(False), 1.0)
+    state = {name: tensor.clone() for name, tensor in optimizer.tensors().items() if "loss_scale" not in name}
+    spoil_gradients(model, value)
+    optimizer.update(1e-2, torch.tensor(value), ~FINITE, 1.0)
     assert all(torch.equal(now, before) for now, before in zip(model.parameters(), weights, strict=True))
-    for name, tensor in optimizer.tensors().items():
-        assert torch.equal(tensor, state[name]), name
-    assert all(weight.grad is None for weight in model.parameters())
+    for name, tensor in state.items():
+        assert torch.equal(optimizer.tensors()[name], tensor), name
+
+
+@KINDS
+def test_a_skipped_update_leaves_no_trace_in_the_next_one(kind: str) -> None:
+    """Also if it is the first, which creates the moments."""
+    model, expected = network(), network()
+    optimizer = ModelOptimizer(model, settings(kind, weight_decay=0.1))
+    plain = ModelOptimizer(expected, settings(kind, weight_decay=0.1))
+    for number in range(3):
+        spoil_gradients(model, NAN)
+        optimizer.update(1e-2, torch.tensor(NAN), ~FINITE, 1.0)
+        model.zero_grad()
+        make_update(model, optimizer, number)
+        make_update(expected, plain, number)
+    for weight, expected_weight in zip(model.parameters(), expected.parameters(), strict=True):
+        assert torch.equal(weight, expected_weight)
+    for name, tensor in plain.tensors().items():
+        assert torch.equal(optimizer.tensors()[name], tensor), name
+
+
+class NoHostReads(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Fails where Python reads the value of a tensor, for which a GPU would have to finish its work."""
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        assert function is not torch.ops.aten._local_scalar_dense.default, "the host reads a tensor"
+        return function(*args, **kwargs or {})
+
+
+@contextmanager
+def no_synchronization(device: torch.device) -> Iterator[None]:
+    """Fail on a host read; on a GPU, on anything that waits for it."""
+    if device.type == "cuda":
+        torch.cuda.set_sync_debug_mode("error")
+    try:
+        with NoHostReads():  # type: ignore[no-untyped-call]
+            yield
+    finally:
+        if device.type == "cuda":
+            torch.cuda.set_sync_debug_mode("default")
+
+
+@pytest.mark.parametrize("read", [bool, float, Tensor.item])
+def test_a_host_read_is_detected(read: Any) -> None:
+    with pytest.raises(AssertionError, match="the host reads a tensor"), no_synchronization(CPU):
+        read(torch.tensor(1.0))
+
+
+@pytest.mark.parametrize("device", ["cpu", *["cuda"] * torch.cuda.is_available()])
+@pytest.mark.parametrize("scaled", [False, True])
+@KINDS
+def test_an_update_does_not_synchronize(kind: str, scaled: bool, device: str) -> None:
+    place = torch.device(device)
+    model = network().to(place)
+    optimizer = ModelOptimizer(model, settings(kind, weight_decay=0.1), LossScale(place) if scaled else None)
+    for number in range(2):
+        norm = backward(model, number)
+        finite = torch.isfinite(norm)
+        with no_synchronization(place):
+            optimizer.update(1e-2, norm, finite, 1.0)
+            model.zero_grad()
+
+
+@KINDS
+def test_an_update_keeps_the_gradients_in_their_memory(kind: str) -> None:
+    model = network()
+    optimizer = ModelOptimizer(model, settings(kind), LossScale(CPU))
+    norm = backward(model, 1)
+    addresses = [gradient.data_ptr() for gradient in gradients_of(model)]
+    optimizer.update(1e-2, norm, FINITE, 1.0)
+    assert [gradient.data_ptr() for gradient in gradients_of(model)] == addresses
 
 
 @pytest.mark.parametrize("activation", ["relu", "swiglu"])
@@ -117,7 +220,7 @@ def test_muon_orthogonalizes_the_matrices_of_the_blocks_and_no_others(activation
         model.load_state_dict(before)
         for name, weight in model.named_parameters():
             weight.grad = gradients[name].clone()
-        ModelOptimizer(model, settings(kind)).update(0.5, torch.tensor(1.0), torch.tensor(True), None)
+        ModelOptimizer(model, settings(kind)).update(0.5, torch.tensor(1.0), FINITE, None)
         updated[kind] = {name: weight.detach().clone() for name, weight in model.named_parameters()}
     of_muon = {name for name in before if not torch.equal(updated["adamw"][name], updated["muon"][name])}
     assert of_muon == {name for name in before if name.startswith(("encoder.", "decoder.")) and before[name].dim() == 2}
@@ -133,45 +236,6 @@ def test_muon_orthogonalizes_the_matrices_of_the_blocks_and_no_others(activation
             # Three iterations only approximate the orthonormal factor left · right: all but tiny values are around 1.
             along = (left.T @ moved @ right.T).diagonal()
             assert along.max() < 1.4 and along[values > 0.02 * values.norm()].min() > 0.5, name
-
-
-SHAPES = [(8, 8), (24, 8), (8, 24), (16, 4), (8, 8), (4, 16), (24, 8)]
-
-
-def matrices(seed: int) -> list[Tensor]:
-    generator = torch.Generator().manual_seed(seed)
-    return [torch.randn(shape, generator=generator) for shape in SHAPES]
-
-
-@pytest.mark.parametrize("pays", [True, False])
-def test_muon_agrees_with_torchs_muon(pays: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also in float32, which ours uses where bf16 is slower; torch's Muon always rounds to bf16."""
-    seen: list[torch.dtype] = []
-
-    def noted(stack: Tensor, precision: torch.dtype) -> Tensor:
-        seen.append(precision)
-        return near_orthonormal(stack, precision)
-
-    monkeypatch.setattr("translator.training.optimizer.bf16_pays", lambda device: pays)
-    monkeypatch.setattr("translator.training.optimizer.near_orthonormal", noted)
-    allowed = 0.02 if pays else 0.04  # if both round to bf16, much of the error is common
-    ours, theirs = ([weight.requires_grad_() for weight in matrices(0)] for _ in range(2))
-    optimizer = Muon([{"params": ours, "lr": 0.1, "weight_decay": 0.1}])
-    peer = torch.optim.Muon(theirs, lr=0.1, weight_decay=0.1, adjust_lr_fn="match_rms_adamw", ns_steps=ITERATIONS)
-    for number in range(5):
-        for some in (ours, theirs):
-            for weight, gradient in zip(some, matrices(number + 1), strict=True):
-                weight.grad = gradient
-        rate = 0.1 / (number + 1)
-        optimizer.param_groups[0]["lr"] = peer.param_groups[0]["lr"] = rate
-        optimizer.step()
-        peer.step()  # type: ignore[no-untyped-call]
-        for mine, other in zip(ours, theirs, strict=True):
-            # One or both round to bf16, at different points; the root mean square of an update is 0.2 times the rate.
-            torch.testing.assert_close(mine, other, rtol=0.0, atol=allowed * rate * (number + 1))
-            moments = optimizer.state[mine]["momentum_buffer"], peer.state[other]["momentum_buffer"]
-            torch.testing.assert_close(*moments)
-    assert set(seen) == {torch.bfloat16 if pays else torch.float32}
 
 
 VOCABULARY = 20
@@ -195,71 +259,8 @@ def test_twelve_layers_start_near_chance_loss_and_learn_during_warmup(norm: str,
         logits = model(words.repeat(1, 3), torch.full((32, 1), SOS))  # (32, 1, V)
         loss = F.cross_entropy(logits.flatten(0, 1), words.flatten())
         torch.autograd.backward(loss)
-        optimizer.update(learning_rate(step, settings), torch.tensor(1.0), torch.tensor(True), None)
+        optimizer.update(learning_rate(step, settings), torch.tensor(1.0), FINITE, None)
+        model.zero_grad()
         losses.append(loss.item())
     assert math.log(VOCABULARY) - 0.3 < losses[0] < math.log(VOCABULARY) + surplus
     assert sum(losses[-3:]) / 3 < 0.3
-
-
-@torch.no_grad()
-def test_the_moving_average_follows_its_formula_and_keeps_tied_weights_tied() -> None:
-    torch.manual_seed(0)
-    model = Transformer(DEEP.model_copy(update={"tied_embeddings": "all"}), VOCABULARY, VOCABULARY)
-    average, expected = moving_average(model, 0.9), torch.zeros(VOCABULARY, DEEP.d_model)
-    assert isinstance(average.module, Transformer)
-    for number in range(100):
-        model.head_weight.add_(torch.randn(VOCABULARY, DEEP.d_model))
-        average.update_parameters(model)
-        decay = min(0.9, (1 + number) / (10 + number)) if number else 0.0
-        expected.lerp_(model.head_weight, 1 - decay)
-        torch.testing.assert_close(average.module.head_weight.data, expected, rtol=1e-4, atol=1e-5)
-    assert average.module.state_dict().keys() == model.state_dict().keys()
-    assert average.module.head_weight is average.module.source_embedding.tokens.weight
-
-
-def scheduled(schedule: str, warmup: int = 100, steps: int = 1000, **more: object) -> TrainingConfig:
-    keys = {"schedule": schedule, "warmup_steps": warmup, "max_steps": steps, "learning_rate": 1e-3}
-    return TrainingConfig.model_validate(keys | more)
-
-
-def test_inverse_sqrt_schedule_matches_vaswani_et_al() -> None:
-    """Their rate is D^-½ · min(step^-½, step · warmup^-1.5) (§5.3), with a peak of (D · warmup)^-½."""
-    warmup, d_model = 4000, 512
-    settings = TrainingConfig(learning_rate=(d_model * warmup) ** -0.5, warmup_steps=warmup)
-    for step in (1, 100, 3999, 4000, 4001, 25_000, 100_000):
-        expected = d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
-        assert learning_rate(step, settings) == pytest.approx(expected, rel=1e-12)
-    assert TrainingConfig().learning_rate == round(settings.learning_rate, 4) == 7e-4
-
-
-def test_cosine_warms_up_linearly_and_falls_to_its_floor() -> None:
-    rates = [learning_rate(step, scheduled("cosine")) / 1e-3 for step in (1, 50, 100, 550, 1000, 5000)]
-    assert rates == pytest.approx([0.01, 0.5, 1, (1 + COSINE_FLOOR) / 2, COSINE_FLOOR, COSINE_FLOOR])
-
-
-BY_MINUTES = scheduled("cosine", schedule_clock="minutes", max_minutes=10.0)
-
-
-def test_cosine_by_minutes_ends_on_time_on_a_slow_machine() -> None:
-    """After 500 steps, a machine of half the planned speed is where the plan is after 1,000."""
-    slow, planned = BY_MINUTES, scheduled("cosine")
-    assert learning_rate(500, slow, 600.0) == pytest.approx(1e-3 * COSINE_FLOOR)
-    for step in range(100, 501, 50):
-        assert learning_rate(step, slow, 1.2 * step) == pytest.approx(learning_rate(2 * step, planned))
-    assert learning_rate(300, slow, 0.6 * 800) == learning_rate(800, planned)  # the rate follows the clock
-    assert learning_rate(500, planned, 600.0) == learning_rate(500, planned)  # a schedule by steps ignores the time
-
-
-@given(st.integers(1, 1000), st.floats(0.0, 1.0))
-def test_cosine_by_minutes_equals_cosine_by_steps_on_a_fast_machine(step: int, lead: float) -> None:
-    seconds = 0.6 * step * lead
-    assert learning_rate(step, BY_MINUTES, seconds) == learning_rate(step, scheduled("cosine"))
-
-
-@pytest.mark.parametrize("schedule", ["inverse_sqrt", "cosine", "constant"])
-@given(warmup=st.integers(0, 50), steps=st.integers(1, 300), step=st.integers(1, 500))
-def test_the_rate_is_positive_and_never_above_the_peak(schedule: str, warmup: int, steps: int, step: int) -> None:
-    config = scheduled(schedule, max(warmup, int(schedule == "inverse_sqrt")), steps)
-    rate = learning_rate(step, config)
-    assert 0 < rate <= 1e-3 * (1 + 1e-12)
-    assert step <= warmup or learning_rate(step + 1, config) <= rate

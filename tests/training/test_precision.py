@@ -7,100 +7,216 @@ from unittest.mock import Mock
 import pytest
 import torch
 
-from translator.config import Config, ModelConfig, TrainingConfig
+from translator.config import Config, TrainingConfig
+from translator.config.sections import BatchingConfig
 from translator.errors import ConfigError
 from translator.training import precision as room
-from translator.training.precision import Choices, choose, choose_processes, seed_update, set_up_cuda
+from translator.training.precision import Choices, choose, choose_processes, seed_update, set_up_cuda, threads_for
 
-CPU, GPU = torch.device("cpu"), torch.device("cuda")
-
-
-def auto(device: torch.device, width: int = 1024, **settings: Any) -> Choices:
-    model, training = ModelConfig(d_model=width), TrainingConfig(**settings)
-    return choose(device, Config.model_construct(model=model, training=training))
+CPU = torch.device("cpu")
+GPU = torch.device("cuda")
+APPLE = torch.device("mps")
 
 
-@pytest.mark.parametrize(("there", "pays", "expected"), [(1, 1, "bf16"), (1, 0, "float32"), (0, 0, "float32")])
+def choices(device: torch.device, max_length: int = 128, **settings: Any) -> Choices:
+    config = Config.model_construct(
+        batching=BatchingConfig(max_length=max_length, tokens_per_batch=10 * max_length),
+        training=TrainingConfig(**settings),
+    )
+    return choose(device, config)
+
+
+@pytest.fixture
+def old_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine without bf16 and without GPU, on which a GPU can be asked for."""
+    monkeypatch.setattr(room, "has_bf16", lambda device: False)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (7, 5))
+    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
+
+
+# --- precision ---
+
+
+@pytest.mark.parametrize(
+    ("available", "pays", "expected"), [(True, True, "bf16"), (True, False, "float32"), (False, False, "float32")]
+)
 def test_bf16_is_chosen_where_it_is_available_and_faster(
-    monkeypatch: pytest.MonkeyPatch, there: int, pays: int, expected: str
+    monkeypatch: pytest.MonkeyPatch, available: bool, pays: bool, expected: str
 ) -> None:
-    monkeypatch.setattr(room, "has_bf16", lambda device: bool(there))
-    monkeypatch.setattr(room, "bf16_pays", lambda device: bool(pays))
-    chosen = auto(CPU)
-    assert chosen.precision == expected
-    assert chosen.reasons["training.precision"].startswith(expected)
-    assert auto(CPU, precision="float32").precision == "float32"
+    monkeypatch.setattr(room, "has_bf16", lambda device: available)
+    monkeypatch.setattr(room, "bf16_pays", lambda device: pays)
+    assert choices(CPU).precision == expected
+    assert choices(CPU).reasons["training.precision"].startswith(expected)
+
+
+@pytest.mark.parametrize("precision", ["float32", "bf16"])
+def test_the_recipe_overrides_the_precision(precision: str) -> None:
+    assert choices(CPU, precision=precision).precision == precision
+
+
+def test_bf16_is_refused_on_a_gpu_that_lacks_it(old_gpu: None) -> None:
+    with pytest.raises(ConfigError, match="this GPU lacks it; use fp16, float32 or auto"):
+        choices(GPU, precision="bf16")
+
+
+@pytest.mark.parametrize(("capability", "expected"), [((6, 1), "float32"), ((7, 5), "fp16")])
+def test_a_gpu_without_bf16_uses_fp16_if_it_has_fp16_matrix_units(
+    old_gpu: None, monkeypatch: pytest.MonkeyPatch, capability: tuple[int, int], expected: str
+) -> None:
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
+    assert choices(GPU).precision == expected
+
+
+@pytest.mark.parametrize("device", [CPU, APPLE])
+def test_fp16_is_for_cuda_gpus_only(old_gpu: None, device: torch.device) -> None:
+    assert choices(device).precision == "float32"
 
 
 @pytest.mark.parametrize(("pays", "expected"), [(True, "medium"), (False, "highest")])
 def test_float32_products_are_rounded_if_faster(monkeypatch: pytest.MonkeyPatch, pays: bool, expected: str) -> None:
     monkeypatch.setattr("translator.model.device.bf16_pays", lambda device: pays)
-    chosen = auto(CPU)
-    assert chosen.matmul_precision == expected
-    assert chosen.reasons["training.matmul_precision"].startswith(f"{expected} (float32 products")
-    assert auto(CPU, matmul_precision="high").matmul_precision == "high"
+    assert choices(CPU).matmul_precision == expected
+    assert choices(CPU).reasons["training.matmul_precision"].startswith(f"{expected} (float32 products")
 
 
-def test_bf16_is_refused_on_a_gpu_that_lacks_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "has_bf16", lambda device: False)
-    with pytest.raises(ConfigError, match="this GPU lacks it; use fp16, float32 or auto"):
-        auto(GPU, precision="bf16")
-    assert auto(CPU, precision="bf16").precision == "bf16"
+def test_the_recipe_overrides_the_rounding() -> None:
+    assert choices(CPU, matmul_precision="high").matmul_precision == "high"
 
 
-@pytest.mark.parametrize(("capability", "expected"), [((6, 1), "float32"), ((7, 5), "fp16")])
-def test_a_gpu_without_bf16_uses_fp16_if_it_has_fp16_matrix_units(
-    monkeypatch: pytest.MonkeyPatch, capability: tuple[int, int], expected: str
+# --- attention ---
+
+
+@pytest.mark.parametrize(
+    ("device", "max_length", "expected"),
+    [(CPU, 256, "plain"), (CPU, 257, "fused"), (GPU, 128, "fused"), (APPLE, 128, "fused")],
+)
+def test_a_cpu_uses_plain_attention_on_short_rows(
+    old_gpu: None, device: torch.device, max_length: int, expected: str
 ) -> None:
-    monkeypatch.setattr(room, "has_bf16", lambda device: False)
-    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
-    assert auto(GPU).precision == expected
-    assert auto(CPU).precision == "float32"
-    apple = auto(torch.device("mps"))
-    assert (apple.precision, apple.compile, apple.packed, apple.attention) == ("float32", False, False, "fused")
+    assert choices(device, max_length).attention == expected
 
 
-def test_a_cpu_run_packs_batches_and_a_long_gpu_run_compiles_a_wide_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "has_bf16", lambda device: False)
-    monkeypatch.setattr(room, "fp16_pays", lambda device: False)
-    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
-    on_cpu, on_gpu = auto(CPU), auto(GPU, max_steps=5000)
-    assert not auto(GPU, max_steps=4999).compile, "a short run is over before it pays"
-    assert not auto(GPU, width=1016).compile, "a narrow model is slower"
-    assert auto(GPU, width=512, compile="always").compile
+def test_the_recipe_overrides_the_attention(old_gpu: None) -> None:
+    assert choices(GPU, attention="plain").attention == "plain"
+
+
+# --- compilation and capture ---
+
+
+@pytest.mark.parametrize(("max_steps", "expected"), [(1999, False), (2000, True)])
+def test_a_long_run_on_a_gpu_compiles(old_gpu: None, max_steps: int, expected: bool) -> None:
+    assert choices(GPU, max_steps=max_steps).compile == expected
+
+
+@pytest.mark.parametrize(("setting", "expected"), [("always", True), ("never", False)])
+def test_the_recipe_overrides_the_compilation(old_gpu: None, setting: str, expected: bool) -> None:
+    assert choices(GPU, compile=setting).compile == expected
+
+
+def test_without_a_c_compiler_nothing_is_compiled(old_gpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda name: None)
-    assert "needs a C compiler" in auto(GPU).reasons["training.compile"]
-    assert not auto(GPU).compile
-    assert (on_cpu.packed, on_cpu.attention, on_cpu.compile) == (True, "plain", False)
-    assert (on_gpu.packed, on_gpu.attention, on_gpu.compile) == (False, "fused", True)
+    assert not choices(GPU).compile
+    assert "needs a C compiler" in choices(GPU).reasons["training.compile"]
+
+
+def test_a_gpu_too_old_for_triton_compiles_nothing(old_gpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (6, 1))
+    assert not choices(GPU).compile
+
+
+@pytest.mark.parametrize("device", [CPU, APPLE])
+def test_only_a_cuda_gpu_compiles(old_gpu: None, device: torch.device) -> None:
+    assert not choices(device).compile
+
+
+def test_compiling_on_a_cpu_is_refused() -> None:
     with pytest.raises(ConfigError, match="on a CPU a compiled step is slower; use auto or never"):
-        auto(CPU, compile="always")
-    assert len(on_cpu.reasons) == 5
+        choices(CPU, compile="always")
 
 
-def test_processes_default_to_one_per_gpu(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("device", "setting", "expected"),
+    [(GPU, "auto", True), (GPU, "never", False), (CPU, "auto", False), (APPLE, "auto", False)],
+)
+def test_a_cuda_gpu_captures_the_pass_in_a_graph(
+    old_gpu: None, device: torch.device, setting: str, expected: bool
+) -> None:
+    assert choices(device, compile=setting).capture == expected
+
+
+def test_each_choice_has_a_reason() -> None:
+    assert len(choices(CPU).reasons) == 5
+
+
+# --- processes and threads ---
+
+
+def test_a_cpu_run_has_one_process(tiny: Any) -> None:
     assert choose_processes(tiny())[0] == 1
+
+
+def test_the_recipe_overrides_the_processes(tiny: Any) -> None:
     assert choose_processes(tiny("training.processes=3")) == (3, "as set")
+
+
+@pytest.mark.parametrize(("name", "expected"), [("auto", (4, "one for each GPU")), ("cuda:1", (1, "one for this GPU"))])
+def test_processes_default_to_one_per_gpu(
+    tiny: Any, monkeypatch: pytest.MonkeyPatch, name: str, expected: tuple[int, str]
+) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)
-    assert choose_processes(tiny("run.device=auto")) == (4, "one for each GPU")
-    assert choose_processes(tiny("run.device=cuda:1"))[0] == 1
+    assert choose_processes(tiny(f"run.device={name}")) == expected
 
 
-def test_random_numbers_of_an_update_depend_only_on_seed_step_and_rank() -> None:
-    drawn = []
-    for seed, step, rank in ((1, 5, 0), (1, 5, 0), (2, 5, 0), (1, 6, 0), (1, 5, 1)):
-        torch.rand(seed)
-        seed_update(seed, step, rank)
-        drawn.append(torch.rand(()).item())
-    assert drawn[0] == drawn[1] and len(set(drawn)) == 4
+@pytest.mark.parametrize(("threads", "processes", "expected"), [(8, 3, 2), (2, 4, 1), (0, 4, 0)])
+def test_processes_share_the_threads(threads: int, processes: int, expected: int) -> None:
+    assert threads_for(threads, processes) == expected
 
 
-def test_cuda_setup_avoids_cudnn_attention_and_keeps_allocator_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "environ", {"PYTORCH_ALLOC_CONF": "backend:native"})
+# --- random numbers and CUDA ---
+
+
+def drawn_after(seed: int, step: int, rank: int) -> float:
+    seed_update(seed, step, rank)
+    return torch.rand(()).item()
+
+
+def test_random_numbers_of_an_update_are_independent_of_earlier_ones() -> None:
+    first = drawn_after(1, 5, 0)
+    torch.rand(7)
+    assert drawn_after(1, 5, 0) == first
+
+
+@pytest.mark.parametrize(("seed", "step", "rank"), [(2, 5, 0), (1, 6, 0), (1, 5, 1)])
+def test_random_numbers_of_an_update_depend_on_seed_step_and_rank(seed: int, step: int, rank: int) -> None:
+    assert drawn_after(seed, step, rank) != drawn_after(1, 5, 0)
+
+
+@pytest.fixture
+def cuda(monkeypatch: pytest.MonkeyPatch) -> Mock:
     cuda = Mock()
     monkeypatch.setattr(torch.backends, "cuda", cuda)
+    return cuda
+
+
+def test_cuda_setup_avoids_cudnn_attention_and_rounded_sums(cuda: Mock, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "environ", {})
     set_up_cuda()
     cuda.enable_cudnn_sdp.assert_called_once_with(False)
     assert cuda.matmul.allow_bf16_reduced_precision_reduction is False
-    assert os.environ == {"PYTORCH_ALLOC_CONF": "backend:native"}
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({"PYTORCH_ALLOC_CONF": "backend:native"}, {"PYTORCH_ALLOC_CONF": "backend:native"}),
+        ({}, {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"}),
+    ],
+)
+def test_cuda_setup_keeps_the_users_allocator_settings(
+    cuda: Mock, monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], expected: dict[str, str]
+) -> None:
+    monkeypatch.setattr(os, "environ", dict(environment))
+    set_up_cuda()
+    assert os.environ == expected

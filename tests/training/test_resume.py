@@ -19,10 +19,10 @@ from translator.data import DataHandler, DataPosition
 from translator.errors import Interrupted, RunError
 from translator.run.folder import RunFolder
 from translator.run.signals import StopRequest, stop_on_signals
+from translator.training.breakdown import Means
 from translator.training.checkpointing import TrainingState
-from translator.training.meter import Means
-from translator.training.step import Updater
-from translator.training.trainer import TrainingOutcome, train_run
+from translator.training.run_training import TrainingOutcome, train_run
+from translator.training.update import Updater
 from translator.training.validation import Validator
 
 At = Callable[..., None]
@@ -92,7 +92,7 @@ def test_resumed_equals_uninterrupted_with_sampled_pieces(
     tiny: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, at_the_border: bool, ahead: bool, at_update: At
 ) -> None:
     if ahead:
-        monkeypatch.setattr("translator.data.sampling._WORTH_PROCESSES", 0)
+        monkeypatch.setattr("translator.data.epoch_sampling._WORTH_PROCESSES", 0)
     sampled = (*UNIGRAM, "subword.sampling=0.3", "batching.tokens_per_batch=300")
     whole, halved = (tiny(f"run.directory={tmp_path}/{name}", *sampled) for name in ("whole", "halved"))
     run(whole)
@@ -102,7 +102,8 @@ def test_resumed_equals_uninterrupted_with_sampled_pieces(
     at_update(epoch if at_the_border else epoch + 2, signal.SIGTERM)
     interrupted(halved)
     position = load_checkpoint(find_checkpoint(checkpoints(halved), "last")).state.position
-    assert position == {"epoch": 1, "batch": 0 if at_the_border else 2}
+    rows = halved.batching.tokens_per_batch // halved.batching.max_length
+    assert position == {"epoch": 1, "row": 0 if at_the_border else 2 * rows}
     assert not list((tmp_path / "prepared").glob("*sampled-*")), "a stop leaves no sampled text behind"
     at_update(-1)
     run(halved)

@@ -11,7 +11,7 @@ from translator.corpus.normalizer import NORMALIZER_VERSION
 from translator.errors import CheckpointError, RunError
 from translator.inference.translator import Translator
 from translator.run.storage import hold_folder
-from translator.training.step import Updater
+from translator.training.update import Updater
 
 
 def test_a_finished_run_is_recognised_and_resumes_when_asked_for_more(tiny: Any, trained: Path) -> None:

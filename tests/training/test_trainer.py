@@ -1,31 +1,29 @@
-"""The training loop: when it ends, its schedules, skipped updates, dropout that begins late, and sums of gradients."""
+"""The training loop: when it ends, its schedules, skipped updates, and dropout that begins late."""
 
-import dataclasses
 import itertools
 import os
 import signal
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
-from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-from tiny_runs import assert_same_bits, final, run
+from conftest import draw_nothing
+from event_files import curve
+from tiny_runs import assert_same_bits, final, run, tiny_config
 
 from translator.checkpoint.files import load_checkpoint
 from translator.checkpoint.state import step_folder
-from translator.data import DataHandler, DataPosition, StepBatches, collate
+from translator.data import StepBatches
 from translator.errors import Interrupted, RunError
-from translator.run.folder import RunFolder
 from translator.run.signals import stop_on_signals
-from translator.special_tokens import EOS, PAD, SOS
-from translator.training.distributed import Distributed
-from translator.training.optimizer import LossScale
-from translator.training.precision import choose
-from translator.training.step import StepResult, Updater
-from translator.training.trainer import train_run
+from translator.training.loss_scale import LossScale
+from translator.training.run_training import TrainingOutcome, train_run
+from translator.training.step_result import StepResult
+from translator.training.update import Updater
 
 UPDATE = Updater.update
 
@@ -37,6 +35,9 @@ def test_early_stopping_ends_the_run(tiny: Any) -> None:
     assert outcome.progress.step < 100
 
 
+# --- schedules by time ---
+
+
 def clock() -> SimpleNamespace:
     """A clock for the trainer, whose monotonic time advances by one second with each reading."""
     return SimpleNamespace(monotonic=itertools.count(1.0).__next__, perf_counter=time.perf_counter)
@@ -45,107 +46,155 @@ def clock() -> SimpleNamespace:
 MINUTES = [f"training.{key}" for key in ("schedule=cosine", "max_minutes=1", "max_steps=1000", "warmup_steps=0")]
 
 
-def test_a_time_limit_that_cuts_off_a_cosine_by_steps_warns(
-    tiny: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr("translator.training.trainer.time", clock())
-    outcome = run(tiny(*MINUTES))
-    assert "training.max_minutes=1" in outcome.reason and 20 < outcome.progress.step < 100
-    assert "learning rate at" in caplog.text
+@pytest.fixture(scope="module")
+def cut_off(tmp_path_factory: pytest.TempPathFactory) -> TrainingOutcome:
+    """A run with a cosine by steps, which its time limit cuts off."""
+    config = tiny_config(tmp_path_factory.mktemp("cut off"), *MINUTES)
+    with pytest.MonkeyPatch.context() as patch:
+        draw_nothing(patch)
+        patch.setattr("translator.training.trainer.time", clock())
+        return run(config)
 
 
-def test_a_cosine_by_minutes_ends_with_the_time_limit_even_when_resumed(
-    tiny: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    rates: list[float] = []
-    dropping: list[bool] = []
+def test_a_time_limit_ends_the_run(cut_off: TrainingOutcome) -> None:
+    assert "training.max_minutes=1" in cut_off.reason
+    assert 20 < cut_off.progress.step < 100
+
+
+def test_a_time_limit_that_cuts_off_a_cosine_warns(cut_off: TrainingOutcome) -> None:
+    assert "caution: training.max_minutes ended training" in cut_off.run.log_file.read_text(encoding="utf-8")
+
+
+@dataclass
+class Timed:
+    """What a run with a cosine by minutes does; it stops after 20 updates, and resumes."""
+
+    rates: list[float] = field(default_factory=list)  # learning rate of each update
+    drops: list[bool] = field(default_factory=list)  # whether the update had dropout
+    seconds_on_bar: list[float] = field(default_factory=list)  # that the progress bar expects at each start
+    outcome: TrainingOutcome | None = None  # of the second start
+
+
+@pytest.fixture(scope="module")
+def timed(tmp_path_factory: pytest.TempPathFactory) -> Timed:
+    timed = Timed()
 
     def noted(updater: Updater, *arguments: Any, **settings: Any) -> StepResult:
         result = UPDATE(updater, *arguments, **settings)
-        rates.append(result.learning_rate)
-        dropping.append(updater.model.training)
-        if len(rates) == 20:
+        timed.rates.append(result.learning_rate)
+        timed.drops.append(updater.model.training)
+        if len(timed.rates) == 20:
             os.kill(os.getpid(), signal.SIGTERM)
         return result
 
-    left: list[float] = []
-    monkeypatch.setattr("translator.training.monitor.end_within", lambda bar, seconds: left.append(seconds))
-    monkeypatch.setattr(Updater, "update", noted)
+    def note_end(bar: object, seconds: float) -> None:
+        timed.seconds_on_bar.append(seconds)
+
     more = ("training.schedule_clock=minutes", "training.dropout_from=500", "training.log_every=1")
-    config = tiny(*MINUTES, *more)
-    monkeypatch.setattr("translator.training.trainer.time", clock())
-    with pytest.raises(Interrupted), stop_on_signals() as stop:
-        train_run(config, stop)
-    monkeypatch.setattr("translator.training.trainer.time", clock())
-    assert "training.max_minutes=1" in run(config).reason
-    assert "learning rate at" not in caplog.text
-    assert 25 < len(rates) < 100 and rates[-1] < 0.03 * rates[0]
-    falls = [before - after for before, after in itertools.pairwise(rates)]
+    config = tiny_config(tmp_path_factory.mktemp("timed"), *MINUTES, *more)
+    with pytest.MonkeyPatch.context() as patch:
+        draw_nothing(patch)
+        patch.setattr("translator.training.monitor.end_within", note_end)
+        patch.setattr(Updater, "update", noted)
+        patch.setattr("translator.training.trainer.time", clock())
+        with pytest.raises(Interrupted), stop_on_signals() as stop:
+            train_run(config, stop)
+        patch.setattr("translator.training.trainer.time", clock())
+        timed.outcome = run(config)
+    return timed
+
+
+def test_a_cosine_by_minutes_ends_with_the_time_limit(timed: Timed) -> None:
+    assert timed.outcome is not None
+    assert "training.max_minutes=1" in timed.outcome.reason
+    assert 25 < len(timed.rates) < 100
+    assert timed.rates[-1] < 0.03 * timed.rates[0]
+
+
+def test_a_cosine_by_minutes_needs_no_caution(timed: Timed) -> None:
+    assert timed.outcome is not None
+    assert "caution" not in timed.outcome.run.log_file.read_text(encoding="utf-8")
+
+
+def test_a_cosine_by_minutes_goes_on_smoothly_after_a_stop(timed: Timed) -> None:
+    """The time of the first start counts, and that between the two does not."""
+    falls = [before - after for before, after in itertools.pairwise(timed.rates)]
     assert min(falls) > 0.0
-    assert falls[19] < 3 * falls[18], "the time of the first start counts, and that between the two does not"
-    assert dropping == sorted(dropping) and 0.4 < sum(dropping) / len(dropping) < 0.6
-    assert left[0] == 60.0 and 10.0 < left[1] < 50.0, "the bar shows what is left"
-    events = EventAccumulator(str(RunFolder(Path(config.run.directory)).tensorboard_folder), {"scalars": 0})
-    events.Reload()
-    assert [event.value for event in events.Scalars("train/learning_rate")] == pytest.approx(rates)
+    assert falls[19] < 3 * falls[18]
 
 
-def test_a_nonfinite_update_is_skipped_and_too_many_stop_the_run(
-    tiny: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    config = tiny("training.max_skipped_updates=2")
-    skipped: list[int] = []
+def test_dropout_by_minutes_begins_after_its_share_of_the_time(timed: Timed) -> None:
+    assert timed.drops == sorted(timed.drops)
+    assert 0.4 < sum(timed.drops) / len(timed.drops) < 0.6
 
-    def poisoned(updater: Updater, share: StepBatches, number: int, *rest: Any, **settings: Any) -> StepResult:
+
+def test_the_progress_bar_shows_the_time_that_remains(timed: Timed) -> None:
+    assert timed.seconds_on_bar[0] == 60.0
+    assert 10.0 < timed.seconds_on_bar[1] < 50.0
+
+
+def test_the_learning_rate_of_each_update_is_shown(timed: Timed) -> None:
+    assert timed.outcome is not None
+    points = curve(timed.outcome.run.tensorboard_folder, "train/learning_rate")
+    assert [rate for _, rate in points] == pytest.approx(timed.rates)
+
+
+# --- skipped updates ---
+
+
+@dataclass
+class Poisoned:
+    """A run that ends after two skipped updates in a row: 3, 5, 9 and 10 have no finite loss."""
+
+    folder: Path
+    skipped: list[int] = field(default_factory=list)
+    message: str = ""
+    weights: dict[str, torch.Tensor] = field(default_factory=dict)  # of the last checkpoint
+
+
+@pytest.fixture(scope="module")
+def poisoned(tmp_path_factory: pytest.TempPathFactory) -> Poisoned:
+    folder = tmp_path_factory.mktemp("poisoned")
+    config = tiny_config(folder, "training.max_skipped_updates=2")
+    poisoned = Poisoned(folder / "run")
+
+    def update(updater: Updater, share: StepBatches, number: int, *further: Any, **settings: Any) -> StepResult:
         before = [weight.detach().clone() for weight in updater.model.parameters()]
-        with monkeypatch.context() as patch:
+        with pytest.MonkeyPatch.context() as patch:
             if number in (3, 5, 9, 10):
                 patch.setattr(updater.loss, "label_smoothing", float("nan"))
-            result = UPDATE(updater, share, number, *rest, **settings)
+            result = UPDATE(updater, share, number, *further, **settings)
         if not bool(result.finite):
-            skipped.append(number)
-            assert all(map(torch.equal, updater.model.parameters(), before))
+            poisoned.skipped.append(number)
+            assert all(map(torch.equal, updater.model.parameters(), before)), "a skipped update changes no weight"
         return result
 
-    monkeypatch.setattr(Updater, "update", poisoned)
-    with pytest.raises(RunError, match=r"2 updates in a row \(steps 9 to 10\) were skipped.*training\.learning_rate"):
-        run(config)
-    assert skipped == [3, 5, 9, 10], "skipped ones that are not in a row stop nothing"
-    assert all(torch.isfinite(tensor).all() for tensor in final(config).values())
-    saved = load_checkpoint(step_folder(tmp_path / "run" / "checkpoints", 8)).state.progress
-    assert saved["skipped_updates"] == {"skipped": 2, "in_a_row": 0}
-    assert (tmp_path / "run" / "stopped-batch.json").is_file()
+    with pytest.MonkeyPatch.context() as patch:
+        draw_nothing(patch)
+        patch.setattr(Updater, "update", update)
+        with pytest.raises(RunError) as raised:
+            run(config)
+    poisoned.message = str(raised.value)
+    poisoned.weights = final(config)
+    return poisoned
 
 
-def test_accumulated_batches_give_the_gradient_of_their_union(tiny: Any) -> None:
-    """One step over three uneven batches has the gradient of one step over all their pairs at once."""
-    config = tiny("batching.tokens_per_batch=64")
-    data = DataHandler(config).prepare()
-    sizes = data.subword.source.vocabulary_size, data.subword.target.vocabulary_size
-    step = next(data.train_steps(DataPosition(), accumulation=3))
-    assert len({batch.target_tokens for batch in step.batches}) > 1, "uneven batches, or a mean of means would pass"
-    special = (PAD, SOS, EOS)
-    sources = [[t for t in row.tolist() if t not in special] for batch in step.batches for row in batch.source]
-    targets = [[t for t in row.tolist() if t not in special] for batch in step.batches for row in batch.labels]
-    union = dataclasses.replace(step, batches=(collate(sources, targets, range(len(sources))),))
-
-    def gradient(share: StepBatches) -> dict[str, torch.Tensor]:
-        cpu = torch.device("cpu")
-        torch.manual_seed(0)
-        updater = Updater(config, sizes, cpu, choose(cpu, config), Distributed())
-        updater.model.eval()
-        updater.gradients(share)
-        return {name: weight.grad for name, weight in updater.model.named_parameters() if weight.grad is not None}
-
-    apart, together = gradient(step), gradient(union)
-    for key, value in together.items():
-        torch.testing.assert_close(apart[key], value, rtol=1e-5, atol=1e-6, msg=key)
+def test_nonfinite_updates_are_skipped_until_too_many_are_in_a_row(poisoned: Poisoned) -> None:
+    assert poisoned.skipped == [3, 5, 9, 10]
+    assert "2 updates in a row (steps 9 to 10) were skipped" in poisoned.message
 
 
-@pytest.mark.parametrize("precision", ["bf16", "fp16"])
-def test_half_precision_trains_with_float32_weights(tiny: Any, precision: str) -> None:
-    assert run(tiny(f"training.precision={precision}")).progress.last_validation["loss"] < 5
-    assert {tensor.dtype for tensor in final(tiny()).values()} == {torch.float32}
+def test_weights_stay_finite_after_skipped_updates(poisoned: Poisoned) -> None:
+    assert all(torch.isfinite(tensor).all() for tensor in poisoned.weights.values())
+
+
+def test_a_checkpoint_counts_the_skipped_updates(poisoned: Poisoned) -> None:
+    progress = load_checkpoint(step_folder(poisoned.folder / "checkpoints", 8)).state.progress
+    assert progress["skipped_updates"] == {"skipped": 2, "in_a_row": 0}
+
+
+def test_the_last_skipped_update_is_written_to_the_run_folder(poisoned: Poisoned) -> None:
+    assert (poisoned.folder / "stopped-batch.json").is_file()
 
 
 def test_an_overflow_in_fp16_is_skipped_and_counted(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,30 +209,40 @@ def test_an_overflow_in_fp16_is_skipped_and_counted(tiny: Any, monkeypatch: pyte
     assert outcome.progress.last_validation["loss"] < 5
 
 
-def test_running_out_of_memory_names_the_keys_to_lower(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> None:
-        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
-
-    monkeypatch.setattr(Updater, "gradients", full)
-    with pytest.raises(RunError, match=r"memory ran out in an update of up to \d+ pairs of up to \d+ tokens") as caught:
-        run(tiny())
-    for key in ("batching.tokens_per_batch (now 200)", "training.accumulation_steps (now 1)"):
-        assert key in str(caught.value)
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+def test_half_precision_trains_with_float32_weights(tiny: Any, precision: str) -> None:
+    assert run(tiny(f"training.precision={precision}")).progress.last_validation["loss"] < 5
+    assert {tensor.dtype for tensor in final(tiny()).values()} == {torch.float32}
 
 
-def test_dropout_starts_at_the_configured_update_even_when_resumed(tiny: Any, tmp_path: Path) -> None:
-    """A validation, which uses evaluation mode, and a checkpoint come after every second update."""
+# --- late dropout ---
 
-    def weights(name: str, dropout: float, *lengths: int) -> list[dict[str, torch.Tensor]]:
-        rates = [f"model.{kind}dropout={dropout}" for kind in ("", "attention_", "feed_forward_")]
-        every = ("training.validate_every=2", "training.checkpoint_every=2", "training.schedule=constant")
-        for steps in lengths:
-            config = tiny(f"run.directory={tmp_path}/{name}", f"training.max_steps={steps}", *every, *rates,
-                          "training.dropout_from=5")  # fmt: skip
-            run(config)
-        return [load_checkpoint(step_folder(tmp_path / name / "checkpoints", 4)).model, final(config)]
 
-    without, late, resumed = weights("without", 0.0, 5), weights("late", 0.3, 5), weights("resumed", 0.3, 3, 5)
+def weights_with_dropout(tiny: Any, directory: Path, dropout: float, *max_steps: int) -> list[dict[str, torch.Tensor]]:
+    """Return the weights after update 4 and at the end; the run resumes for each further number of `max_steps`.
+
+    A validation, which uses evaluation mode, and a checkpoint come after every second update.
+    """
+    overrides = [
+        f"run.directory={directory}",
+        *("training.validate_every=2", "training.checkpoint_every=2", "training.schedule=constant"),
+        *(f"model.{kind}dropout={dropout}" for kind in ("", "attention_", "feed_forward_")),
+        "training.dropout_from=5",
+    ]
+    for steps in max_steps:
+        config = tiny(*overrides, f"training.max_steps={steps}")
+        run(config)
+    return [load_checkpoint(step_folder(directory / "checkpoints", 4)).model, final(config)]
+
+
+def test_dropout_starts_at_the_configured_update(tiny: Any, tmp_path: Path) -> None:
+    without = weights_with_dropout(tiny, tmp_path / "without", 0.0, 5)
+    late = weights_with_dropout(tiny, tmp_path / "late", 0.3, 5)
     assert_same_bits(late[0], without[0])
     assert any(not torch.equal(weight, late[1][name]) for name, weight in without[1].items())
+
+
+def test_late_dropout_is_the_same_after_a_restart(tiny: Any, tmp_path: Path) -> None:
+    late = weights_with_dropout(tiny, tmp_path / "late", 0.3, 5)
+    resumed = weights_with_dropout(tiny, tmp_path / "resumed", 0.3, 3, 5)
     assert_same_bits(resumed[1], late[1])

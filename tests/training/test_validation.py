@@ -1,6 +1,7 @@
 """Validation on one process and on several gives the same numbers, and all stop together."""
 
 import copy
+import itertools
 import math
 import threading
 from collections.abc import Callable, Sequence
@@ -12,18 +13,21 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
+from small_model import small_model
 from toy import letters, write_pairs
 
 from translator.config import Config, parse_config
-from translator.data import DataHandler
+from translator.data import DataHandler, collate_rows
 from translator.evaluation import compute_scores
 from translator.inference.torch_searcher import TorchSearcher
 from translator.inference.translator import Translator
 from translator.model import Transformer
 from translator.model.device import Arithmetic
-from translator.special_tokens import PAD
 from translator.training import validation as room
+from translator.training.blockwise_loss import blockwise_head_loss
+from translator.training.breakdown import BUCKETS
 from translator.training.distributed import Distributed
+from translator.training.loss import TeacherForcing
 from translator.training.validation import Validation, Validator
 
 RECIPE = """
@@ -34,7 +38,7 @@ corpus:
   split: {{validation: 40, test: 10}}
   prepared_directory: "{folder}/prepared"
 subword: {{model_type: char, vocabulary_size: 60}}
-batching: {{tokens_per_batch: 60, max_length: 40}}
+batching: {{tokens_per_batch: 80, max_length: 40}}
 model:
   {{d_model: 16, heads: 2, encoder_layers: 1, decoder_layers: 1, feed_forward: 32, dropout: 0.1, max_positions: 64}}
 training: {{validation_sentences: 30, sample_translations: 3}}
@@ -53,18 +57,18 @@ class ThreadRanks(Distributed):
     barrier_of_all: threading.Barrier = field(kw_only=True)
     shared: list[Any] = field(kw_only=True)
 
-    def _all(self, value: Any) -> list[Any]:
+    def _gather(self, value: Any) -> list[Any]:
         self.shared[self.rank] = value
         self.barrier_of_all.wait(120)
-        everybody = list(self.shared)
+        values = list(self.shared)
         self.barrier_of_all.wait(120)
-        return everybody
+        return values
 
     def sum(self, values: Sequence[float]) -> list[float]:
-        return [sum(column) for column in zip(*self._all(list(values)), strict=True)]
+        return [sum(column) for column in zip(*self._gather(list(values)), strict=True)]
 
     def gather_text(self, text: str) -> list[str]:
-        return self._all(text)
+        return self._gather(text)
 
 
 class Setting:
@@ -80,9 +84,13 @@ class Setting:
     def model(self) -> Transformer:
         return copy.deepcopy(self._model)
 
+    def translator(self) -> Translator:
+        searcher = TorchSearcher([self.model().eval()], torch.device("cpu"))
+        return Translator(searcher, self.data.subword, self.data.normalizer, self.config.search, 40)
+
     def validate(self, ranks: Distributed, check: Callable[[], None] = lambda: None) -> Validation:
         arithmetic = Arithmetic(torch.device("cpu"), "float32")
-        return Validator(self.config, self.data, self.model(), arithmetic, True, check, ranks).validate()
+        return Validator(self.config, self.data, self.model(), arithmetic, check, ranks).validate()
 
     def together(self, world: int, check: Callable[[Distributed], None]) -> list[Validation | BaseException]:
         barrier, shared = threading.Barrier(world), [None] * world
@@ -112,61 +120,110 @@ def small_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "FEWEST_OF_A_SOURCE", 12)
 
 
-def test_losses_equal_plain_cross_entropy_over_all_pairs(setting: Setting) -> None:
-    found, model = setting.validate(Distributed()), setting.model().eval()
-    total = {name: torch.zeros(2) for name in ("words", "others")}  # loss and tokens
-    first, *_ = setting.data.corpus.names("validation")
-    border = setting.data.corpus.count("validation", first)
-    with torch.no_grad():
-        for batch in setting.data.validation_batches():
-            logits = model(batch.source, batch.target_input)
-            for row, number in enumerate(batch.indices.tolist()):
-                loss = F.cross_entropy(logits[row], batch.labels[row], ignore_index=PAD, reduction="sum").item()
-                name = setting.data.corpus.names("validation")[int(number >= border)]
-                total[name] += torch.tensor([loss, float((batch.labels[row] != PAD).sum())])
-    losses, tokens = sum(total.values(), torch.zeros(2)).tolist()
-    assert found.scores["loss"] == pytest.approx(losses / tokens, rel=1e-5)
-    assert found.scores["perplexity"] == pytest.approx(math.exp(losses / tokens), rel=1e-4)
-    assert set(total) == set(found.by_source)
-    for name, (losses, tokens) in total.items():
-        assert found.by_source[name]["loss"] == pytest.approx(float(losses / tokens), rel=1e-5)
-    assert found.loss_by_length
+def test_losses_by_sentence_of_a_batch_of_rows_equal_those_of_the_sentences_one_by_one() -> None:
+    model = small_model(dropout=0.0).double()
+    loss = TeacherForcing(model, label_smoothing=0.0, r_drop=0.0, head_loss=blockwise_head_loss)
+    rows = [[([5, 6, 7], [20, 21]), ([8], [22, 23, 24, 25]), ([9, 10], [26])], [([11, 12, 13], [20])], []]
+    batch = collate_rows(rows, row_length=14)
+    losses = batch.sum_by_sentence(loss(batch).of_tokens)
+    expected = []
+    for pair in itertools.chain.from_iterable(rows):
+        expected.append(loss(collate_rows([[pair]])).of_tokens.sum().item())
+    assert losses.tolist() == pytest.approx(expected, rel=1e-6)
 
 
-def test_scores_and_samples_equal_those_of_the_translator(setting: Setting) -> None:
-    found = setting.validate(Distributed())
-    assert len(found.samples) == 3
-    searcher = TorchSearcher([setting.model().eval()], torch.device("cpu"))
-    translator = Translator(searcher, setting.data.subword, setting.data.normalizer, setting.config.search, 40)
-    for pair in found.samples:
-        assert pair.hypothesis == translator.translate(pair.source)
-    first, *_ = setting.data.corpus.names("validation")
-    sources, references = (list(setting.data.corpus.lines("validation", first, side)) for side in ("en", "fa"))
+@dataclass
+class PlainLosses:
+    """Sums of `F.cross_entropy` over sentences one by one."""
+
+    losses: dict[str, float]  # by source
+    tokens: dict[str, int]
+
+
+@pytest.fixture(scope="module")
+def plain(setting: Setting) -> PlainLosses:
+    model = setting.model().eval()
+    corpus = setting.data.corpus
+    sums = PlainLosses(losses={}, tokens={})
+    for name in corpus.names("validation"):
+        sums.losses[name] = 0.0
+        sums.tokens[name] = 0
+        for source, target in corpus.pairs("validation", name):
+            (source_ids,) = setting.data.subword.source.encode([source])
+            (target_ids,) = setting.data.subword.target.encode([target])
+            batch = collate_rows([[(source_ids, target_ids)]])
+            with torch.no_grad():
+                logits = model(batch.source, batch.target_input)
+            sums.losses[name] += F.cross_entropy(logits[0], batch.labels[0], reduction="sum").item()
+            sums.tokens[name] += batch.target_tokens
+    return sums
+
+
+def test_losses_equal_plain_cross_entropy_over_all_pairs(setting: Setting, plain: PlainLosses) -> None:
+    loss = sum(plain.losses.values()) / sum(plain.tokens.values())
+    scores = setting.validate(Distributed()).scores
+    assert scores["loss"] == pytest.approx(loss, rel=1e-5)
+    assert scores["perplexity"] == pytest.approx(math.exp(loss), rel=1e-4)
+
+
+@pytest.mark.parametrize("name", ["words", "others"])
+def test_losses_of_a_source_equal_plain_cross_entropy_over_its_pairs(
+    setting: Setting, plain: PlainLosses, name: str
+) -> None:
+    loss = setting.validate(Distributed()).by_source[name]["loss"]
+    assert loss == pytest.approx(plain.losses[name] / plain.tokens[name], rel=1e-5)
+
+
+def test_losses_are_broken_down_by_length(setting: Setting) -> None:
+    assert set(setting.validate(Distributed()).loss_by_length) <= set(BUCKETS)
+
+
+def test_the_model_returns_to_its_mode(setting: Setting) -> None:
+    model = setting.model().train()
+    arithmetic = Arithmetic(torch.device("cpu"), "float32")
+    Validator(setting.config, setting.data, model, arithmetic, lambda: None, Distributed()).validate()
+    assert model.training
+
+
+def test_sample_translations_equal_those_of_the_translator(setting: Setting) -> None:
+    samples = setting.validate(Distributed()).samples
+    assert len(samples) == 3
+    for pair in samples:
+        assert pair.hypothesis == setting.translator().translate(pair.source)
+
+
+def test_scores_of_a_source_are_those_of_its_translated_pairs(setting: Setting) -> None:
+    validation = setting.validate(Distributed())
+    name, *_ = setting.data.corpus.names("validation")
+    sources = list(setting.data.corpus.lines("validation", name, "en"))
+    references = list(setting.data.corpus.lines("validation", name, "fa"))
     # 30 of the 80 pairs are translated, spread evenly: number k is pair round(k * 79 / 29).
-    own = [number for number in (round(place * 79 / 29) for place in range(30)) if number < len(sources)]
-    outputs = translator.translate_lines([sources[number] for number in own])
-    scores = compute_scores(outputs, [references[number] for number in own], metrics=("bleu", "chrf"))
-    assert found.by_source[first]["chrf"] == pytest.approx(scores[1].score)
-    assert found.scores["chrf"] != found.by_source[first]["chrf"]
+    numbers = [round(place * 79 / 29) for place in range(30)]
+    numbers_of_source = [number for number in numbers if number < len(sources)]
+    hypotheses = setting.translator().translate_lines([sources[number] for number in numbers_of_source])
+    expected = compute_scores(hypotheses, [references[number] for number in numbers_of_source], metrics=("chrf",))
+    scores = {score.metric: score.score for score in expected}
+    assert validation.by_source[name]["chrf"] == pytest.approx(scores["chrf"])
+    assert validation.scores["chrf"] != validation.by_source[name]["chrf"]
 
 
-@pytest.mark.parametrize("world", [2, 9])
-def test_several_ranks_give_the_same_validation_as_one(setting: Setting, world: int) -> None:
+@pytest.mark.parametrize("world_size", [2, 9])
+def test_several_ranks_give_the_same_validation_as_one(setting: Setting, world_size: int) -> None:
     alone = setting.validate(Distributed())
-    for found in setting.together(world, lambda ranks: None):
-        assert found == alone
+    for validation in setting.together(world_size, lambda ranks: None):
+        assert validation == alone
 
 
-@pytest.mark.parametrize("at", [0, 5])
-def test_a_signal_at_one_rank_stops_all(setting: Setting, at: int) -> None:
-    """Rank 1 notices the signal at check number `at` (from 0); no rank is left waiting."""
-    asked = [0, 0]
+@pytest.mark.parametrize("signal_at", [0, 5])
+def test_a_signal_at_one_rank_stops_all(setting: Setting, signal_at: int) -> None:
+    """Rank 1 notices the signal at check number `signal_at` (from 0); no rank is left waiting."""
+    checks = [0, 0]
 
     def check(ranks: Distributed) -> None:
-        asked[ranks.rank] += 1
-        if ranks.sum([float(ranks.rank == 1 and asked[1] > at)])[0]:
+        checks[ranks.rank] += 1
+        if ranks.sum([float(ranks.rank == 1 and checks[1] > signal_at)])[0]:
             raise StopError
 
     results = setting.together(2, check)
     assert [type(result) for result in results] == [StopError, StopError]
-    assert asked == [at + 1, at + 1]
+    assert checks == [signal_at + 1, signal_at + 1]

@@ -100,7 +100,7 @@ def _curves(options: argparse.Namespace) -> "Figure":
     return curves_figure(found, list(dict.fromkeys(options.metrics or USUAL_METRICS)), options.over, options.smooth)
 
 
-@picture("masks", "the attention masks of a batch of two sentence pairs")
+@picture("masks", "the attention masks of a row with two sentence pairs")
 def _masks(options: argparse.Namespace) -> "Figure":
     from translator.plots.pictures import masks_figure
 
@@ -155,12 +155,12 @@ def _schedule(options: argparse.Namespace) -> "Figure":
 
 @picture(
     "batches",
-    "the share of padding in the batches of a recipe; prepares its data first if needed",
+    "rows of an epoch: their sentences and padding; prepares the data of the recipe first if needed",
     *(CONFIG, SET),
 )
 def _batches(options: argparse.Namespace) -> "Figure":
     from translator.config import load_config
-    from translator.plots.pictures import batches_figure, measure_batches
+    from translator.plots.pictures import batches_figure, epoch_rows
 
     config = load_config(options.config, options.overrides)
-    return batches_figure(measure_batches(config), config.batching.tokens_per_batch, Path(options.config).stem)
+    return batches_figure(epoch_rows(config), Path(options.config).stem)

@@ -43,12 +43,16 @@ def _prepare(options: argparse.Namespace, stop: StopRequest) -> None:
     from translator.config.resuming import fingerprint_of
     from translator.corpus.report import format_report
     from translator.data import DataHandler
-    from translator.data.report import format_subword_tables, preparation_report, write_preparation_report
+    from translator.data.preparation_report import (
+        format_subword_tables,
+        preparation_report,
+        write_preparation_report,
+    )
     from translator.run.folder import prepared_folder
 
     config = load_config(options.config, options.overrides)
     data = DataHandler(config).prepare()
-    report = preparation_report(data, config)
+    report = preparation_report(config, data.corpus, data.subword, data.normalizer, data.report, data.mixture)
     prepared = data.corpus.directory.parent
     _, page = write_preparation_report(report, prepared_folder(prepared, "report", fingerprint_of(report.to_json())))
     say(format_report(report.corpus), "", data.format_report(), "", format_subword_tables(report.subwords))
@@ -70,9 +74,9 @@ def _prepare(options: argparse.Namespace, stop: StopRequest) -> None:
 )
 def _train(options: argparse.Namespace, stop: StopRequest) -> None:
     from translator.config import load_config
-    from translator.training.distributed import launch, launched, reported_by_launcher
+    from translator.training.launching import launch, launched, reported_by_launcher
     from translator.training.precision import choose_processes, threads_for
-    from translator.training.trainer import train_run
+    from translator.training.run_training import train_run
 
     recipe, overrides = options.config, options.overrides
     if options.corpora:
@@ -108,7 +112,7 @@ def _with_corpora(options: argparse.Namespace) -> tuple[str, list[str]]:
     from translator.corpus.recipe import as_overrides, find_recipe
     from translator.corpus.sources import corpora_in_arguments
     from translator.model.device import choose_device
-    from translator.training.distributed import launched
+    from translator.training.launching import launched
 
     sources = corpora_in_arguments(options.corpora)
     if options.config is not None:
@@ -203,7 +207,7 @@ def _evaluate(options: argparse.Namespace, stop: StopRequest) -> None:
     from translator.evaluation import System, evaluate_systems
     from translator.inference.exported import is_export
     from translator.run.folder import RunFolder
-    from translator.training.monitor import show_test_scores
+    from translator.training.event_file import show_test_scores
 
     found = [RunFolder.open(folder) for folder in dict.fromkeys(options.runs)]
     if is_export(found[0].path) and not options.test_sets:

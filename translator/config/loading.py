@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 
 from translator.config.keys import Section, absolute_path, section_in, shipped_folder, show_value
-from translator.config.sections import Config
+from translator.config.sections import REMOVED_KEYS, Config
 from translator.errors import ConfigError
 
 KeyPath = tuple[str | int, ...]
@@ -209,7 +209,7 @@ def _explain(error: ValidationError, document: _Document) -> list[str]:
             unknown = detail["type"] == "extra_forbidden"
             if not unknown and isinstance(path[-1], str) and _CHOICE.fullmatch(path[-1]):
                 path = path[:-1]  # for a union, pydantic appends the name of the member
-            found.setdefault(path, []).append("unknown key" + _nearest(path) if unknown else _describe(detail))
+            found.setdefault(path, []).append(_describe_unknown(path) if unknown else _describe(detail))
     return [
         f"{document.place(path)}: {f'{_dotted(path)}: ' if path else ''}{'; or: '.join(reasons)}"
         for path, reasons in found.items()
@@ -228,6 +228,11 @@ def _describe(detail: Mapping[str, Any]) -> str:
         return f"expected {expected}, got {'a list' if isinstance(given, list) else 'a section'}"
     hint = "; put it in quotes" if kind == "string_type" and given is not None else ""
     return f"expected {expected}, got {show_value(given)}{hint}"
+
+
+def _describe_unknown(path: KeyPath) -> str:
+    """Return what is wrong with a key that no section has."""
+    return REMOVED_KEYS.get(_dotted(path)) or "unknown key" + _nearest(path)
 
 
 def _known_keys(section: type[Section], prefix: str = "") -> Iterator[str]:

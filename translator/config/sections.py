@@ -1,6 +1,6 @@
 """The settings of a recipe: one frozen model per YAML section. Each key has type, range, default, help and effect."""
 
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Final, Literal, get_args
 
 from pydantic import Field
 
@@ -69,18 +69,24 @@ class SubwordConfig(Section, effect=Effect.PIECES):
 
 
 class BatchingConfig(Section, effect=Effect.BATCHES):
-    """How training pairs form batches."""
+    """How training pairs form batches: rows of several sentences, one after the other, on both sides."""
 
     rules = (Rule("`tokens_per_batch` must be at least `max_length`", lambda c: c.tokens_per_batch >= c.max_length),)
 
     tokens_per_batch: PositiveInt = 4096
-    """Largest padded size, in tokens, of a batch's larger side (all processes); lower it if memory runs out."""
+    """Positions of a batch on either side (all processes): rows times `max_length`; lower it if memory runs out."""
     max_length: Annotated[int, Field(ge=2, le=1_000_000)] = 256
-    """Token limit of a side, with SOS or EOS: training skips longer pairs, translation splits longer input."""
-    max_sentences: PositiveInt | None = None
-    """Largest number of sentence pairs in a batch (of all processes); `null`: no limit."""
+    """Positions of a row on either side. Training skips longer pairs (with EOS), translation splits longer input."""
     temperature: Annotated[float, Field(ge=1.0, le=1000)] = 1.0
     """Temperature for balancing sources: each is sampled in proportion to weight × pairs ^ (1 / temperature)."""
+
+
+REMOVED_KEYS: Final = {
+    "batching.max_sentences": (
+        "this key was removed: every batch has the same shape, `tokens_per_batch` / `max_length` rows; delete the line"
+    ),
+}
+"""Keys of earlier versions, with a message for those who still set them."""
 
 
 class ModelConfig(Section, effect=Effect.NETWORK):
@@ -199,9 +205,9 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
     precision: Literal["auto", "float32", "bf16", "fp16"] = "auto"
     """`float32`, or autocast to `bf16` or `fp16` (with loss scaling); `auto`: by hardware, `bf16` also on some CPUs."""
     attention: Literal["auto", "fused", "plain"] = "auto"
-    """Attention kernel: PyTorch's fused one, or plain matmul and softmax; `auto`: by device and shape."""
+    """Attention kernel: PyTorch's fused one, or plain matmul and softmax; `auto`: by device and `max_length`."""
     compile: Literal["auto", "never", "always"] = "auto"
-    """`torch.compile`: `never`, `always`; `auto`: on a CUDA GPU, if `max_steps` >= 5,000 and `d_model` >= 1024."""
+    """`torch.compile`: `always`; `auto`: on a CUDA GPU, if `max_steps` >= 2,000; `never`: also no CUDA graph."""
     matmul_precision: Literal["auto", "highest", "high", "medium"] = "auto"
     """Float32 matmul precision (CPU: in training). `auto`: `medium` on a GPU or with fast bf16, else `highest`."""
     log_every: Annotated[PositiveInt, Effect.HARMLESS] = 50

@@ -76,7 +76,7 @@ def choose(size: CorpusSize, *, gpu: bool) -> list[Choice]:
         width, dropout = _below(n, {150_000: 256}, 512), _below(n, {150_000: 0.3}, 0.2)
         steps = min(of_all, max(2_000, 100 * round(of_all * n / sentences / 100)))
         own = [
-            Choice("batching.tokens_per_batch", _below(n, {20_000: 4096}, 16_384), "enough updates in an epoch"),
+            Choice("batching.tokens_per_batch", _below(n, {20_000: 8192}, 32_768), "enough updates in an epoch"),
             Choice("training.warmup_steps", min(4000, steps // 10), "a tenth of the updates, 4,000 at most"),
         ]
     else:

@@ -12,20 +12,16 @@ from typing import Final, NamedTuple
 from translator.config.sections import AugmentationConfig
 
 SHARE_OF_TYPOS: Final = 0.2  # in a text that gets typos, the share of its longer words that are mistyped
+
 _LONGER_WORD: Final = re.compile("[A-Za-z]{4,}")
-_KEYS: Final = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
-_BESIDE: Final = {
-    key: "".join(row[max(0, place - 1) : place] + row[place + 1 : place + 2])
-    for row in _KEYS
-    for place, key in enumerate(row)
-}
-"""The left and right neighbours of each key."""
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
-_END: Final = re.compile(r"\s*[.!?…؟۔]+(?=[\"'»”)\]]*$)")
+_FINAL_PUNCTUATION: Final = re.compile(r"\s*[.!?…؟۔]+(?=[\"'»”)\]]*$)")
 _NUMBER: Final = re.compile(r"(?<![\w:/.,٫٬-])[0-9۰-۹]+(?![\w:/-]|[.,٫٬][0-9۰-۹])")  # not 22nd, 10:30 or 3.5
+_LATIN_WORD: Final = re.compile(r"(?<![\w.@/-])[A-Za-z][A-Za-z0-9]+(?![\w@/-])")  # likely to be copied
+
+_MOST_DIGITS: Final = 15  # of a number that may become a random one
 _TO_ASCII: Final = str.maketrans("۰۱۲۳۴۵۶۷۸۹", "0123456789")
 _TO_PERSIAN: Final = str.maketrans("0123456789", "۰۱۲۳۴۵۶۷۸۹")
-_COPYABLE: Final = re.compile(r"(?<![\w.@/-])[A-Za-z][A-Za-z0-9]+(?![\w@/-])")
 
 
 class SidePair(NamedTuple):
@@ -35,39 +31,7 @@ class SidePair(NamedTuple):
     target: str
 
 
-# --- changes of a text ---
-
-
-def with_typos(text: str, share: float, random: Random) -> str:
-    """Return `text` with one letter swapped, dropped, doubled or mistyped in a `share` of the words of 4+ letters."""
-    return _LONGER_WORD.sub(lambda found: _mistyped(found[0], random) if random.random() < share else found[0], text)
-
-
-def _mistyped(word: str, random: Random) -> str:
-    place = random.randrange(1, len(word) - 1)
-    before, letter, after = word[:place], word[place], word[place + 1 :]
-    beside = _BESIDE[letter.lower()]
-    other = beside[random.randrange(len(beside))]
-    mistakes = (
-        after[0] + letter + after[1:],
-        after,
-        letter + letter + after,
-        (other.upper() if letter.isupper() else other) + after,
-    )
-    return before + mistakes[random.randrange(len(mistakes))]
-
-
-def without_final_punctuation(text: str) -> str:
-    """Return `text` without the full stop, question mark or exclamation mark at its end; quotation marks stay."""
-    return _END.sub("", text)
-
-
-def title_case(text: str) -> str:
-    """Return `text` in title case: each word capitalized, all other letters in lower case."""
-    return _WORD.sub(lambda found: found[0].capitalize(), text)
-
-
-# --- pairs ---
+Change = Callable[[SidePair, Random], SidePair]
 
 
 class Augmentation:
@@ -76,75 +40,203 @@ class Augmentation:
     def __init__(self, rates: AugmentationConfig, placeholders: Sequence[str]) -> None:
         """Take the rates, and the placeholders that the subword models have."""
         self._placeholders = list(placeholders)
-        kinds: list[tuple[float, Callable[[SidePair, Random], SidePair]]] = [
-            (rates.numbers, _other_numbers),
+        # A change sees the results of the changes before it, so their order decides the text.
+        changes: list[tuple[float, Change]] = [
+            (rates.numbers, _with_random_numbers),
             (rates.copies, self._with_placeholders),
             (rates.final_punctuation, _without_final_punctuation),
             (rates.case, _in_another_case),
-            (rates.typos, lambda pair, random: pair._replace(source=with_typos(pair.source, SHARE_OF_TYPOS, random))),
+            (rates.typos, _with_source_typos),
         ]
-        self._kinds = [(rate, change) for rate, change in kinds if rate]
+        self._changes = [(rate, change) for rate, change in changes if rate > 0]
 
     def apply(self, pair: SidePair, seed: str) -> SidePair:
-        """Return `pair` with each kind of change made at its rate; deterministic for a seed."""
+        """Return `pair` with each kind of change made at its rate; the same for the same `seed`."""
         random = Random(seed)
-        for rate, change in self._kinds:
+        for rate, change in self._changes:
             if random.random() < rate:
                 pair = change(pair, random)
         return pair
 
     def _with_placeholders(self, pair: SidePair, random: Random) -> SidePair:
-        """Replace one or two Latin words found once on each side with placeholders; else add some to both sides."""
-        free = [one for one in self._placeholders if one not in pair.source and one not in pair.target]
-        unused = random.sample(free, len(free))
-        if not unused:
+        """Return `pair` with one or two placeholders on both sides.
+
+        They replace Latin words that occur once on each side. If there are none, placeholders are added.
+        """
+        # 1. Put the placeholders that the pair does not have into random order, to use all equally often.
+        text = pair.source + pair.target
+        free_placeholders = [placeholder for placeholder in self._placeholders if placeholder not in text]
+        placeholders = random.sample(free_placeholders, len(free_placeholders))
+        if not placeholders:
             return pair
-        counts = [Counter(_COPYABLE.findall(side)) for side in pair]
-        shared = [one for one, count in counts[0].items() if count == counts[1][one] == 1]
-        chosen = random.sample(shared, min(len(shared), random.randint(1, 2), len(unused)))
-        if chosen:
-            symbols: dict[str, str] = dict(zip(chosen, unused, strict=False))
 
-            def replaced(found: re.Match[str]) -> str:
-                word: str = found[0]
-                return symbols.get(word, word)
+        # 2. Choose the words to replace.
+        source_words = _LATIN_WORD.findall(pair.source)
+        target_words = _LATIN_WORD.findall(pair.target)
+        shared_words = _once_on_each_side(source_words, target_words)
+        word_count = min(len(shared_words), random.randint(1, 2), len(placeholders))
+        chosen_words = random.sample(shared_words, word_count)
 
-            return SidePair(_COPYABLE.sub(replaced, pair.source), _COPYABLE.sub(replaced, pair.target))
-        symbol = " ".join(unused[: random.choice((1, 1, 1, 2))])
-        match random.randrange(4):
-            case 0:
-                return SidePair(*(f"{symbol} {side}" for side in pair))
-            case 1:
-                return SidePair(*(_before_the_end(side, symbol) for side in pair))
-        return SidePair(*(f"{side} {symbol}" for side in pair))
+        # 3. Replace them, or add placeholders.
+        if not chosen_words:
+            return _with_added_placeholders(pair, placeholders, random)
+        placeholder_of_word = dict(zip(chosen_words, placeholders, strict=False))
+        return _with_replaced_words(pair, placeholder_of_word)
 
 
-def _before_the_end(text: str, symbol: str) -> str:
-    end = _END.search(text)
-    at = len(text) if end is None else end.start()
-    return f"{text[:at]} {symbol}{text[at:]}"
+# --- placeholders ---
 
 
-def _other_numbers(pair: SidePair, random: Random) -> SidePair:
-    """Replace each number that occurs once on each side with a random one that has as many digits."""
-    counts = [Counter(number.translate(_TO_ASCII) for number in _NUMBER.findall(side)) for side in pair]
-    others = {
-        number: str(random.randrange(10 ** (len(number) - 1) if len(number) > 1 else 2, 10 ** len(number)))
-        for number, count in counts[0].items()
-        if count == counts[1][number] == 1 and len(number) < 16 and number not in ("0", "1")
-    }
+def _on_both_sides(pair: SidePair, change: Callable[[str], str]) -> SidePair:
+    return SidePair(source=change(pair.source), target=change(pair.target))
 
-    def replaced(found: re.Match[str]) -> str:
-        other = others.get(found[0].translate(_TO_ASCII))
-        return found[0] if other is None else other if found[0].isascii() else other.translate(_TO_PERSIAN)
 
-    return SidePair(*(_NUMBER.sub(replaced, side) for side in pair))
+def _once_on_each_side(source_items: Sequence[str], target_items: Sequence[str]) -> list[str]:
+    """Return the items that occur exactly once on each side, in the order of the source."""
+    source_counts = Counter(source_items)
+    target_counts = Counter(target_items)
+    return [item for item in source_counts if source_counts[item] == target_counts[item] == 1]
+
+
+def _with_replaced_words(pair: SidePair, placeholder_of_word: dict[str, str]) -> SidePair:
+    def replacement(match: re.Match[str]) -> str:
+        word = match[0]
+        return placeholder_of_word.get(word, word)
+
+    return _on_both_sides(pair, lambda text: _LATIN_WORD.sub(replacement, text))
+
+
+def _with_added_placeholders(pair: SidePair, placeholders: Sequence[str], random: Random) -> SidePair:
+    """Return `pair` with one placeholder (or, in a quarter of all cases, two) added at the same place of both sides."""
+    count = random.choice((1, 1, 1, 2))
+    added_text = " ".join(placeholders[:count])
+
+    # A quarter is added at the start, a quarter before the final punctuation, and half at the end.
+    quarter = random.randrange(4)
+    if quarter == 0:
+        return _on_both_sides(pair, lambda text: f"{added_text} {text}")
+    if quarter == 1:
+        return _on_both_sides(pair, lambda text: _insert_before_final_punctuation(text, added_text))
+    return _on_both_sides(pair, lambda text: f"{text} {added_text}")
+
+
+def _insert_before_final_punctuation(text: str, added_text: str) -> str:
+    punctuation = _FINAL_PUNCTUATION.search(text)
+    if punctuation is None:
+        return f"{text} {added_text}"
+    place = punctuation.start()
+    return f"{text[:place]} {added_text}{text[place:]}"
+
+
+# --- numbers ---
+
+
+def _with_random_numbers(pair: SidePair, random: Random) -> SidePair:
+    """Replace each number that occurs once on each side with a random one that has as many digits.
+
+    0 and 1 stay, because the words beside them agree with them.
+    """
+    # 1. Draw a number for each that both sides share; Persian and ASCII digits count as equal.
+    source_numbers = [number.translate(_TO_ASCII) for number in _NUMBER.findall(pair.source)]
+    target_numbers = [number.translate(_TO_ASCII) for number in _NUMBER.findall(pair.target)]
+    random_numbers: dict[str, str] = {}
+    for number in _once_on_each_side(source_numbers, target_numbers):
+        if number not in ("0", "1") and len(number) <= _MOST_DIGITS:
+            random_numbers[number] = _random_number(len(number), random)
+
+    # 2. Write it on each side, in the digits of that side.
+    def replacement(match: re.Match[str]) -> str:
+        number = match[0]
+        random_number = random_numbers.get(number.translate(_TO_ASCII))
+        if random_number is None:
+            return number
+        if number.isascii():
+            return random_number
+        return random_number.translate(_TO_PERSIAN)
+
+    return _on_both_sides(pair, lambda text: _NUMBER.sub(replacement, text))
+
+
+def _random_number(digits: int, random: Random) -> str:
+    """Return a random number of `digits` digits, at least 2."""
+    smallest = max(2, 10 ** (digits - 1))
+    return str(random.randrange(smallest, 10**digits))
+
+
+# --- punctuation and case ---
+
+
+def without_final_punctuation(text: str) -> str:
+    """Return `text` without the full stop, question mark or exclamation mark at its end; quotation marks stay."""
+    return _FINAL_PUNCTUATION.sub("", text)
 
 
 def _without_final_punctuation(pair: SidePair, random: Random) -> SidePair:
-    return pair._replace(source=without_final_punctuation(pair.source) or pair.source)
+    # A source of only punctuation stays as it is: no side may become empty.
+    source = without_final_punctuation(pair.source) or pair.source
+    return pair._replace(source=source)
+
+
+def title_case(text: str) -> str:
+    """Return `text` in title case: each word capitalized, all other letters in lower case."""
+    return _WORD.sub(lambda match: match[0].capitalize(), text)
 
 
 def _in_another_case(pair: SidePair, random: Random) -> SidePair:
-    change = random.choice((str.upper, title_case, str.lower))
-    return pair._replace(source=change(pair.source))
+    change_case = random.choice((str.upper, title_case, str.lower))
+    return pair._replace(source=change_case(pair.source))
+
+
+# --- typos ---
+
+
+def _neighbouring_keys() -> dict[str, str]:
+    """Return the keys beside each letter of a keyboard."""
+    neighbours: dict[str, str] = {}
+    for keyboard_row in ("qwertyuiop", "asdfghjkl", "zxcvbnm"):
+        for place, key in enumerate(keyboard_row):
+            before = keyboard_row[max(0, place - 1) : place]
+            after = keyboard_row[place + 1 : place + 2]
+            neighbours[key] = before + after
+    return neighbours
+
+
+_NEIGHBOURS: Final = _neighbouring_keys()
+
+
+def with_typos(text: str, share: float, random: Random) -> str:
+    """Return `text` with one letter swapped, dropped, doubled or mistyped in a `share` of the words of 4+ letters."""
+
+    def typed(match: re.Match[str]) -> str:
+        word = match[0]
+        if random.random() < share:
+            return _mistyped(word, random)
+        return word
+
+    return _LONGER_WORD.sub(typed, text)
+
+
+def _with_source_typos(pair: SidePair, random: Random) -> SidePair:
+    return pair._replace(source=with_typos(pair.source, SHARE_OF_TYPOS, random))
+
+
+def _mistyped(word: str, random: Random) -> str:
+    """Return `word` with one mistake, never at its first letter."""
+    place = random.randrange(1, len(word) - 1)
+    before = word[:place]
+    letter = word[place]
+    after = word[place + 1 :]
+
+    # A finger that misses its key hits a neighbour.
+    neighbours = _NEIGHBOURS[letter.lower()]
+    wrong_letter = neighbours[random.randrange(len(neighbours))]
+    if letter.isupper():
+        wrong_letter = wrong_letter.upper()
+
+    mistakes = (
+        before + after[0] + letter + after[1:],  # swapped with the next letter
+        before + after,  # dropped
+        before + letter + letter + after,  # doubled
+        before + wrong_letter + after,  # mistyped
+    )
+    return mistakes[random.randrange(len(mistakes))]

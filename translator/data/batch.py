@@ -1,87 +1,288 @@
-"""The immutable `Batch`, collation of rows of ids, and the batches of a step."""
+"""The immutable `Batch`: rows of several sentence pairs, as one tensor of fixed shape.
+
+R rows, L positions of a row on either side, N sentence pairs of the batch
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from translator.data.batching import DataPosition
 from translator.special_tokens import EOS, PAD, SOS
+
+Ids = NDArray[np.int32]
+Numbers = NDArray[np.int64]
+Lengths = NDArray[np.int32] | NDArray[np.int64]
+
+FIELDS: Final = (
+    "source",
+    "target_input",
+    "labels",
+    "source_sentence",
+    "target_sentence",
+    "source_position",
+    "target_position",
+)
+"""The tensors of a batch, in the order of `Batch.fields`."""
+
+
+@dataclass(frozen=True)
+class DataPosition:
+    """The position of the next batch: its first row, in the plan of its epoch (both from 0)."""
+
+    epoch: int = 0
+    row: int = 0
+
+    def state_dict(self) -> dict[str, int]:
+        """Return the position as JSON values; `DataPosition(**state)` restores it."""
+        return {"epoch": self.epoch, "row": self.row}
 
 
 @dataclass(frozen=True)
 class Batch:
-    """A batch of B pairs; S and T are the longest source and target with their special token."""
+    """R rows of L positions a side; a row holds several pairs, in the same order on both sides, then PAD."""
 
-    source: Tensor  # (B, S) int64: sentence, EOS, PAD…
-    target_input: Tensor  # (B, T) int64: SOS, sentence, PAD…
-    labels: Tensor  # (B, T) int64: sentence, EOS, PAD…
-    indices: Tensor  # (B,) int64: number of each pair in its split
-    source_tokens: int
-    target_tokens: int  # positions of `labels` that are not PAD, as an int: reading it needs no GPU synchronization
+    fields: Tensor  # (7, R, L) int64, by `FIELDS`: one tensor, so that one transfer moves a batch
+    pairs: Numbers  # (N,) number of each pair in its split, row after row
+    pair_counts: Numbers  # (R,) number of pairs in each row
+    source_lengths: Numbers  # (N,) tokens of each source sentence, with EOS
+    target_lengths: Numbers  # (N,) tokens of each target sentence, with EOS
+
+    @property
+    def source(self) -> Tensor:
+        """(R, L) ids: each sentence with its EOS."""
+        return self.fields[0]
+
+    @property
+    def target_input(self) -> Tensor:
+        """(R, L) ids: SOS before each sentence."""
+        return self.fields[1]
+
+    @property
+    def labels(self) -> Tensor:
+        """(R, L) ids: each sentence with its EOS; the token to predict from `target_input` up to this position."""
+        return self.fields[2]
+
+    @property
+    def source_sentence(self) -> Tensor:
+        """(R, L) number of the sentence in its row, from 1; 0 at PAD."""
+        return self.fields[3]
+
+    @property
+    def target_sentence(self) -> Tensor:
+        """(R, L) number of the sentence in its row, from 1; 0 at PAD."""
+        return self.fields[4]
+
+    @property
+    def source_position(self) -> Tensor:
+        """(R, L) index of the token in its own sentence, from 0."""
+        return self.fields[5]
+
+    @property
+    def target_position(self) -> Tensor:
+        """(R, L) index of the token in its own sentence, from 0."""
+        return self.fields[6]
 
     @property
     def size(self) -> int:
-        """Number of pairs."""
-        return int(self.source.shape[0])
+        """Number of pairs, N."""
+        return len(self.pairs)
 
-    def to(self, device: torch.device | str, non_blocking: bool = False) -> "Batch":
-        """Return the batch with its tensors on `device`; with `non_blocking`, the transfer to a GPU is asynchronous."""
-        # A copy to a GPU is asynchronous only from pinned memory.
-        pin = non_blocking and torch.device(device).type == "cuda" and self.source.device.type == "cpu"
+    @property
+    def source_tokens(self) -> int:
+        """Source positions that are not PAD."""
+        return int(self.source_lengths.sum())
 
-        def moved(tensor: Tensor) -> Tensor:
-            return (tensor.pin_memory() if pin else tensor).to(device, non_blocking=pin)
+    @property
+    def target_tokens(self) -> int:
+        """Target positions that are not PAD."""
+        return int(self.target_lengths.sum())
 
-        source, target_input, labels, indices = map(moved, (self.source, self.target_input, self.labels, self.indices))
-        return Batch(source, target_input, labels, indices, self.source_tokens, self.target_tokens)
+    @property
+    def positions(self) -> int:
+        """Positions of both sides, PAD included."""
+        return self.source.numel() + self.labels.numel()
+
+    def sum_by_sentence(self, values: Tensor) -> NDArray[np.float64]:
+        """Return (N,): the sum over each target sentence of `values` (R, L), which are on the CPU."""
+        # The tokens of a sentence are neighbours, and the sentences follow each other in the order of the pairs.
+        is_token = (self.target_sentence > 0).numpy()
+        of_tokens = values.double().numpy()[is_token]  # (target tokens,)
+        if len(of_tokens) == 0:
+            return np.zeros(0)
+        first_tokens = np.cumsum(self.target_lengths) - self.target_lengths  # (N,)
+        sums: NDArray[np.float64] = np.add.reduceat(of_tokens, first_tokens)
+        return sums
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the tensors as an array: torch's way would leave them in memory shared with the other process."""
+        arguments = (self.fields.numpy(), self.pairs, self.pair_counts, self.source_lengths, self.target_lengths)
+        return _batch_of_arrays, arguments
+
+    def to(self, device: torch.device | str) -> "Batch":
+        """Return the batch with its tensors on `device`; the transfer of pinned memory to a GPU is asynchronous."""
+        return replace(self, fields=self.fields.to(device, non_blocking=True))
+
+    def pin_memory(self) -> "Batch":
+        """Return the batch in page-locked memory, from which a GPU copies while the program goes on."""
+        return replace(self, fields=self.fields.pin_memory())
+
+
+def _batch_of_arrays(fields: NDArray[np.int64], *numbers: Numbers) -> Batch:
+    """Return the batch that `Batch.__reduce__` took apart."""
+    return Batch(torch.from_numpy(fields), *numbers)
 
 
 @dataclass(frozen=True)
 class StepBatches:
-    """The batches of one process in one update of the weights, and totals over all processes."""
+    """The batches of one rank in one update of the weights, and totals over all ranks."""
 
-    batches: tuple[Batch, ...]  # of this process; empty if the step has too few rows for all processes
+    batches: tuple[Batch, ...]  # the micro-batches of this rank
+    # Totals of the whole update over all ranks.
     target_tokens: int
-    source_tokens: int  # tokens of the whole step, all processes together
-    positions: int  # positions of the whole step, both sides, padding included
-    position: DataPosition  # of the next step
+    source_tokens: int
+    positions: int  # both sides, PAD included
+    position: DataPosition  # of the next update
 
 
-def collate(sources: Sequence[ArrayLike], targets: Sequence[ArrayLike], indices: ArrayLike) -> Batch:
-    """Return the batch of rows of ids without special tokens; `indices` (B,) are the pair numbers in their split.
+def collate(
+    source_ids: Ids,
+    target_ids: Ids,
+    source_lengths: Lengths,
+    target_lengths: Lengths,
+    pairs: Numbers,
+    pair_counts: Numbers,
+    row_length: int,
+) -> Batch:
+    """Return the batch of N pairs in R rows.
 
-    >>> batch = collate([[7, 8], [9]], [[10], [11, 12]], [0, 1])
-    >>> batch.source.tolist()  # 3 is EOS, 0 is PAD
-    [[7, 8, 3], [9, 3, 0]]
-    >>> batch.target_input.tolist()  # 2 is SOS
-    [[2, 10, 0], [2, 11, 12]]
-    >>> batch.labels.tolist()
-    [[10, 3, 0], [11, 12, 3]]
+    Args:
+        source_ids: ids of all source sentences, one after the other, without special tokens.
+        target_ids: the same for the target.
+        source_lengths: (N,) tokens of each source sentence, its EOS included.
+        target_lengths: (N,) tokens of each target sentence, its EOS included.
+        pairs: (N,) number of each pair in its split.
+        pair_counts: (R,) number of pairs in each row; 0 for an empty row.
+        row_length: L.
     """
-    source, source_tokens = _pad(sources, EOS)
-    target_input, target_tokens = _pad(targets, SOS, in_front=True)
-    labels, _ = _pad(targets, EOS)
-    numbers = torch.from_numpy(np.array(indices, dtype=np.int64))
-    assert len(source) == len(labels) == len(numbers) > 0
-    return Batch(source, target_input, labels, numbers, source_tokens, target_tokens)
+    source_lengths = source_lengths.astype(np.int64)
+    target_lengths = target_lengths.astype(np.int64)
+    source = _Side.place(source_lengths, pair_counts, row_length)
+    target = _Side.place(target_lengths, pair_counts, row_length)
+    rows = len(pair_counts)
+    fields = np.zeros((len(FIELDS), rows, row_length), np.int64)
+    source.write(fields[0], source.with_eos(source_ids))
+    target.write(fields[1], target.with_sos(target_ids))
+    target.write(fields[2], target.with_eos(target_ids))
+    source.write(fields[3], source.sentence)
+    target.write(fields[4], target.sentence)
+    source.write(fields[5], source.position)
+    target.write(fields[6], target.position)
+    return Batch(
+        fields=torch.from_numpy(fields),
+        pairs=pairs,
+        pair_counts=pair_counts,
+        source_lengths=source_lengths,
+        target_lengths=target_lengths,
+    )
 
 
-def collate_source(sources: Sequence[ArrayLike]) -> Tensor:
-    """Return rows of ids without special tokens as (B, S) int64: sentence, EOS, PAD…."""
-    return _pad(sources, EOS)[0]
+@dataclass(frozen=True)
+class _Side:
+    """Where the tokens of one side stand in the rows of a batch. M counts tokens, with EOS or SOS."""
+
+    cells: Numbers  # (M,) index of each token in the flat (R · L,) row tensor
+    sentence: Numbers  # (M,) number of its sentence in the row, from 1
+    position: Numbers  # (M,) index in its sentence, from 0
+    remaining: Numbers  # (M,) tokens of its sentence that follow; 0 at the last
+
+    @classmethod
+    def place(cls, lengths: Numbers, pair_counts: Numbers, row_length: int) -> "_Side":
+        """Return the places of sentences of `lengths` (N,), of which `pair_counts` (R,) share each row."""
+        ends = np.cumsum(lengths)  # (N,) in the sequence of all tokens
+        begins = ends - lengths
+        # The first sentence of each row begins at position 0 of the row.
+        first = np.cumsum(pair_counts) - pair_counts  # (R,)
+        row = np.repeat(np.arange(len(pair_counts)), pair_counts)  # (N,) of each sentence
+        number = np.arange(len(lengths)) - first[row]  # (N,) in its row, from 0
+        offset = begins - begins[first[row]]  # (N,) in its row
+        position = np.arange(int(lengths.sum())) - np.repeat(begins, lengths)
+        return cls(
+            cells=np.repeat(row * row_length + offset, lengths) + position,
+            sentence=np.repeat(number + 1, lengths),
+            position=position,
+            remaining=np.repeat(lengths, lengths) - position - 1,
+        )
+
+    def with_eos(self, ids: Ids) -> Numbers:
+        """Return the tokens (M,): `ids` with EOS after each sentence."""
+        tokens = np.full(len(self.cells), EOS, np.int64)
+        tokens[self.remaining > 0] = ids
+        return tokens
+
+    def with_sos(self, ids: Ids) -> Numbers:
+        """Return the tokens (M,): `ids` with SOS before each sentence."""
+        tokens = np.full(len(self.cells), SOS, np.int64)
+        tokens[self.position > 0] = ids
+        return tokens
+
+    def write(self, row_tensor: NDArray[np.int64], values: Numbers) -> None:
+        """Write `values` (M,) to their cells of `row_tensor` (R, L)."""
+        row_tensor.reshape(-1)[self.cells] = values
 
 
-def _pad(rows: Sequence[ArrayLike], special: int, *, in_front: bool = False) -> tuple[Tensor, int]:
-    """Return rows with `special` before or after each, padded with PAD, and the number of tokens."""
-    arrays = [np.asarray(row, dtype=np.int64) for row in rows]
-    width = max(map(len, arrays), default=0) + 1
-    padded = np.full((len(arrays), width), PAD, dtype=np.int64)
-    for line, array in zip(padded, arrays, strict=True):
-        length, start = len(array), int(in_front)
-        line[start : start + length] = array
-        line[0 if in_front else length] = special
-    return torch.from_numpy(padded), sum(map(len, arrays)) + len(arrays)
+def collate_rows(rows: Sequence[Sequence[tuple[ArrayLike, ArrayLike]]], row_length: int | None = None) -> Batch:
+    """Return the batch whose rows hold these pairs of ids without special tokens, numbered from 0.
+
+    `row_length` is L; by default, that of the longest row.
+
+    >>> batch = collate_rows([[([7, 8], [10]), ([9], [11, 12])]])
+    >>> batch.source.tolist()  # 3 is EOS, 0 is PAD
+    [[7, 8, 3, 9, 3]]
+    >>> batch.target_input.tolist()  # 2 is SOS
+    [[2, 10, 2, 11, 12]]
+    >>> batch.labels.tolist()
+    [[10, 3, 11, 12, 3]]
+    >>> batch.target_sentence.tolist()
+    [[1, 1, 2, 2, 2]]
+    >>> batch.target_position.tolist()
+    [[0, 1, 0, 1, 2]]
+    """
+    pairs = [pair for row in rows for pair in row]
+    sources = [np.asarray(source, np.int32) for source, _ in pairs]
+    targets = [np.asarray(target, np.int32) for _, target in pairs]
+    source_lengths = np.array([len(source) + 1 for source in sources], np.int64)
+    target_lengths = np.array([len(target) + 1 for target in targets], np.int64)
+    pair_counts = np.array([len(row) for row in rows], np.int64)
+    if row_length is None:
+        ends = np.cumsum(pair_counts)
+        row_tokens = [
+            max(int(side[end - count : end].sum()) for side in (source_lengths, target_lengths))
+            for end, count in zip(ends, pair_counts, strict=True)
+        ]
+        row_length = max(row_tokens)
+    nothing = [np.zeros(0, np.int32)]
+    return collate(
+        source_ids=np.concatenate(sources or nothing),
+        target_ids=np.concatenate(targets or nothing),
+        source_lengths=source_lengths,
+        target_lengths=target_lengths,
+        pairs=np.arange(len(pairs)),
+        pair_counts=pair_counts,
+        row_length=row_length,
+    )
+
+
+def collate_source(sources: Sequence[Sequence[int]]) -> Tensor:
+    """Return sentences of ids without special tokens as (B, S) int64, one a row: sentence, EOS, PAD…."""
+    longest = max(map(len, sources), default=0)
+    padded = np.full((len(sources), longest + 1), PAD, np.int64)
+    for row, ids in zip(padded, sources, strict=True):
+        length = len(ids)
+        row[:length] = ids
+        row[length] = EOS
+    return torch.from_numpy(padded)

@@ -13,7 +13,7 @@ import json
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,19 +35,34 @@ STORED_SPLITS: Final[tuple[StoredSplit, ...]] = ("train", "validation")
 Ids = NDArray[np.int32]
 
 _FORMAT: Final = 2  # of a store, and of the folder of stores
-_CHUNK: Final = 4096  # rows converted at once, small enough for the processor's cache
+_SENTENCES_AT_ONCE: Final = 4096  # converted to bytes at once, small enough for the processor's cache
 _LINES_AT_ONCE: Final = 2048  # lines that SentencePiece divides among its threads; larger blocks are slower
 _OFFSET: Final = np.dtype("<i8")
+
+Item = TypeVar("Item")
 
 
 class DamagedStoreError(StorageError):
     """A token store is damaged."""
 
 
+def chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """Yield the items in lists of `size`; the last list may be shorter."""
+    iterator = iter(items)
+    chunk = list(itertools.islice(iterator, size))
+    while chunk:
+        yield chunk
+        chunk = list(itertools.islice(iterator, size))
+
+
+# --- one side of one source ---
+
+
 class TokenStore:
     """The ids of the sentences of one side of one source, by number."""
 
     def __init__(self, ids: NDArray[Any], offsets: NDArray[np.int64]) -> None:
+        """Take the ids of N sentences, (T,), and the start of each sentence with the end of the last, (N + 1,)."""
         self._ids = ids
         self._offsets = offsets
         self.lengths: NDArray[np.int32] = np.diff(offsets).astype(np.int32)  # without special tokens
@@ -58,33 +73,35 @@ class TokenStore:
 
         Raises StorageError: the disk is full or the folder is not writable.
         """
-        dtype = np.dtype("<u2") if vocabulary_size <= 2**16 else np.dtype("<i4")
-        rows, crc32, lengths = iter(rows), 0, [np.zeros(1, np.int64)]
+        dtype = np.dtype("<u2" if vocabulary_size <= 2**16 else "<i4")
         with storage_errors(prefix.parent):
             prefix.parent.mkdir(parents=True, exist_ok=True)
-            with _file(prefix, "ids").open("wb") as file:
-                while chunk := list(itertools.islice(rows, _CHUNK)):
-                    lengths.append(np.fromiter(map(len, chunk), np.int64, len(chunk)))
-                    flat = np.fromiter(itertools.chain.from_iterable(chunk), np.int32, int(lengths[-1].sum()))
-                    assert flat.size == 0 or 0 <= int(flat.min()) <= int(flat.max()) < vocabulary_size
-                    content = flat.astype(dtype).tobytes()
-                    crc32 = zlib.crc32(content, crc32)
-                    file.write(content)
-            offsets = np.cumsum(np.concatenate(lengths)).astype(_OFFSET)
+            lengths, ids_crc32 = _write_ids(_file(prefix, "ids"), rows, dtype, vocabulary_size)
+            offsets = np.zeros(len(lengths) + 1, _OFFSET)
+            offsets[1:] = np.cumsum(lengths)
             _file(prefix, "offsets").write_bytes(offsets.tobytes())
-        sums = {"ids": crc32, "offsets": zlib.crc32(offsets.tobytes())}
-        counts = {"sentences": len(offsets) - 1, "tokens": int(offsets[-1])}
-        write_json(_file(prefix, "json"), {"format": _FORMAT, "dtype": dtype.str, **counts, "crc32": sums})
+        description = {
+            "format": _FORMAT,
+            "dtype": dtype.str,
+            "sentences": len(lengths),
+            "tokens": int(offsets[-1]),
+            "crc32": {"ids": ids_crc32, "offsets": zlib.crc32(offsets.tobytes())},
+        }
+        write_json(_file(prefix, "json"), description)
 
     @classmethod
     def open(cls, prefix: Path) -> "TokenStore":
         """Return the store at `prefix`, memory-mapped; raise DamagedStoreError if a file is damaged."""
         try:
-            record = json.loads(_file(prefix, "json").read_text("utf-8"))
-            dtype, sentences, tokens = np.dtype(record["dtype"]), int(record["sentences"]), int(record["tokens"])
-            ids = _map(_file(prefix, "ids"), dtype, tokens, record["crc32"]["ids"])
-            offsets = _map(_file(prefix, "offsets"), _OFFSET, sentences + 1, record["crc32"]["offsets"])
-            if offsets[0] != 0 or offsets[-1] != tokens or bool((np.diff(offsets) < 0).any()):
+            description = json.loads(_file(prefix, "json").read_text("utf-8"))
+            dtype = np.dtype(description["dtype"])
+            sentences = int(description["sentences"])
+            tokens = int(description["tokens"])
+            checksums = description["crc32"]
+            ids = _map(_file(prefix, "ids"), dtype, tokens, checksums["ids"])
+            offsets = _map(_file(prefix, "offsets"), _OFFSET, sentences + 1, checksums["offsets"])
+            ascending = bool((np.diff(offsets) >= 0).all())
+            if offsets[0] != 0 or offsets[-1] != tokens or not ascending:
                 raise ValueError("the offsets do not fit the ids")
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise DamagedStoreError(f"the token store {prefix} is damaged ({error})") from error
@@ -95,43 +112,90 @@ class TokenStore:
 
     def __getitem__(self, number: int) -> Ids:
         """Return the ids of sentence `number` (from 0), without special tokens."""
-        return self._ids[self._offsets[number] : self._offsets[number + 1]].astype(np.int32)
+        start = self._offsets[number]
+        end = self._offsets[number + 1]
+        return self._ids[start:end].astype(np.int32)
+
+    def flat(self, numbers: NDArray[np.int64]) -> Ids:
+        """Return the ids of the sentences `numbers`, (N,), one sentence after the other, without special tokens."""
+        places = _ranges(self._offsets[numbers], self.lengths[numbers])
+        return self._ids[places].astype(np.int32)
 
 
 def _file(prefix: Path, kind: str) -> Path:
     return prefix.with_name(f"{prefix.name}.{kind}")  # not `with_suffix`: names may contain dots
 
 
+def _write_ids(
+    path: Path, rows: Iterable[Sequence[int]], dtype: np.dtype[Any], vocabulary_size: int
+) -> tuple[NDArray[np.int64], int]:
+    """Write all ids to `path`; return the length of each row, and the CRC-32 of the file."""
+    lengths = [np.zeros(0, np.int64)]
+    crc32 = 0
+    with path.open("wb") as file:
+        for chunk in chunks(rows, _SENTENCES_AT_ONCE):
+            chunk_lengths = np.fromiter(map(len, chunk), np.int64, len(chunk))
+            token_count = int(chunk_lengths.sum())
+            ids = np.fromiter(itertools.chain.from_iterable(chunk), np.int32, token_count)
+            assert ((ids >= 0) & (ids < vocabulary_size)).all()
+            content = ids.astype(dtype).tobytes()
+            file.write(content)
+            crc32 = zlib.crc32(content, crc32)
+            lengths.append(chunk_lengths)
+    return np.concatenate(lengths), crc32
+
+
 def _map(path: Path, dtype: np.dtype[Any], count: int, crc32: int) -> NDArray[Any]:
     """Return `count` numbers of `path`, memory-mapped; raise ValueError if size or checksum differs."""
     size = path.stat().st_size
-    if size != count * dtype.itemsize:
-        raise ValueError(f"{path.name} has {size:,} bytes instead of {count * dtype.itemsize:,}")
-    numbers = np.memmap(path, dtype, mode="r", shape=(count,)) if count else np.empty(0, dtype)
+    expected_size = count * dtype.itemsize
+    if size != expected_size:
+        raise ValueError(f"{path.name} has {size:,} bytes instead of {expected_size:,}")
+    numbers: NDArray[Any] = np.empty(0, dtype)
+    if count:  # an empty file cannot be mapped
+        numbers = np.memmap(path, dtype, mode="r", shape=(count,))
     if zlib.crc32(numbers.data) != crc32:
         raise ValueError(f"the checksum of {path.name} differs")
     return numbers
+
+
+def _ranges(starts: NDArray[np.int64], lengths: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    """Return the whole numbers from each start on, as many as its length, all ranges one after the other.
+
+    >>> _ranges(np.array([10, 50]), np.array([3, 2])).tolist()
+    [10, 11, 12, 50, 51]
+    """
+    # A range that begins at place p of the result is p, p + 1, … shifted by its start - p.
+    result_starts = np.cumsum(lengths, dtype=np.int64) - lengths
+    shifts = np.repeat(starts - result_starts, lengths)
+    return np.arange(len(shifts)) + shifts
+
+
+# --- pairs of several sources ---
 
 
 class PairStore:
     """Pairs of ids of several sources, numbered consecutively; each source has one token store per side."""
 
     def __init__(self, names: Sequence[str], sources: Sequence[TokenStore], targets: Sequence[TokenStore]) -> None:
+        """Take the names of the sources, and the two stores of each, which have equally many sentences."""
         self.names = list(names)
         self._sources = list(sources)
         self._targets = list(targets)
-        assert all(len(one) == len(other) for one, other in zip(sources, targets, strict=True))
-        # Index of the first pair of each source; the last entry is the number of all pairs.
-        self.starts: NDArray[np.int64] = np.cumsum([0, *map(len, sources)], dtype=np.int64)
-        none = [np.zeros(0, np.int32)]
+        counts = [len(store) for store in sources]
+        assert counts == [len(store) for store in targets]
+        # The number of the first pair of each source; the last entry is the number of all pairs.
+        self.starts: NDArray[np.int64] = np.cumsum([0, *counts], dtype=np.int64)
         # Each length includes the special token that a batch adds to its side.
-        self.source_lengths: NDArray[np.int32] = np.concatenate([store.lengths for store in sources] or none) + 1
-        self.target_lengths: NDArray[np.int32] = np.concatenate([store.lengths for store in targets] or none) + 1
+        self.source_lengths = _joined_lengths(sources) + 1
+        self.target_lengths = _joined_lengths(targets) + 1
 
     @classmethod
     def open(cls, folder: Path, names: Sequence[str], sides: tuple[Side, Side] = ("en", "fa")) -> "PairStore":
         """Return the pairs in `<folder>/<name>.SIDE` of each source; raise DamagedStoreError if the sides differ."""
-        sources, targets = ([TokenStore.open(folder / f"{name}.{side}") for name in names] for side in sides)
+        source_side, target_side = sides
+        sources = [TokenStore.open(folder / f"{name}.{source_side}") for name in names]
+        targets = [TokenStore.open(folder / f"{name}.{target_side}") for name in names]
         for name, source, target in zip(names, sources, targets, strict=True):
             if len(source) != len(target):
                 reason = f"{len(source):,} sentences on one side and {len(target):,} on the other"
@@ -143,15 +207,70 @@ class PairStore:
 
     @property
     def longer_side(self) -> NDArray[np.int32]:
-        """Tokens of the longer side of each pair, with the special token."""
+        """Tokens of the longer side of each pair, (N,), with the special token."""
         return np.maximum(self.source_lengths, self.target_lengths)
 
     def __getitem__(self, number: int) -> tuple[Ids, Ids]:
+        """Return the ids of both sides of pair `number`, without special tokens; raise IndexError if it is missing."""
         if not 0 <= number < len(self):
             raise IndexError(f"pair {number} of {len(self)}")
-        part = int(np.searchsorted(self.starts, number, side="right")) - 1
-        place = number - int(self.starts[part])
-        return self._sources[part][place], self._targets[part][place]
+        # The last store that starts at or before this pair has it; empty stores come before.
+        store = int(np.searchsorted(self.starts, number, side="right")) - 1
+        sentence = number - int(self.starts[store])
+        return self._sources[store][sentence], self._targets[store][sentence]
+
+    def flat(self, numbers: NDArray[np.int64]) -> tuple[Ids, Ids]:
+        """Return the ids of many pairs, each side one sentence after the other, without special tokens.
+
+        The sentences have `source_lengths[numbers] - 1` and `target_lengths[numbers] - 1` tokens.
+
+        Args:
+            numbers: (N,) numbers of pairs in any order; a number may occur several times.
+
+        Raises IndexError: a pair is missing.
+        """
+        missing = (numbers < 0) | (numbers >= len(self))
+        if missing.any():
+            raise IndexError(f"pair {numbers[missing][0]} of {len(self)}")
+        source_lengths = self.source_lengths[numbers] - 1  # without the special token
+        target_lengths = self.target_lengths[numbers] - 1
+        stores = np.searchsorted(self.starts, numbers, side="right") - 1
+        sentences = numbers - self.starts[stores]
+        source_ids = _flat_side(self._sources, stores, sentences, source_lengths)
+        target_ids = _flat_side(self._targets, stores, sentences, target_lengths)
+        return source_ids, target_ids
+
+
+def _joined_lengths(stores: Sequence[TokenStore]) -> NDArray[np.int32]:
+    no_lengths = np.zeros(0, np.int32)  # for no stores at all
+    return np.concatenate([no_lengths, *(store.lengths for store in stores)])
+
+
+def _flat_side(
+    token_stores: Sequence[TokenStore],
+    stores: NDArray[np.int64],
+    sentences: NDArray[np.int64],
+    lengths: NDArray[np.int32],
+) -> Ids:
+    """Return the ids of one side of N pairs, one sentence after the other; loops over stores, not over pairs.
+
+    Args:
+        token_stores: the stores of this side, one for each source.
+        stores: (N,) the index of each pair's store.
+        sentences: (N,) the number of each sentence in its store.
+        lengths: (N,) tokens of each sentence.
+    """
+    starts = np.cumsum(lengths, dtype=np.int64) - lengths
+    flat_ids = np.empty(int(lengths.sum()), np.int32)
+    for store in np.unique(stores):
+        # Read all sentences of this store at once, and put each at its place in the result.
+        pairs = np.flatnonzero(stores == store)
+        places = _ranges(starts[pairs], lengths[pairs])
+        flat_ids[places] = token_stores[store].flat(sentences[pairs])
+    return flat_ids
+
+
+# --- the stores of a corpus ---
 
 
 def open_tokens(
@@ -164,7 +283,31 @@ def open_tokens(
 
     Raises StorageError: the folder is not writable, written data is unreadable, or the prepared text is damaged.
     """
-    made_from = {
+    fingerprint = _fingerprint(corpus, subword, normalization)
+    folder = prepared_folder(prepared_directory, "tokens", fingerprint)
+
+    # 1. Use the stores of an earlier preparation.
+    if folder.exists():
+        try:
+            return _open_splits(corpus, folder), folder, fingerprint
+        except DamagedStoreError as damage:
+            LOGGER.warning(f"{damage}; recreating {folder} from the prepared text")
+
+    # 2. Or write them.
+    normalizer = Normalizer(normalization, corpus.languages)
+    with new_folder(folder) as unfinished_folder:
+        for split in STORED_SPLITS:
+            for name in corpus.names(split):
+                _write_source(corpus, subword, normalizer, split, name, unfinished_folder / split)
+    try:
+        return _open_splits(corpus, folder), folder, fingerprint
+    except DamagedStoreError as damage:
+        raise StorageError(f"{damage} directly after writing; check the disk") from damage
+
+
+def _fingerprint(corpus: PreparedCorpus, subword: SubwordPair, normalization: NormalizationConfig) -> str:
+    """Return the fingerprint of everything that determines the ids."""
+    origin = {
         "format": _FORMAT,
         "corpus": corpus.fingerprint,
         "subword": subword.sha256,
@@ -173,47 +316,47 @@ def open_tokens(
         "placeholders": PLACEHOLDERS_VERSION if subword.source.placeholders else None,
     }
     if corpus.sides[0] == "fa":
-        made_from["direction"] = "fa-en"
-    fingerprint = fingerprint_of(made_from)[:DIGITS_IN_NAME]
-    folder = prepared_folder(prepared_directory, "tokens", fingerprint)
-
-    def stores() -> dict[StoredSplit, PairStore]:
-        return {split: PairStore.open(folder / split, corpus.names(split), corpus.sides) for split in STORED_SPLITS}
-
-    if folder.exists():
-        try:
-            return stores(), folder, fingerprint
-        except DamagedStoreError as damage:
-            LOGGER.warning(f"{damage}; recreating {folder} from the prepared text")
-    _write(corpus, subword, Normalizer(normalization, corpus.languages), folder)
-    try:
-        return stores(), folder, fingerprint
-    except DamagedStoreError as damage:
-        raise StorageError(f"{damage} directly after writing; check the disk") from damage
+        origin["direction"] = "fa-en"
+    return fingerprint_of(origin)[:DIGITS_IN_NAME]
 
 
-def _write(corpus: PreparedCorpus, subword: SubwordPair, normalizer: Normalizer, folder: Path) -> None:
-    """Encode the stored splits; training text is already normalized, validation text is not."""
-    sides = list(enumerate(zip(corpus.sides, (subword.source, subword.target), strict=True)))
-    parts: list[tuple[StoredSplit, str]] = [(split, name) for split in STORED_SPLITS for name in corpus.names(split)]
-    with new_folder(folder) as beside:
-        for (split, name), (place, (side, model)) in itertools.product(parts, sides):
-            pairs: Iterable[tuple[str, str]] = progress_bar(
-                corpus.pairs(split, name),
-                description=f"Encoding {split} {name}.{side}",
-                total=corpus.count(split, name),
-                unit=" lines",
-            )
-            if split == "validation":
-                pairs = ((normalizer.source(source), normalizer.target(target)) for source, target in pairs)
-            if subword.source.placeholders:
-                pairs = (cut_out_of_pair(*pair, list(subword.source.placeholders)) for pair in pairs)
-            prefix = beside / split / f"{name}.{side}"
-            lines = (pair[place] for pair in pairs)
-            TokenStore.write(prefix, _encoded(lines, model), model.vocabulary_size)
+def _open_splits(corpus: PreparedCorpus, folder: Path) -> dict[StoredSplit, PairStore]:
+    stores: dict[StoredSplit, PairStore] = {}
+    for split in STORED_SPLITS:
+        stores[split] = PairStore.open(folder / split, corpus.names(split), corpus.sides)
+    return stores
+
+
+def _write_source(
+    corpus: PreparedCorpus, subword: SubwordPair, normalizer: Normalizer, split: StoredSplit, name: str, folder: Path
+) -> None:
+    """Encode one source of `split` into a store for each side in `folder`."""
+    models = (subword.source, subword.target)
+    for column, (side, model) in enumerate(zip(corpus.sides, models, strict=True)):
+        pairs = progress_bar(
+            _pairs_as_encoded(corpus, subword, normalizer, split, name),
+            description=f"Encoding {split} {name}.{side}",
+            total=corpus.count(split, name),
+            unit=" lines",
+        )
+        lines = (pair[column] for pair in pairs)
+        TokenStore.write(folder / f"{name}.{side}", _encoded(lines, model), model.vocabulary_size)
+
+
+def _pairs_as_encoded(
+    corpus: PreparedCorpus, subword: SubwordPair, normalizer: Normalizer, split: StoredSplit, name: str
+) -> Iterator[tuple[str, str]]:
+    """Yield the pairs of one source: normalized, and with placeholders if the models have some."""
+    placeholders = list(subword.source.placeholders)
+    for source, target in corpus.pairs(split, name):
+        if split == "validation":  # training text is already normalized
+            source = normalizer.source(source)
+            target = normalizer.target(target)
+        if placeholders:
+            source, target = cut_out_of_pair(source, target, placeholders)
+        yield source, target
 
 
 def _encoded(lines: Iterable[str], model: SubwordModel) -> Iterator[list[int]]:
-    lines = iter(lines)
-    while chunk := list(itertools.islice(lines, _LINES_AT_ONCE)):
+    for chunk in chunks(lines, _LINES_AT_ONCE):
         yield from model.encode(chunk)

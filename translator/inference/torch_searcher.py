@@ -16,8 +16,8 @@ from translator.data import collate_source
 from translator.errors import ConfigError
 from translator.inference.searcher import Check, Searcher
 from translator.model import Transformer
-from translator.model.device import MatmulPrecision, choose_rounding, has_bf16
-from translator.model.transformer import matmul_precision, prepare
+from translator.model.device import MatmulPrecision, choose_rounding, has_bf16, matmul_precision
+from translator.model.inference_copy import prepare
 from translator.run.folder import RunFolder
 from translator.search.algorithms import search as search_with
 from translator.search.hypothesis import Hypothesis, Rows

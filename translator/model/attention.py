@@ -2,94 +2,142 @@
 
 softmax(Q Kᵀ / √K) V is computed by one of two kernels, which agree up to rounding:
 
-    fused   torch's scaled_dot_product_attention, which does not store the (T, S) weights: for long sentences and GPUs
-    plain   two products and a softmax, with an explicit gradient: for short sentences in training on a CPU, for the
-            steps of a search, and if the weights themselves are requested
+    fused   torch's scaled_dot_product_attention, which does not store the weights: for GPUs and long rows
+    plain   two products and a softmax, with an explicit gradient: for training on a CPU, and for the steps of a search
 
-On a CPU, forward and backward over sentences of 12 to 96 tokens, the plain kernel takes 0.1 to 0.3 of the time of the
+On a CPU, forward and backward over rows of 12 to 96 positions, the plain kernel takes 0.1 to 0.3 of the time of the
 fused one in bfloat16, and 1.0 to 1.4 in float32 (docs/decisions.md).
 
-B batch, T query length, S key length, D model width, H heads, K head width
-In a search step: n of the B sentences are unfinished; T is w, the rows of a sentence: 1 at the first step, then W
+R rows, T query positions, S key positions, D model width, H heads, K head width
 """
 
-from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from translator.model.embedding import RotaryPositions
-from translator.model.layers import PADDED, FusedLinear, Layout
+from translator.model.cache import KeyValue, SelfCache
+from translator.model.layers import FusedLinear
+from translator.model.rotary import rotate
 
-AttentionKernel = Literal["fused", "plain"]
-LARGEST_PLAIN: Final = 256 * 256
-"""Limit of T · S, above which the plain kernel's weights need too much memory and the fused kernel is used instead."""
-FIRST_CAPACITY: Final = 32  # initial capacity of a cache in positions; a full cache doubles it
+KernelName = Literal["fused", "plain"]
 
 
-def attend(
+class AttentionKernel(Protocol):
+    """A function from query, key, value and mask to context."""
+
+    def __call__(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        mask: Tensor | None,
+        dropout: float,
+    ) -> Tensor:
+        """Return the context (R, H, T, K): for each query, the sum of the values weighted by `attention_weights`.
+
+        Args:
+            query: (R, H, T, K).
+            key: (R, H, S, K).
+            value: (R, H, S, K).
+            mask: as in `attention_weights`.
+            dropout: probability of dropping an attention weight.
+        """
+
+
+def fused_attention(
     query: Tensor,
     key: Tensor,
     value: Tensor,
     mask: Tensor | None,
-    dropout: float = 0.0,
-    weights: list[Tensor] | None = None,
-    kernel: AttentionKernel = "fused",
+    dropout: float,
 ) -> Tensor:
-    """Return the context (B, H, T, K): for each query, values (B, H, S, K) averaged with `attention_weights`.
+    """Return the context by torch's kernel; see `AttentionKernel`."""
+    return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
 
-    The fused kernel accepts only bool masks. The plain kernel appends weights (B, H, T, S) before dropout to `weights`.
-    """
-    if kernel == "fused" and weights is None:
-        return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
+
+def plain_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    dropout: float,
+) -> Tensor:
+    """Return the context by two products and a softmax; see `AttentionKernel`. The mask may be a float bias."""
     if torch.is_grad_enabled():
-        context, probabilities = _PlainAttention.apply(query, key, value, mask, dropout)  # type: ignore[no-untyped-call]
-    else:
-        context, probabilities, _ = _plain(query, key, value, mask, dropout)
-    if weights is not None:
-        weights.append(probabilities)
-    y: Tensor = context
-    return y
+        context: Tensor = _PlainAttention.apply(query, key, value, mask, dropout)  # type: ignore[no-untyped-call]
+        return context
+    return _plain(query, key, value, mask, dropout).context
+
+
+KERNELS: Final[dict[KernelName, AttentionKernel]] = {"fused": fused_attention, "plain": plain_attention}
 
 
 def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor:
-    """Return softmax(Q Kᵀ / √K) (B, H, T, S) over the allowed keys, zero elsewhere (Vaswani et al. 2017 §3.2.1).
+    """Return softmax(Q Kᵀ / √K) (R, H, T, S) over the allowed keys, zero elsewhere (Vaswani et al. 2017 §3.2.1).
 
-    `mask` is bool, broadcastable to (B, H, T, S), True = may attend; a row without any True gives zeros. Or it is a
-    float bias on the scores, broadcastable to (B * H, T, S): 0 = may attend, -inf = may not.
+    `mask` is bool, broadcastable to (R, H, T, S), True = may attend; each query may attend to at least one key. Or it
+    is a float bias on the scores, broadcastable to (R * H, T, S): 0 = may attend, -inf = may not.
     """
-    shape, scale = (*query.shape[:3], key.size(2)), query.size(3) ** -0.5
-    query, key = _flat(query), _flat(key).transpose(1, 2)
-    if mask is not None and mask.dtype != torch.bool:
-        return torch.baddbmm(mask, query, key, alpha=scale).softmax(dim=-1).view(shape)
-    scores = torch.baddbmm(query.new_empty(1, 1, 1), query, key, beta=0, alpha=scale).view(shape)
-    if mask is None:
-        return scores.softmax(dim=-1)
-    # The lowest finite number, not -inf: a row without an allowed score becomes uniform instead of NaN.
-    blocked = ~mask
-    weights = scores.masked_fill(blocked, torch.finfo(scores.dtype).min).softmax(dim=-1)
-    if blocked.is_cuda or bool(blocked.all(dim=-1).any()):  # the check would synchronize a GPU
-        weights = weights.masked_fill(blocked, 0.0)
-    return weights
+    is_bias = mask is not None and mask.dtype != torch.bool
+    scores = _scaled_product(query, key, mask if is_bias else None)
+    if mask is not None and not is_bias:
+        scores.masked_fill_(~mask, -torch.inf)
+    return scores.softmax(dim=-1)
 
 
-def _flat(x: Tensor) -> Tensor:
-    """Return (B, H, T, K) as (B * H, T, K), for batched products."""
+def _scaled_product(query: Tensor, key: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Return Q Kᵀ / √K (R, H, T, S), plus a `bias` broadcastable to (R * H, T, S)."""
+    rows, heads, queries, head_width = query.shape
+    product = _scaled_bmm(_by_head(query), _by_head(key).transpose(1, 2), head_width**-0.5, bias)
+    return product.view(rows, heads, queries, key.size(2))
+
+
+def _scaled_bmm(left: Tensor, right: Tensor, scale: float, bias: Tensor | None = None) -> Tensor:
+    """Return the batched product `left` · `right` · `scale` plus `bias`, scaled on the way out of the product."""
+    if bias is not None:
+        return torch.baddbmm(bias, left, right, alpha=scale)
+    # With beta 0, `baddbmm` ignores its first argument.
+    unused = left.new_empty(1, 1, 1)
+    return torch.baddbmm(unused, left, right, beta=0, alpha=scale)
+
+
+def _by_head(x: Tensor) -> Tensor:
+    """Return (R, H, T, K) as (R * H, T, K), for batched products."""
     return x.reshape(-1, *x.shape[2:])
 
 
+class _PlainResult(NamedTuple):
+    """The results of the plain kernel that its gradient needs."""
+
+    context: Tensor  # (R, H, T, K)
+    weights: Tensor  # (R, H, T, S) before dropout
+    factors: Tensor | None  # (R, H, T, S) of dropout; None without dropout
+
+
 def _plain(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: float
-) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Return context (B, H, T, K), weights (B, H, T, S), and the dropout factors applied to them."""
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    dropout: float,
+) -> _PlainResult:
     weights = attention_weights(query, key, mask)
-    kept = torch.empty_like(weights).bernoulli_(1.0 - dropout).div_(1.0 - dropout) if dropout else None
-    dropped = weights if kept is None else weights * kept
-    context = torch.bmm(_flat(dropped), _flat(value)).view(*query.shape[:3], value.size(3))
-    return context, weights, kept
+    factors = None
+    dropped = weights
+    if dropout > 0.0:
+        # 0 for dropped weights; the others grow, so that the mean stays.
+        factors = torch.empty_like(weights)
+        factors.bernoulli_(1.0 - dropout).div_(1.0 - dropout)
+        dropped = weights * factors
+    context = torch.bmm(_by_head(dropped), _by_head(value))
+    return _PlainResult(
+        context=context.view(*query.shape[:3], value.size(3)),
+        weights=weights,
+        factors=factors,
+    )
 
 
 class _PlainAttention(torch.autograd.Function):
@@ -97,126 +145,85 @@ class _PlainAttention(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: float
-    ) -> tuple[Tensor, Tensor]:
-        query, key, value = query.contiguous(), key.contiguous(), value.contiguous()
+        ctx: Any,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        mask: Tensor | None,
+        dropout: float,
+    ) -> Tensor:
+        query = query.contiguous()
+        key = key.contiguous()
+        value = value.contiguous()
         # One type for all: autocast would use another one for the softmax, and does not cover the backward pass.
         with torch.autocast(query.device.type, enabled=False):
-            context, weights, kept = _plain(query, key, value, mask, dropout)
-        ctx.save_for_backward(query, key, value, weights, kept)
-        ctx.mark_non_differentiable(weights)
-        return context, weights
+            result = _plain(query, key, value, mask, dropout)
+        ctx.save_for_backward(query, key, value, result.weights, result.factors)
+        return result.context
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gradient: Tensor, _: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None]:
-        *tensors, kept = ctx.saved_tensors
-        query, key, value, weights = map(_flat, tensors)
-        shapes, scale, gradient = [x.shape for x in tensors[:3]], query.size(2) ** -0.5, _flat(gradient)
-        dropped = weights if kept is None else weights * _flat(kept)
-        of_value = torch.bmm(dropped.transpose(1, 2), gradient)  # (B * H, S, K)
-        of_scores = torch.bmm(gradient, value.transpose(1, 2)).mul_(dropped)  # (B * H, T, S): P ∘ ∂P
-        of_scores.addcmul_(weights, of_scores.sum(dim=-1, keepdim=True), value=-1)
-        nothing = query.new_empty(1, 1, 1)
-        of_query = torch.baddbmm(nothing, of_scores, key, beta=0, alpha=scale)  # (B * H, T, K)
-        of_key = torch.baddbmm(nothing, of_scores.transpose(1, 2), query, beta=0, alpha=scale)  # (B * H, S, K)
-        by_head = (x.view(shape) for x, shape in zip((of_query, of_key, of_value), shapes, strict=True))
-        return *by_head, None, None  # type: ignore[return-value]
+    def backward(ctx: Any, context_gradient: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None]:
+        query, key, value, weights, factors = ctx.saved_tensors
+        scale = query.size(3) ** -0.5
+        gradient = _by_head(context_gradient)  # (R * H, T, K)
+        weights = _by_head(weights)  # (R * H, T, S)
+        dropped = weights
+        if factors is not None:
+            dropped = weights * _by_head(factors)
+
+        # 1. ∂V = Pᵀ ∂O.
+        value_gradient = torch.bmm(dropped.transpose(1, 2), gradient)  # (R * H, S, K)
+
+        # 2. P ∘ ∂P, and from it the gradient of the scores, in place.
+        score_gradient = torch.bmm(gradient, _by_head(value).transpose(1, 2))  # (R * H, T, S)
+        score_gradient.mul_(dropped)
+        sums = score_gradient.sum(dim=-1, keepdim=True)
+        score_gradient.addcmul_(weights, sums, value=-1)
+
+        # 3. The scores are Q Kᵀ / √K.
+        query_gradient = _scaled_bmm(score_gradient, _by_head(key), scale)
+        key_gradient = _scaled_bmm(score_gradient.transpose(1, 2), _by_head(query), scale)
+        return (
+            query_gradient.view_as(query),
+            key_gradient.view_as(key),
+            value_gradient.view_as(value),
+            None,
+            None,
+        )
 
 
-class SelfCache:
-    """Keys and values of the previous target positions of a decoder layer, for all W rows of each sentence."""
-
-    def __init__(self, width: int) -> None:
-        self.width = width  # W
-        self.length = 0
-        self._buffer: Tensor | None = None  # (C, W, 2, B, H, K) for C positions: a step writes contiguously
-        self._positions: tuple[Tensor, ...] = ()  # C views (B, 2, H, W, K)
-        self._all: tuple[Tensor, Tensor]  # views of all keys and all values, (B, H, C * W, K) each
-
-    def append(self, key_value: Tensor) -> tuple[Tensor, Tensor]:
-        """Append one position (n, 2H, w, K), and return all keys and values, (n, H, length * W, K) each."""
-        if self.length == len(self._positions):
-            self._grow(key_value)
-        count, heads, _, head_width = key_value.shape
-        # If w is 1, the entry is written for all W rows.
-        self._positions[self.length][:count] = key_value.view(count, 2, heads // 2, -1, head_width)
-        self.length += 1
-        keys, values = self._all
-        return keys[:count, :, : self.length * self.width], values[:count, :, : self.length * self.width]
-
-    def move(self, old: Tensor, new: Tensor) -> None:
-        """Move the sentences in the places `old` to the places `new`, (sentences,) int64 each."""
-        if self._buffer is not None:
-            used = self._buffer[: self.length]
-            used[:, :, :, new] = used[:, :, :, old]
-
-    def _grow(self, like: Tensor) -> None:
-        """Increase the capacity for positions of the shape and type of `like` (n, 2H, w, K)."""
-        if self._buffer is None:
-            count, heads, _, head_width = like.shape
-            buffer = like.new_empty(FIRST_CAPACITY, self.width, 2, count, heads // 2, head_width)
-        else:
-            buffer = self._buffer.new_empty(2 * self.length, *self._buffer.shape[1:])
-            buffer[: self.length] = self._buffer
-        self._buffer = buffer
-        self._positions = buffer.permute(0, 3, 2, 4, 1, 5).unbind(0)
-        keys, values = buffer.flatten(0, 1).permute(1, 2, 3, 0, 4).unbind(0)
-        self._all = keys, values
+def split_heads(x: Tensor, heads: int) -> Tensor:
+    """Return `x` (R, L, D) as (R, H, L, K); head h has columns h * K to (h + 1) * K."""
+    rows, length, width = x.shape
+    return x.view(rows, length, heads, width // heads).transpose(1, 2)
 
 
-@dataclass(frozen=True)
-class CrossCache:
-    """Keys and values of the encoder's output for one decoder layer, (B, H, S, K) each, computed once."""
-
-    key: Tensor  # stored transposed, as (B, H, K, S), which more than halves the time of its product with few queries
-    value: Tensor
-
-    @classmethod
-    def of(cls, key: Tensor, value: Tensor) -> "CrossCache":
-        """Return the cache of keys and values in the layout for search."""
-        return cls(key.transpose(2, 3).contiguous().transpose(2, 3), value.contiguous())
-
-    def move(self, old: Tensor, new: Tensor) -> None:
-        """Move the sentences in the places `old` to the places `new`, (sentences,) int64 each."""
-        self.key[new], self.value[new] = self.key[old], self.value[old]
+def merge_heads(context: Tensor) -> Tensor:
+    """Return `context` (R, H, L, K) as (R, L, D)."""
+    return context.transpose(1, 2).flatten(2)
 
 
 class MultiHeadAttention(nn.Module):
-    """Base of self-attention and cross-attention: heads, dropout on the attention weights, and the kernel."""
-
-    output: nn.Linear
+    """The base of self-attention and cross-attention: number of heads, kernel, dropout on the weights."""
 
     def __init__(self, heads: int, dropout: float) -> None:
         super().__init__()
         self.heads = heads
         self.dropout = dropout
-        self.kernel: AttentionKernel = "fused"  # in training; the steps of a search use the plain one
+        self.kernel: AttentionKernel = fused_attention  # `Transformer.use_attention` chooses it
 
-    def answer(
-        self,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        mask: Tensor | None,
-        weights: list[Tensor] | None = None,
-        layout: Layout = PADDED,
-        kernel: AttentionKernel | None = None,
-    ) -> Tensor:
-        """Return the projected context (B, T, D) of query (B, H, T, K) over key and value (B, H, S, K)."""
-        if kernel is None:
-            kernel = self.kernel if query.size(2) * key.size(2) <= LARGEST_PLAIN else "fused"
-        context = attend(query, key, value, mask, self.dropout if self.training else 0.0, weights, kernel)
-        y: Tensor = self.output(layout.merge_heads(context))
-        return y
+    @property
+    def active_dropout(self) -> float:
+        """The dropout on the attention weights: 0 outside training."""
+        return self.dropout if self.training else 0.0
 
 
 class SelfAttention(MultiHeadAttention):
-    """Self-attention with one fused projection; `rotary` is None if the embeddings encode positions."""
+    """Self-attention with one fused projection."""
 
-    def __init__(self, d_model: int, heads: int, dropout: float = 0.0, rotary: RotaryPositions | None = None) -> None:
+    def __init__(self, d_model: int, heads: int, dropout: float = 0.0) -> None:
         super().__init__(heads, dropout)
-        self.rotary = rotary
         self.query_key_value = FusedLinear(d_model, d_model, blocks=3)
         self.output = nn.Linear(d_model, d_model)
 
@@ -224,30 +231,39 @@ class SelfAttention(MultiHeadAttention):
         self,
         x: Tensor,
         mask: Tensor | None,
-        weights: list[Tensor] | None = None,
-        layout: Layout = PADDED,
+        rotation: Tensor | None = None,
         cache: SelfCache | None = None,
     ) -> Tensor:
-        """Return (B, T, D): every position of `x` attends to the allowed positions of `x`.
+        """Return (R, L, D): every position of `x` attends to the allowed positions of `x`.
 
         Args:
-            x: (B, T, D). With a cache: (n, w, D), the newest position of each row.
+            x: (R, L, D). With a cache: (n, w, D), the newest position of each hypothesis.
             mask: see `attention_weights`; None allows all positions.
-            weights: if given, the (B, H, T, S) weights are appended to this list.
-            layout: of `x` and the result.
+            rotation: (R, 1, L, K/2, 2), of `RotaryPositions`; None if the embeddings encode positions.
             cache: keys and values of earlier positions; those of `x` are appended.
         """
-        mixed = layout.split_heads(self.query_key_value(x), 3 * self.heads)  # (B, 3H, T, K)
-        if cache is not None:
-            if self.rotary is not None:
-                turned = mixed[:, : 2 * self.heads]
-                turned.copy_(self.rotary(turned, cache.length, positions=1))
-            query, key_value = mixed[:, : self.heads], mixed[:, self.heads :]
-            return self.answer(query, *cache.append(key_value), mask, kernel="plain")
-        query, key, value = mixed.chunk(3, dim=1)  # (B, H, T, K) each
-        if self.rotary is not None:
-            query, key = self.rotary(query), self.rotary(key)
-        return self.answer(query, key, value, mask, weights, layout)
+        query, key, value = self.project(x, rotation)
+        if cache is None:
+            context = self.kernel(query, key, value, mask, self.active_dropout)
+        else:
+            all_keys, all_values = cache.append(KeyValue(key, value))
+            context = plain_attention(query, all_keys, all_values, mask, 0.0)
+        y: Tensor = self.output(merge_heads(context))
+        return y
+
+    def project(self, x: Tensor, rotation: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+        """Return query, key and value, (R, H, L, K) each, of `x` (R, L, D)."""
+        projected = split_heads(self.query_key_value(x), 3 * self.heads)  # (R, 3H, L, K)
+        query, key, value = projected.chunk(3, dim=1)
+        if rotation is not None:
+            query = rotate(query, rotation)
+            key = rotate(key, rotation)
+        return query, key, value
+
+    def weights(self, x: Tensor, mask: Tensor | None, rotation: Tensor | None = None) -> Tensor:
+        """Return the attention weights (R, H, L, L) of `forward`, without dropout."""
+        query, key, _ = self.project(x, rotation)
+        return attention_weights(query, key, mask)
 
 
 class CrossAttention(MultiHeadAttention):
@@ -259,26 +275,27 @@ class CrossAttention(MultiHeadAttention):
         self.key_value = FusedLinear(d_model, d_model, blocks=2)
         self.output = nn.Linear(d_model, d_model)
 
-    def forward(
-        self,
-        x: Tensor,
-        memory: Tensor | CrossCache,
-        mask: Tensor | None,
-        weights: list[Tensor] | None = None,
-        layout: Layout = PADDED,
-        memory_layout: Layout = PADDED,
-    ) -> Tensor:
-        """Return (B, T, D): each position of `x` attends to allowed positions of `memory`; see `SelfAttention.forward`.
+    def forward(self, x: Tensor, memory: Tensor | KeyValue, mask: Tensor | None) -> Tensor:
+        """Return (R, T, D): each position of `x` (R, T, D) attends to the allowed positions of `memory`.
 
-        `memory` is the encoder's output (B, S, D), or its keys and values, which a search computes once.
+        `memory` is the encoder's output (R, S, D). In a search it is its keys and values, which are computed once.
         """
-        query = layout.split_heads(self.query(x), self.heads)  # (B, H, T, K)
-        if isinstance(memory, CrossCache):
-            count = len(query)
-            return self.answer(query, memory.key[:count], memory.value[:count], mask, kernel="plain")
-        return self.answer(query, *self.project(memory, memory_layout), mask, weights, layout)
+        query = split_heads(self.query(x), self.heads)
+        if isinstance(memory, KeyValue):
+            context = plain_attention(query, memory.key, memory.value, mask, 0.0)
+        else:
+            key, value = self.project(memory)
+            context = self.kernel(query, key, value, mask, self.active_dropout)
+        y: Tensor = self.output(merge_heads(context))
+        return y
 
-    def project(self, memory: Tensor, layout: Layout = PADDED) -> tuple[Tensor, Tensor]:
-        """Return keys and values (B, H, S, K) of `memory` (B, S, D), which has this `layout`."""
-        key, value = layout.split_heads(self.key_value(memory), 2 * self.heads).chunk(2, dim=1)
-        return key, value
+    def project(self, memory: Tensor) -> KeyValue:
+        """Return keys and values, (R, H, S, K) each, of `memory` (R, S, D)."""
+        projected = split_heads(self.key_value(memory), 2 * self.heads)  # (R, 2H, S, K)
+        key, value = projected.chunk(2, dim=1)
+        return KeyValue(key, value)
+
+    def weights(self, x: Tensor, memory: Tensor, mask: Tensor | None) -> Tensor:
+        """Return the attention weights (R, H, T, S) of `forward`, without dropout."""
+        query = split_heads(self.query(x), self.heads)
+        return attention_weights(query, self.project(memory).key, mask)

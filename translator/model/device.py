@@ -3,7 +3,9 @@
 import contextlib
 import ctypes
 import re
+import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
@@ -30,10 +32,12 @@ def choose_device(name: str) -> torch.device:
     """Return the device called `name`, for `auto` the fastest available one; raise ConfigError if it is unavailable."""
     if re.fullmatch(DEVICE, name) is None:
         raise ConfigError(f"the device is {DEVICE_NAMES}, not `{name}`")
-    if name == "auto" and torch.cuda.is_available():
-        return torch.device("cuda")
     if name == "auto":
+        if torch.cuda.is_available():
+            return torch.device("cuda")
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+
+    # A device that the user names must exist.
     device = torch.device(name)
     if device.type == "mps" and not torch.backends.mps.is_available():
         raise ConfigError("run.device is `mps`, but torch finds no Apple GPU here; use run.device=cpu or auto")
@@ -56,7 +60,8 @@ class Arithmetic:
         """Return the autocast context for the forward pass; weights stay float32."""
         if self.precision == "float32":
             return contextlib.nullcontext()
-        return torch.autocast(self.device.type, dtype=_TYPES[self.precision])
+        # Without the cache of rounded weights: each is used once, and a CUDA graph must not hold it.
+        return torch.autocast(self.device.type, dtype=_TYPES[self.precision], cache_enabled=False)
 
 
 def has_bf16(device: torch.device) -> bool:
@@ -98,11 +103,13 @@ def widest_float(device: torch.device) -> torch.dtype:
     return torch.float32 if device.type == "mps" else torch.float64
 
 
-def choose_rounding(device: torch.device, wanted: MatmulPrecision | Literal["auto"]) -> MatmulPrecision:
-    """Return the internal precision of float32 products on `device`: `wanted`, or the fastest for `auto`."""
-    if wanted != "auto":
-        return wanted
-    return "medium" if device.type != "cpu" or bf16_pays(device) else "highest"
+def choose_rounding(device: torch.device, setting: MatmulPrecision | Literal["auto"]) -> MatmulPrecision:
+    """Return the internal precision of float32 products on `device`: `setting`, or the fastest for `auto`."""
+    if setting != "auto":
+        return setting
+    if device.type != "cpu" or bf16_pays(device):
+        return "medium"
+    return "highest"
 
 
 def use_threads(count: int) -> None:
@@ -131,25 +138,29 @@ def matrix_rate(device: torch.device, precision: Precision, rounding: MatmulPrec
     rows, inner, columns = _GPU_SHAPE if device.type == "cuda" else _CPU_SHAPE
     dtype = _TYPES[precision]
     # Not zeros: they need less power, so that processors would run faster than on real data.
-    left = torch.linspace(-1.0, 1.0, rows * inner, device=device).view(rows, inner).to(dtype)
-    weight = torch.linspace(1.0, -1.0, inner * columns, device=device).view(columns, inner).to(dtype)
-    present = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision(rounding or present)
+    x = torch.linspace(-1.0, 1.0, rows * inner, device=device)
+    weight = torch.linspace(1.0, -1.0, inner * columns, device=device)
+    x = x.view(rows, inner).to(dtype)
+    weight = weight.view(columns, inner).to(dtype)
+    previous_rounding = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision(rounding or previous_rounding)
     try:
-        _timed(left, weight)  # warm-up: the first product includes initialization
+        # The first product includes initialization.
+        _seconds_of_product(x, weight)
         seconds: list[float] = []
         while len(seconds) < 3 or sum(seconds) < 0.25:
-            seconds.append(_timed(left, weight))
+            seconds.append(_seconds_of_product(x, weight))
     finally:
-        torch.set_float32_matmul_precision(present)
-    return 2.0 * rows * inner * columns / min(seconds)
+        torch.set_float32_matmul_precision(previous_rounding)
+    operations = 2.0 * rows * inner * columns
+    return operations / min(seconds)
 
 
-def _timed(left: Tensor, weight: Tensor) -> float:
-    _wait_for(left.device)
+def _seconds_of_product(x: Tensor, weight: Tensor) -> float:
+    _wait_for(x.device)
     began = time.perf_counter()
-    F.linear(left, weight)
-    _wait_for(left.device)
+    F.linear(x, weight)
+    _wait_for(x.device)
     return max(1e-9, time.perf_counter() - began)
 
 
@@ -158,3 +169,30 @@ def _wait_for(device: torch.device) -> None:
         torch.cuda.synchronize(device)
     elif device.type == "mps":
         torch.mps.synchronize()
+
+
+_ACTIVE_PRECISIONS: Final[list[MatmulPrecision]] = []
+"""torch's own setting, then those of the active `matmul_precision` blocks of all threads, oldest first."""
+_PRECISIONS_LOCK: Final = threading.Lock()
+
+
+@contextlib.contextmanager
+def matmul_precision(precision: MatmulPrecision) -> Iterator[None]:
+    """Set the internal precision of float32 matrix products inside the block, and restore it afterwards.
+
+    torch has one setting per process. Blocks of several threads may overlap: the latest block takes precedence. The
+    setting from before the first block is restored when the last block ends.
+    """
+    with _PRECISIONS_LOCK:
+        if not _ACTIVE_PRECISIONS:
+            _ACTIVE_PRECISIONS.append(torch.get_float32_matmul_precision())  # type: ignore[arg-type]  # typed as str
+        _ACTIVE_PRECISIONS.append(precision)
+        torch.set_float32_matmul_precision(precision)
+    try:
+        yield
+    finally:
+        with _PRECISIONS_LOCK:
+            del _ACTIVE_PRECISIONS[_ACTIVE_PRECISIONS.index(precision, 1)]
+            torch.set_float32_matmul_precision(_ACTIVE_PRECISIONS[-1])
+            if len(_ACTIVE_PRECISIONS) == 1:
+                _ACTIVE_PRECISIONS.clear()

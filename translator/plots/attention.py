@@ -45,35 +45,57 @@ class SentenceAttention:
     def panels(self, layer: str = "last", head: str = "mean") -> dict[str, Maps]:
         """Return (T, S) maps by title, for `last`, `mean`, `all` or a number from 1; raise InputError for others."""
         layers, heads = self.weights.shape[:2]
-        numbers = _chosen("layer", layer, {"last": [layers - 1]}, layers)
-        if head == "mean":
-            return {f"layer {at + 1}, mean of {heads} heads": self.weights[at].mean(axis=0) for at in numbers}
-        chosen = _chosen("head", head, {"mean": []}, heads)
-        return {f"layer {at + 1}, head {one + 1}": self.weights[at, one] for at in numbers for one in chosen}
+        layer_numbers = _numbers_of("layer", layer, {"last": [layers - 1]}, layers)
+        head_numbers = _numbers_of("head", head, {"mean": []}, heads)
+        panels = {}
+        for layer_number in layer_numbers:
+            weights = self.weights[layer_number]  # (H, T, S)
+            if head == "mean":
+                panels[f"layer {layer_number + 1}, mean of {heads} heads"] = weights.mean(axis=0)
+            for head_number in head_numbers:
+                panels[f"layer {layer_number + 1}, head {head_number + 1}"] = weights[head_number]
+        return panels
 
 
-def _chosen(name: str, asked: str, special: dict[str, list[int]], count: int) -> list[int]:
-    known = {str(number + 1): [number] for number in range(count)} | {"all": list(range(count))} | special
-    if asked not in known:
-        names = f"a number from 1 to {count}, {' or '.join([*special, 'all'])}"
-        raise InputError(f"--{name} {asked} does not exist in this model; give {names}")
-    return known[asked]
+def _numbers_of(name: str, choice: str, words: dict[str, list[int]], count: int) -> list[int]:
+    """Return the numbers, from 0, that `choice` means: one of `words`, `all`, or a number from 1 to `count`."""
+    if choice in words:
+        return words[choice]
+    if choice == "all":
+        return list(range(count))
+    numbers = {str(number + 1): number for number in range(count)}
+    if choice in numbers:
+        return [numbers[choice]]
+    choices = f"a number from 1 to {count}, {' or '.join([*words, 'all'])}"
+    raise InputError(f"--{name} {choice} does not exist in this model; give {choices}")
 
 
 def look(
     run: Path | str, text: str, *, kind: Kind = "cross", checkpoint: str = "best", overrides: Sequence[str] = ()
 ) -> SentenceAttention:
     """Return the attention of a run's translation of `text`; only of the first segment if the text is too long."""
+    # 1. Translate the sentence.
     loaded, engine, ids = _first_segment(run, text, checkpoint, overrides)
-    source = [*ids, EOS]
     best = engine.find([ids], loaded.search)[0][0]
+    source = [*ids, EOS]
     labels = [*best.tokens, *([EOS] if best.finished else [])]
     target_input = [SOS, *labels[:-1]]
-    weights = getattr(engine.models[0].attention(torch.tensor([source]), torch.tensor([target_input])), kind)
-    english = loaded.subword.source.pieces_of(source)
-    produced, read = (loaded.subword.target.pieces_of(ids) for ids in (labels, target_input))
-    looking, looked_at = {"cross": (produced, english), "encoder": (english, english), "decoder": (read, read)}[kind]
-    return SentenceAttention(kind, looking, looked_at, torch.stack(weights)[:, 0].float().numpy())
+
+    # 2. Compute the attention for the whole translation at once.
+    attention = engine.models[0].attention(torch.tensor([source]), torch.tensor([target_input]))
+    weights = torch.stack(getattr(attention, kind))  # (layers, 1, H, T, S)
+
+    # 3. Spell the pieces of queries and keys.
+    source_pieces = loaded.subword.source.pieces_of(source)
+    produced_pieces = loaded.subword.target.pieces_of(labels)
+    input_pieces = loaded.subword.target.pieces_of(target_input)
+    pieces = {
+        "cross": (produced_pieces, source_pieces),
+        "encoder": (source_pieces, source_pieces),
+        "decoder": (input_pieces, input_pieces),
+    }
+    looking, looked_at = pieces[kind]
+    return SentenceAttention(kind, looking, looked_at, weights[:, 0].float().numpy())
 
 
 def _first_segment(
@@ -134,10 +156,10 @@ class BeamHistory:
         It may attend to its own branch; at the first position all rows are equal, and may attend to each other.
         """
         length, width = self.parents.shape
-        found = np.full((width, length, width), length == 1)
+        allowed = np.full((width, length, width), length == 1)
         for row in range(width):
-            found[row, range(length), self.branch(length - 1, row)] = True
-        return found
+            allowed[row, range(length), self.branch(length - 1, row)] = True
+        return allowed
 
     def branch(self, position: int, row: int) -> list[int]:
         """Return the rows, by position, on the branch that ends in `row` at `position`."""
@@ -184,9 +206,13 @@ def record_search(
         raise InputError(f"--step {step} does not exist: this search took {steps} steps; give 1 to {steps}")
     tokens, parents = zip(*recorder.steps[:step], strict=True)
     (translation,) = loaded.subword.target.decode_ids([list(best.tokens)])
-    english, persian = (shown(excerpt(one, 60)) for one in (text, translation))
-    pieces = [loaded.subword.target.pieces_of(row) for row in tokens]
-    return BeamHistory(np.array(parents), pieces, f"{english}  →  {persian}, beam of {settings.beam_size}")
+    english = shown(excerpt(text, 60))
+    persian = shown(excerpt(translation, 60))
+    return BeamHistory(
+        parents=np.array(parents),
+        pieces=[loaded.subword.target.pieces_of(tokens_of_step) for tokens_of_step in tokens],
+        title=f"{english}  →  {persian}, beam of {settings.beam_size}",
+    )
 
 
 @house_style()

@@ -1,24 +1,28 @@
-"""Pictures of inputs and training: masks, positions, the learning-rate schedule, the token budget of batches."""
+"""Pictures of inputs and training: masks, positions, the learning-rate schedule, the rows of batches.
+
+L positions of a row, D model width, K head width
+"""
 
 import contextlib
-import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from translator.config import Config, ModelConfig, TrainingConfig
-from translator.data import DataHandler, DataPosition
-from translator.data.batch import collate
+from translator.data import Batch, DataHandler, DataPosition, collate_rows
 from translator.errors import InputError
 from translator.masks import MaskGenerator
 from translator.model import Transformer
-from translator.model.embedding import rotary_positions, sinusoidal_positions
+from translator.model.embedding import sinusoidal_positions
+from translator.model.rotary import rotary_positions
 from translator.plots import COLOURS, FAINT, PAGE_INCHES, draw_legend, house_style, new_figure, shown
 from translator.run.text import WORD_START, shown_pieces
 from translator.special_tokens import SPECIAL_TOKENS
-from translator.training.optimizer import learning_rate
+from translator.training.schedule import learning_rate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,36 +32,47 @@ Table = npt.NDArray[np.floating[Any]]
 MAY: Final = COLOURS[0]
 MAY_NOT: Final = FAINT
 EXAMPLE: Final = (("The door is open .", "در باز است ."), ("Come in !", "بفرمایید !"))
-"""A batch of two pairs, words separated by spaces; the second pair is shorter and is padded."""
+"""Two sentence pairs, words separated by spaces."""
+EXAMPLE_LENGTH: Final = 11  # positions of a row with these pairs: one or more are PAD on either side
+SENTENCE_SHADES: Final = (COLOURS[0], COLOURS[5])  # of the first, third, … and of the second, fourth, … sentence
+READ_BATCHES: Final = 100  # of an epoch, from which rows are drawn
+DRAWN_ROWS: Final = 24
+
+
+# --- masks ---
 
 
 @house_style()
-def masks_figure(pairs: Sequence[tuple[str, str]] = EXAMPLE) -> "Figure":
-    """Return a picture of `MaskGenerator`'s encoder, decoder and cross masks for a batch of `pairs`, a row per pair."""
-    words = [[[WORD_START + word for word in text.split()] for text in pair] for pair in pairs]
-    spellings = [spelling for spelling, _ in SPECIAL_TOKENS]
-    spellings += sorted({word for pair in words for text in pair for word in text})
-    sources, targets = ([[spellings.index(word) for word in pair[side]] for pair in words] for side in (0, 1))
-    batch = collate(sources, targets, range(len(pairs)))
-    masks = MaskGenerator()(batch.source, batch.target_input)
-    figure = new_figure(PAGE_INCHES, 2.7 * len(pairs) + 0.5)
-    widths = [batch.source.shape[1], batch.target_input.shape[1], batch.source.shape[1]]
-    grid = figure.subplots(len(pairs), 3, squeeze=False, width_ratios=widths)
-    for row in range(len(pairs)):
-        english = shown_pieces([spellings[token] for token in batch.source[row].tolist()])
-        persian = shown_pieces([spellings[token] for token in batch.target_input[row].tolist()], right_to_left=True)
-        panels = (
-            ("encoder  (B, 1, 1, S)", masks.encoder, english, english),
-            ("decoder  (B, 1, T, T)", masks.decoder, persian, persian),
-            ("cross  (B, 1, 1, S)", masks.cross, persian, english),
-        )
-        for axes, (title, mask, queries, keys) in zip(grid[row], panels, strict=True):
-            draw_allowed(axes, mask[row, 0].expand(len(queries), len(keys)).numpy())
-            axes.set_xticks(np.arange(len(keys)) + 0.5, keys, rotation=90)
-            axes.set_yticks(np.arange(len(queries)) + 0.5, queries)
-            axes.set_aspect("equal", anchor="N")
-            axes.set(xlabel="key", title=title if row == 0 else "")
-        grid[row, 0].set_ylabel(f"sentence {row + 1} of the batch\nquery")
+def masks_figure() -> "Figure":
+    """Return a picture of the encoder, decoder and cross masks for one row with the pairs of `EXAMPLE`."""
+    # 1. Number the words, and put both pairs into one row.
+    words = sorted({word for pair in EXAMPLE for text in pair for word in text.split()})
+    spellings = [spelling for spelling, _ in SPECIAL_TOKENS] + [WORD_START + word for word in words]
+    pairs = []
+    for source_text, target_text in EXAMPLE:
+        source_ids = [spellings.index(WORD_START + word) for word in source_text.split()]
+        target_ids = [spellings.index(WORD_START + word) for word in target_text.split()]
+        pairs.append((source_ids, target_ids))
+    batch = collate_rows([pairs], EXAMPLE_LENGTH)
+    masks = MaskGenerator()(batch.source_sentence, batch.target_sentence)
+
+    # 2. Label the positions of the row.
+    english = shown_pieces([spellings[token] for token in batch.source[0].tolist()])
+    persian = shown_pieces([spellings[token] for token in batch.target_input[0].tolist()], right_to_left=True)
+
+    # 3. Draw a panel for each mask.
+    figure = new_figure(PAGE_INCHES, 3.1)
+    panels = (
+        ("encoder  (R, 1, S, S)", masks.encoder, english, english),
+        ("decoder  (R, 1, T, T)", masks.decoder, persian, persian),
+        ("cross  (R, 1, T, S)", masks.cross, persian, english),
+    )
+    for axes, (title, mask, queries, keys) in zip(figure.subplots(1, 3), panels, strict=True):
+        draw_allowed(axes, mask[0, 0].numpy())
+        axes.set_xticks(np.arange(len(keys)) + 0.5, keys, rotation=90)
+        axes.set_yticks(np.arange(len(queries)) + 0.5, queries)
+        axes.set_aspect("equal", anchor="N")
+        axes.set(xlabel="key", ylabel="query", title=title)
     draw_legend(figure, {"True: may attend": MAY, "False: may not": MAY_NOT})
     return figure
 
@@ -73,23 +88,38 @@ def draw_allowed(axes: "Axes", allowed: npt.NDArray[np.bool_]) -> None:
     axes.spines[:].set_visible(False)
 
 
+# --- positions ---
+
+
 def position_vectors(config: ModelConfig, length: int, model: Transformer | None = None) -> Table:
-    """Return the first position vectors (length, D): learned ones from `model`; cosines and sines for rotary ones."""
+    """Return the vectors of the first `length` positions.
+
+    Args:
+        config: of the model.
+        length: number of positions.
+        model: a trained model, for learned positions.
+
+    Returns:
+        (length, D): the vectors that the embedding adds. For rotary positions (length, K): the cosines and sines of a
+        head.
+
+    Raises InputError: positions are learned, but there is no model; or the model has fewer positions.
+    """
     if config.positions == "learned":
         if model is None:
             raise InputError("model.positions is `learned`: the positions are in a trained run; name one with --run")
-        found = model.target_embedding.positions.table
-        assert found is not None
+        table = model.target_embedding.positions.table
     elif config.positions == "rotary":
-        rotary = rotary_positions(config)
-        assert rotary is not None
-        found = rotary.cosines_sines.flatten(1)
+        rotations = rotary_positions(config)
+        assert rotations is not None
+        table = rotations.table
     else:
-        found = sinusoidal_positions(config.max_positions, config.d_model)
-    if not 2 <= length <= len(found):
-        raise InputError(f"--length {length} is out of range; give 2 to {len(found)}, the positions of this model")
-    table: Table = found[:length].detach().float().numpy()
-    return table
+        table = sinusoidal_positions(config.max_positions, config.d_model)
+    assert table is not None
+    if not 2 <= length <= len(table):
+        raise InputError(f"--length {length} is out of range; give 2 to {len(table)}, the positions of this model")
+    vectors: Table = table[:length].detach().float().numpy()
+    return vectors
 
 
 @house_style()
@@ -101,9 +131,11 @@ def positions_figure(table: Table, title: str) -> "Figure":
     left, right = figure.subplots(1, 2, width_ratios=[1.4, 1.0])
     largest = float(np.abs(table).max())
     # Even dimensions first, then odd ones: alternating sines and cosines would flicker.
-    apart = np.concatenate([table[:, 0::2], table[:, 1::2]], axis=1).T
+    dimensions = np.concatenate([table[:, 0::2], table[:, 1::2]], axis=1).T
     extent = (-0.5, length - 0.5, 0, width)
-    image = left.imshow(apart, cmap="PuOr", vmin=-largest, vmax=largest, aspect="auto", origin="lower", extent=extent)
+    image = left.imshow(
+        dimensions, cmap="PuOr", vmin=-largest, vmax=largest, aspect="auto", origin="lower", extent=extent
+    )
     left.set(title="values", xlabel="position", ylabel="even dimensions, then odd ones")
     figure.colorbar(image, ax=left)
     unit = table / np.linalg.norm(table, axis=1, keepdims=True)
@@ -111,6 +143,9 @@ def positions_figure(table: Table, title: str) -> "Figure":
     right.set(title="cosine between two positions", xlabel="position", ylabel="position")
     figure.colorbar(image, ax=right, shrink=0.8)
     return figure
+
+
+# --- the learning rate ---
 
 
 @house_style()
@@ -134,38 +169,74 @@ def schedule_figure(recipes: Mapping[str, TrainingConfig]) -> "Figure":
     return figure
 
 
-def measure_batches(config: Config) -> npt.NDArray[np.int64]:
-    """Return the batches of an epoch, at most 4,000; prepares missing data.
+# --- the rows of batches ---
 
-    One row per batch: sentence pairs, longest source, longest target, source tokens, target tokens; with EOS.
-    """
-    found: list[tuple[int, ...]] = []
-    with contextlib.closing(DataHandler(config).prepare().train_batches(DataPosition())) as batches:
-        for batch, position in itertools.islice(batches, 4000):
-            shape = (*batch.source.shape, batch.labels.shape[1])
-            found.append((*shape, batch.source_tokens, batch.target_tokens))
-            if position.epoch > 0:
+
+@dataclass(frozen=True)
+class EpochRows:
+    """N rows of an epoch, from the first one on."""
+
+    source_sentence: npt.NDArray[np.int64]  # (N, L) number of the sentence in its row, from 1; 0 at PAD
+    target_sentence: npt.NDArray[np.int64]  # (N, L)
+
+    def fullness(self) -> npt.NDArray[np.float64]:
+        """Return (2, N): the share of tokens in the positions of each source row and of each target row."""
+        sides = np.stack([self.source_sentence, self.target_sentence])
+        fullness: npt.NDArray[np.float64] = (sides > 0).mean(axis=2)
+        return fullness
+
+    def spread(self, count: int) -> "EpochRows":
+        """Return `count` rows, evenly spread over these, or all if there are fewer."""
+        length = len(self.source_sentence)
+        chosen = np.linspace(0, length - 1, min(count, length)).round().astype(int)
+        return EpochRows(self.source_sentence[chosen], self.target_sentence[chosen])
+
+
+def epoch_rows(config: Config) -> EpochRows:
+    """Return the rows of the first `READ_BATCHES` batches of an epoch, without empty ones; prepares missing data."""
+    batches: list[Batch] = []
+    with contextlib.closing(DataHandler(config).prepare().train_batches(DataPosition())) as epoch:
+        for batch, position in epoch:
+            batches.append(batch)
+            if len(batches) == READ_BATCHES or position.epoch > 0:
                 break
-    return np.array(found, dtype=np.int64)
+    is_used = np.concatenate([batch.pair_counts for batch in batches]) > 0
+    source_sentence = torch.cat([batch.source_sentence for batch in batches]).numpy()
+    target_sentence = torch.cat([batch.target_sentence for batch in batches]).numpy()
+    return EpochRows(source_sentence[is_used], target_sentence[is_used])
 
 
 @house_style()
-def batches_figure(batches: npt.NDArray[np.int64], budget: int, name: str) -> "Figure":
-    """Return the picture of the batches of `measure_batches`: pairs, the token `budget`, and the share of padding."""
-    pairs, source, target, source_tokens, target_tokens = batches.T
-    longest, positions = np.maximum(source, target), pairs * (source + target)
-    padding = positions - source_tokens - target_tokens
-    figure = new_figure(PAGE_INCHES, 3.9)
-    axes = figure.add_subplot()
-    share = padding.sum() / positions.sum()
-    axes.set_title(f"{shown(name)}: {len(pairs):,} batches of an epoch, {share:.1%} of all positions are padding")
-    lengths = np.arange(longest.min(), longest.max() + 1)
-    axes.plot(lengths, budget / lengths, color=COLOURS[6], label=f"budget: {budget:,} positions per side")
-    drawn = axes.scatter(longest, pairs, s=14, c=100 * padding / positions, label="a batch")
-    axes.set(xlabel="longest row of the batch, tokens", ylabel="sentence pairs in the batch", yscale="log")
-    axes.yaxis.set_major_formatter("{x:,.0f}")
-    axes.yaxis.set_minor_formatter("{x:,.0f}")
-    axes.grid(True)
-    axes.legend()
-    figure.colorbar(drawn, ax=axes, label="padding in the batch, %")
+def batches_figure(rows: EpochRows, name: str) -> "Figure":
+    """Return the picture of some of `rows`, a bar each: its sentences in alternating shades, and PAD."""
+    drawn = rows.spread(DRAWN_ROWS)
+    count, length = drawn.source_sentence.shape
+    fullness = rows.fullness()
+    fuller_side = fullness.max(axis=0).mean()
+    figure = new_figure(PAGE_INCHES, 0.16 * count + 1.3)
+    which_rows = f"{count} of {len(rows.source_sentence):,} rows"
+    figure.suptitle(f"{shown(name)}: {which_rows}; {fuller_side:.1%} of the fuller side are tokens", fontsize=9.5)
+    panels = figure.subplots(1, 2, sharey=True)
+    panels[0].set(ylabel="row", yticks=[], ylim=(count, 0))  # the first row is at the top
+    sides = (("source", drawn.source_sentence), ("target", drawn.target_sentence))
+    for axes, (side, sentence), of_all, of_drawn in zip(panels, sides, fullness, drawn.fullness(), strict=True):
+        _draw_sentences(axes, sentence)
+        axes.set(title=f"{side}: {of_all.mean():.1%} are tokens", xlabel="position")
+        for row, share in enumerate(of_drawn):
+            axes.text(1.01 * length, row + 0.5, f"{share:.0%}", va="center", fontsize=7)
+    odd, even = SENTENCE_SHADES
+    draw_legend(figure, {"sentences 1, 3, …": odd, "sentences 2, 4, …": even, "PAD": FAINT})
     return figure
+
+
+def _draw_sentences(axes: "Axes", sentence: npt.NDArray[np.int64]) -> None:
+    """Draw a bar for each row of the sentence numbers `sentence` (rows, L)."""
+    rows, length = sentence.shape
+    axes.barh(np.arange(rows) + 0.5, length, height=0.9, color=FAINT)
+    for row, numbers in enumerate(sentence):
+        lengths = np.bincount(numbers)[1:]  # of each sentence in this row, without PAD
+        begins = np.cumsum(lengths) - lengths
+        shades = [SENTENCE_SHADES[number % 2] for number in range(len(lengths))]
+        axes.barh(row + 0.5, lengths, left=begins, height=0.9, color=shades)
+    axes.set_xlim(0, length)
+    axes.spines[:].set_visible(False)

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from translator.config import Config, load_config, parse_config, resolved_yaml
 from translator.config.resuming import NO_CHANGES, Changes, compare_settings, flatten, refusal
+from translator.config.sections import REMOVED_KEYS
 from translator.errors import ConfigError, InputError, RunError, StorageError, TranslatorError
 from translator.run.storage import is_held, new_folder, storage_errors, write_json, write_text
 from translator.run.text import excerpt, text_table
@@ -95,6 +96,12 @@ class RunFolder:
         try:
             config = load_config(self.config_file)
         except ConfigError as error:
+            if any(message in str(error) for message in REMOVED_KEYS.values()):
+                raise RunError(
+                    f"{self.path} was trained by an earlier version of translator, whose batches were made otherwise; "
+                    "use the version that wrote it (see run.json), or train again into another folder "
+                    "(run.directory=runs/OTHER)"
+                ) from error
             advice = f"restore it from a copy, or delete {self.path} and train again"
             raise RunError(f"the configuration in the run folder is damaged; {advice}. {error}") from error
         if not overrides:

@@ -21,7 +21,7 @@ Result = TypeVar("Result")
 
 _AHEAD: Final = 2  # items submitted ahead per process, to keep it busy at constant memory
 _WORTH_WHILE: Final = 4 << 20  # bytes of input; below this, starting processes takes longer than it saves
-_GUARDED: Final = "your script must start its work under `if __name__ == '__main__':`"
+GUARDED: Final = "your script must start its work under `if __name__ == '__main__':`"
 
 
 def available_cores() -> int:
@@ -60,13 +60,15 @@ def processes_for(setting: int, bytes_of_work: int) -> int:
 def refuse_in_starting_process() -> None:
     """Raise `StorageError` in a worker process that runs the script of its parent again."""
     if getattr(multiprocessing.current_process(), "_inheriting", False):
-        raise StorageError(_GUARDED)
+        raise StorageError(GUARDED)
 
 
 def map_in_order(
-    setup: Callable[[], Callable[[Item], Result]], items: Iterable[Item], processes: int
+    setup: Callable[[], Callable[[Item], Result]], items: Iterable[Item], processes: int, niceness: int = 0
 ) -> Generator[Result, None, None]:
     """Yield `setup()(item)` for each item, in order; one process means the current one.
+
+    Other processes than the current one run with a priority lowered by `niceness`.
 
     Each process calls `setup` once. `setup`, items and results are pickled. A few items are read ahead. A caller that
     stops early does not wait for pending items. An error of an item is raised at its position.
@@ -77,7 +79,7 @@ def map_in_order(
     # Not forked: this process may have threads (torch, TensorBoard), which do not survive a fork.
     context = multiprocessing.get_context("spawn")
     theirs, ours = context.Pipe(duplex=False)
-    executor = ProcessPoolExecutor(processes, context, _start, (setup, theirs))
+    executor = ProcessPoolExecutor(processes, context, _start, (setup, theirs, niceness))
     waiting: deque[Future[Any]] = deque()
     try:
         for item in items:
@@ -89,7 +91,7 @@ def map_in_order(
     except BrokenProcessPool as error:
         raise StorageError(
             "a worker process was killed, probably because memory ran out; set `corpus.workers: 1`, or "
-            f"close other programs ({_GUARDED})"
+            f"close other programs ({GUARDED})"
         ) from error
     finally:
         ours.close()
@@ -101,10 +103,12 @@ _setup: Callable[[], Callable[[Any], Any]]
 _function: Callable[[Any], Any] | None = None
 
 
-def _start(setup: Callable[[], Callable[[Any], Any]], pipe: Connection) -> None:
+def _start(setup: Callable[[], Callable[[Any], Any]], pipe: Connection, niceness: int) -> None:
     """Initialize a worker that ignores Ctrl-C and ends when its parent closes the pipe or dies."""
     global _setup
     _setup = setup
+    if niceness:
+        os.nice(niceness)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=lambda: (pipe.poll(None), os._exit(1)), daemon=True).start()
 

@@ -1,12 +1,13 @@
 """The training state in checkpoints: weights, averages, moments, data position, progress. Each update sets its seed."""
 
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from translator.checkpoint.files import check_space, restore_weights, save_checkpoint
+from translator.checkpoint.files import LoadedCheckpoint, check_space, restore_weights, save_checkpoint
 from translator.checkpoint.manager import (
     BackgroundWriter,
     mark_best,
@@ -17,7 +18,7 @@ from translator.checkpoint.manager import (
     snapshot,
 )
 from translator.checkpoint.state import CheckpointState, check_normalizer, step_folder
-from translator.config import Config, TrainingConfig
+from translator.config import Config
 from translator.config.resuming import batch_order
 from translator.data import DataHandler, DataPosition
 from translator.errors import CheckpointError, RunError
@@ -25,46 +26,10 @@ from translator.model import Transformer
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER
 from translator.run.storage import restore_folders, storage_errors
-from translator.training.meter import LossSpikes
-from translator.training.optimizer import ModelOptimizer, moving_average
-
-
-@dataclass
-class TrainingProgress:
-    """The counters and scores of a run, saved in every checkpoint."""
-
-    step: int = 0
-    target_tokens: int = 0
-    seconds: float = 0.0  # of training and validation, over all restarts
-    starts: int = 0  # number of starts and restarts
-    validated_step: int = 0  # step of the last validation
-    best_score: float | None = None
-    best_step: int | None = None
-    validations_without_gain: int = 0
-    last_validation: dict[str, float] = field(default_factory=dict)
-    validation_losses: list[list[float]] = field(default_factory=list)  # update and loss of each validation
-    best_metric: str = ""  # the metric of `best_score`
-    skipped_updates: dict[str, int] = field(default_factory=lambda: {"skipped": 0, "in_a_row": 0})
-    loss_spikes: LossSpikes = field(default_factory=LossSpikes)
-
-    def note_validation(self, scores: dict[str, float], metric: str) -> bool:
-        """Record the scores of a validation at the current step; return whether `metric` is the best so far."""
-        score = scores[metric]
-        if metric != self.best_metric:  # scores of another metric cannot be compared
-            self.best_metric, self.best_score, self.best_step, self.validations_without_gain = metric, None, None, 0
-        sign = -1.0 if metric == "loss" else 1.0
-        better = not math.isnan(score) and (self.best_score is None or sign * score > sign * self.best_score)
-        self.validations_without_gain += 1
-        if better:
-            self.best_score, self.best_step, self.validations_without_gain = score, self.step, 0
-        self.validated_step, self.last_validation = self.step, scores
-        if math.isfinite(scores["loss"]):
-            self.validation_losses.append([self.step, scores["loss"]])
-        return better
-
-    def finished(self, config: TrainingConfig) -> str | None:
-        """Return why training has ended, with the setting that would let it continue, or None."""
-        return config.finished(self.step, self.seconds, self.validations_without_gain)
+from translator.training.health import LossSpikes
+from translator.training.moving_average import MovingAverage
+from translator.training.optimizer import ModelOptimizer
+from translator.training.progress import TrainingProgress
 
 
 @dataclass
@@ -80,16 +45,19 @@ class TrainingState:
 
     def __post_init__(self) -> None:
         self._folder = self.run.checkpoints_folder
-        decay = self.config.training.ema_decay
-        self.average = None if decay is None else moving_average(self.model, decay)  # the trainer updates it
-        shipped = self.model if self.average is None else self.average.module
-        assert isinstance(shipped, Transformer)
-        self.shipped_model = shipped  # used for validation and translation
+        self.average: MovingAverage | None = None
+        if self.config.training.ema_decay is not None:
+            self.average = MovingAverage(self.model, self.config.training.ema_decay)  # the trainer updates it
         self.progress = TrainingProgress()
         self.position = DataPosition()
         self.saved_step = -1  # step of the last checkpoint; -1 without one
         self.writer = BackgroundWriter()  # with `save_in_background`; its methods raise the error of a failed write
-        self._lower = self.config.training.best_metric == "loss"  # whether lower is better
+        self._lower_is_better = self.config.training.best_metric == "loss"
+
+    @property
+    def shipped_model(self) -> Transformer:
+        """The model for validation and translation: with the averaged weights, if they are enabled."""
+        return self.model if self.average is None else self.average.model
 
     def save(self) -> None:
         """Write a checkpoint of the current state, update the link `best`, and delete checkpoints beyond the limit.
@@ -101,25 +69,36 @@ class TrainingState:
             StorageError: this write or the previous one failed; older checkpoints are untouched.
         """
         self.writer.wait()
+        self._check_weights()
+        if self.writes:
+            self._save()
+        self.saved_step = self.progress.step
+
+    def _check_weights(self) -> None:
+        """Raise RunError if a weight is not finite."""
         # `aminmax` propagates NaN, and needs no mask as large as the weights.
-        bounds = [bound for weight in self.model.parameters() for bound in torch.aminmax(weight.detach())]
+        bounds: list[Tensor] = []
+        for weight in self.model.parameters():
+            bounds += torch.aminmax(weight.detach())
         if not bool(torch.isfinite(torch.stack(bounds)).all()):
             raise RunError(
                 f"a weight is no longer finite near step {self.progress.step}; the last checkpoint is intact. Lower "
                 "training.learning_rate or raise training.warmup_steps, and train into a new folder (run.directory=...)"
             )
-        if self.writes:
-            self._save()
-        self.saved_step = self.progress.step
 
     def _save(self) -> None:
-        state, average = self._description(), {} if self.average is None else self.average.module.state_dict()
-        files = [self.model.state_dict(), self.optimizer.tensors(), average]
+        state = self._description()
+        average = {} if self.average is None else self.average.model.state_dict()
+        tensors_by_file = [self.model.state_dict(), self.optimizer.tensors(), average]
         if not self.config.training.save_in_background:
-            self._write(state, files)
+            self._write(state, tensors_by_file)
             return
-        check_space(step_folder(self._folder, state.step), [tensor for file in files for tensor in file.values()])
-        copies = [snapshot(tensors) for tensors in files]
+        # Report a full disk before training goes on, and copy the tensors, which the next update changes.
+        every_tensor: list[Tensor] = []
+        for tensors in tensors_by_file:
+            every_tensor += tensors.values()
+        check_space(step_folder(self._folder, state.step), every_tensor)
+        copies = [snapshot(tensors) for tensors in tensors_by_file]
         self.writer.submit(lambda: self._write(state, copies))
 
     def restore(self) -> bool:
@@ -134,48 +113,76 @@ class TrainingState:
         if self.writes:
             with storage_errors(self._folder):
                 restore_folders(self._folder)  # after a kill during a replacement
-        if (found := newest_whole(self._folder)) is None:
+        newest = newest_whole(self._folder)
+        if newest is None:
             return False
-        path, loaded = found
-        state = loaded.state
-        check_normalizer(state, path)  # before the data check, whose message would be less specific
-        same_batches = state.data == self.data.fingerprint
-        same_text = same_batches or self.data.token_fingerprint in (state.tokens, state.data)
-        if not same_text or state.subword != self.data.subword.sha256:
+        path, checkpoint = newest
+        state = checkpoint.state
+
+        # 1. Refuse a checkpoint of other text. The most specific message comes first.
+        if "batch" in state.position:
             raise RunError(
-                f"the corpus or its preparation has changed since {path} was written, so the run cannot resume from "
-                "it; restore the corpus files, or train into another folder (run.directory=runs/OTHER)"
+                f"{path} was written by an earlier version of translator, whose batches were made otherwise; use that "
+                "version (see run.json), or train again into another folder (run.directory=runs/OTHER)"
             )
-        restore_weights(self.model, loaded.model, path)
+        check_normalizer(state, path)
+        self._check_text(state, path)
+
+        # 2. Load the tensors and the progress.
+        restore_weights(self.model, checkpoint.model, path)
         try:
-            if state.step and not loaded.training:
-                raise KeyError("optimizer moments")
-            self.optimizer.restore(loaded.training)
-            if self.average is not None:  # if newly enabled, it starts from the weights
-                self.average.module.load_state_dict(loaded.average or loaded.model)
-                self.average.n_averaged.fill_(state.average["updates"] if loaded.average else 0)
-            spikes = LossSpikes(**state.progress["loss_spikes"])
-            self.progress = TrainingProgress(**state.progress | {"loss_spikes": spikes})
-            self.position = DataPosition(**state.position)
+            self._load_training(checkpoint)
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise CheckpointError(
                 f"{path} lacks data for training ({error!r}); delete it to resume from the checkpoint before it"
             ) from error
-        same_batches &= state.batch_order == batch_order(self.config)
+        self.saved_step = self.progress.step
+
+        # 3. In other batches, a position within the epoch has no meaning.
+        same_data = state.data == self.data.fingerprint
+        same_batches = same_data and state.batch_order == batch_order(self.config)
         if not same_batches:
             self.position = DataPosition(self.position.epoch, 0)
-        self.saved_step = self.progress.step
+
+        # 4. Repair the links, and rename damaged checkpoints.
         if self.writes:
-            repair(self._folder, state.step, lower_is_better=self._lower)
+            repair(self._folder, state.step, lower_is_better=self._lower_is_better)
             LOGGER.info("resuming from %s", path)
             if not same_batches:
                 LOGGER.info("the epoch restarts: its batches differ from those before that checkpoint")
         return True
 
+    def _check_text(self, state: CheckpointState, path: Path) -> None:
+        """Raise RunError if corpus or subword models differ; sampled segmentation and augmentation may differ."""
+        same_data = state.data == self.data.fingerprint
+        same_text = same_data or self.data.token_fingerprint in (state.tokens, state.data)
+        if not same_text or state.subword != self.data.subword.sha256:
+            raise RunError(
+                f"the corpus or its preparation has changed since {path} was written, so the run cannot resume from "
+                "it; restore the corpus files, or train into another folder (run.directory=runs/OTHER)"
+            )
+
+    def _load_training(self, checkpoint: LoadedCheckpoint) -> None:
+        """Load moments, moving average, progress and position; an incomplete checkpoint raises various errors."""
+        state = checkpoint.state
+        if state.step and not checkpoint.training:
+            raise KeyError("optimizer moments")
+        self.optimizer.restore(checkpoint.training)
+        if self.average is not None:  # if newly enabled, it starts from the weights
+            updates = state.average["updates"] if checkpoint.average else 0
+            self.average.restore(checkpoint.average or checkpoint.model, updates)
+        loss_spikes = LossSpikes(**state.progress["loss_spikes"])
+        self.progress = TrainingProgress(**state.progress | {"loss_spikes": loss_spikes})
+        self.position = DataPosition(**state.position)
+
     def _description(self) -> CheckpointState:
+        # The score counts only if it is of these weights.
         progress = self.progress
-        score = progress.last_validation.get(self.config.training.best_metric, math.nan)
-        scored = progress.validated_step == progress.step and not math.isnan(score)
+        score = None
+        if progress.validated_step == progress.step:
+            score = progress.last_validation.get(self.config.training.best_metric)
+        if score is not None and math.isnan(score):
+            score = None
         return CheckpointState(
             step=progress.step,
             model=self.config.model.model_dump(mode="json"),
@@ -188,14 +195,20 @@ class TrainingState:
             normalization=self.config.corpus.normalization.model_dump(mode="json"),
             position=self.position.state_dict(),
             progress=asdict(progress),
-            score=score if scored else None,
-            average={} if self.average is None else {"updates": int(self.average.n_averaged)},
+            score=score,
+            average={} if self.average is None else {"updates": self.average.updates},
         )
 
-    def _write(self, state: CheckpointState, files: list[dict[str, Tensor]]) -> None:
-        save_checkpoint(self._folder, state, *files)
+    def _write(self, state: CheckpointState, tensors_by_file: list[dict[str, Tensor]]) -> None:
+        save_checkpoint(self._folder, state, *tensors_by_file)
         # Only after the checkpoint is on the disk: update the links, and delete old checkpoints.
-        for best in ranked_steps(self._folder, lower_is_better=self._lower)[:1]:
-            mark_best(self._folder, best)
-        last, top = self.config.training.keep_checkpoints, self.config.training.keep_best
-        remove_old_checkpoints(self._folder, last, top, lower_is_better=self._lower, whole=state.step)
+        best_steps = ranked_steps(self._folder, lower_is_better=self._lower_is_better)
+        if best_steps:
+            mark_best(self._folder, best_steps[0])
+        remove_old_checkpoints(
+            self._folder,
+            self.config.training.keep_checkpoints,
+            self.config.training.keep_best,
+            lower_is_better=self._lower_is_better,
+            whole=state.step,
+        )

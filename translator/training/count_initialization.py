@@ -14,7 +14,7 @@ S and T source and target pieces, D model width
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import torch
@@ -40,24 +40,38 @@ def initialize_from_counts(model: Transformer, pairs: Sequence[tuple[Ids, Ids]])
 
     Takes about twenty seconds and 40 · T · max(S, T) bytes. Equal pairs, seed and threads give equal weights.
     """
-    source, target = model.source_embedding.tokens.weight, model.target_embedding.tokens.weight  # (S, D), (T, D)
-    head, width = model.head_weight, target.size(1)
-    vectors = neighbour_vectors([pair[1] for pair in pairs], len(target), width)
-    _set_rows(target, vectors)
-    if head is not target:
+    source_table = model.source_embedding.tokens.weight  # (S, D)
+    target_table = model.target_embedding.tokens.weight  # (T, D)
+    head = model.head_weight  # (T, D), the target table itself if tied
+    targets = [target for _, target in pairs]
+
+    # Target side: vectors of neighbourhoods.
+    vectors = neighbour_vectors(targets, len(target_table), target_table.size(1))
+    _set_rows(target_table, vectors)
+    if head is not target_table:
         _set_rows(head, vectors)
-    table = torch.from_numpy(translation_probabilities(pairs, len(source), len(target)))  # (S, T)
-    frequency = torch.bincount(torch.from_numpy(np.concatenate([pair[1] for pair in pairs])), minlength=len(target))
-    typical = (table - COMMON * frequency / frequency.sum()).clamp_(min=0.0)
-    _set_rows(source, typical @ head.cpu())
+
+    # Source side: the mean head row of the translations, above what the target pieces' frequencies let expect.
+    table = translation_probabilities(pairs, len(source_table), len(target_table))
+    probabilities = torch.from_numpy(table)  # (S, T)
+    target_pieces = torch.from_numpy(np.concatenate(targets))
+    frequencies = torch.bincount(target_pieces, minlength=len(target_table))
+    typical = (probabilities - COMMON * frequencies / frequencies.sum()).clamp_(min=0.0)
+    _set_rows(source_table, typical @ head.cpu())
+
+    _pass_source_vectors_on(model)
+
+
+def _pass_source_vectors_on(model: Transformer) -> None:
+    """Make cross-attention the identity, and the outputs of the other sublayers small."""
     for layer in model.decoder.layers:
         cross = layer.cross_attention
-        for block in (cross.query.weight, *cross.key_value.weight.chunk(2), cross.output.weight):
-            block.copy_(torch.eye(width, device=block.device))
-    for stack in (model.encoder, model.decoder):
-        for name, part in stack.named_modules():
-            if name.endswith(("self_attention.output", "feed_forward.outer")):
-                part.get_parameter("weight").mul_(QUIET)
+        key, value = cross.key_value.weight.chunk(2)
+        for projection in (cross.query.weight, key, value, cross.output.weight):
+            projection.copy_(torch.eye(len(projection), device=projection.device))
+    for name, sublayer in model.named_modules():
+        if name.endswith(("self_attention.output", "feed_forward.outer")):
+            sublayer.get_parameter("weight").mul_(QUIET)
 
 
 def neighbour_vectors(sentences: Sequence[Ids], size: int, width: int) -> Tensor:
@@ -66,18 +80,31 @@ def neighbour_vectors(sentences: Sequence[Ids], size: int, width: int) -> Tensor
     They are the left singular vectors, times the square root of the singular values, of max(0, log p(n | piece) / p(n))
     for neighbours n on the left and on the right. p(n) is raised to the power 0.75 (Levy et al. 2015 §3.1).
     """
-    far = range(1, WINDOW + 1)
-    places = np.concatenate([one[:-away].astype(np.int64) * size + one[away:] for away in far for one in sentences])
-    after = np.bincount(places, minlength=size * size).reshape(size, size).astype(np.float32)
-    counts = np.concatenate([after, after.T], axis=1)
-    own, other = counts.sum(1, keepdims=True) + 1.0, (counts.sum(0, keepdims=True) + 1.0) ** 0.75
-    information = torch.from_numpy(np.log(np.maximum(counts / own / (other / other.sum()), 1.0)))
+    counts_after = _neighbour_counts(sentences, size)
+    counts = np.concatenate([counts_after, counts_after.T], axis=1)  # (T, 2T): neighbours on the right, on the left
+    # Positive pointwise mutual information, with smoothed counts.
+    piece_counts = counts.sum(1, keepdims=True) + 1.0  # (T, 1)
+    neighbour_weights = (counts.sum(0, keepdims=True) + 1.0) ** 0.75  # (1, 2T)
+    neighbour_shares = neighbour_weights / neighbour_weights.sum()
+    information = np.log(np.maximum(counts / piece_counts / neighbour_shares, 1.0))
+
     rank = min(width, size)
-    left, values, _ = torch.svd_lowrank(information, rank, niter=3)
+    directions, strengths, _ = torch.svd_lowrank(torch.from_numpy(information), rank, niter=3)
     # The first directions are the strongest. A random rotation spreads them over all heads.
     rotation = torch.linalg.qr(torch.randn(width, rank))[0].t()  # (rank, D), rows orthonormal
-    vectors: Tensor = left * values.sqrt() @ rotation
+    vectors: Tensor = directions * strengths.sqrt() @ rotation
     return vectors
+
+
+def _neighbour_counts(sentences: Sequence[Ids], size: int) -> Counts:
+    """Return (T, T): how often the piece of the column follows that of the row by at most `WINDOW` places."""
+    cells = []  # row · T + column of each occurrence
+    for sentence in sentences:
+        row_starts = sentence.astype(np.int64) * size
+        for distance in range(1, WINDOW + 1):
+            cells.append(row_starts[:-distance] + sentence[distance:])
+    counts = np.bincount(np.concatenate(cells), minlength=size * size)
+    return counts.reshape(size, size).astype(np.float32)
 
 
 def translation_probabilities(pairs: Sequence[tuple[Ids, Ids]], source_size: int, target_size: int) -> Counts:
@@ -85,35 +112,55 @@ def translation_probabilities(pairs: Sequence[tuple[Ids, Ids]], source_size: int
 
     Each source sentence also has a NULL word, for target pieces that translate no source piece; the result omits it.
     """
-    empty = source_size
-    table = np.ones((empty + 1) * target_size, np.float32)
+    null_word = source_size
+    shape = (source_size + 1, target_size)
+    probabilities = np.ones(shape, np.float32).ravel()
     for _ in range(ROUNDS):
-        counts = np.zeros(len(table))
-        for some in _chunks(pairs):
-            links = np.concatenate([_links(np.append(source, empty), target, target_size) for source, target in some])
-            lengths = np.concatenate([np.full(len(target), len(source) + 1) for source, target in some])
-            weights = table[links]
-            sums = np.add.reduceat(weights, np.cumsum(lengths) - lengths)  # per target piece, over the source pieces
-            weights /= np.repeat(sums, lengths)
-            counts += np.bincount(links, weights, len(table))
-        of_source = counts.reshape(empty + 1, target_size)
-        table = (of_source / np.maximum(of_source.sum(1, keepdims=True), 1e-9)).astype(np.float32).ravel()
-    return table.reshape(empty + 1, target_size)[:-1]
+        # Expectation: how often each source piece is linked to each target piece.
+        counts = np.zeros(len(probabilities))
+        for chunk in _chunks(pairs):
+            counts += _expected_counts(chunk, probabilities, null_word, target_size)
+        # Maximization: normalize the counts of each source piece.
+        table = counts.reshape(shape)
+        row_sums = np.maximum(table.sum(1, keepdims=True), 1e-9)
+        probabilities = (table / row_sums).astype(np.float32).ravel()
+    return probabilities.reshape(shape)[:null_word]
 
 
-def _links(source: Ids, target: Ids, target_size: int) -> NDArray[Any]:
-    """Return the table index of every pair of a target and a source piece, ordered by target piece."""
-    return (source.astype(np.int64) * target_size + target[:, None]).ravel()
+def _expected_counts(
+    pairs: Sequence[tuple[Ids, Ids]], probabilities: Counts, null_word: int, target_size: int
+) -> NDArray[np.float64]:
+    """Return the expected links in `pairs` by cell of the table; both tables are flat, of (S + 1) · T entries."""
+    # A link is a cell of the table. The links of one target piece, to all pieces of its source, stand together.
+    links_of_pairs = []
+    links_per_target = []
+    for source, target in pairs:
+        row_starts = np.append(source, null_word).astype(np.int64) * target_size
+        links_of_pairs.append((row_starts + target[:, None]).ravel())
+        links_per_target.append(np.full(len(target), len(row_starts)))
+    links = np.concatenate(links_of_pairs)
+    lengths = np.concatenate(links_per_target)
+    # The links of a target piece share a count of 1, in proportion to their probabilities.
+    weights = probabilities[links]
+    weight_sums = np.add.reduceat(weights, np.cumsum(lengths) - lengths)
+    weights /= np.repeat(weight_sums, lengths)
+    counts: NDArray[np.float64] = np.bincount(links, weights, len(probabilities)).astype(np.float64, copy=False)
+    return counts
 
 
 def _chunks(pairs: Sequence[tuple[Ids, Ids]]) -> Iterator[Sequence[tuple[Ids, Ids]]]:
-    ends = np.cumsum([(len(source) + 1) * len(target) for source, target in pairs])
-    cuts = [0, *np.searchsorted(ends, np.arange(_LINKS, ends[-1], _LINKS)), len(pairs)]
-    return (pairs[start:end] for start, end in itertools.pairwise(cuts) if start < end)
+    """Yield `pairs` in parts of about `_LINKS` links."""
+    links_up_to = np.cumsum([(len(source) + 1) * len(target) for source, target in pairs])
+    cuts = np.searchsorted(links_up_to, np.arange(_LINKS, links_up_to[-1], _LINKS))
+    for start, end in itertools.pairwise([0, *cuts, len(pairs)]):
+        if start < end:
+            yield pairs[start:end]
 
 
 def _set_rows(table: Tensor, rows: Tensor) -> None:
     """Set the rows of `table` (V, D) to `rows`, each scaled to length 1; where a row is zero, keep the old one."""
     lengths = rows.norm(dim=1, keepdim=True)
-    known = (lengths > 1e-6) & (torch.arange(len(rows)) != PAD).unsqueeze(1)
-    table.copy_(torch.where(known, rows / lengths.clamp(min=1e-6), table.cpu()))
+    is_pad = torch.arange(len(rows)).unsqueeze(1) == PAD
+    replaced = (lengths > 1e-6) & ~is_pad
+    unit_rows = rows / lengths.clamp(min=1e-6)
+    table.copy_(torch.where(replaced, unit_rows, table.cpu()))

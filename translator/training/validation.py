@@ -1,9 +1,11 @@
-"""Validation during training: the loss on all validation pairs; BLEU and chrF on a translated sample."""
+"""Validation during training: the loss on all validation pairs; BLEU and chrF on a translated sample.
 
-import itertools
+R rows of a batch, L positions of a row, N sentence pairs of a batch
+"""
+
 import json
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,16 +14,16 @@ import torch
 
 from translator.config import Config
 from translator.corpus.held_out import evenly_spread
-from translator.data import DataHandler
+from translator.data import Batch, DataHandler
 from translator.evaluation import TranslatedPair, compute_scores
 from translator.inference.torch_searcher import TorchSearcher, search_rounding
 from translator.inference.translator import Translator
 from translator.model import Transformer
 from translator.model.device import Arithmetic
-from translator.special_tokens import PAD
+from translator.training.blockwise_loss import blockwise_head_loss
+from translator.training.breakdown import Breakdown, Means
 from translator.training.distributed import Distributed
-from translator.training.loss import Losses, TeacherForcing
-from translator.training.meter import Breakdown, Means
+from translator.training.loss import TeacherForcing
 
 FEWEST_OF_A_SOURCE: Final = 50  # minimum translated sentences for scores of a single source
 LINES_AT_ONCE: Final = 64  # lines that each rank translates between two checks for a stop signal
@@ -51,22 +53,27 @@ class Validator:
     data: DataHandler
     model: Transformer  # in evaluation mode during the validation
     arithmetic: Arithmetic  # device and precision of the losses
-    packed: bool  # whether the losses are computed on real tokens only
     check_stop: Callable[[], None]  # called before each round; may communicate; must raise on all ranks or on none
     distributed: Distributed  # the ranks that share the work
 
     def __post_init__(self) -> None:
-        config, data, device = self.config, self.data, self.arithmetic.device
-        self._loss = TeacherForcing(self.model, label_smoothing=0.0, r_drop=0.0, packed=self.packed)
-        searcher = TorchSearcher([self.model], device, search_rounding(device, config.training))
+        config = self.config
+        self._loss = TeacherForcing(self.model, label_smoothing=0.0, r_drop=0.0, head_loss=blockwise_head_loss)
+        rounding = search_rounding(self.arithmetic.device, config.training)
+        searcher = TorchSearcher([self.model], self.arithmetic.device, rounding)
         greedy = config.search.model_copy(update={"method": "greedy"})
-        self.translator = Translator(searcher, data.subword, data.normalizer, greedy, config.batching.max_length)
-        self._breakdown = Breakdown.of_split(data.corpus, "validation")
-        pairs = [pair for name in data.corpus.names("validation") for pair in data.corpus.pairs("validation", name)]
-        chosen = evenly_spread(len(pairs), config.training.validation_sentences)
-        self._sources = [pairs[number][0] for number in chosen]
-        self._references = [pairs[number][1] for number in chosen]
-        self._corpus_sources = self._breakdown.sources(chosen)  # corpus source of each translated pair
+        self.translator = Translator(
+            searcher, self.data.subword, self.data.normalizer, greedy, config.batching.max_length
+        )
+        self._breakdown = Breakdown.of_split(self.data.corpus, "validation")
+        # The sample to translate.
+        pairs: list[tuple[str, str]] = []
+        for name in self.data.corpus.names("validation"):
+            pairs += self.data.corpus.pairs("validation", name)
+        sample = evenly_spread(len(pairs), config.training.validation_sentences)
+        self._sources = [pairs[number][0] for number in sample]
+        self._references = [pairs[number][1] for number in sample]
+        self._corpus_sources = self._breakdown.sources(sample)  # index of the corpus source of each
 
     @property
     def drawn_source(self) -> str | None:
@@ -76,59 +83,89 @@ class Validator:
     def validate(self) -> Validation:
         """Return loss, scores and sample translations; raises the exceptions of `check_stop`."""
         was_training = self.model.training
-        self._loss.eval()
+        self.model.eval()
         try:
             means = self._losses()
             hypotheses = self._translate(self._sources)
         finally:
-            self._loss.train(was_training)
-        pairs = [TranslatedPair(*texts) for texts in zip(self._sources, self._references, hypotheses, strict=True)]
-        scores = {"loss": means.loss, "perplexity": math.exp(min(means.loss, 700.0))} | _scores(pairs)
-        by_source = {name: {"loss": loss} for name, loss in means.by_source.items()} if len(means.by_source) > 1 else {}
-        for place, name in enumerate(self._breakdown.names):
-            own = [pairs[number] for number in np.flatnonzero(self._corpus_sources == place)]
-            if name in by_source and len(own) >= FEWEST_OF_A_SOURCE:
-                by_source[name] |= _scores(own)
+            self.model.train(was_training)
+        texts = zip(self._sources, self._references, hypotheses, strict=True)
+        pairs = [TranslatedPair(source, reference, hypothesis) for source, reference, hypothesis in texts]
+        losses = {"loss": means.loss, "perplexity": math.exp(min(means.loss, 700.0))}
         shown = self.config.training.sample_translations
-        every = max(1, len(pairs) // max(1, shown))
-        return Validation(scores, pairs[::every][:shown], by_source, means.by_length)
+        stride = max(1, len(pairs) // max(1, shown))
+        return Validation(
+            scores=losses | _scores(pairs),
+            samples=pairs[::stride][:shown],
+            by_source=self._by_source(means, pairs),
+            loss_by_length=means.by_length,
+        )
+
+    def _by_source(self, means: Means, pairs: Sequence[TranslatedPair]) -> dict[str, dict[str, float]]:
+        """Return the scores of each source, for the translated sample `pairs`."""
+        by_source: dict[str, dict[str, float]] = {}
+        if len(means.by_source) < 2:
+            return by_source
+        for place, name in enumerate(self._breakdown.names):
+            if name not in means.by_source:
+                continue
+            by_source[name] = {"loss": means.by_source[name]}
+            numbers = np.flatnonzero(self._corpus_sources == place).tolist()
+            pairs_of_source = [pairs[number] for number in numbers]
+            if len(pairs_of_source) >= FEWEST_OF_A_SOURCE:
+                by_source[name] |= _scores(pairs_of_source)
+        return by_source
 
     @torch.inference_mode()
     def _losses(self) -> Means:
-        count = int(self._breakdown.starts[-1])
+        """Return the mean losses over all validation pairs that fit into a row."""
         # One entry per pair, zero on all ranks but one: so the sums are exact for any number of ranks.
-        losses, tokens = np.zeros(count), np.zeros(count)
-        batches = self.data.validation_batches()
-        rank, world_size = self.distributed.rank, self.distributed.world_size
-        while dealt := list(itertools.islice(batches, world_size)):
-            self.check_stop()
-            for batch in dealt[rank : rank + 1]:
-                on_device, numbers = batch.to(self.arithmetic.device), batch.indices.numpy()
-                with self.arithmetic.autocast():
-                    found: Losses = self._loss(on_device.source, on_device.target_input, on_device.labels)
-                losses[numbers] = found.of_sentences.cpu().double().numpy()
-                tokens[numbers] = (batch.labels != PAD).sum(dim=1).numpy()
-        summed = np.array(self.distributed.sum([*losses.tolist(), *tokens.tolist()])).reshape(2, count)
-        seen = np.flatnonzero(summed[1])
-        return self._breakdown.means(self._breakdown.sums(summed[0][seen], summed[1][seen], seen))
+        pair_count = int(self._breakdown.starts[-1])
+        losses = np.zeros(pair_count)
+        tokens = np.zeros(pair_count)
+        for batch in self._batches_of_rank():
+            with self.arithmetic.autocast():
+                token_losses = self._loss(batch.to(self.arithmetic.device)).of_tokens  # (R, L)
+            losses[batch.pairs] = batch.sum_by_sentence(token_losses.cpu())
+            tokens[batch.pairs] = batch.target_lengths
+        losses = np.array(self.distributed.sum(losses.tolist()))
+        tokens = np.array(self.distributed.sum(tokens.tolist()))
+        pairs = np.flatnonzero(tokens)
+        return self._breakdown.means(self._breakdown.sums(losses[pairs], tokens[pairs], pairs))
 
-    def _translate(self, lines: list[str]) -> list[str]:
+    def _batches_of_rank(self) -> Iterator[Batch]:
+        """Yield the validation batches of this rank; in a round, each rank has a batch."""
+        world_size = self.distributed.world_size
+        for number, batch in enumerate(self.data.validation_batches()):
+            if number % world_size == 0:
+                self.check_stop()
+            if number % world_size == self.distributed.rank:
+                yield batch
+
+    def _translate(self, lines: Sequence[str]) -> list[str]:
+        """Return the translations of `lines`, which the ranks share."""
         # Batch lines of similar length; the order is the same on all ranks.
         order = sorted(range(len(lines)), key=lambda number: (-len(lines[number]), number))
-        mine: dict[int, str] = {}
-        rank, world_size = self.distributed.rank, self.distributed.world_size
-        for start in range(0, len(order), LINES_AT_ONCE * world_size):
+        rank = self.distributed.rank
+        world_size = self.distributed.world_size
+        lines_of_round = LINES_AT_ONCE * world_size
+        texts: dict[int, str] = {}  # by the number of the line
+        for start in range(0, len(order), lines_of_round):
             self.check_stop()
-            own = order[start : start + LINES_AT_ONCE * world_size][rank::world_size]
-            mine |= zip(own, self.translator.translate_lines([lines[number] for number in own]), strict=True)
-        gathered = self.distributed.gather_text(json.dumps(list(mine.items())))
-        texts = dict(itertools.chain.from_iterable(json.loads(text) for text in gathered))
+            numbers = order[start : start + lines_of_round][rank::world_size]
+            translations = self.translator.translate_lines([lines[number] for number in numbers])
+            texts |= zip(numbers, translations, strict=True)
+        # Exchange them as JSON lists of (number, text), since the keys of a JSON object are texts.
+        for texts_of_rank in self.distributed.gather_text(json.dumps(list(texts.items()))):
+            texts |= json.loads(texts_of_rank)
         return [texts[number] for number in range(len(lines))]
 
 
-def _scores(pairs: Iterable[TranslatedPair]) -> dict[str, float]:
-    texts = [(pair.hypothesis, pair.reference) for pair in pairs]
-    if not texts:
+def _scores(pairs: Sequence[TranslatedPair]) -> dict[str, float]:
+    """Return `bleu` and `chrf` of the hypotheses; nothing without pairs."""
+    if not pairs:
         return {}
-    outputs, references = zip(*texts, strict=True)
-    return {score.metric: score.score for score in compute_scores(outputs, references, metrics=("bleu", "chrf"))}
+    hypotheses = [pair.hypothesis for pair in pairs]
+    references = [pair.reference for pair in pairs]
+    scores = compute_scores(hypotheses, references, metrics=("bleu", "chrf"))
+    return {score.metric: score.score for score in scores}

@@ -5,7 +5,7 @@ from collections.abc import Callable, Generator, Iterator
 
 import pytest
 
-from translator.data.handler import read_ahead
+from translator.data.feeding import read_ahead
 from translator.errors import Interrupted
 
 Check = Callable[[], None]

@@ -1,0 +1,90 @@
+"""Generated corpora: pairs of random ids or words, with lengths like those of literary prose in subwords.
+
+N pairs, L positions of a row
+"""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from translator.data import DataHandler
+from translator.data.token_store import TokenStore
+from translator.data.training_batches import TrainingBatches
+from translator.special_tokens import SPECIAL_TOKENS
+
+NAME: Final = "generated"
+POOL: Final = 1 << 16  # random ids of which each sentence is a section
+Lengths = NDArray[np.int64]
+
+
+def random_lengths(count: int, longest: int) -> tuple[Lengths, Lengths]:
+    """Return the tokens of `count` sources and targets, (N,) each, without special tokens; the same at every call.
+
+    Lengths are log-normal: a median of 18 tokens, a mean of 22, and a long tail, which ends at `longest`.
+    """
+    generator = np.random.default_rng(1)
+    source = np.exp(generator.normal(2.9, 0.65, count))
+    target = source * np.exp(generator.normal(0.05, 0.25, count))
+    return (
+        source.astype(np.int64).clip(1, longest),
+        target.astype(np.int64).clip(1, longest),
+    )
+
+
+def write_tokens(folder: Path, count: int, vocabulary: int, row_length: int) -> None:
+    """Write the token stores of `count` pairs of random ids to `folder`, each of which fits into a row of L."""
+    generator = np.random.default_rng(2)
+    ids = generator.integers(len(SPECIAL_TOKENS), vocabulary, POOL + row_length).tolist()
+    source_lengths, target_lengths = random_lengths(count, row_length - 1)
+    for side, lengths in (("en", source_lengths), ("fa", target_lengths)):
+        starts = generator.integers(0, POOL, count)
+        ends = starts + lengths
+        sentences = (ids[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True))
+        TokenStore.write(folder / f"{NAME}.{side}", sentences, vocabulary)
+
+
+class GeneratedData(DataHandler):
+    """A `DataHandler` whose training text are the token stores of `write_tokens`; it has nothing else."""
+
+    def __init__(self, folder: Path, count: int, *, rows: int, row_length: int) -> None:
+        """Read the `count` pairs in `folder` in batches of `rows` rows of `row_length` positions."""
+        self.training_batches = TrainingBatches(
+            token_folder=folder,
+            sources=(NAME,),
+            sides=("en", "fa"),
+            row_length=row_length,
+            rows=rows,
+            drawn=(count,),
+            seed=1,
+            sampler=None,
+            prepared_directory=folder,
+            processes=1,
+        )
+
+
+def write_text(path: Path, count: int, words: int, longest: int) -> None:
+    """Write `count` pairs of made-up sentences to the TSV file `path`, from a lexicon of so many `words`."""
+    spelling = random.Random(3)
+    lexicon = []
+    for _ in range(words):
+        lexicon.append("".join(spelling.choices("abcdefghijklmnopqrstuvwxyz", k=spelling.randint(2, 6))))
+    with path.open("w", encoding="utf-8") as file:
+        source_lengths, target_lengths = random_lengths(count, longest)
+        sources = _sentences(lexicon, source_lengths, seed=4)
+        targets = _sentences(lexicon, target_lengths, seed=5)
+        file.writelines(f"{source}\t{target}\n" for source, target in zip(sources, targets, strict=True))
+
+
+def _sentences(lexicon: list[str], lengths: Lengths, seed: int) -> Iterator[str]:
+    """Yield sentences of random words, so many in each."""
+    generator = np.random.default_rng(seed)
+    words = np.array(lexicon, object)
+    for part in np.array_split(lengths, 1 + len(lengths) // POOL):
+        chosen = words[generator.integers(0, len(words), int(part.sum()))].tolist()
+        ends = np.cumsum(part).tolist()
+        for end, length in zip(ends, part.tolist(), strict=True):
+            yield " ".join(chosen[end - length : end])

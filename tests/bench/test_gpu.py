@@ -1,0 +1,94 @@
+"""The GPU benchmark in small, on a CPU: each part measures and reports."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from bench import gpu
+from bench.generated import write_tokens
+from bench.gpu import Variant, Work, read_batches, run_parts
+from bench.learners import MARIAN, marian_is_installed
+from bench.options import FailedError, Options
+from translator.errors import ConfigError
+
+TINY = {"d_model": 16, "heads": 2, "encoder_layers": 1, "decoder_layers": 1, "feed_forward": 32}
+WORK = Work(
+    torch.device("cpu"),
+    sizes={"base": TINY},
+    pairs=3_000,
+    vocabulary=400,
+    rows=4,
+    row_length=128,
+    loop_minutes=0.05,
+    log_every=3,
+    batches=3,
+    warm_steps=1,
+    steps=2,
+    rounds=2,
+)
+Figures = dict[str, Any]
+
+
+def measured(part: str, folder: Path) -> tuple[str, Figures]:
+    """The report of a part, and the figures of its file."""
+    report = "\n".join(run_parts([part], WORK, folder))
+    return report, json.loads((folder / "gpu.json").read_text(encoding="utf-8"))
+
+
+def test_the_loop_is_that_of_translator_train(tmp_path: Path) -> None:
+    report, figures = measured("loop", tmp_path)
+    assert "3,000 generated pairs are prepared" in report
+    assert "translator train, Transformer-base, 4 rows of 128" in report
+    assert min(figures["loop"]["base"]["figures"]["tokens_per_second"]) > 0
+    assert 0 <= min(figures["loop"]["base"]["figures"]["data_wait"]) <= 1
+
+
+def test_updates_are_timed_for_each_variant_of_a_cpu(tmp_path: Path) -> None:
+    report, figures = measured("update", tmp_path)
+    speeds = figures["update"]["base"]
+    assert {"bf16", "float32", "fp16"} <= speeds.keys()
+    assert (f"{MARIAN}, sorted batches" in speeds) == marian_is_installed()
+    assert len(speeds["bf16"]["tokens_per_second"]) == WORK.rounds
+    assert "ms an update" in report
+
+
+def test_equal_updates_give_a_similar_loss_in_each_precision(tmp_path: Path) -> None:
+    _, figures = measured("loss", tmp_path)
+    losses = figures["loss"]
+    assert losses["float32"] == losses["CPU float32"]
+    assert losses["bf16"] == pytest.approx(losses["CPU float32"], rel=0.01)
+
+
+def test_a_variant_that_fails_leaves_the_others_and_fails_the_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = Variant("too large", ("base",), settings=("model.heads=3",))
+    monkeypatch.setattr(gpu, "VARIANTS", (broken, Variant("bf16", ("base",))))
+    lines = []
+    with pytest.raises(FailedError, match="failed: update base"):
+        lines += list(run_parts(["update"], WORK, tmp_path))
+    figures = json.loads((tmp_path / "gpu.json").read_text(encoding="utf-8"))
+    assert list(figures["update"]["base"]) == ["bf16"]
+
+
+def test_parts_without_time_are_left_out(tmp_path: Path) -> None:
+    report = "\n".join(run_parts(["loss", "sample"], Work(torch.device("cpu"), seconds=1.0), tmp_path))
+    assert "loss: left out" in report
+    assert "sample: left out" in report
+
+
+def test_batches_of_updates_are_the_same_at_every_call(tmp_path: Path) -> None:
+    write_tokens(tmp_path, gpu._pairs_for(WORK), WORK.vocabulary, WORK.row_length)
+    first = read_batches(tmp_path, WORK)
+    second = read_batches(tmp_path, WORK)
+    assert len(first) == WORK.batches
+    assert all(torch.equal(batch.fields, again.fields) for batch, again in zip(first, second, strict=True))
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_without_a_gpu_the_benchmark_says_so() -> None:
+    with pytest.raises(ConfigError, match="needs a CUDA GPU"):
+        list(gpu.bench(Options()))

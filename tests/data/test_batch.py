@@ -1,0 +1,87 @@
+"""A batch: several sentences a row, special tokens, sentence numbers and positions."""
+
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from small_model import random_pairs, rows_of
+
+from translator.data import Batch, collate_rows, collate_source
+from translator.special_tokens import EOS, PAD, SOS
+
+IDS = st.lists(st.integers(4, 30), max_size=6)
+ROWS = st.lists(st.lists(st.tuples(IDS, IDS), max_size=4), min_size=1, max_size=5)
+
+BATCH = collate_rows([[([5, 6], [7]), ([8], [9, 10])], [([], [])]], row_length=6)
+"""Two pairs in the first row; a pair of empty sentences in the second."""
+
+
+def test_each_source_sentence_ends_in_eos() -> None:
+    assert BATCH.source.tolist() == [[5, 6, EOS, 8, EOS, PAD], [EOS, PAD, PAD, PAD, PAD, PAD]]
+
+
+def test_each_target_sentence_begins_with_sos() -> None:
+    assert BATCH.target_input.tolist() == [[SOS, 7, SOS, 9, 10, PAD], [SOS, PAD, PAD, PAD, PAD, PAD]]
+
+
+def test_labels_are_the_next_tokens_of_the_same_sentence() -> None:
+    assert BATCH.labels.tolist() == [[7, EOS, 9, 10, EOS, PAD], [EOS, PAD, PAD, PAD, PAD, PAD]]
+
+
+def test_sentences_are_numbered_from_one_and_pad_is_zero() -> None:
+    assert BATCH.source_sentence.tolist() == [[1, 1, 1, 2, 2, 0], [1, 0, 0, 0, 0, 0]]
+    assert BATCH.target_sentence.tolist() == [[1, 1, 2, 2, 2, 0], [1, 0, 0, 0, 0, 0]]
+
+
+def test_positions_count_from_zero_in_each_sentence() -> None:
+    assert BATCH.source_position.tolist() == [[0, 1, 2, 0, 1, 0], [0, 0, 0, 0, 0, 0]]
+    assert BATCH.target_position.tolist() == [[0, 1, 0, 1, 2, 0], [0, 0, 0, 0, 0, 0]]
+
+
+def test_only_real_tokens_are_counted() -> None:
+    assert BATCH.source_tokens == 6
+    assert BATCH.target_tokens == 6
+    assert BATCH.positions == 24
+
+
+def test_lengths_of_sentences_include_the_special_token() -> None:
+    assert BATCH.source_lengths.tolist() == [3, 2, 1]
+    assert BATCH.target_lengths.tolist() == [2, 3, 1]
+
+
+def test_values_are_summed_by_sentence() -> None:
+    values = torch.arange(12.0).view(2, 6)
+    assert BATCH.sum_by_sentence(values).tolist() == [1.0, 9.0, 6.0]
+
+
+def test_an_empty_row_is_all_pad() -> None:
+    batch = collate_rows([[([5], [6])], []], row_length=3)
+    assert not batch.fields[:, 1].any()
+
+
+def sentences(tokens: torch.Tensor, sentence: torch.Tensor) -> list[list[int]]:
+    """The ids of each sentence of a batch, in order."""
+    found = []
+    for row_tokens, row_sentence in zip(tokens, sentence, strict=True):
+        for number in range(1, int(row_sentence.max()) + 1):
+            found.append(row_tokens[row_sentence == number].tolist())
+    return found
+
+
+@given(rows=ROWS)
+def test_every_sentence_can_be_read_back(rows: list[list[tuple[list[int], list[int]]]]) -> None:
+    batch: Batch = collate_rows(rows, row_length=30)
+    pairs = [pair for row in rows for pair in row]
+    assert sentences(batch.source, batch.source_sentence) == [[*source, EOS] for source, _ in pairs]
+    assert sentences(batch.target_input, batch.target_sentence) == [[SOS, *target] for _, target in pairs]
+    assert sentences(batch.labels, batch.target_sentence) == [[*target, EOS] for _, target in pairs]
+
+
+def test_the_row_length_is_that_of_the_longest_row() -> None:
+    pairs = random_pairs(9)
+    batch = rows_of(pairs, pairs_a_row=3)
+    used = torch.maximum((batch.source != PAD).sum(1), (batch.labels != PAD).sum(1))
+    assert batch.source.size(1) == int(used.max())
+
+
+def test_sources_of_a_search_have_one_sentence_a_row() -> None:
+    assert collate_source([[5, 6], []]).tolist() == [[5, 6, EOS], [EOS, PAD, PAD]]

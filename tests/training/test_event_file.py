@@ -1,0 +1,139 @@
+"""The event files of a run, as TensorBoard reads them."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from event_files import curve, read_events
+from tensorboard.plugin_util import markdown_to_safe_html
+from tensorboard.summary.writer import event_file_writer
+
+from translator.data import MixtureRow
+from translator.errors import StorageError
+from translator.evaluation import Score, TranslatedPair
+from translator.training.event_file import EventFile, show_test_scores
+from translator.training.health import LossSpike
+
+
+@pytest.fixture(autouse=True)
+def ordered_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Event files of the same second are read in name order; a name ends in a count of the files of this process.
+
+    The tenth writer would come before the ninth.
+    """
+    monkeypatch.setattr(event_file_writer, "_global_uid", event_file_writer.AtomicCounter(0))
+
+
+def text(folder: Path, tag: str) -> str:
+    event = read_events(folder).Tensors(f"{tag}/text_summary")[0]
+    return str(event.tensor_proto.string_val[0].decode("utf-8"))
+
+
+def test_a_curve_has_a_point_for_each_step(tmp_path: Path, tiny: Any) -> None:
+    events = EventFile(tmp_path, 0)
+    events.add_curves({"train": {"loss": 3.0}}, 1)
+    events.add_curves({"train": {"loss": 2.0}}, 2)
+    events.close(tiny(), {})
+    assert curve(tmp_path, "train/loss") == [(1, 3.0), (2, 2.0)]
+
+
+def test_a_restart_removes_later_points_of_earlier_files(tmp_path: Path, tiny: Any) -> None:
+    for start, loss in ((0, 3.0), (1, 2.0)):
+        events = EventFile(tmp_path, start)
+        for step in range(start + 1, 4):
+            events.add_curves({"train": {"loss": loss}}, step)
+        events.close(tiny(), {})
+    assert curve(tmp_path, "train/loss") == [(1, 3.0), (2, 2.0), (3, 2.0)]
+
+
+def test_the_mixture_is_a_table(tmp_path: Path, tiny: Any) -> None:
+    events = EventFile(tmp_path, 0)
+    events.add_mixture([MixtureRow(name="toy", pairs=160, weight=1.0, share=1.0, drawn=160)], 0)
+    events.close(tiny(), {})
+    assert "| toy | 160 | 1 | 100.00% | 160 |" in text(tmp_path, "data/mixture")
+
+
+def test_a_loss_spike_is_a_point_and_a_text(tmp_path: Path, tiny: Any) -> None:
+    events = EventFile(tmp_path, 0)
+    events.add_loss_spike(LossSpike(step=7, loss=5.0, line="loss spike at step 7"))
+    events.close(tiny(), {})
+    assert curve(tmp_path, "train/loss_spike") == [(7, 5.0)]
+    assert text(tmp_path, "train/loss_spike") == "loss spike at step 7"
+
+
+@pytest.fixture
+def translation_page(tmp_path: Path, tiny: Any) -> str:
+    """TensorBoard's page of a translation with characters of Markdown and HTML."""
+    events = EventFile(tmp_path, 0)
+    events.add_translations([TranslatedPair("A | <script>x</script>", "سلام. |", "سلام *دنیا*")], 6)
+    events.close(tiny(), {})
+    return str(markdown_to_safe_html(text(tmp_path, "validation/translations")))
+
+
+def test_translations_are_a_table_with_a_row_for_each(translation_page: str) -> None:
+    assert (translation_page.count("<tr>"), translation_page.count("<td>")) == (2, 3)
+
+
+@pytest.mark.parametrize("markup", ["<script", "<em>"])
+def test_translations_are_shown_literally(translation_page: str, markup: str) -> None:
+    assert markup not in translation_page
+
+
+def test_persian_is_isolated_as_right_to_left(translation_page: str) -> None:
+    assert "\u2067سلام. &#124;\u2069" in translation_page
+
+
+def test_a_full_disk_is_reported_in_plain_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("torch.utils.tensorboard.SummaryWriter.add_scalar", full)
+    events = EventFile(tmp_path / "tensorboard", 0)
+    with pytest.raises(StorageError, match=r"cannot write .*tensorboard: the disk is full"):
+        events.add_curves({"train": {"loss": 3.0}}, 1)
+
+
+BLEU = Score(
+    test_set="mizan",
+    metric="bleu",
+    score=30.0,
+    signature="",
+    normalization="raw",
+    checkpoint="step-000020",
+    sentences=1,
+)
+
+
+def test_without_a_folder_no_test_scores_are_written(tmp_path: Path) -> None:
+    show_test_scores(tmp_path / "none", [BLEU], own=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_test_scores_no_file_is_written(tmp_path: Path) -> None:
+    show_test_scores(tmp_path, [], own=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_test_scores_are_plotted_at_their_checkpoint_step(tmp_path: Path) -> None:
+    show_test_scores(tmp_path, [BLEU], own=True)
+    assert curve(tmp_path, "test/bleu") == [(20, 30.0)]
+    assert curve(tmp_path, "test_by_set/mizan/bleu") == [(20, 30.0)]
+
+
+@pytest.mark.parametrize("changes", [{"normalization": "normalizer-2 on both sides"}, {"checkpoint": "averaged"}])
+def test_only_raw_scores_of_a_step_are_plotted(tmp_path: Path, changes: dict[str, Any]) -> None:
+    show_test_scores(tmp_path, [BLEU, replace(BLEU, score=31.0, **changes)], own=True)
+    assert curve(tmp_path, "test/bleu") == [(20, 30.0)]
+
+
+def test_only_bleu_and_chrf_of_the_first_test_set_compare_runs(tmp_path: Path) -> None:
+    scores = [BLEU, replace(BLEU, metric="length_ratio"), replace(BLEU, test_set="tep")]
+    show_test_scores(tmp_path, scores, own=True)
+    tags = {"test/bleu", "test_by_set/mizan/bleu", "test_by_set/mizan/length_ratio", "test_by_set/tep/bleu"}
+    assert set(read_events(tmp_path).Tags()["scalars"]) == tags
+
+
+def test_scores_of_an_outside_test_set_do_not_compare_runs(tmp_path: Path) -> None:
+    show_test_scores(tmp_path, [BLEU], own=False)
+    assert read_events(tmp_path).Tags()["scalars"] == ["test_by_set/mizan/bleu"]

@@ -1,0 +1,33 @@
+"""The operations of an update, against torch's counter."""
+
+from typing import Any
+
+import pytest
+import torch
+from small_model import SMALL
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+from translator.model import Transformer
+from translator.training.flops import StepFlops
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"activation": "swiglu", "tied_embeddings": "none"}, {"decoder_layers": 1, "heads": 2, "feed_forward": 48}],
+)
+def test_step_flops_agree_with_torchs_flop_counter(changes: dict[str, Any]) -> None:
+    """On one sentence a row without padding, with attention as plain products; 1% tolerance for small operations."""
+    config = SMALL.model_copy(update=changes)
+    model = Transformer(config, 21, 27)
+    source = torch.randint(4, 20, (3, 14))
+    target_input = torch.randint(4, 20, (3, 11))
+    with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+        model(source, target_input).sum().backward()
+    assert StepFlops(config, 27)([14] * 3, [11] * 3) == pytest.approx(counter.get_total_flops(), rel=0.01)
+
+
+def test_sentences_attend_only_inside_themselves() -> None:
+    """So the operations of two sentences are the sum of those of each, though they may share a row."""
+    flops = StepFlops(SMALL, 27)
+    assert flops([4, 9], [6, 3]) == pytest.approx(flops([4], [6]) + flops([9], [3]))

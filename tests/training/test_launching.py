@@ -1,0 +1,69 @@
+"""Launched ranks: a failure of one ends all, and is reported once."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from processes import is_running, wait_for
+
+from translator.errors import Interrupted, RunError, TranslatorError
+from translator.run.signals import StopRequest
+from translator.training.launching import LostProcessError, launch
+
+MEMBER = Path(__file__).with_name("member.py")
+StartMembers = Callable[[Path, int, str], int]
+pytestmark = pytest.mark.usefixtures("plain_environment")
+
+
+def test_a_killed_rank_stops_the_other_and_is_reported(tmp_path: Path, start_members: StartMembers) -> None:
+    with pytest.raises(LostProcessError) as caught:
+        start_members(tmp_path, 2, "die")
+    assert str(caught.value) == (
+        "rank 1 of 2 was lost (Killed, most likely because memory ran out); the last checkpoint is intact, and the "
+        "same command resumes from it"
+    )
+    assert "another rank of this run was lost" in (tmp_path / "lost").read_text()
+
+
+def test_a_mistake_seen_by_all_ranks_is_reported_once(
+    tmp_path: Path, start_members: StartMembers, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(TranslatorError) as caught:
+        start_members(tmp_path, 2, "mistake")
+    assert str(caught.value) == "خطا: there is no corpus"
+    assert capfd.readouterr().err == ""
+
+
+def test_a_second_signal_ends_a_rank_immediately(tmp_path: Path, start_members: StartMembers) -> None:
+    with pytest.raises(Interrupted) as caught:  # long before the ten minutes that the rank would sleep
+        start_members(tmp_path, 1, "ignore")
+    assert caught.value.exit_code == 130
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux signals a process whose parent died")
+def test_all_ranks_stop_when_the_launcher_is_killed(tmp_path: Path) -> None:
+    script = (
+        "from translator.run.signals import StopRequest\n"
+        "from translator.training.launching import launch\n"
+        f"launch(['steps', {str(tmp_path)!r}], 2, StopRequest(), threads=1, program=[{str(MEMBER)!r}])\n"
+    )
+    launcher = subprocess.Popen([sys.executable, "-c", script])
+    notes = [tmp_path / f"process-{rank}" for rank in range(2)]
+    wait_for(lambda: launcher.poll() is not None or all(note.exists() and note.read_text() for note in notes))
+    launcher.kill()
+    launcher.wait()
+    wait_for(lambda: not any(is_running(int(note.read_text())) for note in notes))
+    assert (tmp_path / "stopped-0").read_text() == (tmp_path / "stopped-1").read_text(), "they saved before they ended"
+
+
+def test_launch_returns_or_raises_according_to_a_ranks_exit_code() -> None:
+    def exits(code: int) -> int:
+        return launch([], 1, StopRequest(), program=["-c", f"raise SystemExit({code})"])
+
+    assert exits(1) == 1, "a bug has printed its traceback"
+    with pytest.raises(Interrupted):
+        exits(143)
+    with pytest.raises(RunError, match="a rank ended with exit code 9"):
+        exits(9)

@@ -1,0 +1,52 @@
+"""The best validation of a run, and when training ends."""
+
+import math
+
+import pytest
+
+from translator.config import TrainingConfig
+from translator.training.progress import TrainingProgress
+
+
+def note_all(progress: TrainingProgress, metric: str, *scores: float) -> list[bool]:
+    """Note one validation for each score, at steps 1, 2, 3 …; return whether each was the best so far."""
+    outcomes = []
+    for step, score in enumerate(scores, start=1):
+        progress.step = step
+        outcomes.append(progress.note_validation({"loss": 1.0, metric: score}, metric))
+    return outcomes
+
+
+@pytest.mark.parametrize(("metric", "scores"), [("chrf", (10, 12, 11)), ("loss", (3, 2, 2))])
+def test_a_higher_chrf_or_a_lower_loss_counts_as_better(metric: str, scores: tuple[float, ...]) -> None:
+    progress = TrainingProgress()
+    assert note_all(progress, metric, *scores) == [True, True, False]
+    assert progress.best_step == 2
+    assert progress.validations_without_gain == 1
+    assert progress.validated_step == 3
+
+
+def test_a_score_that_is_not_a_number_is_never_the_best() -> None:
+    progress = TrainingProgress()
+    assert note_all(progress, "chrf", math.nan, 5.0, math.nan) == [False, True, False]
+    assert progress.best_score == 5.0
+
+
+def test_another_metric_starts_anew() -> None:
+    progress = TrainingProgress()
+    note_all(progress, "chrf", 10.0, 9.0)
+    assert note_all(progress, "bleu", 5.0) == [True]
+    assert progress.best_score == 5.0
+    assert progress.validations_without_gain == 0
+
+
+def test_infinite_losses_are_left_out_of_the_curve() -> None:
+    progress = TrainingProgress()
+    note_all(progress, "loss", 3.0, math.inf, math.nan, 2.0)
+    assert progress.validation_losses == [[1, 3.0], [4, 2.0]]
+
+
+def test_training_is_finished_at_its_last_step() -> None:
+    config = TrainingConfig(max_steps=3)
+    assert TrainingProgress(step=2).finished(config) is None
+    assert "training.max_steps=3" in (TrainingProgress(step=3).finished(config) or "")

@@ -1,0 +1,93 @@
+"""A batch of rows gives the loss and the gradients of its sentences one by one."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from small_model import random_pairs, rows_of, small_model
+from torch import Tensor
+
+from translator.data import Batch
+from translator.model import Transformer
+from translator.training.blockwise_loss import blockwise_head_loss
+from translator.training.loss import HeadLoss, TeacherForcing, head_loss
+
+PAIRS = random_pairs(10)
+Gradients = dict[str, Tensor]
+
+
+def loss_and_gradients(
+    model: Transformer, batches: list[Batch], r_drop: float = 0.0, head: HeadLoss = blockwise_head_loss
+) -> tuple[Tensor, Gradients]:
+    """The summed objective and its gradients."""
+    loss = TeacherForcing(model, label_smoothing=0.1, r_drop=r_drop, head_loss=head)
+    model.zero_grad()
+    total = torch.zeros((), dtype=torch.float64)
+    for batch in batches:
+        objective = loss(batch).objective
+        objective.backward()  # type: ignore[no-untyped-call]
+        total += objective.detach()
+    gradients = {}
+    for name, weight in model.named_parameters():
+        assert weight.grad is not None, name
+        gradients[name] = weight.grad.clone()
+    return total, gradients
+
+
+def assert_same(rows: tuple[Tensor, Gradients], sentences: tuple[Tensor, Gradients]) -> None:
+    torch.testing.assert_close(rows[0], sentences[0], rtol=1e-10, atol=1e-10)
+    for name, gradient in sentences[1].items():
+        torch.testing.assert_close(rows[1][name], gradient, rtol=1e-10, atol=1e-10, msg=name)
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary"])
+@pytest.mark.parametrize("kernel", ["fused", "plain"])
+def test_rows_have_the_loss_and_gradients_of_single_sentences(norm: str, positions: str, kernel: str) -> None:
+    model = small_model(norm=norm, positions=positions, dropout=0.0).double()
+    model.use_attention(kernel)  # type: ignore[arg-type]
+    rows = rows_of(PAIRS, pairs_a_row=4, row_length=31)
+    sentences = [rows_of([pair], pairs_a_row=1) for pair in PAIRS]
+    assert_same(loss_and_gradients(model, [rows]), loss_and_gradients(model, sentences))
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_r_drop_over_rows_equals_that_over_single_sentences(norm: str) -> None:
+    """Without dropout the two passes are equal, so the loss of both is that of one."""
+    model = small_model(norm=norm, dropout=0.0).double().train()
+    rows = rows_of(PAIRS, pairs_a_row=4, row_length=31)
+    sentences = [rows_of([pair], pairs_a_row=1) for pair in PAIRS]
+    assert_same(loss_and_gradients(model, [rows], r_drop=3.0), loss_and_gradients(model, sentences))
+
+
+def test_a_row_without_sentences_adds_nothing() -> None:
+    model = small_model(dropout=0.0).double()
+    rows = rows_of(PAIRS, pairs_a_row=4, row_length=31)
+    empty = torch.zeros(7, 3, 31, dtype=torch.int64)
+    with_empty_rows = replace(rows, fields=torch.cat((rows.fields, empty), dim=1))
+    assert_same(loss_and_gradients(model, [with_empty_rows]), loss_and_gradients(model, [rows]))
+
+
+@pytest.mark.parametrize("head", [blockwise_head_loss, head_loss])
+def test_token_losses_summed_by_sentence_are_those_of_single_sentences(head: HeadLoss) -> None:
+    model = small_model(dropout=0.0).double().eval()
+    loss = TeacherForcing(model, label_smoothing=0.1, r_drop=0.0, head_loss=head)
+    rows = rows_of(PAIRS, pairs_a_row=4, row_length=31)
+    with torch.no_grad():
+        by_sentence = rows.sum_by_sentence(loss(rows).of_tokens)
+        for number, pair in enumerate(PAIRS):
+            single = loss(rows_of([pair], pairs_a_row=1)).of_tokens.sum()
+            assert by_sentence[number] == pytest.approx(float(single), rel=1e-5)
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_a_token_of_one_sentence_does_not_change_another_of_its_row(side: str) -> None:
+    model = small_model(dropout=0.0).double().eval()
+    rows = rows_of([([5, 6, 7], [8, 9]), ([10, 11], [12, 13, 14])], pairs_a_row=2)
+    changed = rows_of([([5, 6, 7], [8, 9]), ([10, 11], [12, 13, 14])], pairs_a_row=2)
+    tokens = changed.source if side == "source" else changed.target_input
+    tokens[0, 1] = 20
+    with torch.no_grad():
+        before = model.states(rows)[rows.target_sentence == 2]
+        after = model.states(changed)[rows.target_sentence == 2]
+    assert torch.equal(before, after)

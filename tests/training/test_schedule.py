@@ -1,0 +1,61 @@
+"""Schedules against the formulas of their papers, by steps and by the clock."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from translator.config import TrainingConfig
+from translator.training.schedule import COSINE_FLOOR, drops, learning_rate
+
+
+def scheduled(schedule: str, warmup: int = 100, steps: int = 1000, **more: object) -> TrainingConfig:
+    keys = {"schedule": schedule, "warmup_steps": warmup, "max_steps": steps, "learning_rate": 1e-3}
+    return TrainingConfig.model_validate(keys | more)
+
+
+def test_inverse_sqrt_schedule_matches_vaswani_et_al() -> None:
+    """Their rate is D^-½ · min(step^-½, step · warmup^-1.5) (§5.3), with a peak of (D · warmup)^-½."""
+    warmup, d_model = 4000, 512
+    settings = TrainingConfig(learning_rate=(d_model * warmup) ** -0.5, warmup_steps=warmup)
+    for step in (1, 100, 3999, 4000, 4001, 25_000, 100_000):
+        expected = d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
+        assert learning_rate(step, settings) == pytest.approx(expected, rel=1e-12)
+    assert TrainingConfig().learning_rate == round(settings.learning_rate, 4) == 7e-4
+
+
+def test_cosine_warms_up_linearly_and_falls_to_its_floor() -> None:
+    rates = [learning_rate(step, scheduled("cosine")) / 1e-3 for step in (1, 50, 100, 550, 1000, 5000)]
+    assert rates == pytest.approx([0.01, 0.5, 1, (1 + COSINE_FLOOR) / 2, COSINE_FLOOR, COSINE_FLOOR])
+
+
+BY_MINUTES = scheduled("cosine", schedule_clock="minutes", max_minutes=10.0)
+
+
+def test_cosine_by_minutes_ends_on_time_on_a_slow_machine() -> None:
+    """After 500 steps, a machine of half the planned speed is where the plan is after 1,000."""
+    slow, planned = BY_MINUTES, scheduled("cosine")
+    assert learning_rate(500, slow, 600.0) == pytest.approx(1e-3 * COSINE_FLOOR)
+    for step in range(100, 501, 50):
+        assert learning_rate(step, slow, 1.2 * step) == pytest.approx(learning_rate(2 * step, planned))
+    assert learning_rate(300, slow, 0.6 * 800) == learning_rate(800, planned)  # the rate follows the clock
+    assert learning_rate(500, planned, 600.0) == learning_rate(500, planned)  # a schedule by steps ignores the time
+
+
+@given(st.integers(1, 1000), st.floats(0.0, 1.0))
+def test_cosine_by_minutes_equals_cosine_by_steps_on_a_fast_machine(step: int, lead: float) -> None:
+    seconds = 0.6 * step * lead
+    assert learning_rate(step, BY_MINUTES, seconds) == learning_rate(step, scheduled("cosine"))
+
+
+@pytest.mark.parametrize("schedule", ["inverse_sqrt", "cosine", "constant"])
+@given(warmup=st.integers(0, 50), steps=st.integers(1, 300), step=st.integers(1, 500))
+def test_the_rate_is_positive_and_never_above_the_peak(schedule: str, warmup: int, steps: int, step: int) -> None:
+    config = scheduled(schedule, max(warmup, int(schedule == "inverse_sqrt")), steps)
+    rate = learning_rate(step, config)
+    assert 0 < rate <= 1e-3 * (1 + 1e-12)
+    assert step <= warmup or learning_rate(step + 1, config) <= rate
+
+
+def test_dropout_starts_at_its_update() -> None:
+    config = TrainingConfig(dropout_from=5)
+    assert [drops(step, config) for step in (1, 4, 5, 6)] == [False, False, True, True]

@@ -1,0 +1,165 @@
+"""Feeding: items that a thread or another process produces ahead of the consumer.
+
+A loop that launches kernels on a GPU shares Python's interpreter lock with every other thread. So the batches of a GPU
+are planned and collated in a process of their own; a thread only receives them (docs/decisions.md).
+"""
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import threading
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection
+from multiprocessing.reduction import ForkingPickler
+from typing import Final, TypeVar
+
+from translator.errors import RunError
+from translator.run.signals import STOP_SIGNALS
+from translator.run.workers import GUARDED
+
+Item = TypeVar("Item")
+Check = Callable[[], None]  # called periodically during long work; may raise to stop it
+
+_POLL: Final = 0.1  # seconds between two calls of a check while waiting
+_GRACE: Final = 5.0  # seconds that the other process has to clean up after the consumer
+
+
+class _UnwantedError(Exception):
+    """Ends work whose result is no longer needed."""
+
+
+def read_ahead(
+    items: Callable[[Check], Generator[Item, None, None]], check: Check = lambda: None, depth: int = 2
+) -> Generator[Item, None, None]:
+    """Yield the items of `items`, which a thread produces ahead; close the iterator to end the thread.
+
+    An error of `items` is raised after all items before it.
+
+    Args:
+        items: called once, with a check to call in long work; the check raises when no more items are needed.
+        check: called by the consumer while it waits, about ten times per second.
+        depth: maximum number of items produced ahead, including the item in progress; at least 1.
+    """
+    closed = threading.Event()
+
+    def check_wanted() -> None:
+        if closed.is_set():
+            raise _UnwantedError
+
+    source = items(check_wanted)
+    executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="reading ahead")
+    waiting = deque(executor.submit(next, source, None) for _ in range(depth))
+    try:
+        while True:
+            check()
+            if not wait([waiting[0]], timeout=_POLL).done:
+                continue
+            check()  # a stop signal may be the reason why the item failed
+            item = waiting.popleft().result()
+            if item is None:
+                return
+            waiting.append(executor.submit(next, source, None))
+            yield item
+    finally:
+        closed.set()
+        executor.shutdown(cancel_futures=True)
+        source.close()
+
+
+def from_another_process(
+    items: Callable[[Check], Generator[Item, None, None]], check: Check = lambda: None
+) -> Generator[Item, None, None]:
+    """Yield the items of `items`, which another process produces; close the iterator to end that process.
+
+    An error of `items` is raised after all items before it.
+
+    Args:
+        items: called once, in the other process; it and its items are pickled. Its check is that of `read_ahead`.
+        check: called while no item is ready, about ten times per second.
+
+    Raises RunError: the other process was killed, or could not start.
+    """
+    # Not forked: this process has threads and a GPU, which do not survive a fork.
+    context = multiprocessing.get_context("spawn")
+    connection, their_connection = context.Pipe()
+    process = context.Process(target=_produce, args=(items, their_connection), name="feeding", daemon=False)
+    with _stop_signals_blocked():
+        process.start()
+    their_connection.close()
+    try:
+        while True:
+            while not connection.poll(_POLL):
+                check()
+            item, error = connection.recv()
+            if error is not None:
+                raise error
+            if item is None:
+                return
+            yield item
+    except (EOFError, ConnectionError) as error:
+        process.join()
+        message = f"the process that reads the training text could not go on ({GUARDED})"
+        if process.exitcode == -signal.SIGKILL:
+            message = "the process that reads the training text was killed, most likely because memory ran out"
+        raise RunError(f"{message}; the last checkpoint is intact, and the same command resumes from it") from error
+    finally:
+        connection.close()  # ends the other process
+        process.join()
+
+
+@contextlib.contextmanager
+def _stop_signals_blocked() -> Iterator[None]:
+    """Start a process that a stop signal does not end before it ignores them: a terminal sends them to all."""
+    resource_tracker.ensure_running()  # it unblocks the signals when it starts
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _produce(items: Callable[[Check], Generator[Item, None, None]], connection: Connection) -> None:
+    """Send all items of `items`; end when the consumer closes its end of `connection` or dies."""
+    for number in STOP_SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+    closed = threading.Event()
+    threading.Thread(target=_watch, args=(connection, closed), daemon=True).start()
+
+    def check_wanted() -> None:
+        if closed.is_set():
+            raise _UnwantedError
+
+    with contextlib.suppress(ConnectionError, _UnwantedError), contextlib.closing(items(check_wanted)) as source:
+        try:
+            for item in source:
+                connection.send((item, None))
+            connection.send((None, None))
+        except (ConnectionError, _UnwantedError):
+            raise
+        except Exception as error:  # noqa: BLE001 - the consumer raises it
+            connection.send((None, _picklable(error)))
+
+
+def _watch(connection: Connection, closed: threading.Event) -> None:
+    """Set `closed` when the consumer has closed its end or died; end the process if it does not end soon."""
+    connection.poll(None)  # the consumer sends nothing, so this returns at the end only
+    closed.set()
+    time.sleep(_GRACE)
+    os._exit(1)
+
+
+def _picklable(error: Exception) -> Exception:
+    """Return `error` with its traceback in a note; a RuntimeError with the same text if it cannot be pickled."""
+    text = traceback.format_exc()
+    error.add_note(f"in the process that reads the training text:\n{text}")
+    try:
+        ForkingPickler.loads(ForkingPickler.dumps(error))
+    except Exception:  # noqa: BLE001 - errors of libraries fail in many ways
+        return RuntimeError(text)
+    return error

@@ -1,0 +1,126 @@
+"""The mixture of an epoch: how many pairs it takes from each source, and which.
+
+An epoch takes pairs from each source in proportion to weight × pairs ^ (1 / temperature): temperature sampling (Devlin
+et al. 2019, multilingual BERT; Arivazhagan et al. 2019 §4.2 for translation). With temperature 1, every pair of weight
+1 has the same probability; a higher temperature evens the sources out. Pairs are drawn without replacement.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class MixtureRow:
+    """The share of one source in an epoch."""
+
+    name: str
+    pairs: int  # training pairs, without over-long ones
+    weight: float
+    share: float  # planned share of an epoch, between 0 and 1
+    drawn: int  # pairs drawn in an epoch; if more than `pairs`, some occur twice or more
+
+
+def mixture_rows(pairs: Mapping[str, int], weights: Mapping[str, float], temperature: float) -> list[MixtureRow]:
+    """Return the share of each source; an epoch has as many draws as there are pairs.
+
+    Args:
+        pairs: usable training pairs of each source, by name.
+        weights: the weight of each source, by name.
+        temperature: 1 or more.
+    """
+    # Masses are relative to the heaviest source; with tiny weights they would become zero otherwise.
+    heaviest_weight = max(weights[name] for name, count in pairs.items() if count)
+    masses = np.array([weights[name] / heaviest_weight * pairs[name] ** (1 / temperature) for name in pairs])
+    shares = masses / masses.sum()
+    draw_counts = _draw_counts(shares, np.array(list(pairs.values())))
+    rows = []
+    for name, share, draw_count in zip(pairs, shares, draw_counts, strict=True):
+        row = MixtureRow(
+            name=name,
+            pairs=pairs[name],
+            weight=weights[name],
+            share=float(share),
+            drawn=int(draw_count),
+        )
+        rows.append(row)
+    return rows
+
+
+def _draw_counts(shares: NDArray[np.float64], pairs: Numbers) -> Numbers:
+    """Return how many of all pairs each source gets, (S,) for S sources, by the method of largest remainders.
+
+    A source with pairs gets at least one.
+
+    Args:
+        shares: (S,) of each source, with sum 1.
+        pairs: (S,) of each source; an epoch has as many draws as their sum.
+    """
+    # 1. Round down; 1e-9 corrects whole numbers slightly lowered by rounding.
+    total = int(pairs.sum())
+    exact_counts = shares * float(total)
+    floors = np.floor(exact_counts + 1e-9)
+    counts: Numbers = floors.astype(np.int64)
+
+    # 2. Give the missing draws to the largest remainders.
+    # They are rounded, because the last bit of a power may differ between machines.
+    remainders = np.round(exact_counts - floors, 9)
+    by_remainder = np.argsort(-remainders, kind="stable")
+    missing_draws = total - int(counts.sum())
+    counts[by_remainder[:missing_draws]] += 1
+
+    # 3. Give a draw of the largest source to each source that would vanish.
+    for source in np.flatnonzero((counts == 0) & (pairs > 0)):
+        counts[np.argmax(counts)] -= 1
+        counts[source] = 1
+    return counts
+
+
+def epoch_draws(usable: Sequence[Numbers], draw_counts: Sequence[int], seed: int, epoch: int) -> Numbers:
+    """Return the pair numbers of one epoch in ascending order; a pair drawn twice occurs twice.
+
+    The draws depend only on seed and epoch. After any number of epochs, the counts of a source's pairs differ by at
+    most one.
+
+    Args:
+        usable: the numbers of the usable pairs of each source.
+        draw_counts: how many pairs of each source an epoch takes.
+        seed: `run.seed`.
+        epoch: from 0.
+    """
+    draws = []
+    for source, (numbers, count) in enumerate(zip(usable, draw_counts, strict=True)):
+        if count > 0:
+            draws += _source_draws(numbers, count, seed, source, epoch)
+    return np.sort(np.concatenate(draws))
+
+
+def _source_draws(numbers: Numbers, count: int, seed: int, source: int, epoch: int) -> list[Numbers]:
+    """Return the draws of one source in one epoch, in parts.
+
+    All draws of a source, over all epochs, are one endless sequence: shuffle 0 of its pairs, then shuffle 1, and so on.
+    An epoch takes the next `count` of this sequence. It may begin or end inside a shuffle.
+    """
+    start = epoch * count
+    end = start + count
+    first_shuffle = start // len(numbers)
+    last_shuffle = (end - 1) // len(numbers)
+    parts = []
+    for shuffle in range(first_shuffle, last_shuffle + 1):
+        seeds = np.random.SeedSequence(seed, spawn_key=(source, shuffle))
+        generator = np.random.Generator(np.random.PCG64(seeds))
+        shuffled_numbers = generator.permutation(numbers)
+        # Take the part of this shuffle that lies between `start` and `end`.
+        shuffle_start = shuffle * len(numbers)
+        part = shuffled_numbers[max(start - shuffle_start, 0) : end - shuffle_start]
+        parts.append(part)
+    return parts
+
+
+def epoch_generator(seed: int, epoch: int) -> np.random.Generator:
+    """Return the random generator of epoch `epoch` of a run with `seed`, the same on every machine."""
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, epoch])))

@@ -1,0 +1,209 @@
+"""The batches of training: a pure function of seed, epoch and row, the same for any number of ranks.
+
+R rows of a batch, L positions of a row, N pairs
+"""
+
+import contextlib
+import functools
+import itertools
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from translator.corpus.prepare import Side
+from translator.data.batch import Batch, DataPosition, Numbers, StepBatches, collate
+from translator.data.epoch_sampling import Draws, EpochSampler, sampled_epochs
+from translator.data.feeding import Check, read_ahead
+from translator.data.mixture import epoch_draws, epoch_generator
+from translator.data.packing import RowPlan, plan_rows
+from translator.data.token_store import PairStore
+
+
+class Epoch(NamedTuple):
+    """The text of an epoch and its division into rows."""
+
+    number: int  # from 0
+    text: PairStore
+    plan: RowPlan  # its pair numbers are those of `text`
+    pair_numbers: Numbers | None
+    """For each pair of `text`, its number in the split; None if `text` is the split itself."""
+
+    def numbers_in_split(self, numbers: Numbers) -> Numbers:
+        """Return the numbers in the split of the pairs `numbers` of `text`."""
+        if self.pair_numbers is None:
+            return numbers
+        return self.pair_numbers[numbers]
+
+
+class SharedBatch(NamedTuple):
+    """A batch of which each rank has some rows."""
+
+    share: Batch  # the rows of this rank
+    source_tokens: int  # of all ranks
+    target_tokens: int
+    position: DataPosition  # of the next batch
+
+
+@dataclass(frozen=True)
+class TrainingBatches:
+    """All that decides the batches of training; picklable, so that another process can make them."""
+
+    token_folder: Path  # the stores of the training split
+    sources: tuple[str, ...]  # names of the corpus sources, in order
+    sides: tuple[Side, Side]
+    row_length: int  # L, `batching.max_length`; longer pairs are left out
+    rows: int  # R
+    drawn: tuple[int, ...]  # pairs of each source in an epoch
+    seed: int
+    sampler: EpochSampler | None  # None: every epoch reads the stored ids
+    prepared_directory: Path  # for the sampled text
+    processes: int  # that sample the first epoch
+
+    def steps(
+        self,
+        position: DataPosition,
+        accumulation: int,
+        rank: int = 0,
+        world_size: int = 1,
+        check: Check = lambda: None,
+    ) -> Generator[StepBatches, None, None]:
+        """Yield the batches of `rank` for each update from `position`, endlessly; close the iterator after use.
+
+        An update has `accumulation` batches for any number of ranks, and may extend into the next epoch. Each rank
+        takes an equal number of rows of each batch. `check` is called while the next epoch is not ready.
+        """
+        assert accumulation >= 1
+        assert 0 <= rank < world_size
+        with contextlib.closing(self._batches(position, rank, world_size, check)) as batches:
+            while True:
+                micro_batches = list(itertools.islice(batches, accumulation))
+                yield StepBatches(
+                    batches=tuple(batch.share for batch in micro_batches),
+                    target_tokens=sum(batch.target_tokens for batch in micro_batches),
+                    source_tokens=sum(batch.source_tokens for batch in micro_batches),
+                    positions=world_size * sum(batch.share.positions for batch in micro_batches),
+                    position=micro_batches[-1].position,
+                )
+
+    def _batches(
+        self,
+        position: DataPosition,
+        rank: int,
+        world_size: int,
+        check: Check,
+    ) -> Generator[SharedBatch, None, None]:
+        """Yield each batch from `position` on, with the rows of `rank`."""
+        row = position.row
+        # A thread of this process samples and plans the next epoch while this one is read.
+        epochs = read_ahead(functools.partial(self._epochs, position.epoch), check, depth=1)
+        with contextlib.closing(epochs):
+            for epoch in epochs:
+                assert row < len(epoch.plan), f"epoch {epoch.number} has {len(epoch.plan)} rows, not {row}"
+                while row < len(epoch.plan):
+                    yield self._batch(epoch, row, rank, world_size)
+                    row += self.rows
+                row = 0
+
+    def _batch(self, epoch: Epoch, first: int, rank: int, world_size: int) -> SharedBatch:
+        """Return the batch that begins at row `first` of `epoch`, with the rows of `rank`."""
+        last = min(first + self.rows, len(epoch.plan))
+        # Each rank takes equally many consecutive rows; the rows behind the last one are empty.
+        rows_of_rank = -(-self.rows // world_size)
+        first_of_rank = min(first + rank * rows_of_rank, last)
+        last_of_rank = min(first_of_rank + rows_of_rank, last)
+        share = collate_planned(
+            epoch.text,
+            epoch.plan,
+            first_of_rank,
+            last_of_rank,
+            rows=rows_of_rank,
+            row_length=self.row_length,
+        )
+        numbers = epoch.plan.pairs_of(first, last)
+        next_position = DataPosition(epoch.number, last)
+        if last == len(epoch.plan):
+            next_position = DataPosition(epoch.number + 1, 0)
+        return SharedBatch(
+            share=replace(share, pairs=epoch.numbers_in_split(share.pairs)),
+            source_tokens=int(epoch.text.source_lengths[numbers].sum()),
+            target_tokens=int(epoch.text.target_lengths[numbers].sum()),
+            position=next_position,
+        )
+
+    def _epochs(self, first: int, check: Check) -> Generator[Epoch, None, None]:
+        """Yield epoch `first` and all later ones."""
+        split = PairStore.open(self.token_folder, self.sources, self.sides)
+        usable = usable_by_source(split, self.row_length)
+
+        def draws_of(epoch: int) -> Numbers:
+            return epoch_draws(usable, self.drawn, self.seed, epoch)
+
+        def draw_counts_of(epoch: int) -> Draws:
+            counts = np.bincount(draws_of(epoch), minlength=len(split))
+            counts_by_source = np.split(counts, split.starts[1:-1])
+            return dict(zip(split.names, counts_by_source, strict=True))
+
+        if self.sampler is None:
+            # Every epoch reads the stored ids of the split.
+            for number in itertools.count(first):
+                draws = draws_of(number)
+                plan = self._plan(split, draws, number)
+                yield Epoch(number=number, text=split, plan=plan, pair_numbers=None)
+            return
+        texts = sampled_epochs(
+            self.sampler,
+            draw_counts_of,
+            first,
+            self.prepared_directory,
+            self.processes,
+            check,
+        )
+        for number, text in enumerate(texts, start=first):
+            # The sampled text has a pair for each draw, in the same order.
+            draws = draws_of(number)
+            plan = self._plan(text, np.arange(len(draws)), number)
+            yield Epoch(number=number, text=text, plan=plan, pair_numbers=draws)
+
+    def _plan(self, text: PairStore, numbers: Numbers, epoch: int) -> RowPlan:
+        """Return the rows of an epoch of the pairs `numbers` of `text`."""
+        plan = plan_rows(
+            text.source_lengths[numbers],
+            text.target_lengths[numbers],
+            self.row_length,
+            epoch_generator(self.seed, epoch),
+        )
+        return replace(plan, pairs=numbers[plan.pairs])
+
+
+def usable_by_source(split: PairStore, row_length: int) -> list[Numbers]:
+    """Return, for each source of `split`, the numbers of the pairs that fit into a row of `row_length` positions."""
+    usable = np.flatnonzero(split.longer_side <= row_length)
+    return np.split(usable, np.searchsorted(usable, split.starts[1:-1]))
+
+
+def collate_planned(
+    text: PairStore,
+    plan: RowPlan,
+    first: int,
+    last: int,
+    *,
+    rows: int,
+    row_length: int,
+) -> Batch:
+    """Return the rows `first` to `last` - 1 of `plan`, followed by empty rows up to `rows` in all."""
+    numbers = plan.pairs_of(first, last)
+    source_ids, target_ids = text.flat(numbers)
+    pair_counts = np.zeros(rows, np.int64)
+    pair_counts[: last - first] = plan.pair_counts(first, last)
+    return collate(
+        source_ids=source_ids,
+        target_ids=target_ids,
+        source_lengths=text.source_lengths[numbers],
+        target_lengths=text.target_lengths[numbers],
+        pairs=numbers,
+        pair_counts=pair_counts,
+        row_length=row_length,
+    )

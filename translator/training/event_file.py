@@ -1,0 +1,129 @@
+"""The event files of a run, which TensorBoard reads. The only file that writes them."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from translator.config import Config
+from translator.config.resuming import flatten
+from translator.data import MixtureRow
+from translator.evaluation import Score, TranslatedPair
+from translator.evaluation.metrics import RAW
+from translator.evaluation.report import Table, isolated, plain
+from translator.run.storage import storage_errors
+from translator.training.health import LossSpike
+
+TEST_SUFFIX: Final = ".test"  # suffix of an event file that an evaluation wrote
+_TEST_METRICS: Final = ("bleu", "chrf")  # test scores shown with the settings of a run
+_CHARTS: Final = {
+    "loss": ["train/loss", "validation/loss", "train/loss_spike"],
+    "perplexity": ["train/perplexity", "validation/perplexity"],
+    "BLEU": ["validation/bleu", "test/bleu"],
+    "chrF": ["validation/chrf", "test/chrf"],
+    "loss by target length": ["loss_by_length/.*", "validation_by_length/.*"],
+    "loss by source": ["loss_by_source/.*", "validation_by_source/.*/loss"],
+    "gradient norm by block": ["gradient_norm/.*"],
+    "weight norm by block": ["weight_norm/.*"],
+    "mixture": ["mixture/.*"],
+}
+"""The layout of the tab Custom Scalars: charts of related curves, such as training and validation loss."""
+
+
+class EventFile:
+    """One event file in the folder of a run; every method raises StorageError if it cannot write."""
+
+    def __init__(self, folder: Path, step: int) -> None:
+        """Open a new file in `folder` for the steps after `step`; later points of earlier files disappear."""
+        from torch.utils.tensorboard import SummaryWriter  # slow to import
+
+        self._folder = folder
+        charts = {title: ["Multiline", tags] for title, tags in _CHARTS.items()}
+        with storage_errors(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            # TensorBoard ignores the points of earlier files from `purge_step` on.
+            self._writer: Any = SummaryWriter(str(folder), purge_step=step + 1)
+            self._writer.add_custom_scalars({"training": charts})
+
+    def add_curves(self, curves: Mapping[str, Mapping[str, float]], step: int) -> None:
+        """Write the points of curves, by group and name."""
+        with storage_errors(self._folder):
+            for group, values in curves.items():
+                for name, value in values.items():
+                    self._writer.add_scalar(f"{group}/{name}", value, step)
+
+    def add_mixture(self, mixture: Sequence[MixtureRow], step: int) -> None:
+        """Write the table of the sources in an epoch."""
+        cells = []
+        for row in mixture:
+            cells.append((plain(row.name), f"{row.pairs:,}", f"{row.weight:g}", f"{row.share:.2%}", f"{row.drawn:,}"))
+        titles = ("source", "usable pairs", "weight", "share of an epoch", "drawn in an epoch")
+        with storage_errors(self._folder):
+            self._writer.add_text("data/mixture", Table(titles, cells).markdown(), step)
+
+    def add_loss_spike(self, spike: LossSpike) -> None:
+        """Write the loss and the description of a spike."""
+        with storage_errors(self._folder):
+            self._writer.add_scalar("train/loss_spike", spike.loss, spike.step)
+            self._writer.add_text("train/loss_spike", plain(spike.line), spike.step)
+
+    def add_translations(self, pairs: Sequence[TranslatedPair], step: int) -> None:
+        """Write a table of sample translations, if there are any."""
+        if not pairs:
+            return
+        cells = []
+        for pair in pairs:
+            translation = isolated(pair.hypothesis, like=pair.reference)
+            cells.append((isolated(pair.source), isolated(pair.reference), translation))
+        table = Table(("source", "reference", "translation"), cells)
+        with storage_errors(self._folder):
+            self._writer.add_text("validation/translations", table.markdown(), step)
+
+    def add_attention(self, image: NDArray[np.uint8], step: int) -> None:
+        """Write an attention map, an RGB image (height, width, 3)."""
+        with storage_errors(self._folder):
+            self._writer.add_image("validation/attention", image, step, dataformats="HWC")
+
+    def close(self, config: Config, validation_scores: Mapping[str, float]) -> None:
+        """Write the settings of the run, beside its scores, to compare runs; then close the file."""
+        from torch.utils.tensorboard.summary import hparams
+
+        # `SummaryWriter.add_hparams` would create a second run. TensorBoard reads the names of the columns here, and
+        # their values from the curves.
+        columns = {f"test/{name}": 0.0 for name in _TEST_METRICS}
+        for name, value in validation_scores.items():
+            columns[f"validation/{name}"] = value
+        settings = {}
+        for key, setting in flatten(config.model_dump(mode="json")).items():
+            # Booleans and null as text: TensorBoard would show 1.0000, or nothing.
+            settings[key] = json.dumps(setting) if isinstance(setting, bool | list | None) else setting
+        with storage_errors(self._folder):
+            for summary in hparams(settings, columns):  # type: ignore[no-untyped-call]
+                self._writer.file_writer.add_summary(summary)
+            self._writer.close()
+
+
+def show_test_scores(folder: Path, scores: Sequence[Score], *, own: bool) -> None:
+    """Write scores on raw text to a separate event file, at the steps of their checkpoints; an average has no step.
+
+    Args:
+        folder: the run's folder of event files; if it does not exist, nothing is written.
+        scores: the scores of an evaluation, those of the first test set first.
+        own: whether the first test set is the run's own, which serves to compare runs.
+    """
+    shown = [score for score in scores if score.normalization == RAW and score.checkpoint.startswith("step-")]
+    if not shown or not folder.is_dir():
+        return
+    from torch.utils.tensorboard import SummaryWriter
+
+    first_set = shown[0].test_set
+    with storage_errors(folder), SummaryWriter(str(folder), filename_suffix=TEST_SUFFIX) as writer:
+        add: Callable[..., None] = writer.add_scalar
+        for score in shown:
+            step = int(score.checkpoint.removeprefix("step-"))
+            add(f"test_by_set/{score.test_set}/{score.metric}", score.score, step)
+            if own and score.test_set == first_set and score.metric in _TEST_METRICS:
+                add(f"test/{score.metric}", score.score, step)

@@ -1,0 +1,176 @@
+"""A whole training run, as the command `train` makes it: preparation, training, evaluation."""
+
+import contextlib
+import logging
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+import torch
+
+from translator.checkpoint.state import find_checkpoint
+from translator.config import Config, TrainingConfig
+from translator.config.resuming import NO_CHANGES, Changes
+from translator.corpus.held_out import write_held_out
+from translator.corpus.normalizer import NORMALIZER_VERSION
+from translator.corpus.report import format_report
+from translator.data import DataHandler
+from translator.data.preparation_report import preparation_report, write_preparation_report
+from translator.evaluation import Score, TranslatedPair, evaluate_run, saved_scores, search_label
+from translator.model.device import choose_device
+from translator.run.folder import RunFolder, describe_environment
+from translator.run.logging import LOGGER, log_to_file
+from translator.run.signals import StopRequest
+from translator.run.storage import hold_folder
+from translator.training.distributed import Distributed
+from translator.training.event_file import show_test_scores
+from translator.training.fine_tuning import initial_checkpoint
+from translator.training.precision import Choices, set_up
+from translator.training.progress import TrainingProgress
+from translator.training.schedule import learning_rate
+from translator.training.trainer import Trainer
+from translator.training.update import Updater
+
+_HIGH_RATE: Final = 0.05  # share of the peak learning rate, from which the end of a cosine by time costs quality
+
+
+@dataclass(frozen=True)
+class TrainingOutcome:
+    """The result of `train_run`."""
+
+    run: RunFolder
+    progress: TrainingProgress
+    reason: str  # why training ended
+    was_finished: bool  # whether an earlier call had finished the training
+    main: bool  # true on rank 0
+    scores: list[Score]  # empty on the other ranks
+    samples: list[TranslatedPair]  # some translated test sentences; empty if this call did not evaluate
+
+
+def train_run(config: Config, stop: StopRequest, allow_changed: bool = False) -> TrainingOutcome:
+    """Train the run of `config` to its end, evaluate it, and return the outcome; resume an interrupted run.
+
+    Every rank calls this; rank 0 writes. `allow_changed` permits resuming with settings that change the result.
+
+    Raises:
+        TranslatorError: an error in the configuration, the corpus or the run folder.
+        Interrupted: a stop signal arrived; a later call resumes.
+    """
+    # Report a missing GPU and a missing checkpoint before the preparation, which takes long.
+    device = choose_device(config.run.device)
+    run = RunFolder(Path(config.run.directory))
+    if config.training.initialize_from is not None and not run.has_checkpoint:
+        initial_checkpoint(config)
+    with Distributed.join(device) as distributed, contextlib.ExitStack() as stack:
+        changes = NO_CHANGES
+        if distributed.main:
+            run.check(config, allow_changed)  # report a wrong folder before waiting for its lock
+            saved_scores(run)  # report a damaged file of scores as early
+            stack.enter_context(hold_folder(run.path))
+            changes = run.check(config, allow_changed)  # an earlier process may have changed the folder
+        else:
+            LOGGER.setLevel(logging.ERROR)
+        with distributed.first_on_each_machine():
+            data = DataHandler(config).prepare()
+        if distributed.main:
+            stack.enter_context(log_to_file(run.log_file))
+            _record_preparation(config, run, data, changes)
+        distributed.barrier()
+        return _train_and_evaluate(config, run, data, changes, distributed, stop)
+
+
+def _train_and_evaluate(
+    config: Config, run: RunFolder, data: DataHandler, changes: Changes, distributed: Distributed, stop: StopRequest
+) -> TrainingOutcome:
+    # 1. The trainer, which resumes from the last checkpoint.
+    device = distributed.device(choose_device(config.run.device))
+    choices = set_up(config, device, distributed)
+    vocabularies = (data.subword.source.vocabulary_size, data.subword.target.vocabulary_size)
+    updater = Updater(config, vocabularies, device, choices, distributed)
+    trainer = Trainer(config, run, data, updater, distributed, stop)
+    was_finished = trainer.finished is not None
+    # 2. The run folder: only after the checkpoint of a resumed run has accepted settings and subword models.
+    if distributed.main:
+        run.write(config)
+        run.keep_subword(data.subword_folder)
+        if not was_finished:
+            _record_restart(run, changes, choices, distributed.world_size)
+    # 3. Training and evaluation.
+    if not was_finished:
+        trainer.train()
+    reason = trainer.finished or ""
+    scores: list[Score] = []
+    samples: list[TranslatedPair] = []
+    if distributed.main:
+        if not was_finished:
+            _caution_about_rate(config.training, trainer.progress)
+        scores, samples = _evaluate(config, run, reason)
+    return TrainingOutcome(
+        run=run,
+        progress=trainer.progress,
+        reason=reason,
+        was_finished=was_finished,
+        main=distributed.main,
+        scores=scores,
+        samples=samples,
+    )
+
+
+def _record_preparation(config: Config, run: RunFolder, data: DataHandler, changes: Changes) -> None:
+    """Write what the preparation found to run folder and log."""
+    if not run.has_checkpoint:
+        run.write(config)
+    if not (run.has_checkpoint and run.held_out_folder.is_dir()):
+        write_held_out(run.held_out_folder, "validation", data.held_out("validation"))
+        write_held_out(run.held_out_folder, "test", data.held_out("test"))
+    LOGGER.info("%s\n\n%s\n", format_report(data.corpus.report), data.format_report())
+    report = preparation_report(config, data.corpus, data.subword, data.normalizer, data.report, data.mixture)
+    write_preparation_report(report, run.preparation_folder)
+    for change in changes:
+        LOGGER.info("changed since the last start of this run: %s", change)
+
+
+def _record_restart(run: RunFolder, changes: Changes, choices: Choices, processes: int) -> None:
+    """Write what may change the bits of a result to run.json and log."""
+    environment = {
+        **describe_environment(),
+        "normalizer_version": NORMALIZER_VERSION,
+        "choices": asdict(choices),
+        "processes": processes,
+        "threads": torch.get_num_threads(),
+    }
+    for line in run.environment_changes(environment):
+        LOGGER.info(line)
+    for setting, choice in choices.reasons.items():
+        LOGGER.info("%s: %s", setting, choice)
+    run.note_session(environment, changes)
+
+
+def _caution_about_rate(settings: TrainingConfig, progress: TrainingProgress) -> None:
+    """Warn if `max_minutes` ended the run long before the end of the cosine."""
+    if settings.schedule != "cosine" or settings.max_minutes is None:
+        return
+    rate_share = learning_rate(progress.step, settings, progress.seconds) / settings.learning_rate
+    if progress.seconds >= 60 * settings.max_minutes and rate_share >= _HIGH_RATE:
+        LOGGER.warning(
+            f"caution: training.max_minutes ended training at step {progress.step:,} of {settings.max_steps:,}, with "
+            f"the learning rate at {rate_share:.0%} of its peak, which costs quality. A larger training.max_minutes "
+            "lets this run continue to the end of its cosine. In a new run, training.schedule_clock=minutes fits the "
+            "cosine into the time"
+        )
+
+
+def _evaluate(config: Config, run: RunFolder, reason: str) -> tuple[list[Score], list[TranslatedPair]]:
+    """Return the scores of the best checkpoint, saved or new, and samples of new translations."""
+    checkpoint = find_checkpoint(run.checkpoints_folder, "best").name
+    search = search_label(config.search)
+    scores = [score for score in saved_scores(run) if score.checkpoint == checkpoint and score.search == search]
+    if scores:
+        return scores, []
+    LOGGER.info("training is over: %s; evaluating the best checkpoint", reason)
+    evaluation = evaluate_run(run)
+    all_scores: list[Score] = []
+    for scored_set in evaluation.sets:
+        all_scores += scored_set.all_scores
+    show_test_scores(run.tensorboard_folder, all_scores, own=True)
+    return evaluation.scores, evaluation.samples
