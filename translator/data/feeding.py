@@ -8,6 +8,7 @@ import contextlib
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 import traceback
@@ -27,6 +28,7 @@ Item = TypeVar("Item")
 Check = Callable[[], None]  # called periodically during long work; may raise to stop it
 
 _POLL: Final = 0.1  # seconds between two calls of a check while waiting
+_SWITCH_INTERVAL: Final = 0.0002  # seconds; a send takes the lock ten times, and Python's 5 ms would add up
 _GRACE: Final = 5.0  # seconds that the other process has to clean up after the consumer
 
 
@@ -128,6 +130,8 @@ def _produce(items: Callable[[Check], Generator[Item, None, None]], connection: 
     """Send all items of `items`; end when the consumer closes its end of `connection` or dies."""
     for number in STOP_SIGNALS:
         signal.signal(number, signal.SIG_IGN)
+    # The thread that plans an epoch must not keep the one that sends batches waiting for the interpreter lock.
+    sys.setswitchinterval(_SWITCH_INTERVAL)
     closed = threading.Event()
     threading.Thread(target=_watch, args=(connection, closed), daemon=True).start()
 

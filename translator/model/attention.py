@@ -75,7 +75,11 @@ def plain_attention(
 KERNELS: Final[dict[KernelName, AttentionKernel]] = {"fused": fused_attention, "plain": plain_attention}
 
 
-def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor:
+def attention_weights(
+    query: Tensor,
+    key: Tensor,
+    mask: Tensor | None,
+) -> Tensor:
     """Return softmax(Q Kᵀ / √K) (R, H, T, S) over the allowed keys, zero elsewhere (Vaswani et al. 2017 §3.2.1).
 
     `mask` is bool, broadcastable to (R, H, T, S), True = may attend; each query may attend to at least one key. Or it
@@ -88,14 +92,23 @@ def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor
     return scores.softmax(dim=-1)
 
 
-def _scaled_product(query: Tensor, key: Tensor, bias: Tensor | None = None) -> Tensor:
+def _scaled_product(
+    query: Tensor,
+    key: Tensor,
+    bias: Tensor | None = None,
+) -> Tensor:
     """Return Q Kᵀ / √K (R, H, T, S), plus a `bias` broadcastable to (R * H, T, S)."""
     rows, heads, queries, head_width = query.shape
     product = _scaled_bmm(_by_head(query), _by_head(key).transpose(1, 2), head_width**-0.5, bias)
     return product.view(rows, heads, queries, key.size(2))
 
 
-def _scaled_bmm(left: Tensor, right: Tensor, scale: float, bias: Tensor | None = None) -> Tensor:
+def _scaled_bmm(
+    left: Tensor,
+    right: Tensor,
+    scale: float,
+    bias: Tensor | None = None,
+) -> Tensor:
     """Return the batched product `left` · `right` · `scale` plus `bias`, scaled on the way out of the product."""
     if bias is not None:
         return torch.baddbmm(bias, left, right, alpha=scale)
@@ -222,7 +235,12 @@ class MultiHeadAttention(nn.Module):
 class SelfAttention(MultiHeadAttention):
     """Self-attention with one fused projection."""
 
-    def __init__(self, d_model: int, heads: int, dropout: float = 0.0) -> None:
+    def __init__(
+        self,
+        d_model: int,
+        heads: int,
+        dropout: float = 0.0,
+    ) -> None:
         super().__init__(heads, dropout)
         self.query_key_value = FusedLinear(d_model, d_model, blocks=3)
         self.output = nn.Linear(d_model, d_model)
@@ -260,7 +278,12 @@ class SelfAttention(MultiHeadAttention):
             key = rotate(key, rotation)
         return query, key, value
 
-    def weights(self, x: Tensor, mask: Tensor | None, rotation: Tensor | None = None) -> Tensor:
+    def weights(
+        self,
+        x: Tensor,
+        mask: Tensor | None,
+        rotation: Tensor | None = None,
+    ) -> Tensor:
         """Return the attention weights (R, H, L, L) of `forward`, without dropout."""
         query, key, _ = self.project(x, rotation)
         return attention_weights(query, key, mask)
@@ -269,13 +292,23 @@ class SelfAttention(MultiHeadAttention):
 class CrossAttention(MultiHeadAttention):
     """Cross-attention: queries from the target, keys and values from the encoder's output."""
 
-    def __init__(self, d_model: int, heads: int, dropout: float = 0.0) -> None:
+    def __init__(
+        self,
+        d_model: int,
+        heads: int,
+        dropout: float = 0.0,
+    ) -> None:
         super().__init__(heads, dropout)
         self.query = nn.Linear(d_model, d_model)
         self.key_value = FusedLinear(d_model, d_model, blocks=2)
         self.output = nn.Linear(d_model, d_model)
 
-    def forward(self, x: Tensor, memory: Tensor | KeyValue, mask: Tensor | None) -> Tensor:
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor | KeyValue,
+        mask: Tensor | None,
+    ) -> Tensor:
         """Return (R, T, D): each position of `x` (R, T, D) attends to the allowed positions of `memory`.
 
         `memory` is the encoder's output (R, S, D). In a search it is its keys and values, which are computed once.
@@ -295,7 +328,12 @@ class CrossAttention(MultiHeadAttention):
         key, value = projected.chunk(2, dim=1)
         return KeyValue(key, value)
 
-    def weights(self, x: Tensor, memory: Tensor, mask: Tensor | None) -> Tensor:
+    def weights(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        mask: Tensor | None,
+    ) -> Tensor:
         """Return the attention weights (R, H, T, S) of `forward`, without dropout."""
         query = split_heads(self.query(x), self.heads)
         return attention_weights(query, self.project(memory).key, mask)

@@ -53,8 +53,12 @@ class SelfCache:
         position[:, 0] = new.key
         position[:, 1] = new.value
         self.length += 1
+        # All hypotheses of a sentence share its keys and values; biases keep them apart.
         end = self.length * self.width
-        return KeyValue(self._all.key[:sentences, :, :end], self._all.value[:sentences, :, :end])
+        return KeyValue(
+            key=self._all.key[:sentences, :, :end],
+            value=self._all.value[:sentences, :, :end],
+        )
 
     def move(self, old: Tensor, new: Tensor) -> None:
         """Move the sentences in the places `old` to the places `new`, (sentences,) int64 each."""
@@ -66,9 +70,11 @@ class SelfCache:
         """Increase the capacity, for positions of the shape and type of `like` (n, H, w, K)."""
         if self._buffer is None:
             sentences, heads, _, head_width = like.shape
-            buffer = like.new_empty(FIRST_CAPACITY, self.width, 2, sentences, heads, head_width)
+            shape = (FIRST_CAPACITY, self.width, 2, sentences, heads, head_width)
+            buffer = like.new_empty(shape)
         else:
-            buffer = self._buffer.new_empty(2 * self.length, *self._buffer.shape[1:])
+            shape = (2 * self.length, *self._buffer.shape[1:])
+            buffer = self._buffer.new_empty(shape)
             buffer[: self.length] = self._buffer
         self._buffer = buffer
         # Views by position, for writing: (C, B, 2, H, W, K).
@@ -97,7 +103,7 @@ class LayerCache:
 
     def source_of(self, count: int) -> KeyValue:
         """Return keys and values of the source of the first `count` sentences."""
-        return KeyValue(self.source.key[:count], self.source.value[:count])
+        return KeyValue(key=self.source.key[:count], value=self.source.value[:count])
 
     def move(self, old: Tensor, new: Tensor) -> None:
         """Move the sentences in the places `old` to the places `new`, (sentences,) int64 each."""

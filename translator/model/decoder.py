@@ -127,7 +127,12 @@ class DecoderStack(nn.Module):
         y: Tensor = self.norm(x)
         return y
 
-    def start(self, memory: Tensor, cross_mask: Tensor, width: int) -> DecoderCache:
+    def start(
+        self,
+        memory: Tensor,
+        cross_mask: Tensor,
+        width: int,
+    ) -> DecoderCache:
         """Return an empty cache of `width` hypotheses per sentence.
 
         Args:

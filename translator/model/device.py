@@ -129,7 +129,11 @@ def keep_freed_memory() -> None:
 
 
 @torch.no_grad()
-def matrix_rate(device: torch.device, precision: Precision, rounding: MatmulPrecision | None = None) -> float:
+def matrix_rate(
+    device: torch.device,
+    precision: Precision,
+    rounding: MatmulPrecision | None = None,
+) -> float:
     """Return the floating-point operations per second of a large matrix product, the best of several.
 
     Takes about a third of a second on a CPU, with torch's number of threads. `precision` is that of the factors;

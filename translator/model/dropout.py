@@ -35,14 +35,22 @@ def dropout_factors(like: Tensor, probability: float) -> Tensor:
     """Return factors with shape and type of `like`: 0 with `probability`, else the scale that preserves the mean."""
     # Round the scale to the type by arithmetic that torch.compile can trace: 1 / 0.9 becomes 1.109375 in bfloat16.
     exact_scale = 1.0 / (1.0 - probability)
-    unit = torch.finfo(like.dtype).eps * 2.0 ** math.floor(math.log2(exact_scale))
+    exponent = math.floor(math.log2(exact_scale))
+    unit = torch.finfo(like.dtype).eps * 2.0**exponent
     scale = round(exact_scale / unit) * unit
+
     # The number of noise values that drop an entry, so that the mean of the factors is 1.
-    dropping_values = round((1.0 - 1.0 / scale) * NOISE_VALUES)
+    dropped_share = 1.0 - 1.0 / scale
+    dropping_values = round(dropped_share * NOISE_VALUES)
     dropping_values = min(dropping_values, NOISE_VALUES - 1)
+
     # 64 random bits are four signed 16-bit noise values.
     count = like.numel()
-    words = torch.empty((count + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
+    words = torch.empty((count + 3) // 4, dtype=torch.int64)
+    words.random_(-(2**63), None)
     noise = words.view(torch.int16)[:count].view(like.shape)
-    keeps = noise >= dropping_values - NOISE_VALUES // 2
-    return keeps.to(like.dtype).mul_(scale)
+
+    # The lowest noise values drop their entry.
+    lowest_kept = dropping_values - NOISE_VALUES // 2
+    factors = (noise >= lowest_kept).to(like.dtype)
+    return factors.mul_(scale)

@@ -38,7 +38,12 @@ class PositionEncoding(nn.Module):
 
     table: Tensor | None  # (P, D)
 
-    def __init__(self, d_model: int, max_positions: int, kind: Positions) -> None:
+    def __init__(
+        self,
+        d_model: int,
+        max_positions: int,
+        kind: Positions,
+    ) -> None:
         super().__init__()
         if kind == "learned":
             self.table = nn.Parameter(torch.empty(max_positions, d_model))

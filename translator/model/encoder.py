@@ -24,14 +24,24 @@ class EncoderLayer(nn.Module):
         self.self_attention_residual = Residual(width, config.dropout, config.norm)
         self.feed_forward_residual = Residual(width, config.dropout, config.norm)
 
-    def forward(self, x: Tensor, mask: Tensor, rotation: Tensor | None = None) -> Tensor:
+    def forward(
+        self,
+        x: Tensor,
+        mask: Tensor,
+        rotation: Tensor | None = None,
+    ) -> Tensor:
         """Return (R, S, D) for `x` (R, S, D); see `SelfAttention.forward` for mask and rotation."""
         y = self.self_attention(self.self_attention_residual.enter(x), mask, rotation)
         x = self.self_attention_residual.leave(x, y)
         y = self.feed_forward(self.feed_forward_residual.enter(x))
         return self.feed_forward_residual.leave(x, y)
 
-    def attention_weights(self, x: Tensor, mask: Tensor, rotation: Tensor | None = None) -> Tensor:
+    def attention_weights(
+        self,
+        x: Tensor,
+        mask: Tensor,
+        rotation: Tensor | None = None,
+    ) -> Tensor:
         """Return the weights (R, H, S, S) of the layer's attention on `x`, for pictures."""
         return self.self_attention.weights(self.self_attention_residual.enter(x), mask, rotation)
 

@@ -65,7 +65,9 @@ def _packed_product(weight: Tensor, bias: Tensor | None) -> Callable[[Tensor], T
     """
     pack = getattr(torch.ops.mkldnn, PACKED_OPERATORS[0], None)
     product = getattr(torch.ops.mkldnn, PACKED_OPERATORS[1], None)
-    if pack is None or product is None or weight.device.type != "cpu" or not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
+    if pack is None or product is None:
+        return None
+    if weight.device.type != "cpu" or not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
         return None
     packed = pack(weight, None)
     multiply_packed = product.default  # skips overload resolution

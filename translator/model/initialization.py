@@ -50,9 +50,14 @@ def _init_stack(stack: EncoderStack | DecoderStack) -> None:
     for name, linear in stack.named_modules():
         if not isinstance(linear, nn.Linear):
             continue
-        ends_sublayer = name.endswith((".output", ".outer"))
-        gain = 1.0 / math.sqrt(sublayers) if ends_sublayer else 1.0
-        blocks = linear.blocks if isinstance(linear, FusedLinear) else 1
+        # The last projection of a sublayer adds to the residual sum.
+        gain = 1.0
+        if name.endswith((".output", ".outer")):
+            gain = 1.0 / math.sqrt(sublayers)
+        # Each matrix of a fused projection has its own bounds.
+        blocks = 1
+        if isinstance(linear, FusedLinear):
+            blocks = linear.blocks
         for block in linear.weight.chunk(blocks, dim=0):
             nn.init.xavier_uniform_(block, gain)
         nn.init.zeros_(linear.bias)

@@ -17,7 +17,12 @@ NormOrder = Literal["pre", "post"]
 class FusedLinear(nn.Linear):
     """Several projections of one input as one product; its weight stacks `blocks` matrices vertically."""
 
-    def __init__(self, width: int, block_width: int, blocks: int) -> None:
+    def __init__(
+        self,
+        width: int,
+        block_width: int,
+        blocks: int,
+    ) -> None:
         super().__init__(width, blocks * block_width)
         self.blocks = blocks
 
@@ -29,7 +34,13 @@ class FeedForward(nn.Module):
     multiplies the widened vector by a gate; one fused projection of width 2F computes both. Then dropout is applied.
     """
 
-    def __init__(self, d_model: int, width: int, activation: Activation, dropout: float = 0.0) -> None:
+    def __init__(
+        self,
+        d_model: int,
+        width: int,
+        activation: Activation,
+        dropout: float = 0.0,
+    ) -> None:
         super().__init__()
         self.activation = activation
         self.inner = FusedLinear(d_model, width, blocks=2 if activation == "swiglu" else 1)
@@ -59,7 +70,12 @@ class Residual(nn.Module):
     A layer computes `y = sublayer(residual.enter(x))`, then `residual.leave(x, y)`.
     """
 
-    def __init__(self, d_model: int, dropout: float, order: NormOrder) -> None:
+    def __init__(
+        self,
+        d_model: int,
+        dropout: float,
+        order: NormOrder,
+    ) -> None:
         super().__init__()
         self.order = order
         self.norm = nn.LayerNorm(d_model)

@@ -73,7 +73,11 @@ class _Rotation(torch.autograd.Function):
         return _rotated(gradient, cosines, -sines), None
 
 
-def _rotated(x: Tensor, cosines: Tensor, sines: Tensor) -> Tensor:
+def _rotated(
+    x: Tensor,
+    cosines: Tensor,
+    sines: Tensor,
+) -> Tensor:
     """Return (..., L, K) for `x` (..., L, K), cosines and sines (..., L, K/2), computed in at least float32."""
     exact_type = torch.promote_types(x.dtype, torch.float32)
     y = x.to(exact_type, memory_format=torch.contiguous_format, copy=True)

@@ -27,7 +27,12 @@ class Transformer(nn.Module):
     ids raise InputError if a row is longer than `max_positions`.
     """
 
-    def __init__(self, config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> None:
+    def __init__(
+        self,
+        config: ModelConfig,
+        source_vocabulary: int,
+        target_vocabulary: int,
+    ) -> None:
         super().__init__()
         shared = config.tied_embeddings == "all"
         assert not shared or source_vocabulary == target_vocabulary, "one embedding needs one vocabulary"
@@ -80,7 +85,13 @@ class Transformer(nn.Module):
         memory = self.encode(batch.source, batch.source_position, masks.encoder)
         return self.decode(batch.target_input, batch.target_position, memory, masks)
 
-    def encode(self, source: Tensor, position: Tensor, mask: Tensor, weights: AttentionWeights | None = None) -> Tensor:
+    def encode(
+        self,
+        source: Tensor,
+        position: Tensor,
+        mask: Tensor,
+        weights: AttentionWeights | None = None,
+    ) -> Tensor:
         """Return the memory (R, S, D), which the decoder attends to.
 
         Args:
