@@ -19,7 +19,7 @@ from unittest.mock import patch
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch._subclasses import fake_impls
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -62,7 +62,7 @@ VARIANTS: Final = (
 """Settings that each replace a part of the update."""
 
 ROW_LENGTH: Final = 12
-ROWS: Final[Sequence[Sequence[tuple[ArrayLike, ArrayLike]]]] = (
+ROWS: Final[Sequence[Sequence[tuple[list[int], list[int]]]]] = (
     [([5, 6, 7, 8], [10, 11]), ([9], [12, 13, 14])],
     [([5], [6])],
     [],

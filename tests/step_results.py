@@ -40,6 +40,7 @@ def step_result(
         source_tokens=sum(batch.source_tokens for batch in all_batches),
         positions=sum(batch.positions for batch in all_batches),
         learning_rate=1e-3,
+        passes=1,
     )
 
 

@@ -59,6 +59,7 @@ class MaskGenerator:
 
     def cross(self, target_sentence: Tensor, source_sentence: Tensor) -> Tensor:
         """Return (R, 1, T, S): True from a target sentence (R, T) to the source sentence (R, S) of the same number."""
+        # PAD has the number 0, but a full source row has no PAD: let it attend to everything.
         is_padding = (target_sentence == 0)[:, None, :, None]
         return self.same_sentence(target_sentence, source_sentence) | is_padding
 
@@ -77,7 +78,7 @@ class MaskGenerator:
 
     @staticmethod
     def causal(length: int, device: torch.device | None = None) -> Tensor:
-        """Return the (1, 1, T, T) look-ahead mask for T = `length`: row t is True at columns 0..t.
+        """Return the (1, 1, T, T) look-ahead mask for T = `length`: line t is True at columns 0..t.
 
         >>> MaskGenerator.causal(3).long()[0, 0]
         tensor([[1, 0, 0],

@@ -143,7 +143,7 @@ def test_utilisation_compares_the_operations_to_the_matrix_rate(clock: SimpleNam
 
 def test_losses_are_summed_over_all_ranks() -> None:
     """Two ranks with equal batches: twice the loss of one, over the tokens of the whole update."""
-    meter = Meter(BREAKDOWN, total=lambda values: [2 * value for value in values])
+    meter = Meter(BREAKDOWN, sum_over_ranks=lambda values: [2 * value for value in values])
     meter.add(1, step_result([0], [5], [5.0]))
     report = meter.read({})
     assert report.curves["train"]["loss"] == 1.0

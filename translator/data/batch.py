@@ -5,11 +5,11 @@ R rows, L positions of a row on either side, N sentence pairs of the batch
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from torch import Tensor
 
 from translator.special_tokens import EOS, PAD, SOS
@@ -17,17 +17,6 @@ from translator.special_tokens import EOS, PAD, SOS
 Ids = NDArray[np.int32]
 Numbers = NDArray[np.int64]
 Lengths = NDArray[np.int32] | NDArray[np.int64]
-
-FIELDS: Final = (
-    "source",
-    "target_input",
-    "labels",
-    "source_sentence",
-    "target_sentence",
-    "source_position",
-    "target_position",
-)
-"""The tensors of a batch, in the order of `Batch.fields`."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +35,7 @@ class DataPosition:
 class Batch:
     """R rows of L positions a side; a row holds several pairs, in the same order on both sides, then PAD."""
 
-    fields: Tensor  # (7, R, L) int64, by `FIELDS`: one tensor, so that one transfer moves a batch
+    fields: Tensor  # (7, R, L) int64: the properties below as one tensor, so that one transfer moves a batch
     pairs: Numbers  # (N,) number of each pair in its split, row after row
     pair_counts: Numbers  # (R,) number of pairs in each row
     source_lengths: Numbers  # (N,) tokens of each source sentence, with EOS
@@ -120,7 +109,8 @@ class Batch:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the tensors as an array: torch's way would leave them in memory shared with the other process."""
-        arguments = (self.fields.numpy(), self.pairs, self.pair_counts, self.source_lengths, self.target_lengths)
+        fields = self.fields.numpy().astype(np.int32)  # half of the bytes to send
+        arguments = (fields, self.pairs, self.pair_counts, self.source_lengths, self.target_lengths)
         return _batch_of_arrays, arguments
 
     def to(self, device: torch.device | str) -> "Batch":
@@ -132,9 +122,9 @@ class Batch:
         return replace(self, fields=self.fields.pin_memory())
 
 
-def _batch_of_arrays(fields: NDArray[np.int64], *numbers: Numbers) -> Batch:
+def _batch_of_arrays(fields: NDArray[np.int32], *numbers: Numbers) -> Batch:
     """Return the batch that `Batch.__reduce__` took apart."""
-    return Batch(torch.from_numpy(fields), *numbers)
+    return Batch(torch.from_numpy(fields.astype(np.int64)), *numbers)
 
 
 @dataclass(frozen=True)
@@ -173,15 +163,18 @@ def collate(
     target_lengths = target_lengths.astype(np.int64)
     source = _Side.place(source_lengths, pair_counts, row_length)
     target = _Side.place(target_lengths, pair_counts, row_length)
-    rows = len(pair_counts)
-    fields = np.zeros((len(FIELDS), rows, row_length), np.int64)
-    source.write(fields[0], source.with_eos(source_ids))
-    target.write(fields[1], target.with_sos(target_ids))
-    target.write(fields[2], target.with_eos(target_ids))
-    source.write(fields[3], source.sentence)
-    target.write(fields[4], target.sentence)
-    source.write(fields[5], source.position)
-    target.write(fields[6], target.position)
+    # In the order of the properties of `Batch`.
+    fields = np.stack(
+        [
+            source.spread(source.with_eos(source_ids)),
+            target.spread(target.with_sos(target_ids)),
+            target.spread(target.with_eos(target_ids)),
+            source.spread(source.sentence),
+            target.spread(target.sentence),
+            source.spread(source.position),
+            target.spread(target.position),
+        ]
+    )
     return Batch(
         fields=torch.from_numpy(fields),
         pairs=pairs,
@@ -195,6 +188,7 @@ def collate(
 class _Side:
     """Where the tokens of one side stand in the rows of a batch. M counts tokens, with EOS or SOS."""
 
+    shape: tuple[int, int]  # R, L
     cells: Numbers  # (M,) index of each token in the flat (R · L,) row tensor
     sentence: Numbers  # (M,) number of its sentence in the row, from 1
     position: Numbers  # (M,) index in its sentence, from 0
@@ -212,6 +206,7 @@ class _Side:
         offset = begins - begins[first[row]]  # (N,) in its row
         position = np.arange(int(lengths.sum())) - np.repeat(begins, lengths)
         return cls(
+            shape=(len(pair_counts), row_length),
             cells=np.repeat(row * row_length + offset, lengths) + position,
             sentence=np.repeat(number + 1, lengths),
             position=position,
@@ -230,12 +225,14 @@ class _Side:
         tokens[self.position > 0] = ids
         return tokens
 
-    def write(self, row_tensor: NDArray[np.int64], values: Numbers) -> None:
-        """Write `values` (M,) to their cells of `row_tensor` (R, L)."""
+    def spread(self, values: Numbers) -> Numbers:
+        """Return the row tensor (R, L) with `values` (M,) in their cells, and 0 elsewhere."""
+        row_tensor = np.zeros(self.shape, np.int64)
         row_tensor.reshape(-1)[self.cells] = values
+        return row_tensor
 
 
-def collate_rows(rows: Sequence[Sequence[tuple[ArrayLike, ArrayLike]]], row_length: int | None = None) -> Batch:
+def collate_rows(rows: Sequence[Sequence[tuple[Sequence[int], Sequence[int]]]], row_length: int | None = None) -> Batch:
     """Return the batch whose rows hold these pairs of ids without special tokens, numbered from 0.
 
     `row_length` is L; by default, that of the longest row.
@@ -259,12 +256,11 @@ def collate_rows(rows: Sequence[Sequence[tuple[ArrayLike, ArrayLike]]], row_leng
     target_lengths = np.array([len(target) + 1 for target in targets], np.int64)
     pair_counts = np.array([len(row) for row in rows], np.int64)
     if row_length is None:
-        ends = np.cumsum(pair_counts)
-        row_tokens = [
-            max(int(side[end - count : end].sum()) for side in (source_lengths, target_lengths))
-            for end, count in zip(ends, pair_counts, strict=True)
-        ]
-        row_length = max(row_tokens)
+        row_length = 0
+        for row in rows:
+            row_sources = sum(len(source) + 1 for source, _ in row)
+            row_targets = sum(len(target) + 1 for _, target in row)
+            row_length = max(row_length, row_sources, row_targets)
     nothing = [np.zeros(0, np.int32)]
     return collate(
         source_ids=np.concatenate(sources or nothing),
@@ -280,9 +276,9 @@ def collate_rows(rows: Sequence[Sequence[tuple[ArrayLike, ArrayLike]]], row_leng
 def collate_source(sources: Sequence[Sequence[int]]) -> Tensor:
     """Return sentences of ids without special tokens as (B, S) int64, one a row: sentence, EOS, PAD…."""
     longest = max(map(len, sources), default=0)
-    padded = np.full((len(sources), longest + 1), PAD, np.int64)
-    for row, ids in zip(padded, sources, strict=True):
+    tokens = np.full((len(sources), longest + 1), PAD, np.int64)
+    for row, ids in zip(tokens, sources, strict=True):
         length = len(ids)
         row[:length] = ids
         row[length] = EOS
-    return torch.from_numpy(padded)
+    return torch.from_numpy(tokens)

@@ -90,7 +90,7 @@ def from_another_process(
     # Not forked: this process has threads and a GPU, which do not survive a fork.
     context = multiprocessing.get_context("spawn")
     connection, their_connection = context.Pipe()
-    process = context.Process(target=_produce, args=(items, their_connection), name="feeding", daemon=False)
+    process = context.Process(target=_produce, args=(items, their_connection), name="feeding")
     with _stop_signals_blocked():
         process.start()
     their_connection.close()
@@ -117,7 +117,7 @@ def from_another_process(
 
 @contextlib.contextmanager
 def _stop_signals_blocked() -> Iterator[None]:
-    """Start a process that a stop signal does not end before it ignores them: a terminal sends them to all."""
+    """Block stop signals while a process starts, until it ignores them itself: a terminal sends them to all."""
     resource_tracker.ensure_running()  # it unblocks the signals when it starts
     before = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
     try:

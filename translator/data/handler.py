@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import math
 from collections.abc import Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -19,10 +20,9 @@ from translator.data.batch import Batch, DataPosition, Numbers, StepBatches
 from translator.data.epoch_sampling import EpochSampler
 from translator.data.feeding import Check, from_another_process, read_ahead
 from translator.data.mixture import MixtureRow, epoch_generator, mixture_rows
-from translator.data.packing import plan_rows
 from translator.data.preparation_report import LengthReport, format_lengths, format_mixture, measure_lengths
 from translator.data.token_store import STORED_SPLITS, Ids, StoredSplit, open_tokens
-from translator.data.training_batches import TrainingBatches, collate_planned, usable_by_source
+from translator.data.training_batches import TrainingBatches, collate_planned, plan_pairs, usable_by_source
 from translator.errors import CorpusError
 from translator.run.logging import LOGGER, stage
 from translator.run.workers import processes_for
@@ -75,7 +75,9 @@ class DataHandler:
                 self.corpus, self.subword, config.corpus.normalization, self._prepared_directory
             )
         self.report = []
-        self._usable = {split: self._measure(split) for split in STORED_SPLITS}
+        self._usable: dict[StoredSplit, Numbers] = {}
+        for split in STORED_SPLITS:
+            self._usable[split] = self._measure(split)
         self.mixture = self._mixture()
         sampler = self._sampler()
         self.fingerprint = self.token_fingerprint if sampler is None else sampler.fingerprint(self.token_fingerprint)
@@ -154,7 +156,7 @@ class DataHandler:
         """Return the ids, without special tokens, of at most `limit` training pairs, spread evenly."""
         train = self._stores["train"]
         usable = self._usable["train"]
-        stride = max(1, -(-len(usable) // limit))
+        stride = max(1, math.ceil(len(usable) / limit))
         return [train[int(number)] for number in usable[::stride]]
 
     def train_steps(
@@ -177,6 +179,7 @@ class DataHandler:
         arguments = (position, accumulation, rank, world_size)
         if not for_gpu:
             return self.training_batches.steps(*arguments, check)
+        # Another process makes the batches; a thread here receives and pins them.
         produce = functools.partial(self.training_batches.steps, *arguments)
 
         def pinned_steps(check_wanted: Check) -> Generator[StepBatches, None, None]:
@@ -194,19 +197,13 @@ class DataHandler:
         """Yield every usable validation pair once, in batches that are the same for every call and seed."""
         text = self._stores["validation"]
         usable = self._usable["validation"]
-        plan = plan_rows(
-            text.source_lengths[usable],
-            text.target_lengths[usable],
-            self._row_length,
-            epoch_generator(0, 0),
-        )
-        plan = replace(plan, pairs=usable[plan.pairs])
-        for first in range(0, len(plan), self._rows):
+        plan = plan_pairs(text, usable, self._row_length, epoch_generator(0, 0))
+        for begin in range(0, len(plan), self._rows):
             yield collate_planned(
                 text,
                 plan,
-                first,
-                min(first + self._rows, len(plan)),
+                begin,
+                min(begin + self._rows, len(plan)),
                 rows=self._rows,
                 row_length=self._row_length,
             )
@@ -217,6 +214,6 @@ def _pinned(steps: Generator[StepBatches, None, None]) -> Generator[StepBatches,
     with contextlib.closing(steps):
         for step in steps:
             batches = step.batches
-            if torch.cuda.is_available():
+            if torch.cuda.is_available():  # not in a test of this path on a CPU
                 batches = tuple(batch.pin_memory() for batch in batches)
             yield replace(step, batches=batches)

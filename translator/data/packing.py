@@ -2,7 +2,8 @@
 
 A row has L positions a side and holds several sentence pairs, one after the other. Pairs arrive in random order and
 go into the first open row with room on both sides (first fit, over a small number of open rows). So a batch is a
-random sample of all lengths, every batch has the same shape, and about 97% of its positions are tokens. On documents,
+random sample of all lengths, every batch has the same shape, and about 97% of the positions of the fuller side are
+tokens. On documents,
 this is known as sequence packing (Raffel et al. 2020 §3.1.3; Krell et al. 2021).
 
 The plan of an epoch is a pure function of the lengths, the seed and the epoch.
@@ -33,13 +34,13 @@ class RowPlan:
     def __len__(self) -> int:
         return len(self.starts) - 1
 
-    def pairs_of(self, first: int, last: int) -> Numbers:
-        """Return the pair numbers of the rows `first` to `last` - 1, row after row."""
-        return self.pairs[self.starts[first] : self.starts[last]]
+    def pairs_of(self, begin: int, end: int) -> Numbers:
+        """Return the pair numbers of the rows `begin` to `end`, exclusive, row after row."""
+        return self.pairs[self.starts[begin] : self.starts[end]]
 
-    def pair_counts(self, first: int, last: int) -> Numbers:
-        """Return (`last` - `first`,): the number of pairs in each of these rows."""
-        return np.diff(self.starts[first : last + 1])
+    def pair_counts(self, begin: int, end: int) -> Numbers:
+        """Return (`end` - `begin`,): the number of pairs in each of these rows."""
+        return np.diff(self.starts[begin : end + 1])
 
     def __iter__(self) -> Iterator[Numbers]:
         for row in range(len(self)):
@@ -70,8 +71,8 @@ def plan_rows(
     # Write the rows one after the other.
     starts = np.zeros(len(rows) + 1, np.int64)
     starts[1:] = np.cumsum([len(row) for row in rows])
-    places = np.fromiter(itertools.chain.from_iterable(rows), np.int64, len(order))
-    return RowPlan(pairs=order[places], starts=starts)
+    indices = np.fromiter(itertools.chain.from_iterable(rows), np.int64, len(order))
+    return RowPlan(pairs=order[indices], starts=starts)
 
 
 def _first_fit(sources: list[int], targets: list[int], row_length: int) -> list[list[int]]:
@@ -80,17 +81,17 @@ def _first_fit(sources: list[int], targets: list[int], row_length: int) -> list[
     A million pairs take a second or two, so this inner loop uses plain lists and integers.
     """
     closed: list[list[int]] = []
-    # The open rows: free positions on both sides, and the places of their pairs.
+    # The open rows: free positions on both sides, and the indices of their pairs.
     source_room: list[int] = []
     target_room: list[int] = []
-    members: list[list[int]] = []
+    row_pairs: list[list[int]] = []
 
     def close(row: int) -> None:
-        closed.append(members.pop(row))
+        closed.append(row_pairs.pop(row))
         del source_room[row]
         del target_room[row]
 
-    for place, (source, target) in enumerate(zip(sources, targets, strict=True)):
+    for index, (source, target) in enumerate(zip(sources, targets, strict=True)):
         # 1. Find the first open row with room on both sides.
         row = 0
         for room in source_room:
@@ -98,18 +99,18 @@ def _first_fit(sources: list[int], targets: list[int], row_length: int) -> list[
                 break
             row += 1
         # 2. Without one, open a row; the fullest row closes if all are open.
-        if row == len(members):
+        if row == len(row_pairs):
             if row == OPEN_ROWS:
-                rooms = list(map(min, source_room, target_room))
-                close(rooms.index(min(rooms)))
+                free_positions = list(map(min, source_room, target_room))  # of the fuller side
+                close(free_positions.index(min(free_positions)))
             source_room.append(row_length)
             target_room.append(row_length)
-            members.append([])
-            row = len(members) - 1
+            row_pairs.append([])
+            row = len(row_pairs) - 1
         # 3. Put the pair into the row, and close the row when it is full.
-        members[row].append(place)
+        row_pairs[row].append(index)
         source_room[row] -= source
         target_room[row] -= target
         if source_room[row] == 0 or target_room[row] == 0:
             close(row)
-    return closed + members
+    return closed + row_pairs

@@ -6,6 +6,7 @@ R rows of a batch, L positions of a row, N pairs
 import contextlib
 import functools
 import itertools
+import math
 from collections.abc import Generator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,20 +29,20 @@ class Epoch(NamedTuple):
     number: int  # from 0
     text: PairStore
     plan: RowPlan  # its pair numbers are those of `text`
-    pair_numbers: Numbers | None
-    """For each pair of `text`, its number in the split; None if `text` is the split itself."""
+    split_numbers: Numbers | None
+    """(pairs of `text`,) the number in the split of each pair of `text`; None if `text` is the split itself."""
 
     def numbers_in_split(self, numbers: Numbers) -> Numbers:
         """Return the numbers in the split of the pairs `numbers` of `text`."""
-        if self.pair_numbers is None:
+        if self.split_numbers is None:
             return numbers
-        return self.pair_numbers[numbers]
+        return self.split_numbers[numbers]
 
 
 class SharedBatch(NamedTuple):
     """A batch of which each rank has some rows."""
 
-    share: Batch  # the rows of this rank
+    rows_of_rank: Batch
     source_tokens: int  # of all ranks
     target_tokens: int
     position: DataPosition  # of the next batch
@@ -81,10 +82,10 @@ class TrainingBatches:
             while True:
                 micro_batches = list(itertools.islice(batches, accumulation))
                 yield StepBatches(
-                    batches=tuple(batch.share for batch in micro_batches),
+                    batches=tuple(batch.rows_of_rank for batch in micro_batches),
                     target_tokens=sum(batch.target_tokens for batch in micro_batches),
                     source_tokens=sum(batch.source_tokens for batch in micro_batches),
-                    positions=world_size * sum(batch.share.positions for batch in micro_batches),
+                    positions=world_size * sum(batch.rows_of_rank.positions for batch in micro_batches),
                     position=micro_batches[-1].position,
                 )
 
@@ -107,27 +108,27 @@ class TrainingBatches:
                     row += self.rows
                 row = 0
 
-    def _batch(self, epoch: Epoch, first: int, rank: int, world_size: int) -> SharedBatch:
-        """Return the batch that begins at row `first` of `epoch`, with the rows of `rank`."""
-        last = min(first + self.rows, len(epoch.plan))
-        # Each rank takes equally many consecutive rows; the rows behind the last one are empty.
-        rows_of_rank = -(-self.rows // world_size)
-        first_of_rank = min(first + rank * rows_of_rank, last)
-        last_of_rank = min(first_of_rank + rows_of_rank, last)
+    def _batch(self, epoch: Epoch, begin: int, rank: int, world_size: int) -> SharedBatch:
+        """Return the batch that begins at row `begin` of `epoch`, with the rows of `rank`."""
+        end = min(begin + self.rows, len(epoch.plan))
+        # Each rank takes equally many consecutive rows; rows beyond `end` are empty.
+        rows_of_rank = math.ceil(self.rows / world_size)
+        begin_of_rank = min(begin + rank * rows_of_rank, end)
+        end_of_rank = min(begin_of_rank + rows_of_rank, end)
         share = collate_planned(
             epoch.text,
             epoch.plan,
-            first_of_rank,
-            last_of_rank,
+            begin_of_rank,
+            end_of_rank,
             rows=rows_of_rank,
             row_length=self.row_length,
         )
-        numbers = epoch.plan.pairs_of(first, last)
-        next_position = DataPosition(epoch.number, last)
-        if last == len(epoch.plan):
+        numbers = epoch.plan.pairs_of(begin, end)
+        next_position = DataPosition(epoch.number, end)
+        if end == len(epoch.plan):
             next_position = DataPosition(epoch.number + 1, 0)
         return SharedBatch(
-            share=replace(share, pairs=epoch.numbers_in_split(share.pairs)),
+            rows_of_rank=replace(share, pairs=epoch.numbers_in_split(share.pairs)),
             source_tokens=int(epoch.text.source_lengths[numbers].sum()),
             target_tokens=int(epoch.text.target_lengths[numbers].sum()),
             position=next_position,
@@ -151,7 +152,7 @@ class TrainingBatches:
             for number in itertools.count(first):
                 draws = draws_of(number)
                 plan = self._plan(split, draws, number)
-                yield Epoch(number=number, text=split, plan=plan, pair_numbers=None)
+                yield Epoch(number=number, text=split, plan=plan, split_numbers=None)
             return
         texts = sampled_epochs(
             self.sampler,
@@ -165,17 +166,11 @@ class TrainingBatches:
             # The sampled text has a pair for each draw, in the same order.
             draws = draws_of(number)
             plan = self._plan(text, np.arange(len(draws)), number)
-            yield Epoch(number=number, text=text, plan=plan, pair_numbers=draws)
+            yield Epoch(number=number, text=text, plan=plan, split_numbers=draws)
 
     def _plan(self, text: PairStore, numbers: Numbers, epoch: int) -> RowPlan:
         """Return the rows of an epoch of the pairs `numbers` of `text`."""
-        plan = plan_rows(
-            text.source_lengths[numbers],
-            text.target_lengths[numbers],
-            self.row_length,
-            epoch_generator(self.seed, epoch),
-        )
-        return replace(plan, pairs=numbers[plan.pairs])
+        return plan_pairs(text, numbers, self.row_length, epoch_generator(self.seed, epoch))
 
 
 def usable_by_source(split: PairStore, row_length: int) -> list[Numbers]:
@@ -184,20 +179,26 @@ def usable_by_source(split: PairStore, row_length: int) -> list[Numbers]:
     return np.split(usable, np.searchsorted(usable, split.starts[1:-1]))
 
 
+def plan_pairs(text: PairStore, numbers: Numbers, row_length: int, generator: np.random.Generator) -> RowPlan:
+    """Return rows that hold each of the pairs `numbers` of `text` once, in random order."""
+    plan = plan_rows(text.source_lengths[numbers], text.target_lengths[numbers], row_length, generator)
+    return replace(plan, pairs=numbers[plan.pairs])
+
+
 def collate_planned(
     text: PairStore,
     plan: RowPlan,
-    first: int,
-    last: int,
+    begin: int,
+    end: int,
     *,
     rows: int,
     row_length: int,
 ) -> Batch:
-    """Return the rows `first` to `last` - 1 of `plan`, followed by empty rows up to `rows` in all."""
-    numbers = plan.pairs_of(first, last)
+    """Return the rows `begin` to `end`, exclusive, of `plan`; empty rows follow, up to `rows` in all."""
+    numbers = plan.pairs_of(begin, end)
     source_ids, target_ids = text.flat(numbers)
     pair_counts = np.zeros(rows, np.int64)
-    pair_counts[: last - first] = plan.pair_counts(first, last)
+    pair_counts[: end - begin] = plan.pair_counts(begin, end)
     return collate(
         source_ids=source_ids,
         target_ids=target_ids,

@@ -6,7 +6,8 @@ softmax(Q Kᵀ / √K) V is computed by one of two kernels, which agree up to ro
     plain   two products and a softmax, with an explicit gradient: for training on a CPU, and for the steps of a search
 
 On a CPU, forward and backward over rows of 12 to 96 positions, the plain kernel takes 0.1 to 0.3 of the time of the
-fused one in bfloat16, and 1.0 to 1.4 in float32 (docs/decisions.md).
+fused one in bfloat16, and 1.0 to 1.4 in float32 (docs/decisions.md); both precisions use it, so that there is one
+kernel for all CPUs.
 
 R rows, T query positions, S key positions, D model width, H heads, K head width
 """

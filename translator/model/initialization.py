@@ -19,9 +19,10 @@ def init_weights(model: nn.Module) -> None:
     """Initialize the embeddings, positions and stacks inside `model` from torch's random generator.
 
     Embeddings: normal with standard deviation D^-½. The product of a normalized state (length √D) with a row of a tied
-    head (length 1) then has variance 1, and the first loss is slightly above log V. As an embedding, such a row is √D
-    times too short compared with the positions, whose entries are of order 1. Hence the factor √D in `Embedding`
-    (Vaswani et al. 2017 §3.4). Both together make tying possible.
+    head (length 1) then has variance 1. So the first loss of an untied head is about log V + ½; a tied head adds about
+    2, since the residual stream still holds the input token, which therefore gets a high logit. As an embedding, such a
+    row is √D times too short compared with the positions, whose entries are of order 1. Hence the factor √D in
+    `Embedding` (Vaswani et al. 2017 §3.4). Both together make tying possible.
 
     Learned positions: normal with deviation 1/√2, the root mean square of the sinusoids that they replace.
 

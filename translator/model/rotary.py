@@ -44,7 +44,7 @@ def rotary_positions(config: ModelConfig) -> RotaryPositions | None:
 
 
 def rotate(x: Tensor, rotation: Tensor) -> Tensor:
-    """Return `x` (R, H, L, K), contiguous, turned by `rotation` (R, 1, L, K/2, 2) from `RotaryPositions`.
+    """Return `x` (R, H, L, K) turned by `rotation` (R, 1, L, K/2, 2) of `RotaryPositions`; the result is contiguous.
 
     >>> rotations = RotaryPositions(width=2, max_positions=4)
     >>> rotate(torch.tensor([[[[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]]]), rotations(torch.tensor([[0, 1, 2]])))[0, 0]

@@ -1,7 +1,7 @@
 """The encoder-decoder Transformer (Vaswani et al. 2017), from token ids to logits.
 
 R rows, S source positions, T target positions, D model width, V target vocabulary
-In a search: B sentences, one a row, and W hypotheses of each
+In a search: B sentences, one a row; n of them unfinished, with W hypotheses of each; w is 1 at the first step, then W
 """
 
 import torch
@@ -72,7 +72,7 @@ class Transformer(nn.Module):
             target_input: (R, T) int64 ids, SOS first, padded with PAD.
 
         Returns:
-            (R, T, V); row t has the logits of the token after `target_input[:, t]`. Rows at PAD are meaningless.
+            (R, T, V): at position t, the logits of the token after `target_input[:, t]`. Those at PAD are meaningless.
         """
         masks = self.masks(one_sentence_a_row(source), one_sentence_a_row(target_input))
         memory = self.encode(source, _positions(source), masks.encoder)
@@ -157,18 +157,18 @@ class Transformer(nn.Module):
 
     @torch.no_grad()
     def step(self, tokens: Tensor, cache: DecoderCache) -> Tensor:
-        """Return the logits (B * W, V) of the tokens after `tokens` (B * W,) int64, which are SOS at the first step."""
+        """Return the logits (n * W, V) of the tokens after `tokens` (n * W,) int64, which are SOS at the first step."""
         self._check_length(cache.length + 1)
-        # At the first step every hypothesis is SOS: compute one for each sentence.
-        first = cache.length == 0 and cache.width > 1
-        if first:
+        # At the first step all W hypotheses of a sentence are SOS: compute one of them.
+        shares_sos = cache.length == 0 and cache.width > 1
+        if shares_sos:
             tokens = tokens[:: cache.width]
         position = torch.full((1, 1), cache.length, device=tokens.device)
-        x = self.target_embedding(tokens.unsqueeze(1), position)  # (B * w, 1, D)
-        x = x.view(cache.count, -1, x.size(2))  # (B, w, D)
+        x = self.target_embedding(tokens.unsqueeze(1), position)  # (n * w, 1, D)
+        x = x.view(cache.count, -1, x.size(2))  # (n, w, D)
         states = self.decoder.step(x, cache).flatten(0, 1)
         logits = self.project(states)
-        if first:
+        if shares_sos:
             logits = logits.repeat_interleave(cache.width, dim=0)
         return logits
 

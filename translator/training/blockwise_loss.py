@@ -1,4 +1,4 @@
-"""The loss with the output head, block by block with its own gradient: for training without a compiler.
+"""The loss with the output head, block by block: for training without a compiler, and for validation.
 
 The logits of all positions exceed the cache of a CPU. Here, logits, loss and both gradients are computed for a few
 positions at a time, in one buffer. The gradient of the loss for the logits is
@@ -27,7 +27,9 @@ def blockwise_head_loss(states: Tensor, head: Tensor, labels: Tensor, smoothing:
     if torch.is_autocast_enabled(device):
         product_type = torch.get_autocast_dtype(device)
     block = BLOCK.get(device, BLOCK["cuda"])
-    arguments = (states, head, labels, smoothing, product_type, block, torch.is_grad_enabled())
+    # Inside `forward`, gradients are always off.
+    needs_gradient = torch.is_grad_enabled()
+    arguments = (states, head, labels, smoothing, product_type, block, needs_gradient)
     return Losses(*_ProjectedCrossEntropy.apply(*arguments))  # type: ignore[no-untyped-call]
 
 

@@ -36,6 +36,6 @@ def compile_loss(loss: TeacherForcing, **options: Any) -> TeacherForcing:
 
 @contextlib.contextmanager
 def uncompiled() -> Iterator[None]:
-    """Run compiled layers uncompiled inside the block; a validation would compile them again."""
+    """Run compiled layers uncompiled: without dropout and gradients, a validation would compile them again."""
     with torch.compiler.set_stance("force_eager"):
         yield

@@ -1,8 +1,8 @@
 """The gradients of all weights, in one flat buffer with fixed addresses.
 
 One buffer serves three purposes: ranks exchange it as one message, the norm reads it at once, and CUDA graphs write to
-its fixed addresses. A CPU with one rank needs none of that: there, each backward pass makes new gradients, which saves
-the addition to a buffer of zeros.
+its fixed addresses. A CPU with one rank needs none of that: there, the first backward pass of an update makes new
+gradients, which saves the addition to a buffer of zeros.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ class FlatGradients:
 
 
 class FreshGradients:
-    """The gradients of `parameters` as each backward pass makes them, for one rank."""
+    """Gradients of `parameters` that the first backward pass of each update creates; for one rank."""
 
     def __init__(self, parameters: Sequence[nn.Parameter]) -> None:
         self._parameters = parameters

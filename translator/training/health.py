@@ -26,8 +26,8 @@ STOPPED_BATCH: Final = "stopped-batch.json"  # file in the run folder with the l
 
 _MEMORY: Final = 0.98  # decay of the running mean of the loss, which covers about fifty updates
 _FIRST_STEPS: Final = 100  # updates at the start of a run, in which no spikes are reported
-_DEVIATIONS: Final = 6.0
-_RATIO: Final = 1.2  # a spike exceeds the running mean by a fifth and by six standard deviations
+_DEVIATIONS: Final = 6.0  # a spike exceeds the running mean by this many standard deviations
+_RATIO: Final = 1.2  # and by this factor
 _NAMED_PAIRS: Final = 5  # hardest pairs in the message about a spike
 
 

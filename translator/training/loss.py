@@ -4,7 +4,8 @@ Label smoothing (Szegedy et al. 2016 §7; Vaswani et al. 2017 §5.4): with ε th
 (1 - ε) · -log p(label) + ε / V · Σ -log p(v), as in `torch.nn.functional.cross_entropy`.
 
 R-Drop (Liang et al. 2021 §2, equations 1 to 3) penalizes the divergence of two passes with different dropout. With the
-distributions p and q of the two passes, each token costs half of the paper's loss. So α = 0 is the mean of two passes:
+distributions p and q of the two passes, each token costs half of the paper's loss, so that α = 0 gives the mean of both
+passes:
 
     ½ · (CE(p) + CE(q) + α · D(p, q)),   D(p, q) = ½ · (KL(p‖q) + KL(q‖p))
 
@@ -30,7 +31,7 @@ class Losses(NamedTuple):
     """The loss of a batch."""
 
     objective: Tensor  # () with smoothing and R-Drop, summed over real target tokens
-    of_tokens: Tensor  # float32, detached: -log p(label) in nats without smoothing, 0 at PAD
+    of_tokens: Tensor  # (N,) or (R, L) float32, detached: -log p(label) in nats without smoothing, 0 at PAD
 
 
 class HeadLoss(Protocol):

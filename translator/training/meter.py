@@ -34,14 +34,14 @@ class StepLoss(NamedTuple):
 
 @dataclass(frozen=True)
 class Report:
-    """The statistics of the updates since the last report, over all ranks; times and memory are this rank's."""
+    """The statistics of the updates since the last report, over all ranks; memory and `cpu_share` are this rank's."""
 
     curves: dict[str, dict[str, float]]  # by group and name in TensorBoard, such as `train` and `loss`
     steps: list[StepLoss]
 
     @property
     def line(self) -> str:
-        """Return all values except the mixture as one log line."""
+        """Return rates, losses and norms as one log line; mixture and block norms are in TensorBoard only."""
         parts = [_listed(self.curves["train"] | self.curves["speed"])]
         if self.curves["loss_by_length"]:
             parts.append(f"loss by length: {_listed(self.curves['loss_by_length'])}")
@@ -60,7 +60,7 @@ class Meter:
     breakdown: Breakdown  # of the training split
     flops: StepFlops | None = None  # the operations of the model; None omits the utilisation
     peak_rate: float = 0.0  # operations per second that this process reaches in a large matrix product
-    total: Callable[[Sequence[float]], list[float]] = list  # sums over all ranks
+    sum_over_ranks: Callable[[Sequence[float]], list[float]] = list
 
     def __post_init__(self) -> None:
         self._steps: list[tuple[int, StepResult]] = []
@@ -78,16 +78,16 @@ class Meter:
 
     def read(self, further: Mapping[str, float]) -> Report:
         """Return the report since the last call, with the `further` numbers in its group `train`, and reset."""
-        # 1. Wait for the device: it is idle in the later steps.
+        # 1. Read norms and flags, which waits for the device; so `seconds` covers its work.
         results = [result for _, result in self._steps]
         norms = torch.stack([result.gradient_norm for result in results]).tolist()
         finite = torch.stack([result.finite for result in results]).tolist()
         seconds = max(1e-9, time.perf_counter() - self._began)
         # 2. Add up losses and operations of this rank, then those of all ranks.
-        parts, step_losses, flops = self._sums(finite)
-        all_parts = np.array(self.total(parts.ravel().tolist())).reshape(parts.shape)
-        step_losses = self.total(step_losses)
-        flops, waited, peak_rate, ranks = self.total([flops, self.waited, self.peak_rate, 1.0])
+        parts, rank_losses, flops = self._sums(finite)
+        all_parts = np.array(self.sum_over_ranks(parts.ravel().tolist())).reshape(parts.shape)
+        step_losses = self.sum_over_ranks(rank_losses)
+        flops, waited, peak_rate, ranks = self.sum_over_ranks([flops, self.waited, self.peak_rate, 1.0])
         # 3. Arrange the statistics as curves.
         means = self.breakdown.means(all_parts)
         speed = self._speed(seconds)

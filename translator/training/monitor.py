@@ -50,7 +50,7 @@ class Observer:
     def __post_init__(self) -> None:
         device = self.updater.device
         breakdown = Breakdown.of_split(self.data.corpus, "train")
-        self.meter = Meter(breakdown, total=self.distributed.sum)
+        self.meter = Meter(breakdown, sum_over_ranks=self.distributed.sum)
         if self.config.training.max_steps >= _WORTH_MEASURING:
             self.meter.flops = StepFlops(self.config.model, len(self.updater.model.head_weight))
             self.meter.peak_rate = matrix_rate(device, self.updater.arithmetic.precision)

@@ -184,8 +184,8 @@ def set_up_cuda() -> None:
         os.environ["PYTORCH_CUDA_ALLOC_CONF"] = "expandable_segments:True"
     # Partial sums of reduced-precision products stay float32, as on a CPU.
     torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
-    # Torch prefers cuDNN's attention on newer GPUs. But it plans each new shape anew, and with a mask it produces NaN
-    # gradients at some lengths (pytorch issue 196678).
+    # Torch prefers cuDNN's attention on newer GPUs. But with a mask it produces NaN gradients at some lengths (pytorch
+    # issue 196678), and in searches it plans each new shape anew.
     torch.backends.cuda.enable_cudnn_sdp(False)
 
 

@@ -23,5 +23,5 @@ class StepResult:
     source_tokens: int
     positions: int  # of all micro-batches, both sides, PAD included
     learning_rate: float
-    passes: int = 1  # forward passes per batch
+    passes: int  # forward passes per batch
     block_norms: dict[str, Tensor] | None = None  # () gradient norm of each block before clipping, on request

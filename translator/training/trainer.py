@@ -110,6 +110,7 @@ class Trainer:
 
     def _restore(self) -> None:
         """Resume from the last checkpoint, if any: rank 0 first, which cleans up after a killed process."""
+        # Rank 0 restores before the barrier, the others after it.
         if not self.distributed.main:
             self.distributed.barrier()
         self._state.restore()
@@ -146,18 +147,18 @@ class Trainer:
         """Make the next update."""
         # 1. Wait for its batches.
         wait_began = time.perf_counter()
-        share = next(batches)
+        step = next(batches)
         self._observer.meter.waited += time.perf_counter() - wait_began
         # 2. Update the weights, their moving average, and the progress: no part without the others.
         number = self.progress.step + 1
         reports = self._observer.reports_after(number)
         self._in_update = True
-        result = self.updater.update(share, number, self.progress.seconds, with_block_norms=reports)
+        result = self.updater.update(step, number, self.progress.seconds, with_block_norms=reports)
         if self._state.average is not None:
             self._state.average.update(self._state.model)
         self.progress.step = number
         self.progress.target_tokens += result.target_tokens
-        self._state.position = share.position
+        self._state.position = step.position
         self._in_update = False
         # 3. Report it.
         self._observer.add(result, self._state.position)

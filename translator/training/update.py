@@ -1,4 +1,4 @@
-"""One update of the weights: gradients of all micro-batches on all ranks, clipping, finite check, optimizer.
+"""One update of the weights: gradients of all micro-batches on all ranks, norm, finite check, clipping, optimizer.
 
 Each loss is divided by the target tokens of the whole update, so that gradients add up to that of one large batch.
 """
@@ -63,12 +63,12 @@ class Updater:
             self.forward_backward = CapturedForwardBackward(self.forward_backward, self.gradients, self.model)
 
     def update(
-        self, share: StepBatches, number: int, seconds: float = 0.0, *, with_block_norms: bool = False
+        self, step: StepBatches, number: int, seconds: float = 0.0, *, with_block_norms: bool = False
     ) -> StepResult:
         """Update the weights once and return the result; skip the update if the gradient or the loss is not finite.
 
         Args:
-            share: this rank's micro-batches, on the CPU.
+            step: this rank's micro-batches, on the CPU.
             number: number of the update, from 1, for schedules and dropout.
             seconds: time the run took before the update.
             with_block_norms: also measure the gradient norm of each block.
@@ -81,9 +81,9 @@ class Updater:
         seed_update(self.config.run.seed, number, self.distributed.rank)
         with memory_errors(self.config):
             # 1. The gradients of all micro-batches, times the loss scale.
-            loss_weight = self._loss_weight(share.target_tokens)
+            loss_weight = self._loss_weight(step.target_tokens)
             token_losses = []
-            for batch in share.batches:
+            for batch in step.batches:
                 token_losses.append(self.forward_backward(batch, loss_weight))
             self.gradients.sum_over_ranks(self.distributed)
             # 2. Their norms; NaN in a loss makes the norm NaN.
@@ -95,12 +95,12 @@ class Updater:
             self.gradients.clear()
         return StepResult(
             token_losses=tuple(token_losses),
-            batches=share.batches,
+            batches=step.batches,
             gradient_norm=norm,
             finite=finite,
-            target_tokens=share.target_tokens,
-            source_tokens=share.source_tokens,
-            positions=share.positions,
+            target_tokens=step.target_tokens,
+            source_tokens=step.source_tokens,
+            positions=step.positions,
             learning_rate=rate,
             passes=self.loss.passes,
             block_norms=norms,
