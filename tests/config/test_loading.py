@@ -232,3 +232,9 @@ def test_an_installed_package_finds_its_shipped_files(elsewhere: Path) -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
     folder = code / "shipped" / "data" / "sample"
     assert done.stdout.splitlines() == [str(folder / f"{name}.tsv") for name in ("train", "validation", "test")]
+
+
+def test_a_removed_key_says_what_to_do() -> None:
+    (mistake,) = mistakes(MINIMAL + "batching: {max_sentences: null}\n")
+    assert mistake.startswith("line 3: batching.max_sentences: this key was removed: ")
+    assert mistake.endswith("delete the line")

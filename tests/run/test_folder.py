@@ -109,3 +109,12 @@ def test_the_fingerprint_depends_on_values_and_not_on_their_order() -> None:
     assert fingerprint_of({"b": [1, "کتاب"], "a": 0}).startswith(expected)
     assert fingerprint_of({"a": 0, "b": [1, "کتاب"]}).startswith(expected)
     assert fingerprint_of({"a": 0, "b": [2, "کتاب"]}) != fingerprint_of({"a": 0, "b": [1, "کتاب"]})
+
+
+def test_a_run_of_an_earlier_version_is_refused_with_one_message(tiny: Any) -> None:
+    run = begun(tiny())
+    text = run.config_file.read_text(encoding="utf-8")
+    run.config_file.write_text(text.replace("batching:\n", "batching:\n  max_sentences: null\n"), encoding="utf-8")
+    with pytest.raises(RunError, match="was trained by an earlier version of translator") as caught:
+        run.check(tiny())
+    assert "damaged" not in str(caught.value)

@@ -100,11 +100,27 @@ def test_the_moving_average_can_be_switched_on_or_off_on_resume(tmp_path: Path) 
     assert not load_checkpoint(step_folder(off.folder, 5)).average
 
 
+class EarlierPosition:
+    """A position in the data as an earlier version wrote it."""
+
+    def state_dict(self) -> dict[str, int]:
+        return {"epoch": 2, "batch": 3}
+
+
+def test_a_checkpoint_of_an_earlier_version_is_refused_with_one_message(tmp_path: Path) -> None:
+    run = run_of(tmp_path)
+    run.step()
+    run.state.position = EarlierPosition()  # type: ignore[assignment]
+    run.save()
+    with pytest.raises(RunError, match="was written by an earlier version of translator"):
+        SmallRun(tmp_path).restore()
+
+
 @pytest.mark.parametrize(
-    ("changed", "batch"), [("training.learning_rate=0.5", 3), ("batching.tokens_per_batch=99", 0), (SAMPLED, 0)]
+    ("changed", "row"), [("training.learning_rate=0.5", 3), ("batching.tokens_per_batch=99", 0), (SAMPLED, 0)]
 )
 def test_the_epoch_restarts_on_resume_if_its_batches_changed(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, changed: str, batch: int
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, changed: str, row: int
 ) -> None:
     run = run_of(tmp_path)
     run.step()
@@ -113,8 +129,8 @@ def test_the_epoch_restarts_on_resume_if_its_batches_changed(
     again = SmallRun(tmp_path, changed)
     with caplog.at_level(logging.INFO):
         assert again.restore()
-    assert again.state.position == DataPosition(2, batch)
-    assert caplog.text.count("the epoch restarts") == (batch == 0)
+    assert again.state.position == DataPosition(2, row)
+    assert caplog.text.count("the epoch restarts") == (row == 0)
     again.step()
     again.state.position = DataPosition(2, 1)
     again.save()
