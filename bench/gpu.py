@@ -31,7 +31,7 @@ from translator.config import Config, parse_config
 from translator.data import Batch, DataPosition
 from translator.errors import ConfigError
 from translator.inference.translator import Translator
-from translator.model.device import matrix_rate
+from translator.model.device import choose_device, matrix_rate
 from translator.plots.curves import read_curves
 from translator.run.folder import RunFolder
 from translator.run.storage import write_json
@@ -112,7 +112,7 @@ def bench(options: Options) -> Iterator[str]:
     parts = options.chosen(PARTS)
     if not torch.cuda.is_available():
         raise ConfigError("the GPU benchmark needs a CUDA GPU, but torch finds none here")
-    work = Work(torch.device("cuda"))
+    work = Work(choose_device("cuda"))
     yield f"{torch.cuda.get_device_name(work.device)}, torch {torch.__version__}"
     yield from run_parts(parts, work, options.output)
 

@@ -26,7 +26,7 @@ def test_auto_takes_a_gpu_if_there_is_one(monkeypatch: pytest.MonkeyPatch) -> No
     pretend(monkeypatch, gpus=0)
     assert choose_device("auto") == CPU
     pretend(monkeypatch, gpus=2)
-    assert choose_device("auto").type == "cuda"
+    assert choose_device("auto") == choose_device("cuda") == torch.device("cuda", 0)
     assert choose_device("cpu") == CPU
     assert choose_device("cuda:1") == torch.device("cuda:1")
     pretend(monkeypatch, gpus=0)

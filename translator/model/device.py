@@ -29,12 +29,15 @@ _GPU_SHAPE: Final = (8192, 4096, 4096)
 
 
 def choose_device(name: str) -> torch.device:
-    """Return the device called `name`, for `auto` the fastest available one; raise ConfigError if it is unavailable."""
+    """Return the device called `name`, for `auto` the fastest available one; a GPU always has its number.
+
+    Raises ConfigError: the device is unavailable.
+    """
     if re.fullmatch(DEVICE, name) is None:
         raise ConfigError(f"the device is {DEVICE_NAMES}, not `{name}`")
     if name == "auto":
         if torch.cuda.is_available():
-            return torch.device("cuda")
+            return torch.device("cuda", 0)
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
 
     # A device that the user names must exist.
@@ -44,7 +47,9 @@ def choose_device(name: str) -> torch.device:
     if device.type == "cuda":
         if not torch.cuda.is_available():
             raise ConfigError(f"run.device is `{name}`, but torch finds no CUDA GPU here; use run.device=cpu or auto")
-        if (device.index or 0) >= torch.cuda.device_count():
+        # Torch's functions for the current device, the random state and streams need the number.
+        device = torch.device("cuda", device.index or 0)
+        if device.index >= torch.cuda.device_count():
             raise ConfigError(f"run.device is `{name}`, but there are only {torch.cuda.device_count()} GPUs (from 0)")
     return device
 
