@@ -1,6 +1,7 @@
 """Preparing a corpus from files to files: in chunks, counted, leak-free, reused, and rebuilt where damaged."""
 
 import json
+import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -158,13 +159,21 @@ def test_second_call_reuses_the_prepared_corpus(whole: tuple[CorpusConfig, Prepa
     assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
+@pytest.mark.parametrize("size", [1, 2, 5, 9])
+def test_the_blocks_of_a_text_have_all_its_lines(whole: tuple[CorpusConfig, PreparedCorpus], size: int) -> None:
+    _, corpus = whole
+    lines = list(corpus.lines("train", "small", "fa"))
+    blocks = [block.lines() for block in corpus.blocks("train", "small", "fa", size)]
+    assert blocks == [lines[begin : begin + size] for begin in range(0, len(lines), size)]
+
+
 @pytest.mark.parametrize(
     ("damage", "reason"),
     [
         (None, "the file is missing"),
         (b"", "it has 0 complete lines instead of 2"),
         (b"one\ntw", "it has 1 complete lines instead of 2"),
-        (b"one\n\xd8", "it is not UTF-8"),
+        (b"one\n\xd8\n", "it is not UTF-8"),
         (b"one\ntwo\nthree\n", "it has 3 complete lines instead of 2"),
     ],
 )
@@ -175,12 +184,14 @@ def test_damaged_prepared_text_error_names_the_folder_to_delete(
     before = contents(corpus.directory)
     file = corpus.directory / "validation" / "small.fa"
     file.unlink() if damage is None else file.write_bytes(damage)
-    with pytest.raises(StorageError) as caught:
-        list(corpus.lines("validation", "small", "fa"))
-    assert str(caught.value) == (
+    message = (
         f"the prepared text {file} is damaged ({reason}); delete the folder {corpus.directory} and run the same "
         "command again, which rebuilds it"
     )
+    with pytest.raises(StorageError, match=re.escape(message)):
+        list(corpus.lines("validation", "small", "fa"))
+    with pytest.raises(StorageError, match=re.escape(message)):
+        [block.lines() for block in corpus.blocks("validation", "small", "fa", size=2)]
     assert contents(prepare_corpus(config).directory) == before
 
 

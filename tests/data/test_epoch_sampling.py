@@ -29,8 +29,13 @@ def draws(sampler: EpochSampler, times: int = 1) -> Draws:
 
 
 def sampled_rows(sampler: EpochSampler, folder: Path, epoch: int = 0, processes: int = 1, times: int = 1) -> Rows:
-    sampler.write(epoch, draws(sampler, times), folder, processes)
-    return rows(PairStore.open(folder, sampler.corpus.names("train")))
+    return drawn_rows(sampler, folder, draws(sampler, times), epoch, processes)
+
+
+def drawn_rows(sampler: EpochSampler, folder: Path, draws: Draws, epoch: int = 0, processes: int = 1) -> Rows:
+    with contextlib.closing(sampler.sample([(epoch, draws)], processes)) as blocks:
+        sampler.write(blocks, draws, folder)
+    return rows(PairStore.open(folder, list(draws)))
 
 
 def models(sampler: EpochSampler) -> tuple[SubwordModel, SubwordModel]:
@@ -146,11 +151,10 @@ def test_each_pair_is_drawn_as_often_as_its_count_says(mistyping: EpochSampler, 
     thrice = sampled_rows(mistyping, tmp_path, times=3)
     no_draws = np.zeros(mistyping.corpus.count("train", "one"), np.int64)
     counts = np.arange(mistyping.corpus.count("train", "two")) % 3
-    mistyping.write(0, {"one": no_draws, "two": counts}, tmp_path)
     expected = []
     for pair, count in enumerate(counts, start=len(no_draws)):
         expected += thrice[3 * pair : 3 * pair + count]
-    assert rows(PairStore.open(tmp_path, ["one", "two"])) == expected
+    assert drawn_rows(mistyping, tmp_path, {"one": no_draws, "two": counts}) == expected
 
 
 # --- augmentation ---
@@ -222,20 +226,20 @@ def test_an_augmentation_that_makes_a_side_too_long_is_undone(
 # --- epochs, one after the other ---
 
 
-@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("processes_ahead", [1, 2])
 def test_sampled_epochs_come_in_order_and_leave_no_files(
-    sampler: EpochSampler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: bool
+    sampler: EpochSampler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes_ahead: int
 ) -> None:
-    monkeypatch.setattr(epoch_sampling, "_WORTH_PROCESSES", 0 if large else 10**9)
+    monkeypatch.setattr(epoch_sampling, "_WORTH_PROCESSES", 0)
     prepared = tmp_path / "prepared"
     for left_over in ("sampled-1", ".sampled-2.partial", "tokens-1"):
         (prepared / left_over / "train").mkdir(parents=True)
-    with contextlib.closing(sampled_epochs(sampler, lambda epoch: draws(sampler), 2, prepared)) as epochs:
-        stores = list(itertools.islice(epochs, 2))
-        assert [path.name for path in prepared.iterdir()] == ["tokens-1"]
-        assert [rows(pairs) for pairs in stores] == [
-            sampled_rows(sampler, tmp_path / "here", epoch) for epoch in (2, 3)
-        ]
+    epochs = sampled_epochs(sampler, lambda epoch: draws(sampler), 2, prepared, processes_ahead=processes_ahead)
+    with contextlib.closing(epochs):
+        stores = list(itertools.islice(epochs, 3))
+    assert [path.name for path in prepared.iterdir()] == ["tokens-1"]
+    expected = [sampled_rows(sampler, tmp_path / "here", epoch) for epoch in (2, 3, 4)]
+    assert [rows(pairs) for pairs in stores] == expected
 
 
 def test_stopped_sampling_leaves_no_files(sampler: EpochSampler, tmp_path: Path) -> None:

@@ -49,6 +49,26 @@ Examples = dict[str, list[Example]]  # by rule, as `example_places` chooses them
 
 
 @dataclass(frozen=True)
+class TextBlock:
+    """Consecutive lines of a prepared text, which any process can read without the lines before them."""
+
+    path: Path
+    begin: int  # bytes
+    end: int
+
+    def lines(self) -> list[str]:
+        """Return the lines; raise StorageError if the file cannot be read."""
+        with storage_errors(self.path, "read"), self.path.open("rb") as file:
+            file.seek(self.begin)
+            content = file.read(self.end - self.begin)
+        try:
+            text = content.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise damaged(f"the prepared text {self.path}", "it is not UTF-8", self.path.parents[1]) from error
+        return text.split("\n")[:-1]
+
+
+@dataclass(frozen=True)
 class PreparedCorpus:
     """Cleaned and split text on disk: normalized in the training split, raw in the others."""
 
@@ -77,22 +97,52 @@ class PreparedCorpus:
 
     def lines(self, split: Split, name: str, side: Side) -> Iterator[str]:
         """Yield the texts of one side of source `name` in `split`; raises `StorageError` if the file is damaged."""
-        expected = self.count(split, name)
-        if not expected:
+        if self.count(split, name) == 0:
             return
-        path = self.directory / split / f"{name}.{side}"
-        if not path.is_file():
-            raise damaged(f"the prepared text {path}", "the file is missing", self.directory)
-        whole = 0
+        path = self._existing_file(split, name, side)
+        complete_lines = 0
         with storage_errors(path, "read"), path.open(encoding="utf-8", newline="\n") as stream:
             try:
                 for line in stream:
-                    whole += line.endswith("\n")
+                    complete_lines += line.endswith("\n")
                     yield line.removesuffix("\n")
             except UnicodeDecodeError as error:
                 raise damaged(f"the prepared text {path}", "it is not UTF-8", self.directory) from error
-        if whole != expected:
-            reason = f"it has {whole:,} complete lines instead of {expected:,}"
+        self._check_line_count(path, complete_lines, self.count(split, name))
+
+    def blocks(self, split: Split, name: str, side: Side, size: int) -> list[TextBlock]:
+        """Return one side of source `name` in `split` as blocks of `size` lines; the last block may be shorter.
+
+        Raises StorageError: the file is missing, or has another number of lines.
+        """
+        if self.count(split, name) == 0:
+            return []
+        path = self._existing_file(split, name, side)
+        borders = [0]  # of the blocks, in bytes
+        complete_lines = 0
+        position = 0
+        with storage_errors(path, "read"), path.open("rb") as file:
+            for line in file:
+                if not line.endswith(b"\n"):
+                    break
+                complete_lines += 1
+                position += len(line)
+                if complete_lines % size == 0:
+                    borders.append(position)
+        self._check_line_count(path, complete_lines, self.count(split, name))
+        if borders[-1] < position:
+            borders.append(position)
+        return [TextBlock(path, begin, end) for begin, end in itertools.pairwise(borders)]
+
+    def _existing_file(self, split: Split, name: str, side: Side) -> Path:
+        path = self.directory / split / f"{name}.{side}"
+        if not path.is_file():
+            raise damaged(f"the prepared text {path}", "the file is missing", self.directory)
+        return path
+
+    def _check_line_count(self, path: Path, complete_lines: int, expected: int) -> None:
+        if complete_lines != expected:
+            reason = f"it has {complete_lines:,} complete lines instead of {expected:,}"
             raise damaged(f"the prepared text {path}", reason, self.directory)
 
 

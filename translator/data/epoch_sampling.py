@@ -6,22 +6,22 @@ of processes.
 """
 
 import contextlib
+import functools
 import itertools
 import math
 import shutil
 import uuid
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from translator.config.resuming import fingerprint_of
 from translator.config.sections import AugmentationConfig
-from translator.corpus.prepare import PreparedCorpus, Side
+from translator.corpus.prepare import PreparedCorpus, TextBlock
 from translator.data.augmentation import Augmentation, SidePair
 from translator.data.mixture import Numbers
-from translator.data.token_store import PairStore, TokenStore, chunks
+from translator.data.token_store import FlatRows, PairStore, TokenWriter
 from translator.run.folder import DIGITS_IN_NAME
 from translator.run.logging import LOGGER
 from translator.run.storage import new_folder
@@ -32,9 +32,8 @@ from translator.subword.placeholders import cut_out_of_pair
 Draws = Mapping[str, Numbers]  # by source, in order: how often an epoch draws each pair, (N,)
 
 _VERSION: Final = 5  # increased when the same settings give other pieces
-_SENTENCES: Final = 512  # per block of work; few, so that a stop takes only milliseconds
+_SENTENCES: Final = 512  # pairs of a block of work; few, so that a stop takes only milliseconds
 _WORTH_PROCESSES: Final = 4_000  # pairs; fewer are sampled faster than a process starts
-_PROCESSES_AHEAD: Final = 2  # processes that sample the next epoch during training
 _NICENESS: Final = 5  # lowers the priority of sampling during training, without starving it
 
 
@@ -46,10 +45,38 @@ class _Draw(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """Consecutive draws from one source, of which one side is sampled."""
+    """Consecutive pairs of one source, for the process that samples them."""
 
-    side: Side
-    draws: list[_Draw]
+    epoch: int
+    source_name: str
+    first_number: int  # of its pairs, in the source
+    counts: Numbers  # (N,) how often the epoch draws each pair
+    source: TextBlock
+    target: TextBlock
+
+    def draws(self) -> list[_Draw]:
+        """Return each pair as often as its count says; raise StorageError if the text cannot be read."""
+        draws = []
+        texts = zip(self.source.lines(), self.target.lines(), strict=True)
+        numbers = itertools.count(self.first_number)
+        for number, count, (source, target) in zip(numbers, self.counts.tolist(), texts, strict=False):
+            pair = SidePair(source=source, target=target)
+            for repetition in range(count):
+                place = f"{number} {self.source_name}"
+                if repetition > 0:
+                    place += f" {repetition}"
+                draws.append(_Draw(pair=pair, place=place))
+        return draws
+
+
+class SampledBlock(NamedTuple):
+    """The sampled ids of all draws of a block."""
+
+    source: FlatRows
+    target: FlatRows
+
+
+SampledBlocks = Generator[SampledBlock, None, None]
 
 
 @dataclass(frozen=True)
@@ -73,84 +100,104 @@ class EpochSampler:
         }
         return fingerprint_of(origin)[:DIGITS_IN_NAME]
 
-    def write(
-        self, epoch: int, draws: Draws, folder: Path, processes: int = 1, check: Callable[[], None] = lambda: None
-    ) -> None:
-        """Write `<folder>/<source name>.en` and `.fa` stores of the training text, sampled for `epoch` (from 0).
+    def sample(self, epochs: Iterable[tuple[int, Draws]], processes: int) -> SampledBlocks:
+        """Yield the sampled blocks of all `epochs` (numbers from 0), which do not depend on the number of `processes`.
 
-        Each draw is sampled separately and is a row of the store; draws of one pair are adjacent. The stores do not
-        depend on the number of `processes`. `check` is called after each block; it may raise to stop.
+        The processes live as long as the iterator. Close it to end them.
+
+        Raises StorageError: the prepared text is damaged.
+        """
+        return map_in_order(functools.partial(_BlockSampler, self), self._blocks(epochs), processes, _NICENESS)
+
+    def _blocks(self, epochs: Iterable[tuple[int, Draws]]) -> Iterator[_Block]:
+        """Yield the blocks of all epochs, in the order in which `write` writes them."""
+        text_blocks: dict[str, list[tuple[TextBlock, TextBlock]]] = {}
+        for epoch, draws in epochs:
+            for name, counts in draws.items():
+                if name not in text_blocks:
+                    text_blocks[name] = self._text_blocks(name)
+                for first_number, (source, target) in zip(itertools.count(0, _SENTENCES), text_blocks[name]):
+                    yield _Block(
+                        epoch=epoch,
+                        source_name=name,
+                        first_number=first_number,
+                        counts=counts[first_number : first_number + _SENTENCES],
+                        source=source,
+                        target=target,
+                    )
+
+    def _text_blocks(self, name: str) -> list[tuple[TextBlock, TextBlock]]:
+        """Return both sides of the training text of a source, in blocks of `_SENTENCES` pairs."""
+        source_side, target_side = self.corpus.sides
+        source_blocks = self.corpus.blocks("train", name, source_side, _SENTENCES)
+        target_blocks = self.corpus.blocks("train", name, target_side, _SENTENCES)
+        return list(zip(source_blocks, target_blocks, strict=True))
+
+    def write(
+        self,
+        blocks: SampledBlocks,
+        draws: Draws,
+        folder: Path,
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Write `<folder>/<source name>.en` and `.fa` stores of the next epoch of `blocks`, which has these `draws`.
+
+        Each draw is sampled separately and is a row of the store; draws of one pair are adjacent. `check` is called
+        after each block; it may raise to stop.
 
         Raises StorageError: the disk is full, the folder is not writable, or the prepared text is damaged.
         """
         subword = SubwordPair.load(self.subword_folder)
-        vocabulary_sizes = (subword.source.vocabulary_size, subword.target.vocabulary_size)
-        sampled_blocks = map_in_order(
-            partial(_BlockSampler, self, epoch),
-            self._blocks(draws),
-            processes,
-            niceness=_NICENESS,
-        )
-        with contextlib.closing(sampled_blocks):
-            for name, counts in draws.items():
-                block_count = math.ceil(int(counts.sum()) / _SENTENCES)
-                for side, vocabulary_size in zip(self.corpus.sides, vocabulary_sizes, strict=True):
-                    rows = _rows_of_blocks(sampled_blocks, block_count, check)
-                    TokenStore.write(folder / f"{name}.{side}", rows, vocabulary_size)
-            assert next(sampled_blocks, None) is None  # reads the text to its end, which checks its length
-
-    def _blocks(self, draws: Draws) -> Iterator[_Block]:
-        """Yield the blocks of all stores, in the order in which `write` writes them."""
+        source_side, target_side = self.corpus.sides
         for name, counts in draws.items():
-            for side in self.corpus.sides:
-                for chunk in chunks(self._draws_of_source(name, counts), _SENTENCES):
-                    yield _Block(side=side, draws=chunk)
-
-    def _draws_of_source(self, name: str, counts: Numbers) -> Iterator[_Draw]:
-        """Yield each pair of the source `name` as often as its count says."""
-        # Zeros follow the counts, so that all lines are read: `pairs` then reports a text with too many.
-        endless_counts = itertools.chain(counts.tolist(), itertools.repeat(0))
-        pairs = zip(self.corpus.pairs("train", name), endless_counts, strict=False)
-        for number, ((source, target), count) in enumerate(pairs):
-            pair = SidePair(source=source, target=target)
-            for repetition in range(count):
-                place = f"{number} {name}"
-                if repetition > 0:
-                    place += f" {repetition}"
-                yield _Draw(pair=pair, place=place)
-
-
-def _rows_of_blocks(
-    sampled_blocks: Iterator[list[list[int]]], block_count: int, check: Callable[[], None]
-) -> Iterator[list[int]]:
-    for block in itertools.islice(sampled_blocks, block_count):
-        check()
-        yield from block
+            source_writer = TokenWriter(folder / f"{name}.{source_side}", subword.source.vocabulary_size)
+            target_writer = TokenWriter(folder / f"{name}.{target_side}", subword.target.vocabulary_size)
+            block_count = math.ceil(len(counts) / _SENTENCES)
+            with source_writer, target_writer:
+                for block in itertools.islice(blocks, block_count):
+                    check()
+                    source_writer.append(block.source)
+                    target_writer.append(block.target)
 
 
 class _BlockSampler:
-    """Samples blocks of one epoch; each process has one, with its own models."""
+    """Samples blocks, most of one epoch after the other; each process has one, with its own models."""
 
-    def __init__(self, settings: EpochSampler, epoch: int) -> None:
+    def __init__(self, settings: EpochSampler) -> None:
         self._settings = settings
-        self._seed = f"{settings.seed} {epoch}"
         subword = SubwordPair.load(settings.subword_folder)
         self._models = (subword.source, subword.target)
         self._placeholders = list(subword.source.placeholders)
         self._augmentation = Augmentation(settings.augmentation, self._placeholders)
-        self._samplers = []
-        if settings.strength > 0:
-            for side, model in zip(settings.corpus.sides, self._models, strict=True):
-                self._samplers.append(model.sampler(settings.strength, f"{self._seed} {side}"))
+        self._epoch: int | None = None
 
-    def __call__(self, block: _Block) -> list[list[int]]:
-        """Return the sampled ids of each draw of `block`, on the side of the block."""
-        column = self._settings.corpus.sides.index(block.side)
-        texts = [pair[column] for pair in self._augmented_pairs(block.draws)]
+    def __call__(self, block: _Block) -> SampledBlock:
+        """Return the sampled ids of each draw of `block`."""
+        if block.epoch != self._epoch:
+            self._begin(block.epoch)
+        draws = block.draws()
+        pairs = self._augmented_pairs(draws)
+        places = [draw.place for draw in draws]
+        return SampledBlock(
+            source=FlatRows.of(self._sampled(0, [pair.source for pair in pairs], places)),
+            target=FlatRows.of(self._sampled(1, [pair.target for pair in pairs], places)),
+        )
+
+    def _begin(self, epoch: int) -> None:
+        """Prepare for the blocks of `epoch`."""
+        self._epoch = epoch
+        self._seed = f"{self._settings.seed} {epoch}"
+        self._samplers = []
+        if self._settings.strength > 0:
+            for side, model in zip(self._settings.corpus.sides, self._models, strict=True):
+                self._samplers.append(model.sampler(self._settings.strength, f"{self._seed} {side}"))
+
+    def _sampled(self, column: int, texts: Sequence[str], places: Sequence[str]) -> list[list[int]]:
+        """Return the sampled ids of the texts of one side: 0 for the source, 1 for the target."""
         model = self._models[column]
         if not self._samplers:
             return model.encode(texts)
-        rows = self._samplers[column].sample(texts, [draw.place for draw in block.draws])
+        rows = self._samplers[column].sample(texts, places)
 
         # The plain pieces replace a sample that is too long.
         long_rows = [number for number, row in enumerate(rows) if self._is_too_long(row)]
@@ -190,33 +237,54 @@ def sampled_epochs(
     draws: Callable[[int], Draws],
     first: int,
     parent: Path,
+    *,
     processes: int = 1,
+    processes_ahead: int = 1,
     check: Callable[[], None] = lambda: None,
 ) -> Generator[PairStore, None, None]:
-    """Yield the sampled pairs of epoch `first` and all later epochs; `draws` returns those of an epoch.
+    """Yield the sampled pairs of epoch `first` and all later epochs.
 
     The stores are written to a hidden folder in `parent`, the folder of prepared data, mapped into memory, and deleted
-    immediately: the mapping stays readable. Leftovers of a killed run are deleted too. Only the first epoch, which
-    training waits for, is sampled by `processes`. For draws, `check` and errors see `EpochSampler.write`.
+    immediately: the mapping stays readable. Leftovers of a killed run are deleted too.
+
+    Args:
+        sampler: all that decides the samples.
+        draws: returns the draws of an epoch; a pure function.
+        first: number of the first epoch.
+        parent: the folder of prepared data.
+        processes: sample the first epoch, for which training waits.
+        processes_ahead: sample the later epochs, while training uses the epoch before.
+        check: see `EpochSampler.write`, also for errors.
     """
-    for epoch in itertools.count(first):
-        # 1. Choose the number of processes.
-        draws_of_epoch = draws(epoch)
-        draw_count = sum(int(counts.sum()) for counts in draws_of_epoch.values())
-        if draw_count < _WORTH_PROCESSES:
-            epoch_processes = 1
-        elif epoch == first:
-            LOGGER.info("sampling the pieces of epoch %d", epoch + 1)
-            epoch_processes = processes
-        else:
-            epoch_processes = _PROCESSES_AHEAD
+    first_draws = draws(first)
+    draw_count = sum(int(counts.sum()) for counts in first_draws.values())
+    if draw_count < _WORTH_PROCESSES:
+        processes = processes_ahead = 1
+    else:
+        LOGGER.info("sampling the pieces of epoch %d", first + 1)
+    later_epochs = ((epoch, draws(epoch)) for epoch in itertools.count(first + 1))
 
-        # 2. Sample the epoch, and map its stores while they have names.
-        with new_folder(parent / f"sampled-{uuid.uuid4().hex}") as folder:
-            sampler.write(epoch, draws_of_epoch, folder, epoch_processes, check)
-            pairs = PairStore.open(folder, list(draws_of_epoch), sampler.corpus.sides)
+    with contextlib.closing(sampler.sample([(first, first_draws)], processes)) as blocks:
+        first_pairs = _stored_epoch(sampler, blocks, first_draws, parent, check)
+    yield first_pairs
+    with contextlib.closing(sampler.sample(later_epochs, processes_ahead)) as blocks:
+        for epoch in itertools.count(first + 1):
+            yield _stored_epoch(sampler, blocks, draws(epoch), parent, check)
 
-        # 3. Delete the names.
-        for sampled_folder in parent.glob("sampled-*"):
-            shutil.rmtree(sampled_folder, ignore_errors=True)
-        yield pairs
+
+def _stored_epoch(
+    sampler: EpochSampler,
+    blocks: SampledBlocks,
+    draws: Draws,
+    parent: Path,
+    check: Callable[[], None],
+) -> PairStore:
+    """Return the next epoch of `blocks`, in stores that have no names any more."""
+    # Map the stores while they have names.
+    with new_folder(parent / f"sampled-{uuid.uuid4().hex}") as folder:
+        sampler.write(blocks, draws, folder, check)
+        pairs = PairStore.open(folder, list(draws), sampler.corpus.sides)
+
+    for sampled_folder in parent.glob("sampled-*"):
+        shutil.rmtree(sampled_folder, ignore_errors=True)
+    return pairs

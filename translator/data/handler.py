@@ -179,8 +179,11 @@ class DataHandler:
         arguments = (position, accumulation, rank, world_size)
         if not for_gpu:
             return self.training_batches.steps(*arguments, check)
-        # Another process makes the batches; a thread here receives and pins them.
-        produce = functools.partial(self.training_batches.steps, *arguments)
+        # Another process makes the batches; a thread here receives and pins them. While the GPUs train, their ranks
+        # share the cores, to sample the next epoch.
+        processes_of_rank = max(1, self.training_batches.processes // world_size)
+        batches = replace(self.training_batches, processes_ahead=processes_of_rank)
+        produce = functools.partial(batches.steps, *arguments)
 
         def pinned_steps(check_wanted: Check) -> Generator[StepBatches, None, None]:
             return _pinned(from_another_process(produce, check_wanted))

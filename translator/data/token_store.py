@@ -13,7 +13,7 @@ import json
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +55,71 @@ def chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
         chunk = list(itertools.islice(iterator, size))
 
 
+class FlatRows(NamedTuple):
+    """The ids of N sentences, one after the other, without special tokens."""
+
+    ids: Ids  # (T,)
+    lengths: NDArray[np.int64]  # (N,)
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[int]]) -> "FlatRows":
+        """Return `rows` of ids, one after the other."""
+        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+        ids = np.fromiter(itertools.chain.from_iterable(rows), np.int32, int(lengths.sum()))
+        return cls(ids=ids, lengths=lengths)
+
+
 # --- one side of one source ---
+
+
+class TokenWriter:
+    """Writes a store piece by piece: `with TokenWriter(...) as writer`, then `writer.append`. Not atomic."""
+
+    def __init__(self, prefix: Path, vocabulary_size: int) -> None:
+        """Take the beginning of the names of the three files, and the number of different ids."""
+        self._prefix = prefix
+        self._vocabulary_size = vocabulary_size
+        self._dtype = np.dtype("<u2" if vocabulary_size <= 2**16 else "<i4")
+        self._lengths = [np.zeros(0, np.int64)]
+        self._ids_crc32 = 0
+
+    def __enter__(self) -> "TokenWriter":
+        """Open the file of ids; raise StorageError if the folder is not writable."""
+        with storage_errors(self._prefix.parent):
+            self._prefix.parent.mkdir(parents=True, exist_ok=True)
+            self._file = _file(self._prefix, "ids").open("wb")
+        return self
+
+    def append(self, rows: FlatRows) -> None:
+        """Write the ids of further sentences; raise StorageError if the disk is full."""
+        assert ((rows.ids >= 0) & (rows.ids < self._vocabulary_size)).all()
+        content = rows.ids.astype(self._dtype).tobytes()
+        with storage_errors(self._prefix.parent):
+            self._file.write(content)
+        self._ids_crc32 = zlib.crc32(content, self._ids_crc32)
+        self._lengths.append(rows.lengths)
+
+    def __exit__(self, error_type: type[BaseException] | None, *_: object) -> None:
+        """Write the other two files, unless an error occurred; raise StorageError if the disk is full."""
+        with storage_errors(self._prefix.parent):
+            self._file.close()
+        if error_type is None:
+            self._write_description()
+
+    def _write_description(self) -> None:
+        lengths = np.concatenate(self._lengths)
+        offsets = np.zeros(len(lengths) + 1, _OFFSET)
+        offsets[1:] = np.cumsum(lengths)
+        with storage_errors(self._prefix.parent):
+            _file(self._prefix, "offsets").write_bytes(offsets.tobytes())
+        description = {
+            "format": _FORMAT,
+            "dtype": self._dtype.str,
+            "sentences": len(lengths),
+            "tokens": int(offsets[-1]),
+            "crc32": {"ids": self._ids_crc32, "offsets": zlib.crc32(offsets.tobytes())},
+        }
+        write_json(_file(self._prefix, "json"), description)
 
 
 class TokenStore:
@@ -73,21 +137,9 @@ class TokenStore:
 
         Raises StorageError: the disk is full or the folder is not writable.
         """
-        dtype = np.dtype("<u2" if vocabulary_size <= 2**16 else "<i4")
-        with storage_errors(prefix.parent):
-            prefix.parent.mkdir(parents=True, exist_ok=True)
-            lengths, ids_crc32 = _write_ids(_file(prefix, "ids"), rows, dtype, vocabulary_size)
-            offsets = np.zeros(len(lengths) + 1, _OFFSET)
-            offsets[1:] = np.cumsum(lengths)
-            _file(prefix, "offsets").write_bytes(offsets.tobytes())
-        description = {
-            "format": _FORMAT,
-            "dtype": dtype.str,
-            "sentences": len(lengths),
-            "tokens": int(offsets[-1]),
-            "crc32": {"ids": ids_crc32, "offsets": zlib.crc32(offsets.tobytes())},
-        }
-        write_json(_file(prefix, "json"), description)
+        with TokenWriter(prefix, vocabulary_size) as writer:
+            for chunk in chunks(rows, _SENTENCES_AT_ONCE):
+                writer.append(FlatRows.of(chunk))
 
     @classmethod
     def open(cls, prefix: Path) -> "TokenStore":
@@ -124,25 +176,6 @@ class TokenStore:
 
 def _file(prefix: Path, kind: str) -> Path:
     return prefix.with_name(f"{prefix.name}.{kind}")  # not `with_suffix`: names may contain dots
-
-
-def _write_ids(
-    path: Path, rows: Iterable[Sequence[int]], dtype: np.dtype[Any], vocabulary_size: int
-) -> tuple[NDArray[np.int64], int]:
-    """Write all ids to `path`; return the length of each row, and the CRC-32 of the file."""
-    lengths = [np.zeros(0, np.int64)]
-    crc32 = 0
-    with path.open("wb") as file:
-        for chunk in chunks(rows, _SENTENCES_AT_ONCE):
-            chunk_lengths = np.fromiter(map(len, chunk), np.int64, len(chunk))
-            token_count = int(chunk_lengths.sum())
-            ids = np.fromiter(itertools.chain.from_iterable(chunk), np.int32, token_count)
-            assert ((ids >= 0) & (ids < vocabulary_size)).all()
-            content = ids.astype(dtype).tobytes()
-            file.write(content)
-            crc32 = zlib.crc32(content, crc32)
-            lengths.append(chunk_lengths)
-    return np.concatenate(lengths), crc32
 
 
 def _map(path: Path, dtype: np.dtype[Any], count: int, crc32: int) -> NDArray[Any]:

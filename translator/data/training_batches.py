@@ -61,7 +61,8 @@ class TrainingBatches:
     seed: int
     sampler: EpochSampler | None  # None: every epoch reads the stored ids
     prepared_directory: Path  # for the sampled text
-    processes: int  # that sample the first epoch
+    processes: int  # that sample the first epoch, for which training waits
+    processes_ahead: int = 2  # that sample the next epoch during training
 
     def steps(
         self,
@@ -159,8 +160,9 @@ class TrainingBatches:
             draw_counts_of,
             first,
             self.prepared_directory,
-            self.processes,
-            check,
+            processes=self.processes,
+            processes_ahead=self.processes_ahead,
+            check=check,
         )
         for number, text in enumerate(texts, start=first):
             # The sampled text has a pair for each draw, in the same order.
