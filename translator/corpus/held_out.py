@@ -141,7 +141,9 @@ def held_out_of_run(config: Config, corpus: PreparedCorpus, split: HeldOutSplit)
     parts = []
     for name in corpus.names(split):
         sources, targets = (tuple(corpus.lines(split, name, side)) for side in corpus.sides)
-        parts.append(HeldOutSet(name, sources, tuple((text,) for text in targets), (name,) * len(sources)))
+        references = tuple((text,) for text in targets)
+        left_out = corpus.report.left_out(name) if split == "test" else ()
+        parts.append(HeldOutSet(name, sources, references, (name,) * len(sources), left_out))
     if split == "test":
         normalizer = Normalizer(config.corpus.normalization, config.corpus.languages)
         return [*parts, *(read_held_out([source], normalizer) for source in config.evaluation.test_sources)]

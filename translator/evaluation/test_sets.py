@@ -45,7 +45,7 @@ def chosen_test_sets(run: RunFolder, config: Config, named: Sequence[str], split
         check_languages(one, normalizer, refuse=bool(named))
         if one.left_out:
             note = left_out_note(len(one.sources), one.left_out)
-            LOGGER.warning(f"test set `{one.name}`: {note}, without source text or a reference")
+            LOGGER.warning(f"test set `{one.name}`: {note}: no source text, or no reference")
     return found
 
 
