@@ -113,7 +113,7 @@ def test_finished_run_folder_has_the_documented_layout(home: Path) -> None:
 def test_scores_carry_what_is_needed_to_repeat_them(home: Path) -> None:
     entries = scores(home / "run")
     keys = {"test_set", "metric", "score", "signature", "normalization", "search", "checkpoint"}
-    keys |= {"sentences", "interval"}
+    keys |= {"sentences", "left_out", "interval"}
     assert all(keys <= entry.keys() for entry in entries)
     raw = [entry for entry in entries if entry["normalization"] == "raw" and entry["search"] == "greedy"]
     bleu = next(entry for entry in raw if entry["metric"] == "bleu")

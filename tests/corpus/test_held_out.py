@@ -1,9 +1,13 @@
 """Test sets: pairs without text are left out, a run keeps the text as read, and damaged text is refused."""
 
+import itertools
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from corpus.corpora import tsv
+from hypothesis import given
+from hypothesis import strategies as st
 from toy import write_pairs
 
 from translator.config import CorpusConfig, FilterConfig, NormalizationConfig, SplitConfig, parse_config
@@ -11,6 +15,8 @@ from translator.corpus.held_out import (
     HeldOutSet,
     held_out_argument,
     held_out_of_run,
+    held_out_set,
+    left_out_note,
     read_held_out,
     read_held_out_folder,
     write_held_out,
@@ -34,6 +40,7 @@ def test_test_set_and_its_reported_count_leave_out_pairs_with_a_blank_side(tmp_p
     corpus = CorpusConfig(sources=(train,), prepared_directory=str(tmp_path / "prepared"))
     found = read_held_out([held_out], NORMALIZER)
     assert found.sources == ("Yes", "English", "a" * 3000)
+    assert found.left_out == (2, 3)
     assert prepare_corpus(corpus, [held_out]).report.test_sets[0].pairs == len(found.sources)
 
 
@@ -42,8 +49,38 @@ def test_several_reference_files_are_read_beside_one_source_file(tmp_path: Path)
     write_lines(tmp_path / "a.fa", "بله.", "نه.", "شاید.")
     write_lines(tmp_path / "b.fa", "آری.", " ", "گویا.")
     found = read_held_out(held_out_argument(f"x={tmp_path}/a.en:{tmp_path}/a.fa:{tmp_path}/b.fa"), NORMALIZER)
-    assert found.sources == ("Yes.", "Perhaps."), "a sentence that one reference leaves blank is left out"
-    assert found.references == (("بله.", "آری."), ("شاید.", "گویا."))
+    assert found.references == (("بله.", "آری."), ("نه.",), ("شاید.", "گویا.")), "each has the references it has"
+    assert found.left_out == ()
+
+
+BLANK = st.sampled_from(["", " ", "\u200c", "\ufeff"])
+LINES = st.integers(1, 3).flatmap(
+    lambda count: st.lists(st.tuples(BLANK | st.just("Yes."), st.lists(BLANK | st.just("بله."), min_size=count)))
+)
+
+
+@given(LINES)
+def test_each_line_is_scored_or_left_out(lines: list[tuple[str, list[str]]]) -> None:
+    """A complete last line spares the error for a set without any."""
+    lines = [*lines, ("Yes.", ["بله."])]
+    found = held_out_set("news", lines, NORMALIZER)
+    assert len(found.sources) + len(found.left_out) == len(lines)
+    for number, (source, references) in enumerate(lines, start=1):
+        assert (number in found.left_out) == (source != "Yes." or "بله." not in references)
+    assert set(itertools.chain.from_iterable(found.references)) == {"بله."}, "no reference is blank"
+
+
+@pytest.mark.parametrize(
+    ("left_out", "note"),
+    [
+        ((), ""),
+        ((3,), "1 of 5 left out (line 3)"),
+        ((1, 6), "2 of 6 left out (lines 1, 6)"),
+        (range(1, 13), "12 of 16 left out (lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 2 more)"),
+    ],
+)
+def test_the_note_names_the_first_lines_left_out(left_out: Sequence[int], note: str) -> None:
+    assert left_out_note(4, left_out) == note
 
 
 def test_mistakes_in_a_test_set_argument_are_reported(tmp_path: Path) -> None:
@@ -72,7 +109,10 @@ def test_held_out_of_run_gives_sources_test_sets_and_a_validation_sample(tmp_pat
     filters = FilterConfig(near_duplicates=None, min_target_script=None, max_untranslated=None)
     corpus = prepare_corpus(
         CorpusConfig(
-            sources=tuple(tsv(tmp_path / f"{name}.tsv", pairs(name)) for name in "ab"),
+            sources=(
+                *(tsv(tmp_path / f"{name}.tsv", pairs(name)) for name in "ab"),
+                tsv(tmp_path / "c.tsv", [("c", "پ"), ("c", " "), ("c d", "پ ت")], use="test"),
+            ),
             split=SplitConfig(validation=10, test=5),
             filters=filters,
             prepared_directory=str(tmp_path / "prepared"),
@@ -83,15 +123,17 @@ def test_held_out_of_run_gives_sources_test_sets_and_a_validation_sample(tmp_pat
         "run: {directory: run}\ncorpus: {sources: [{name: a, path: gone.tsv}]}\ntraining: {validation_sentences: 4}"
     )
     config = parse_config(recipe, "recipe", [f"evaluation.test_sets=[{{name: news, path: '{news}'}}]"])
-    found = [(one.name, len(one.sources), set(one.origins)) for one in held_out_of_run(config, corpus, "test")]
-    assert found == [("a", 5, {"a"}), ("b", 5, {"b"}), ("news", 40, {"news"})]
+    found = [
+        (one.name, len(one.sources), one.left_out, set(one.origins)) for one in held_out_of_run(config, corpus, "test")
+    ]
+    assert found == [("a", 5, (), {"a"}), ("b", 5, (), {"b"}), ("c", 2, (2,), {"c"}), ("news", 40, (), {"news"})]
     (sample,) = held_out_of_run(config, corpus, "validation")
     assert (sample.name, sample.origins, len(sample.references)) == ("validation", ("a", "a", "b", "b"), 4)
 
 
 SETS = [
     HeldOutSet("a", ("Tab\there.", "Line\u2028end."), (("تب\t.", "دو"), ("\u200cخط.", "سه")), ("x", "y")),
-    HeldOutSet("b.c", ("No.",), (("نه.",),), ("b.c",)),
+    HeldOutSet("b.c", ("No.",), (("نه.",),), ("b.c",), left_out=(1, 3)),
 ]
 
 

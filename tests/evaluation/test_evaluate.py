@@ -378,6 +378,28 @@ def test_a_comet_failure_is_reported_with_its_error_output(
 # --- the `evaluate` command ---
 
 
+def test_lines_left_out_are_named_on_the_console_in_scores_json_and_on_the_page(
+    run: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, texts in {
+        "news.en": ["we stay", "you go", "no", "they sit", ""],
+        "news.fa": ["می‌مانیم", "می‌روی", " ", "می‌نشینند", "پنجم"],
+        "other.fa": ["", "رفتی", "\u200c", "نشستند", ""],
+    }.items():
+        (tmp_path / name).write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
+    files = ":".join(str(tmp_path / name) for name in ("news.en", "news.fa", "other.fa"))
+    assert main(["evaluate", "--run", str(run.path), "--test-set", f"news={files}"]) == 0
+    printed = capsys.readouterr()
+    note = "2 of 5 left out (lines 3, 5)"
+    assert f"test set `news`: {note}" in printed.err
+    assert f"news: {note}" in printed.out
+    assert f"news, 3 sentences, {note}" in (run.evaluation_folder / "report.html").read_text(encoding="utf-8")
+    for score in saved_scores(run):
+        assert (score.sentences, score.left_out) == (3, (3, 5))
+        assert score.signature.startswith("nrefs:var|")
+    assert lines(run.evaluation_folder / "news.reference-2.txt") == ["", "رفتی", "نشستند"]
+
+
 @pytest.fixture
 def run(tiny: Any) -> RunFolder:
     return untrained_run(tiny(FEW, "evaluation.metrics=[bleu, chrf, comet]"))

@@ -30,6 +30,7 @@ def sentences(count: int, seed: int) -> list[str]:
     return [" ".join(generator.choice(WORDS, size=generator.integers(3, 9))) for _ in range(count)]
 
 
+@pytest.mark.parametrize("count", ["equal", "variable"])
 @pytest.mark.parametrize(
     ("name", "metric"),
     [
@@ -40,17 +41,28 @@ def sentences(count: int, seed: int) -> list[str]:
         ("ter", TER()),
     ],
 )
-def test_score_interval_and_signature_equal_those_of_sacrebleu(name: MetricName, metric: Any) -> None:
+def test_score_interval_and_signature_equal_those_of_sacrebleu(name: MetricName, metric: Any, count: str) -> None:
     hypotheses, first, second = (sentences(30, seed) for seed in (1, 2, 3))
-    references = list(zip(first, second, strict=True))
+    references: list[tuple[str, ...]] = list(zip(first, second, strict=True))
+    sides: list[list[Any]] = [first, second]
+    if count == "variable":  # half of the sentences lack the second
+        references = [texts[: 1 + number % 2] for number, texts in enumerate(references)]
+        sides[1] = [text if number % 2 else None for number, text in enumerate(second)]
     found = compute_scores(hypotheses, references, metrics=(name,), bootstrap_samples=100)[-1]
-    expected = metric.corpus_score(hypotheses, [first, second], n_bootstrap=100)
+    expected = metric.corpus_score(hypotheses, sides, n_bootstrap=100)
     assert found.score == expected.score
     assert found.interval is not None
-    assert (found.interval[1] - found.interval[0]) / 2 == pytest.approx(expected._ci, abs=2e-6)
-    assert sum(found.interval) / 2 == pytest.approx(expected._mean, abs=2e-6)
+    # In single precision.
+    assert (found.interval[1] - found.interval[0]) / 2 == pytest.approx(expected._ci, abs=1e-5)
+    assert sum(found.interval) / 2 == pytest.approx(expected._mean, abs=1e-5)
     assert found.signature == str(metric.get_signature())
-    assert "bs:100|seed:12345" in found.signature
+    assert found.signature.startswith(f"nrefs:{'2' if count == 'equal' else 'var'}|bs:100|seed:12345|")
+
+
+@pytest.mark.parametrize("texts", [("بله.", " "), ()])
+def test_scoring_refuses_a_sentence_with_a_blank_or_no_reference(texts: tuple[str, ...]) -> None:
+    with pytest.raises(InputError, match="sentence 2 of test set `flores` has no reference, or a blank one"):
+        compute_scores(HYPOTHESES, [("بله.",), texts], metrics=ALL, test_set="flores")
 
 
 def test_raw_bleu_13a_is_always_computed_and_listed_first() -> None:
@@ -98,6 +110,7 @@ def test_scoring_refuses_empty_or_unequal_inputs(hypotheses: list[str], referenc
 def test_a_score_round_trips_through_its_scores_json_entry() -> None:
     entry = compute_scores(HYPOTHESES, REFERENCES, metrics=("bleu",), test_set="t")[0].to_json()
     expected = ["test_set", "metric", "score", "signature", "normalization", "search", "checkpoint", "sentences"]
+    expected += ["left_out"]
     assert list(entry) == expected
     assert Score(**entry).to_json() == entry
     with_interval = compute_scores(HYPOTHESES, REFERENCES, metrics=("bleu",), bootstrap_samples=40)[0].to_json()
@@ -106,11 +119,11 @@ def test_a_score_round_trips_through_its_scores_json_entry() -> None:
 
 
 def test_length_ratio_is_computed_from_bleu_tokens() -> None:
-    hypotheses, references = ["او رفت.", "در باز است"], ["او به خانه رفت.", "در باز است"]
+    hypotheses, references = ["او رفت.", "در باز است"], [("او به خانه رفت.", "او دیروز به خانه رفت."), ("در باز است",)]
     found = compute_scores(hypotheses, references, metrics=("length_ratio",), bootstrap_samples=40)[-1]
     assert (found.score, found.shown) == (6 / 8, "0.750 (0.600–1.000)")
     assert found.interval == (3 / 5, 1.0), "resamples take one sentence twice, or both"
-    assert "nrefs:1|bs:40|seed:12345|" in found.signature
+    assert "nrefs:var|bs:40|seed:12345|" in found.signature
     assert "tok:13a" in found.signature
 
 

@@ -1,6 +1,7 @@
 """Systems are found by run folder, by file of saved sentences, or as plain text."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,8 +9,9 @@ from translated_sets import translated
 
 from translator.cli import main
 from translator.errors import InputError, RunError, TranslatorError
-from translator.evaluation.compare import read_systems
+from translator.evaluation.compare import compare_systems, read_systems
 from translator.evaluation.metrics import Score
+from translator.evaluation.report import format_comparison
 from translator.evaluation.results import ScoredSet, write_scored_set
 
 REFERENCES = ["در باز است.", "او می‌خواند.", "هوا سرد است."]
@@ -93,9 +95,22 @@ def test_plain_text_files_are_read_as_systems(tmp_path: Path) -> None:
     ((first, second),) = read_systems([ours, theirs], source=source, references=[reference, ours])
     assert (first.system, second.system, first.test_set) == ("a.txt", "b.txt", "news")
     assert first.hypotheses == ("یک", "", "سه")
-    assert first.references == tuple(zip(REFERENCES, ["یک", "", "سه"], strict=True))
+    assert first.references == ((REFERENCES[0], "یک"), (REFERENCES[1],), (REFERENCES[2], "سه"))
     Path(theirs).write_bytes(b"\xef\xbb\xbf" + "\r\n".join(REFERENCES).encode() + b"\r\n")
     assert read_systems([ours, theirs], source=source, references=[reference])[0][1].hypotheses == tuple(REFERENCES)
+
+
+def test_lines_without_a_reference_are_left_out_of_every_text_file(tmp_path: Path) -> None:
+    ours, theirs = write(tmp_path / "a.txt", ["یک", "دو", "سه"]), write(tmp_path / "b.txt", ["یک", "سه"])
+    source, reference = write(tmp_path / "news.en", SOURCES), write(tmp_path / "news.fa", [REFERENCES[0], " ", "سه"])
+    ((first, second),) = read_systems([ours, theirs], source=source, references=[reference])
+    assert first.hypotheses == second.hypotheses == ("یک", "سه"), "a file may also have the scored lines only"
+    assert first.left_out == second.left_out == (2,)
+    saved = write_scored_set(tmp_path, replace(first, checkpoint="step-000001", search="greedy"))
+    ((_, text),) = read_systems([str(saved), ours])
+    assert text.hypotheses == ("یک", "سه"), "like the evaluation"
+    (line, *_) = format_comparison(compare_systems([first, second], metrics=("chrf",), samples=10, trials=0))
+    assert line.startswith("news: 2 sentences, 1 of 3 left out (line 2); ")
 
 
 def test_a_text_file_can_be_compared_with_a_run(tmp_path: Path, runs: tuple[str, str]) -> None:

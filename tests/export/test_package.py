@@ -128,7 +128,7 @@ def test_card_states_data_licence_scores_and_normalization_rules(subword_folder:
     text = (export_run(run.path, "safetensors", tmp_path / "bare") / "README.md").read_text(encoding="utf-8")
     assert "Checkpoint step-000005 was not evaluated before it was exported." in text
     common: dict[str, Any] = {"test_set": "tatoeba", "metric": "bleu", "signature": "nrefs:1|tok:13a", "sentences": 7}
-    common |= {"normalization": "raw", "search": "beam-5"}
+    common |= {"normalization": "raw", "search": "beam-5", "left_out": (3, 9)}
     scores = [
         Score(**common, score=value, checkpoint=checkpoint, interval=(value - 1.0, value + 1.0))
         for value, checkpoint in ((12.34, "step-000005"), (98.76, "step-000001"))
@@ -139,6 +139,7 @@ def test_card_states_data_licence_scores_and_normalization_rules(subword_folder:
         "| sample | train | It comes with translator, Apache 2.0. |",
         "| tatoeba | test | not stated; a public corpus of this name is Tatoeba",
         "CC BY 2.0 FR",
+        "| tatoeba | 7, 2 of 9 left out (lines 3, 9) | bleu |",
         *("12.34 (11.34–13.34)", r"`nrefs:1\|tok:13a`", "normalizer version 2", "digits: ascii", "up to 60 tokens"),
         "NormalizationConfig(digits='ascii', quotes=False)",
     ):

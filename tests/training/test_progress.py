@@ -32,6 +32,33 @@ def test_a_score_that_is_not_a_number_is_never_the_best() -> None:
     assert progress.best_score == 5.0
 
 
+def test_a_validation_without_the_score_is_no_validation_without_gain() -> None:
+    """No pair fits into a row, so there is no loss, and early stopping has nothing to compare."""
+    progress = TrainingProgress(step=1)
+    assert not progress.note_validation({"chrf": 5.0}, "loss")
+    assert progress.validations_without_gain == 0
+    assert progress.validation_losses == []
+
+
+@pytest.mark.parametrize(
+    ("scores", "metric", "reason"),
+    [
+        ({"chrf": 5.0}, "chrf", None),
+        ({"chrf": 5.0}, "loss", "no validation pair has a loss: all are longer than batching.max_length"),
+        ({"loss": math.inf, "chrf": 5.0}, "loss", "the loss was not finite at any validation"),
+    ],
+)
+def test_the_reason_for_having_chosen_no_checkpoint(scores: dict[str, float], metric: str, reason: str | None) -> None:
+    progress = TrainingProgress(step=1)
+    progress.note_validation(scores, metric)
+    assert progress.without_choice(metric) == reason
+
+
+def test_without_validation_text_no_checkpoint_is_chosen() -> None:
+    reason = TrainingProgress(step=1).without_choice("chrf")
+    assert reason == "there is no validation text (corpus.split.validation)"
+
+
 def test_another_metric_starts_anew() -> None:
     progress = TrainingProgress()
     note_all(progress, "chrf", 10.0, 9.0)

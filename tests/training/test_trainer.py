@@ -14,6 +14,7 @@ import torch
 from conftest import draw_nothing
 from event_files import curve
 from tiny_runs import assert_same_bits, final, run, tiny_config
+from toy import letters, write_pairs
 
 from translator.checkpoint.files import load_checkpoint
 from translator.checkpoint.state import step_folder
@@ -26,6 +27,7 @@ from translator.training.step_result import StepResult
 from translator.training.update import Updater
 
 UPDATE = Updater.update
+NO_LOSS = {"toy": "train", "long": "validation"}
 
 
 def test_early_stopping_ends_the_run(tiny: Any) -> None:
@@ -33,6 +35,20 @@ def test_early_stopping_ends_the_run(tiny: Any) -> None:
     outcome = run(tiny(*overrides, "training.learning_rate=1e-12", "training.best_metric=chrf"))
     assert "training.early_stopping=3" in outcome.reason
     assert outcome.progress.step < 100
+
+
+def test_without_a_loss_a_run_still_scores_translations_and_says_that_it_chose_no_checkpoint(
+    tiny: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Every validation pair is longer than a row."""
+    write_pairs(tmp_path / "long.tsv", [(" ".join(word * 9), word) for word in letters(5, seed=4)])
+    sources = [{"name": name, "path": f"{tmp_path}/{name}.tsv", "use": use} for name, use in NO_LOSS.items()]
+    settings = ["max_steps=2", "validate_every=2", "best_metric=loss", "early_stopping=1"]
+    outcome = run(tiny(f"corpus.sources={sources}", *(f"training.{setting}" for setting in settings)))
+    assert outcome.progress.last_validation.keys() == {"bleu", "chrf"}
+    assert (
+        "no validation pair has a loss: all are longer than batching.max_length; `best` is step-000002" in caplog.text
+    )
 
 
 # --- schedules by time ---

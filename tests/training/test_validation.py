@@ -207,6 +207,41 @@ def test_scores_of_a_source_are_those_of_its_translated_pairs(setting: Setting) 
     assert validation.scores["chrf"] != validation.by_source[name]["chrf"]
 
 
+@dataclass
+class OverLong:
+    """A validation in which no pair of some sources fits into a row, and the usual one."""
+
+    validation: Validation
+    usual: Validation
+
+
+@pytest.fixture(params=["words", "all"])
+def over_long(setting: Setting, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> OverLong:
+    """Pairs of `words`, or all pairs, do not fit."""
+    usual = setting.validate(Distributed())
+    usable = setting.data._usable["validation"]
+    first_fitting = {"words": setting.data.corpus.count("validation", "words"), "all": len(usable)}[request.param]
+    monkeypatch.setitem(setting.data._usable, "validation", usable[usable >= first_fitting])
+    return OverLong(setting.validate(Distributed()), usual)
+
+
+def test_pairs_that_do_not_fit_into_a_row_are_translated_and_scored(over_long: OverLong) -> None:
+    assert over_long.validation.samples == over_long.usual.samples
+    assert over_long.validation.scores["chrf"] == over_long.usual.scores["chrf"]
+
+
+def test_a_source_of_which_no_pair_fits_into_a_row_has_scores_without_a_loss(over_long: OverLong) -> None:
+    usual = {name: score for name, score in over_long.usual.by_source["words"].items() if name != "loss"}
+    assert over_long.validation.by_source["words"] == usual
+
+
+def test_a_validation_of_which_no_pair_fits_into_a_row_has_no_loss(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(setting.data._usable, "validation", setting.data._usable["validation"][:0])
+    assert setting.validate(Distributed()).scores.keys() == {"bleu", "chrf"}
+
+
 @pytest.mark.parametrize("world_size", [2, 9])
 def test_several_ranks_give_the_same_validation_as_one(setting: Setting, world_size: int) -> None:
     alone = setting.validate(Distributed())

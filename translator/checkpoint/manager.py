@@ -160,10 +160,10 @@ def average_checkpoints(folder: Path, count: int, which: str, *, lower_is_better
         steps, kind, key = ranked_steps(folder, lower_is_better=lower_is_better), " with a score", "training.keep_best"
     if len(steps) < count:
         there = f"{len(steps)} (steps {', '.join(map(str, sorted(steps)))})" if steps else "none"
-        raise CheckpointError(
-            f"cannot average {count} checkpoints{kind} in {folder}: there are {there}; ask for fewer, or train with a "
-            f"higher {key}"
-        )
+        advice = f"ask for fewer, or train with a higher {key}"
+        if which == "best" and not steps:
+            advice = "no validation had a score; average the newest instead (--of last)"
+        raise CheckpointError(f"cannot average {count} checkpoints{kind} in {folder}: there are {there}; {advice}")
     *others, newest = (step_folder(folder, step) for step in sorted(steps[:count]))
     state, like = load_weights(newest)
     sums = {name: tensor.double() for name, tensor in like.items()}

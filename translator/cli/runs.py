@@ -290,12 +290,10 @@ def _compare(options: argparse.Namespace, stop: StopRequest) -> None:
     if options.samples == options.trials == 0:
         raise InputError("--samples 0 and --trials 0 leave no significance test; raise one of them")
     from translator.config import NormalizationConfig
-    from translator.config.corpus_section import ENGLISH, PERSIAN
-    from translator.evaluation.compare import compare_systems, read_systems
+    from translator.evaluation.compare import compare_systems, languages_of, read_systems
     from translator.evaluation.metrics import text_variants
     from translator.evaluation.report import format_comparison
     from translator.run.storage import resolve_output, write_output
-    from translator.run.text import is_persian
 
     if options.json is not None:
         resolve_output(options.json)
@@ -309,8 +307,7 @@ def _compare(options: argparse.Namespace, stop: StopRequest) -> None:
     )
     found: list[dict[str, Any]] = []
     for sets in systems:
-        into_persian = any(is_persian(text) for texts in sets[0].references for text in texts)
-        languages = (ENGLISH, PERSIAN) if into_persian else (PERSIAN, ENGLISH)
+        languages = languages_of(text for texts in sets[0].references for text in texts)
         variants = dict(zip(_TEXTS, text_variants(NormalizationConfig(), languages), strict=True))
         comparison = compare_systems(
             sets,

@@ -4,7 +4,7 @@ import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from translator.config import Config, SourceConfig
 from translator.config.corpus_section import PERSIAN
-from translator.corpus.filters import is_empty
+from translator.corpus.lines import Pair
 from translator.corpus.normalizer import Normalizer
 from translator.corpus.prepare import PreparedCorpus
 from translator.corpus.sources import corpus_argument, path_exists, read_pairs
@@ -22,6 +22,7 @@ from translator.errors import CorpusError, InputError, RunError
 from translator.run.storage import storage_errors, write_bytes
 
 VALIDATION: Final = "validation"  # name of the set that training translates at each validation
+_LINES_NAMED: Final = 10  # in a note on the lines left out
 HeldOutSplit = Literal["validation", "test"]
 
 
@@ -31,8 +32,9 @@ class HeldOutSet:
 
     name: str
     sources: tuple[str, ...]
-    references: tuple[tuple[str, ...], ...]  # for each sentence; the number is the same for all
+    references: tuple[tuple[str, ...], ...]  # for each sentence those with text, at least one
     origins: tuple[str, ...]  # for each sentence the source of the corpus, or the name of the set
+    left_out: tuple[int, ...] = ()  # lines of the files, from 1, that have no source text or no reference
 
 
 def held_out_argument(text: str) -> tuple[SourceConfig, ...]:
@@ -59,31 +61,71 @@ def held_out_argument(text: str) -> tuple[SourceConfig, ...]:
 
 
 def read_held_out(corpora: Sequence[SourceConfig], normalizer: Normalizer) -> HeldOutSet:
-    """Return the sentences of a test set, as read, that have text on every side after normalization.
+    """Return the lines of a test set, as read, that have source text and a reference; see `held_out_set`.
 
     `corpora` has one for each reference, all with the same English side. `normalizer` defines the source language.
 
     Raises:
-        CorpusError: a file cannot be read, its sides are of unequal length, or no sentence has text on every side.
+        CorpusError: a file cannot be read, its sides are of unequal length, or no line can be scored.
         InputError: there are several Persian sides, and Persian is the source.
     """
     name = corpora[0].name
-    sources: list[str] = []
-    references: list[tuple[str, ...]] = []
     from_persian = normalizer.languages[0] == PERSIAN
     if from_persian and len(corpora) > 1:
         raise InputError(f"test set `{name}` has several Persian sides, but a model that translates Persian needs one")
     with contextlib.ExitStack() as stack:
         readers = [stack.enter_context(contextlib.closing(read_pairs(corpus))) for corpus in corpora]
-        for pairs in zip(*readers, strict=True):
-            texts = [(pair.target, pair.source) if from_persian else (pair.source, pair.target) for pair in pairs]
-            clean = [(normalizer.source(source), normalizer.target(target)) for source, target in texts]
-            if not any(pair.defect or is_empty(*both) for pair, both in zip(pairs, clean, strict=True)):
-                sources.append(texts[0][0])
-                references.append(tuple(target for _, target in texts))
+        lines = (_source_and_references(pairs, from_persian=from_persian) for pairs in zip(*readers, strict=True))
+        return held_out_set(name, lines, normalizer)
+
+
+def _source_and_references(pairs: Sequence[Pair], *, from_persian: bool) -> tuple[str, list[str]]:
+    """Return the source and the references of a line, of which there is one pair for each reference."""
+    source = ""
+    references = []
+    for pair in pairs:
+        pair_source, reference = (pair.target, pair.source) if from_persian else (pair.source, pair.target)
+        source = source or pair_source  # a pair with a defect has no texts
+        references.append(reference)
+    return source, references
+
+
+def held_out_set(name: str, lines: Iterable[tuple[str, Sequence[str]]], normalizer: Normalizer) -> HeldOutSet:
+    """Return the lines that can be scored, with the references they have, and the numbers of the others.
+
+    A line is left out if the source or every reference is blank after normalization.
+
+    Args:
+        name: of the set.
+        lines: the source and the references of each line, as read; a reference may be blank.
+        normalizer: of the model.
+
+    Raises CorpusError: no line can be scored.
+    """
+    sources: list[str] = []
+    references: list[tuple[str, ...]] = []
+    left_out: list[int] = []
+    for number, (source, candidates) in enumerate(lines, start=1):
+        present = tuple(text for text in candidates if normalizer.target(text).strip())
+        if present and normalizer.source(source).strip():
+            sources.append(source)
+            references.append(present)
+        else:
+            left_out.append(number)
     if not sources:
-        raise CorpusError(f"test set `{name}`: no line has text on every side; check the files")
-    return HeldOutSet(name, tuple(sources), tuple(references), (name,) * len(sources))
+        raise CorpusError(f"test set `{name}`: no line has source text and a reference; check the files")
+    return HeldOutSet(name, tuple(sources), tuple(references), (name,) * len(sources), tuple(left_out))
+
+
+def left_out_note(sentences: int, left_out: Sequence[int]) -> str:
+    """Return a note like `1 of 5 left out (line 3)` on a set of so many scored `sentences`; "" if it is complete."""
+    if not left_out:
+        return ""
+    numbers = ", ".join(map(str, left_out[:_LINES_NAMED]))
+    if len(left_out) > _LINES_NAMED:
+        numbers += f" and {len(left_out) - _LINES_NAMED:,} more"
+    lines = "line" if len(left_out) == 1 else "lines"
+    return f"{len(left_out):,} of {sentences + len(left_out):,} left out ({lines} {numbers})"
 
 
 def held_out_of_run(config: Config, corpus: PreparedCorpus, split: HeldOutSplit) -> list[HeldOutSet]:
@@ -93,13 +135,15 @@ def held_out_of_run(config: Config, corpus: PreparedCorpus, split: HeldOutSplit)
     translates at each validation, as one set.
 
     Raises:
-        CorpusError: a test set cannot be read, or has no sentence with text on both sides.
+        CorpusError: a test set cannot be read, or has no line with text on both sides.
         StorageError: the prepared text is damaged.
     """
     parts = []
     for name in corpus.names(split):
         sources, targets = (tuple(corpus.lines(split, name, side)) for side in corpus.sides)
-        parts.append(HeldOutSet(name, sources, tuple((text,) for text in targets), (name,) * len(sources)))
+        references = tuple((text,) for text in targets)
+        left_out = corpus.report.left_out(name) if split == "test" else ()
+        parts.append(HeldOutSet(name, sources, references, (name,) * len(sources), left_out))
     if split == "test":
         normalizer = Normalizer(config.corpus.normalization, config.corpus.languages)
         return [*parts, *(read_held_out([source], normalizer) for source in config.evaluation.test_sources)]
@@ -109,7 +153,7 @@ def held_out_of_run(config: Config, corpus: PreparedCorpus, split: HeldOutSplit)
 
 
 def write_held_out(folder: Path, split: HeldOutSplit, sets: Sequence[HeldOutSet]) -> None:
-    """Write `sets` to `folder/SPLIT.jsonl`: a line with the names, sizes and hash, then a line for each sentence."""
+    """Write `sets` to `folder/SPLIT.jsonl`: a line on the sets with a hash, then a line for each sentence."""
 
     def row(values: dict[str, Any]) -> bytes:
         return json.dumps(values, ensure_ascii=False).encode("utf-8") + b"\n"
@@ -119,8 +163,8 @@ def write_held_out(folder: Path, split: HeldOutSplit, sets: Sequence[HeldOutSet]
         for one in sets
         for source, references, origin in zip(one.sources, one.references, one.origins, strict=True)
     )
-    sizes = [{"name": one.name, "sentences": len(one.sources)} for one in sets]
-    content = row({"split": split, "sets": sizes, "sha256": hashlib.sha256(text).hexdigest()}) + text
+    heads = [{"name": one.name, "sentences": len(one.sources), "left_out": one.left_out} for one in sets]
+    content = row({"split": split, "sets": heads, "sha256": hashlib.sha256(text).hexdigest()}) + text
     path = folder / f"{split}.jsonl"
     with contextlib.suppress(OSError):
         if path.read_bytes() == content:
@@ -146,7 +190,10 @@ def read_held_out_folder(folder: Path, split: HeldOutSplit) -> list[HeldOutSet]:
             chosen = rows[start : start + one["sentences"]]
             start += one["sentences"]
             columns = [tuple(row[key] for row in chosen) for key in ("source", "references", "origin")]
-            found.append(HeldOutSet(one["name"], columns[0], tuple(map(tuple, columns[1])), columns[2]))
+            sources, references, origins = columns
+            # A run of an earlier version has no `left_out`.
+            left_out = tuple(one.get("left_out", ()))
+            found.append(HeldOutSet(one["name"], sources, tuple(map(tuple, references)), origins, left_out))
     except (ValueError, TypeError, KeyError) as error:
         raise RunError(f"the {split} text of the run is damaged: {path} has changed; {advice}") from error
     return found

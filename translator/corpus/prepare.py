@@ -394,6 +394,9 @@ def _report_source(item: Candidates, fates: Fates) -> SourceReport:
                 Example.of(line, *(text[:-1].decode("utf-8") for text in pair))
                 for line, pair in zip(item.lines[chosen].tolist(), texts, strict=True)
             ]
+    left_out: list[int] = []
+    if item.source.use == "test":
+        left_out = np.setdiff1d(np.arange(1, item.read + 1), item.lines).tolist()
     return SourceReport(
         name=item.source.name,
         use=item.source.use,
@@ -401,6 +404,7 @@ def _report_source(item: Candidates, fates: Fates) -> SourceReport:
         dropped={rule: item.dropped[rule] + dropped.get(rule, 0) for rule in RULES},
         kept=kept,
         examples={rule: tuple(examples[rule]) for rule in sorted(examples)},
+        left_out=tuple(left_out),
     )
 
 

@@ -49,6 +49,7 @@ class SourceReport:
     dropped: Mapping[str, NonNegativeInt]  # by rule
     kept: Mapping[str, NonNegativeInt]  # by split
     examples: Mapping[str, tuple[Example, ...]]  # raw pairs that were dropped, by rule
+    left_out: tuple[int, ...] = ()  # lines, from 1, that a source with `use: test` lost: a score names them
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,10 @@ class CorpusReport:
     def kept(self, split: Split, name: str) -> int:
         """Return the number of pairs of the sources called `name` in `split`."""
         return sum(source.kept[split] for source in self.sources if source.name == name)
+
+    def left_out(self, name: str) -> tuple[int, ...]:
+        """Return the lines, from 1, that the source called `name` with `use: test` lost, if there is such a source."""
+        return next((source.left_out for source in self.sources if (source.name, source.use) == (name, "test")), ())
 
     def source_titles(self) -> list[str]:
         """Return a title for each source: its name, with its use if another source has the same name."""

@@ -2,21 +2,25 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Literal
 
 import numpy as np
 
 from translator.checkpoint.state import find_checkpoint
-from translator.config import MetricName
+from translator.config import MetricName, NormalizationConfig
+from translator.config.corpus_section import ENGLISH, PERSIAN, Languages
+from translator.corpus.held_out import HeldOutSet, held_out_set
+from translator.corpus.normalizer import Normalizer
 from translator.errors import CheckpointError, InputError, RunError
 from translator.evaluation.diagnosis import Diagnosis, diagnose
-from translator.evaluation.metrics import RAW_TEXT, TextVariant, bootstrap, scorer, sentence_chrf
+from translator.evaluation.metrics import RAW_TEXT, TextVariant, bootstrap, reference_sides, scorer, sentence_chrf
 from translator.evaluation.results import ENDING, ScoredSet, distinct_labels, read_scored_set, saved_scores
 from translator.run.folder import RunFolder
 from translator.run.logging import progress_bar
 from translator.run.storage import storage_errors
-from translator.run.text import excerpt
+from translator.run.text import excerpt, is_persian
 
 METRICS: Final[tuple[MetricName, ...]] = ("bleu", "chrf", "chrf++", "ter")
 Method = Literal["bootstrap", "randomisation"]
@@ -85,6 +89,7 @@ class SystemComparison:
 
     test_set: str
     sentences: int
+    left_out: tuple[int, ...]  # lines of the test set of the baseline, from 1, that no system is scored on
     systems: tuple[str, ...]  # their labels, all different
     tests: tuple[PairedTest, ...]  # by normalization, then by metric, then by method
     by_sentence: tuple[SentenceComparison, ...]
@@ -127,6 +132,7 @@ def compare_systems(
     return SystemComparison(
         test_set=sets[0].test_set,
         sentences=len(sets[0].sources),
+        left_out=sets[0].left_out,
         systems=labels,
         tests=tuple(tests),
         by_sentence=tuple(_by_sentence(sets[0], *one, examples) for one in zip(sets[1:], labels[1:], strict=True)),
@@ -159,8 +165,7 @@ def _paired_test(
     draws: int,
 ) -> PairedTest:
     """Return the test of each system against the first; unlike in sacreBLEU, a difference of 0 has the p-value 1."""
-    references = sets[0].references
-    sides = [[variant.spell(text) for text in side] for side in zip(*references, strict=True)]
+    sides = reference_sides(sets[0].references, variant.spell)
     named = [(label, [variant.spell(text) for text in one.hypotheses]) for label, one in zip(labels, sets, strict=True)]
     signature, found = bootstrap(named, scorer(metric), sides, "bs" if method == "bootstrap" else "ar", draws)
     results = []
@@ -239,28 +244,57 @@ def read_systems(
             f"{text} is a text file, but the other systems have several test sets "
             f"({', '.join(names)}); select the one that it translates with --test-set"
         )
-    found = []
+    systems_by_set = []
     for name in names:
         if source is not None:
-            sources = _read_lines(Path(source))
-            sides = [_read_lines(Path(file), len(sources), source) for file in references]
-            several = tuple(zip(*sides, strict=True))
-            origins = (name,) * len(sources)
+            test_set = _text_test_set(name, source, references)
         else:
-            sources, several, origins = (getattr(next(iter(known.values()))[name], side)
-                                         for side in ("sources", "references", "origins"))  # fmt: skip
+            first = next(iter(known.values()))[name]
+            test_set = HeldOutSet(name, first.sources, first.references, first.origins, first.left_out)
         systems = []
         for place in places:
             if place in known:
                 systems.append(known[place][name])
-                continue
-            lines = _read_lines(Path(place), len(sources), source or f"test set {name}")
-            systems.append(ScoredSet(
-                test_set=name, system=Path(place).name, checkpoint="", search="", sources=tuple(sources),
-                references=several, hypotheses=tuple(lines), origins=origins, scores=(), rare_shares=(),
-            ))  # fmt: skip
-        found.append(systems)
-    return found
+            else:
+                systems.append(_text_system(Path(place), test_set, source or f"test set {name}"))
+        systems_by_set.append(systems)
+    return systems_by_set
+
+
+def _text_test_set(name: str, source: str, references: Sequence[str]) -> HeldOutSet:
+    """Return the test set in a text file of sources and one or more of references; leaves out lines like `evaluate`."""
+    sources = _read_lines(Path(source))
+    sides = [_read_lines(Path(file), [len(sources)], source) for file in references]
+    normalizer = Normalizer(NormalizationConfig(), languages_of(chain.from_iterable(sides)))
+    return held_out_set(name, zip(sources, zip(*sides, strict=True), strict=True), normalizer)
+
+
+def _text_system(path: Path, test_set: HeldOutSet, origin: str) -> ScoredSet:
+    """Return the translations in a text file: of every line of the test set, or of the scored ones only."""
+    sentence_count = len(test_set.sources)
+    line_count = sentence_count + len(test_set.left_out)
+    hypotheses = _read_lines(path, [line_count, sentence_count], origin)
+    if len(hypotheses) == line_count:
+        left_out = set(test_set.left_out)
+        hypotheses = [text for number, text in enumerate(hypotheses, start=1) if number not in left_out]
+    return ScoredSet(
+        test_set=test_set.name,
+        system=path.name,
+        checkpoint="",
+        search="",
+        sources=test_set.sources,
+        references=test_set.references,
+        hypotheses=tuple(hypotheses),
+        origins=test_set.origins,
+        left_out=test_set.left_out,
+        scores=(),
+        rare_shares=(),
+    )
+
+
+def languages_of(references: Iterable[str]) -> Languages:
+    """Return source and target language, Persian being the target if a reference is Persian."""
+    return (ENGLISH, PERSIAN) if any(map(is_persian, references)) else (PERSIAN, ENGLISH)
 
 
 def newest_sets(folder: Path | str, checkpoint: str | None = None, search: str | None = None) -> dict[str, ScoredSet]:
@@ -300,8 +334,11 @@ def _shared_test_sets(systems: Mapping[str, Mapping[str, ScoredSet]], wanted: Se
     return chosen
 
 
-def _read_lines(path: Path, expected: int | None = None, origin: str = "") -> list[str]:
-    """Return the lines of a text file, as many as `origin` has; only "\\n" and "\\r\\n" end a line."""
+def _read_lines(path: Path, expected: Sequence[int] = (), origin: str = "") -> list[str]:
+    """Return the lines of a text file; `expected` has the numbers of lines that fit `origin`, if there is one.
+
+    Only "\\n" and "\\r\\n" end a line.
+    """
     with storage_errors(path, "read"):
         content = path.read_bytes()
     try:
@@ -309,7 +346,7 @@ def _read_lines(path: Path, expected: int | None = None, origin: str = "") -> li
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise InputError(f"{path}, line {line:,}: not UTF-8; convert the file to UTF-8 first") from error
-    if not content or expected not in (None, len(lines)):
-        theirs = f", {origin} {expected:,}: line N must be the same sentence in both" if expected else ""
+    if not content or (expected and len(lines) not in expected):
+        theirs = f", {origin} {expected[0]:,}: line N must be the same sentence in both" if expected else ""
         raise InputError(f"{path} has {len(lines) if content else 0:,} lines{theirs}")
     return [line.removesuffix("\r") for line in lines]

@@ -67,6 +67,7 @@ class Diagnosis:
     system: str
     checkpoint: str
     search: str
+    left_out: tuple[int, ...]  # lines of the test set, from 1, that are not among the sentences
     marks: tuple[Mapping[str, Mark], ...]  # for each sentence the mistakes in it, by name
     possible: Mapping[str, int]  # for each check, the number of sentences in which the mistake could occur
     parts: tuple[Part, ...]
@@ -89,8 +90,9 @@ class Diagnosis:
             about = {"name": name, "meaning": MEANINGS[name], "count": count, "of": self.possible[name]}
             findings.append({**about, "examples": worst})
         names = {name: getattr(self, name) for name in ("test_set", "system", "checkpoint", "search")}
+        counts = {"sentences": len(self.marks), "left_out": list(self.left_out)}
         parts = [part._asdict() for part in self.parts]
-        return {**names, "sentences": len(self.marks), "findings": findings, "parts": parts}
+        return {**names, **counts, "findings": findings, "parts": parts}
 
 
 class _Sentence(NamedTuple):
@@ -119,7 +121,7 @@ def diagnose(scored: ScoredSet) -> Diagnosis:
         for of_sentence, mark in zip(marks, seen, strict=True):
             if mark is not None and mark.weight > 0:
                 of_sentence[name] = mark
-    names = {name: getattr(scored, name) for name in ("test_set", "system", "checkpoint", "search")}
+    names = {name: getattr(scored, name) for name in ("test_set", "system", "checkpoint", "search", "left_out")}
     return Diagnosis(**names, marks=tuple(marks), possible=possible, parts=tuple(score_parts(scored)))
 
 
@@ -140,8 +142,8 @@ def score_parts(scored: ScoredSet) -> list[Part]:
         for part in (part for part in parts if part in there and len(there) > 1):
             rows = [number for number, name in enumerate(part_of) if name == part]
             hypotheses = [scored.hypotheses[row] for row in rows]
-            sides = list(zip(*(scored.references[row] for row in rows), strict=True))
-            scores = {name: corpus_score(name, hypotheses, sides) for name in PART_METRICS}
+            references = [scored.references[row] for row in rows]
+            scores = {name: corpus_score(name, hypotheses, references) for name in PART_METRICS}
             found.append(Part(kind, part, len(rows), scores))
     return found
 

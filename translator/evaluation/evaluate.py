@@ -7,6 +7,7 @@ import random
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final
 
@@ -253,7 +254,11 @@ def _translate_and_score(
         references=held_out.references,
         hypotheses=tuple(hypotheses),
         origins=held_out.origins,
-        scores=tuple(replace(one, test_set=name, search=search, checkpoint=checkpoint) for one in scores),
+        left_out=held_out.left_out,
+        scores=tuple(
+            replace(score, test_set=name, search=search, checkpoint=checkpoint, left_out=held_out.left_out)
+            for score in scores
+        ),
         hypothesis_scores=tuple(one.model_copy(update={"text": None}) for one in translations),
         reference_scores=tuple(map(ModelScore.of, of_references, first_references)),
         rare_shares=rare_shares,
@@ -272,7 +277,8 @@ def _translate_and_score(
 def _write(folder: Path, results: Sequence[_Result], *, first: bool) -> None:
     scored, diagnosis = results[-1]
     sides = {f"{scored.test_set}.source": scored.sources, f"{scored.name}.hypotheses": scored.hypotheses}
-    for number, side in enumerate(zip(*scored.references, strict=True), start=1):
+    # Line N of every file is sentence N; a further reference that it lacks is a blank line.
+    for number, side in enumerate(zip_longest(*scored.references, fillvalue=""), start=1):
         sides[f"{scored.test_set}.reference{f'-{number}' if number > 1 else ''}"] = side
     for file, lines in sides.items():
         write_text(folder / f"{file}.txt", "".join(f"{line}\n" for line in lines))

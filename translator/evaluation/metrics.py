@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
@@ -61,7 +62,8 @@ class Score:
     normalization: str  # `raw`, or the normalization of both sides
     search: str = ""
     checkpoint: str = ""
-    sentences: int
+    sentences: int  # that are scored
+    left_out: tuple[int, ...] = ()  # lines of the test set, from 1, that are not scored: no source text or reference
     interval: tuple[float, float] | None = None  # 95% bootstrap interval; None if not requested
 
     @property
@@ -77,7 +79,7 @@ class Score:
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry of scores.json."""
-        entry = asdict(self)
+        entry = asdict(self) | {"left_out": list(self.left_out)}
         interval = entry.pop("interval")
         return entry if interval is None else entry | {"interval": list(interval)}
 
@@ -126,13 +128,15 @@ def compute_scores(
 
     Args:
         hypotheses: detokenized translations.
-        references: one text or a tuple of texts for each; as read; references decoded from ids would inflate BLEU.
+        references: one text or a tuple of texts for each; the number may vary. As read: references decoded from ids
+            would inflate BLEU.
         metrics: all but COMET.
         normalization: of the normalized and the folded text; None scores raw text only.
         languages: of source and target.
         bootstrap_samples: None computes no intervals.
 
-    Raises InputError: there are no sentences, or the numbers of hypotheses and references differ.
+    Raises InputError: there are no sentences, the numbers of hypotheses and references differ, a sentence has no
+    reference, or a reference is blank.
     """
     if not len(hypotheses) == len(references) > 0:
         raise InputError(
@@ -140,10 +144,15 @@ def compute_scores(
             f"`{test_set}`; both files need the same number of lines, at least one"
         )
     several = [(texts,) if isinstance(texts, str) else texts for texts in references]
+    for number, texts in enumerate(several, start=1):
+        if not texts or not all(map(str.strip, texts)):
+            raise InputError(
+                f"sentence {number:,} of test set `{test_set}` has no reference, or a blank one; remove it"
+            )
     scores = []
     for variant in [RAW_TEXT] if normalization is None else text_variants(normalization, languages):
         spelt = [variant.spell(text) for text in hypotheses]
-        sides = [[variant.spell(text) for text in side] for side in zip(*several, strict=True)]
+        sides = reference_sides(several, variant.spell)
         for name in dict.fromkeys(["bleu", *metrics]) if variant.label == RAW else metrics:
             value, interval, signature = _measure(name, spelt, sides, bootstrap_samples)
             scores.append(
@@ -158,9 +167,24 @@ def scorer(name: MetricName) -> Metric:
     return _METRICS[name]()
 
 
-def corpus_score(name: MetricName, hypotheses: Sequence[str], sides: Sequence[Sequence[str]]) -> float:
-    """Return the score of `hypotheses` (N) against `sides`: for each reference of a sentence, N texts."""
-    return _value(name, scorer(name).corpus_score(hypotheses, sides))
+Sides = list[list[Any]]
+"""References as sacreBLEU takes them: N texts for each reference of a sentence, None where a sentence has fewer.
+
+The type is `Any`, since the annotations of sacreBLEU do not have the None that it accepts.
+"""
+
+
+def reference_sides(references: Sequence[tuple[str, ...]], spell: Callable[[str], str] = str) -> Sides:
+    """Return the references of N sentences, one or more for each, in the form of sacreBLEU and spelt by `spell`."""
+    sides: Sides = []
+    for texts in zip_longest(*references):
+        sides.append([None if text is None else spell(text) for text in texts])
+    return sides
+
+
+def corpus_score(name: MetricName, hypotheses: Sequence[str], references: Sequence[tuple[str, ...]]) -> float:
+    """Return the score of N `hypotheses` against the references of each."""
+    return _value(name, scorer(name).corpus_score(hypotheses, reference_sides(references)))
 
 
 def sentence_chrf(hypotheses: Sequence[str], references: Sequence[tuple[str, ...]]) -> list[float]:
@@ -191,21 +215,37 @@ def bounded_samples(samples: int, sentences: int) -> int:
 
 
 def _measure(
-    name: MetricName, hypotheses: Sequence[str], sides: Sequence[Sequence[str]], samples: int | None
+    name: MetricName, hypotheses: Sequence[str], sides: Sides, samples: int | None
 ) -> tuple[float, tuple[float, float] | None, str]:
+    """Return score, bootstrap interval (None without `samples`) and signature."""
     metric = scorer(name)
     if samples is None:
         return _value(name, metric.corpus_score(hypotheses, sides)), None, str(metric.get_signature())
     samples = bounded_samples(samples, len(hypotheses))
     if name == "length_ratio":
-        rows = zip(hypotheses, *sides, strict=True)
-        each: list[Any] = [metric.corpus_score([text], [[one] for one in several]) for text, *several in rows]
-        interval = ratio_interval([one.sys_len for one in each], [one.ref_len for one in each], samples)
-        first, _, rest = str(metric.get_signature()).partition("|")
-        return _value(name, metric.corpus_score(hypotheses, sides)), interval, f"{first}|bs:{samples}|seed:12345|{rest}"
+        return _measure_length_ratio(hypotheses, sides, samples)
     signature, (found,) = bootstrap([("", hypotheses)], metric, sides, "bs", samples)
     assert found.mean is not None and found.ci is not None
     return float(found.score), (max(0.0, float(found.mean - found.ci)), float(found.mean + found.ci)), signature
+
+
+def _measure_length_ratio(
+    hypotheses: Sequence[str], sides: Sides, samples: int
+) -> tuple[float, tuple[float, float], str]:
+    """Return score, bootstrap interval and signature, since sacreBLEU has no test of this metric."""
+    metric = scorer("length_ratio")
+    # 1. The lengths of each sentence.
+    lengths: list[float] = []
+    reference_lengths: list[float] = []
+    for hypothesis, *texts in zip(hypotheses, *sides, strict=True):
+        of_sentence = metric.corpus_score([hypothesis], [[text] for text in texts])
+        assert isinstance(of_sentence, BLEUScore)
+        lengths.append(of_sentence.sys_len)
+        reference_lengths.append(of_sentence.ref_len)
+    # 2. The whole; last, since the signature is that of the latest call.
+    value = _value("length_ratio", metric.corpus_score(hypotheses, sides))
+    first, _, rest = str(metric.get_signature()).partition("|")
+    return value, ratio_interval(lengths, reference_lengths, samples), f"{first}|bs:{samples}|seed:12345|{rest}"
 
 
 def ratio_interval(above: Sequence[float], below: Sequence[float], samples: int) -> tuple[float, float]:
@@ -222,14 +262,17 @@ def ratio_interval(above: Sequence[float], below: Sequence[float], samples: int)
 def bootstrap(
     systems: Sequence[tuple[str, Sequence[str]]],
     metric: Metric,
-    sides: Sequence[Sequence[str]],
+    sides: Sides,
     kind: Literal["bs", "ar"],
     draws: int,
 ) -> tuple[str, list[Result]]:
     """Return sacreBLEU's signature and result for each system: bootstrap mean and interval, p-values against the first.
 
-    `systems`: name and N hypotheses of each; `sides`: N texts for each reference of a sentence. `kind` is `bs`
-    for bootstrap resampling and `ar` for approximate randomisation; `draws` are resamples or trials.
+    Args:
+        systems: name and N hypotheses of each.
+        sides: see `reference_sides`.
+        kind: `bs` for bootstrap resampling, `ar` for approximate randomisation.
+        draws: resamples or trials.
     """
     signatures, columns = PairedTest(list(systems), {"metric": metric}, sides, test_type=kind, n_samples=draws)()
     (signature,) = signatures.values()

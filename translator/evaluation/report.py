@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 from markupsafe import Markup
 
 import translator
+from translator.corpus.held_out import left_out_note
 from translator.evaluation.compare import METHODS, SystemComparison
 from translator.evaluation.diagnosis import MEANINGS, PART_METRICS, Diagnosis
 from translator.evaluation.metrics import LOWER_IS_BETTER, RAW, Score, sentence_chrf, show_value
@@ -115,8 +116,15 @@ def test_table(comparison: SystemComparison) -> Table:
             rows.append([test.normalization, metric, METHODS[test.method], excerpt(one.system, _LABEL), *values])
     header = ["text", "metric", "test", "system", "score", "mean ± half 95% CI", "difference", "p"]
     facts = [(f"{test.metric}, {METHODS[test.method]}", test.signature) for test in comparison.tests]
-    title = f"{comparison.test_set}, {comparison.sentences:,} sentences, against {comparison.systems[0]}"
+    counted = _counted(comparison.sentences, comparison.left_out)
+    title = f"{comparison.test_set}, {counted}, against {comparison.systems[0]}"
     return Table(header, rows, 4, title, facts)
+
+
+def _counted(sentences: int, left_out: Sequence[int]) -> str:
+    """Return the number of scored sentences, with a note on lines that are not scored."""
+    note = left_out_note(sentences, left_out)
+    return f"{sentences:,} sentences" + (f", {note}" if note else "")
 
 
 # --- output for a terminal ---
@@ -126,8 +134,10 @@ def format_scores(scores: Sequence[Score]) -> list[str]:
     """Return the scores of one system as lines, with signatures; scores are comparable only if these are equal."""
     keys = [((one.test_set, one.metric, one.search, one.checkpoint), one) for one in scores]
     table = score_table(("test set", "metric", "search", "checkpoint"), keys)
-    note = ["in brackets: 95% bootstrap interval"] if any(one.interval for one in scores) else []
-    return [*table.lines(), *note, *map(": ".join, table.facts)]
+    notes = ["in brackets: 95% bootstrap interval"] if any(one.interval for one in scores) else []
+    incomplete = {score.test_set: left_out_note(score.sentences, score.left_out) for score in scores if score.left_out}
+    notes += map(": ".join, incomplete.items())
+    return [*table.lines(), *notes, *map(": ".join, table.facts)]
 
 
 def format_diagnosis(diagnosis: Diagnosis, system: str = "") -> list[str]:
@@ -159,7 +169,7 @@ def format_comparison(comparison: SystemComparison) -> list[str]:
     """Return tables of tests, findings and parts, then wins, losses and the largest differences."""
     labels = [excerpt(label, _LABEL) for label in comparison.systems]
     lines = [
-        f"{excerpt(comparison.test_set, _LABEL)}: {comparison.sentences:,} sentences; "
+        f"{excerpt(comparison.test_set, _LABEL)}: {_counted(comparison.sentences, comparison.left_out)}; "
         f"differences and p-values against {labels[0]}"
     ]
     tests = test_table(comparison)
@@ -210,7 +220,7 @@ def evaluation_page(
         every = [(score.metric, label, score) for label, one, _ in systems for score in one.scores]
         keys = [((metric, label), score) for first in dict.fromkeys(metric for metric, *_ in every)
                 for metric, label, score in every if metric == first]  # fmt: skip
-        named = f"{test}, {len(systems[0][1].sources):,} sentences"
+        named = f"{test}, {_counted(len(systems[0][1].sources), systems[0][1].left_out)}"
         scores.append(score_table(("metric", "system"), keys)._replace(title=named))
         findings.append(finding_table(found, labels))
         parts.append(part_table(found, labels))
@@ -241,7 +251,7 @@ def evaluation_page(
         sections=[*(one[:2] for one in sections), ("sentences", "Sentences")],
         parts=sections,
         sentences=sentences,
-        left_out=sum(max(0, len(systems[0][1].sources) - MOST_SENTENCES) for systems in tests.values()),
+        not_shown=sum(max(0, len(systems[0][1].sources) - MOST_SENTENCES) for systems in tests.values()),
         tests=list(tests),
         several=len({label for label, _, _ in rows}) > 1,
         findings=sorted({name for one in sentences for name in one["findings"]}),

@@ -72,9 +72,10 @@ class ScoredSet:
     checkpoint: str  # for example step-001250
     search: str  # label of the search settings, for example beam-5
     sources: tuple[str, ...]
-    references: tuple[tuple[str, ...], ...]  # as read; the same number for each sentence
+    references: tuple[tuple[str, ...], ...]  # as read; one or more for each sentence
     hypotheses: tuple[str, ...]
     origins: tuple[str, ...]  # for each sentence the source of the corpus, or the name of the test set
+    left_out: tuple[int, ...] = ()  # lines of the test set, from 1, that are not among the N sentences
     scores: tuple[Score, ...]
     hypothesis_scores: tuple[ModelScore, ...] | None = None
     reference_scores: tuple[ModelScore, ...] | None = None  # of each first reference, by teacher forcing
@@ -100,7 +101,8 @@ def json_lines(rows: Sequence[Any]) -> bytes:
 def write_scored_set(folder: Path, scored: ScoredSet) -> Path:
     """Save `scored` in `folder` as JSON lines, a header and one line per sentence; return the file."""
     head = {name: getattr(scored, name) for name in ("test_set", "system", "checkpoint", "search")}
-    head |= {"sentences": len(scored.sources), "scores": [score.to_json() for score in scored.scores]}
+    head |= {"sentences": len(scored.sources), "left_out": scored.left_out}
+    head |= {"scores": [score.to_json() for score in scored.scores]}
     ours, theirs = scored.hypothesis_scores, scored.reference_scores
     columns: dict[str, Sequence[Any]] = {
         "source": scored.sources,
@@ -127,6 +129,7 @@ class _Head(BaseModel):
     checkpoint: str
     search: str
     sentences: Annotated[int, Field(ge=1)]
+    left_out: tuple[int, ...] = ()  # an earlier version did not write it
     scores: list[Score]
 
 
@@ -159,7 +162,7 @@ def read_scored_set(path: Path) -> ScoredSet:
     columns = {key: tuple(getattr(row, key) for row in rows) for key in _Row.model_fields}
     known = {key: None if None in column else column for key, column in columns.items()}
     return ScoredSet(
-        **head.model_dump(include={"test_set", "system", "checkpoint", "search"}),
+        **head.model_dump(include={"test_set", "system", "checkpoint", "search", "left_out"}),
         sources=columns["source"],
         references=columns["references"],
         hypotheses=columns["hypothesis"],

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from translator.data.augmentation import SHARE_OF_TYPOS, title_case, with_typos, without_final_punctuation
-from translator.evaluation.metrics import RAW, Score, bounded_samples, scorer
+from translator.evaluation.metrics import RAW, Score, bounded_samples, reference_sides, scorer
 from translator.evaluation.results import ScoredSet, TypedScore
 from translator.inference.translator import Translator
 
@@ -42,7 +42,7 @@ def measure_robustness(
     `plain` is the original test set. `translate` takes texts and the name of the noise; sentences with unchanged model
     input are not translated again. `samples` is the number of bootstrap resamples.
     """
-    metric, sides = scorer("chrf"), list(zip(*plain.references, strict=True))
+    metric, sides = scorer("chrf"), reference_sides(plain.references)
     plain_score = float(metric.corpus_score(plain.hypotheses, sides).score)
     plain_counts = counts_for_chrf(plain.hypotheses, plain.references)
     plain_read = _as_read(plain.sources, translator)
@@ -71,6 +71,7 @@ def measure_robustness(
             search=plain.search,
             checkpoint=plain.checkpoint,
             sentences=sentences,
+            left_out=plain.left_out,
             interval=interval,
         )
         found.append(
@@ -99,7 +100,7 @@ def _intervals(
 def counts_for_chrf(hypotheses: Sequence[str], references: Sequence[tuple[str, ...]]) -> npt.NDArray[np.float64]:
     """Return counts (N, 6, 3) of character n-grams of each hypothesis, of its best reference, and of those shared."""
     # The private method of sacreBLEU's significance tests; there is no public one.
-    counts = scorer("chrf")._extract_corpus_statistics(hypotheses, list(zip(*references, strict=True)))
+    counts = scorer("chrf")._extract_corpus_statistics(hypotheses, reference_sides(references))
     return np.array(counts, np.float64).reshape(len(hypotheses), -1, 3)
 
 

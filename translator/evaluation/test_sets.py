@@ -4,6 +4,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Final
 
 from tqdm import tqdm
@@ -11,7 +12,13 @@ from tqdm import tqdm
 from translator.config import Config
 from translator.config.corpus_section import ENGLISH, PERSIAN
 from translator.corpus.filters import arabic_script_share, arabic_share, latin_share
-from translator.corpus.held_out import HeldOutSet, held_out_argument, read_held_out, read_held_out_folder
+from translator.corpus.held_out import (
+    HeldOutSet,
+    held_out_argument,
+    left_out_note,
+    read_held_out,
+    read_held_out_folder,
+)
 from translator.corpus.normalizer import Normalizer, fold
 from translator.corpus.prepare import PreparedCorpus
 from translator.corpus.report import CorpusReport
@@ -36,6 +43,9 @@ def chosen_test_sets(run: RunFolder, config: Config, named: Sequence[str], split
             raise InputError(f"two test sets are called `{name}`; name them: --test-set NAME=PATH")
     for one in found:
         check_languages(one, normalizer, refuse=bool(named))
+        if one.left_out:
+            note = left_out_note(len(one.sources), one.left_out)
+            LOGGER.warning(f"test set `{one.name}`: {note}: no source text, or no reference")
     return found
 
 
@@ -43,8 +53,9 @@ def check_languages(held_out: HeldOutSet, normalizer: Normalizer, *, refuse: boo
     """Warn if the sides are not English and Persian; with `refuse`, raise CorpusError for another script."""
     source, target = normalizer.languages
     sides = [(f"the {source.name} side", held_out.sources, source)]
-    for number, texts in enumerate(zip(*held_out.references, strict=True), start=1):
-        of_several = f" {number}" if len(held_out.references[0]) > 1 else ""
+    reference_sides = list(zip_longest(*held_out.references, fillvalue=""))
+    for number, texts in enumerate(reference_sides, start=1):
+        of_several = f" {number}" if len(reference_sides) > 1 else ""
         sides.append((f"reference{of_several}", texts, target))
     for side, texts, language in sides:
         share_of, letters = (latin_share, "Latin") if language == ENGLISH else (arabic_script_share, "Persian")

@@ -12,6 +12,7 @@ from translator.checkpoint.state import MODEL_FILE, step_folder
 from translator.config import Config, ModelConfig, SourceConfig, resolved_yaml
 from translator.config.corpus_section import ENGLISH
 from translator.corpus.download import DATASETS
+from translator.corpus.held_out import left_out_note
 from translator.corpus.normalizer import RULES, Normalizer
 from translator.errors import InputError, RunError, StorageError
 from translator.evaluation.results import saved_scores
@@ -133,6 +134,7 @@ def _model_card(index: ExportIndex, config: Config, run: RunFolder) -> str:
         loader=jinja2.PackageLoader("translator"), undefined=jinja2.StrictUndefined, trim_blocks=True, autoescape=False
     )  # Markdown, not HTML
     environment.filters["cell"] = lambda text: text.replace("|", "\\|").replace("\n", " ")
+    environment.filters["left_out_note"] = left_out_note
     rules, search, languages = config.corpus.normalization, config.search, config.corpus.languages
     side = "source" if languages[0] == ENGLISH else "target"  # side of the input language in the normalizer's rules
     switches = rules.model_dump(mode="json")

@@ -181,7 +181,7 @@ class TrainingState:
         score = None
         if progress.validated_step == progress.step:
             score = progress.last_validation.get(self.config.training.best_metric)
-        if score is not None and math.isnan(score):
+        if score is not None and not math.isfinite(score):
             score = None
         return CheckpointState(
             step=progress.step,

@@ -104,7 +104,7 @@ def _train_and_evaluate(
     if distributed.main:
         if not was_finished:
             _caution_about_rate(config.training, trainer.progress)
-        scores, samples = _evaluate(config, run, reason)
+        scores, samples = _evaluate(config, run, trainer.progress, reason)
     return TrainingOutcome(
         run=run,
         progress=trainer.progress,
@@ -160,9 +160,14 @@ def _caution_about_rate(settings: TrainingConfig, progress: TrainingProgress) ->
         )
 
 
-def _evaluate(config: Config, run: RunFolder, reason: str) -> tuple[list[Score], list[TranslatedPair]]:
+def _evaluate(
+    config: Config, run: RunFolder, progress: TrainingProgress, reason: str
+) -> tuple[list[Score], list[TranslatedPair]]:
     """Return the scores of the best checkpoint, saved or new, and samples of new translations."""
     checkpoint = find_checkpoint(run.checkpoints_folder, "best").name
+    without_choice = progress.without_choice(config.training.best_metric)
+    if without_choice is not None:
+        LOGGER.warning(f"no checkpoint was chosen by a score, since {without_choice}; `best` is {checkpoint}")
     search = search_label(config.search)
     scores = [score for score in saved_scores(run) if score.checkpoint == checkpoint and score.search == search]
     if scores:

@@ -167,7 +167,7 @@ class Trainer:
     def _validation_due(self) -> bool:
         """Whether a validation of this step is due and not yet done, perhaps because of a stop."""
         step = self.progress.step
-        if step <= self.progress.validated_step or self.data.pair_count("validation") == 0:
+        if step <= self.progress.validated_step or not self._validator.has_text:
             return False
         return step % self._settings.validate_every == 0 or self.progress.finished(self._settings) is not None
 

@@ -1,4 +1,4 @@
-"""Validation during training: the loss on all validation pairs; BLEU and chrF on a translated sample.
+"""Validation during training: the loss on all pairs that fit into a row; BLEU and chrF on a translated sample.
 
 R rows of a batch, L positions of a row, N sentence pairs of a batch
 """
@@ -34,10 +34,11 @@ _WORDS_TO_DRAW: Final = 8
 class Validation:
     """The result of one validation, the same on every rank."""
 
-    scores: dict[str, float]  # `loss`, `perplexity`, and, if pairs were translated, `bleu` and `chrf`
+    scores: dict[str, float]
+    """`loss` and `perplexity`, if a pair fits into a row; `bleu` and `chrf`, if pairs were translated."""
     samples: list[TranslatedPair]
     by_source: dict[str, dict[str, float]]
-    """`loss` of each source and, if enough pairs were translated, `bleu` and `chrf`; empty for a single source."""
+    """By source: `loss`, if a pair fits; `bleu` and `chrf`, if enough were translated. Empty for a single source."""
     loss_by_length: dict[str, float]
 
 
@@ -76,6 +77,11 @@ class Validator:
         self._corpus_sources = self._breakdown.sources(sample)  # index of the corpus source of each
 
     @property
+    def has_text(self) -> bool:
+        """Whether there is anything to validate on; pairs that do not fit into a row are translated all the same."""
+        return bool(self._sources)
+
+    @property
     def drawn_source(self) -> str | None:
         """The translated sentence with a length nearest to eight words, for the attention map; None without any."""
         return min(self._sources, key=lambda source: abs(len(source.split()) - _WORDS_TO_DRAW), default=None)
@@ -91,11 +97,10 @@ class Validator:
             self.model.train(was_training)
         texts = zip(self._sources, self._references, hypotheses, strict=True)
         pairs = [TranslatedPair(source, reference, hypothesis) for source, reference, hypothesis in texts]
-        losses = {"loss": means.loss, "perplexity": math.exp(min(means.loss, 700.0))}
         shown = self.config.training.sample_translations
         stride = max(1, len(pairs) // max(1, shown))
         return Validation(
-            scores=losses | _scores(pairs),
+            scores=_losses_of(means) | _scores(pairs),
             samples=pairs[::stride][:shown],
             by_source=self._by_source(means, pairs),
             loss_by_length=means.by_length,
@@ -104,16 +109,18 @@ class Validator:
     def _by_source(self, means: Means, pairs: Sequence[TranslatedPair]) -> dict[str, dict[str, float]]:
         """Return the scores of each source, for the translated sample `pairs`."""
         by_source: dict[str, dict[str, float]] = {}
-        if len(means.by_source) < 2:
+        if len(self._breakdown.names) < 2:
             return by_source
         for place, name in enumerate(self._breakdown.names):
-            if name not in means.by_source:
-                continue
-            by_source[name] = {"loss": means.by_source[name]}
+            scores: dict[str, float] = {}
+            if name in means.by_source:  # a pair of the source fits into a row
+                scores["loss"] = means.by_source[name]
             numbers = np.flatnonzero(self._corpus_sources == place).tolist()
             pairs_of_source = [pairs[number] for number in numbers]
             if len(pairs_of_source) >= FEWEST_OF_A_SOURCE:
-                by_source[name] |= _scores(pairs_of_source)
+                scores |= _scores(pairs_of_source)
+            if scores:
+                by_source[name] = scores
         return by_source
 
     @torch.inference_mode()
@@ -159,6 +166,13 @@ class Validator:
         for texts_of_rank in self.distributed.gather_text(json.dumps(list(texts.items()))):
             texts |= json.loads(texts_of_rank)
         return [texts[number] for number in range(len(lines))]
+
+
+def _losses_of(means: Means) -> dict[str, float]:
+    """Return `loss` and `perplexity`; nothing if no pair fits into a row. A diverged model has a loss of NaN."""
+    if not means.by_length:
+        return {}
+    return {"loss": means.loss, "perplexity": math.exp(min(means.loss, 700.0))}
 
 
 def _scores(pairs: Sequence[TranslatedPair]) -> dict[str, float]:
