@@ -34,6 +34,7 @@ from translator.model.device import Precision
 from translator.training.blockwise_loss import blockwise_head_loss
 from translator.training.compiling import compile_loss
 from translator.training.distributed import Distributed
+from translator.training.forward_backward import forward_backward
 from translator.training.gradients import FlatGradients
 from translator.training.loss import Losses, TeacherForcing, head_loss
 from translator.training.moving_average import MovingAverage
@@ -127,6 +128,7 @@ def check_update(settings: tuple[str, ...]) -> str:
         updater = Updater(config, (VOCABULARY, VOCABULARY), DEVICE, choices(config), Distributed())
         # Those of a GPU, also where the simulated device is the CPU.
         updater.gradients = FlatGradients(list(updater.model.parameters()))
+        updater.forward_backward = partial(forward_backward, updater.loss, updater.arithmetic, updater.gradients)
         result = make_updates(updater)
         assert not reads, f"an update waits for the GPU: {reads}"
         losses = validation_losses(updater)
@@ -284,7 +286,7 @@ def simulated_reads() -> Iterator[list[str]]:
         # Operations that need the driver of the GPU.
         stack.enter_context(patch.object(nn.Module, "_apply", replace_tensors))
         stack.enter_context(patch.object(Tensor, "pin_memory", lambda tensor: tensor))
-        stack.enter_context(patch.object(Tensor, "backward", backward))
+        stack.enter_context(patch.object(torch.autograd, "grad", grad))
         stack.enter_context(patch.object(torch.cuda.amp.common, "amp_definitely_not_available", lambda: False))
         stack.enter_context(patch.object(torch.cuda, "is_bf16_supported", lambda: True))
         yield reads
@@ -312,17 +314,17 @@ def like_without_values(like: Tensor, values: Any) -> Tensor:
     return without_values(values, like.dtype, like.device)
 
 
-def backward(loss: Tensor) -> None:
-    """Run the backward pass node by node, since torch's engine needs the driver of the GPU."""
+def grad(loss: Tensor, weights: Sequence[Tensor]) -> list[Tensor]:
+    """Return the result of `torch.autograd.grad`, node by node, since torch's engine needs the driver of the GPU."""
     assert loss.grad_fn is not None
+    weight_gradients: dict[Tensor, Tensor] = {}
     # The gradients of the outputs of each node, by the number of the output.
     gradients: dict[Any, dict[int, Tensor]] = {loss.grad_fn: {loss.output_nr: torch.ones_like(loss)}}
     for node in backward_order(loss.grad_fn):
         output_gradients = gradients.pop(node, {})
-        # 1. A weight adds the gradient to its own.
+        # 1. A weight keeps the gradient.
         if hasattr(node, "variable"):
-            for output_gradient in output_gradients.values():
-                accumulate(node.variable, output_gradient)
+            (weight_gradients[node.variable],) = output_gradients.values()
             continue
         # 2. Any other node computes the gradients of its inputs.
         input_gradients = apply_node(node, output_gradients)
@@ -336,6 +338,7 @@ def backward(loss: Tensor) -> None:
             addend = gradient.sum_to_size(metadata.shape).to(metadata.dtype)
             sums = gradients.setdefault(earlier, {})
             sums[number] = sums[number] + addend if number in sums else addend
+    return [weight_gradients[weight].detach() for weight in weights]
 
 
 def backward_order(last: Any) -> list[Any]:
@@ -352,15 +355,6 @@ def backward_order(last: Any) -> list[Any]:
 
     visit(last)
     return list(reversed(finished))
-
-
-def accumulate(weight: Tensor, gradient: Tensor) -> None:
-    """Add `gradient` to that of `weight`: in place, if it has one, since it may be part of a flat buffer."""
-    with torch.no_grad():
-        if weight.grad is None:
-            weight.grad = gradient
-        else:
-            weight.grad.add_(gradient)
 
 
 def apply_node(node: Any, output_gradients: dict[int, Tensor]) -> tuple[Tensor | None, ...]:

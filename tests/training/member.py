@@ -36,7 +36,7 @@ def gradients(distributed: Distributed, shares: list[list[int]]) -> dict[str, to
     total = sum(len(target) + 1 for _, target in PAIRS)
     for number in shares[distributed.rank]:
         batch = collate_rows([[PAIRS[number]]])
-        torch.autograd.backward(loss(batch).objective / total)
+        buffer.add(torch.autograd.grad(loss(batch).objective / total, buffer.parameters))
     buffer.sum_over_ranks(distributed)
     return {name: weight.grad for name, weight in model.named_parameters() if weight.grad is not None}
 

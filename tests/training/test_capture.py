@@ -92,7 +92,7 @@ def passes(stand_in_for_cuda: None) -> Passes:
     model = small_model(dropout=0.2).train()
     gradients = FlatGradients(list(model.parameters()))
     loss = TeacherForcing(model, label_smoothing=0.1, r_drop=0.0, head_loss=blockwise_head_loss)
-    plain = functools.partial(forward_backward, loss, Arithmetic(torch.device("cpu"), "float32"))
+    plain = functools.partial(forward_backward, loss, Arithmetic(torch.device("cpu"), "float32"), gradients)
     calls: list[str] = []
 
     def recordable(batch: Batch, weight: Tensor) -> Tensor:

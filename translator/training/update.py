@@ -57,7 +57,9 @@ class Updater:
         )
         if self.choices.compile:
             self.loss = compile_loss(self.loss)
-        self.forward_backward: ForwardBackward = functools.partial(forward_backward, self.loss, self.arithmetic)
+        self.forward_backward: ForwardBackward = functools.partial(
+            forward_backward, self.loss, self.arithmetic, self.gradients
+        )
         if self.choices.capture:
             assert isinstance(self.gradients, FlatGradients)
             self.forward_backward = CapturedForwardBackward(self.forward_backward, self.gradients, self.model)
