@@ -163,7 +163,7 @@ def _caution_about_rate(settings: TrainingConfig, progress: TrainingProgress) ->
 def _evaluate(config: Config, run: RunFolder, reason: str) -> tuple[list[Score], list[TranslatedPair]]:
     """Return the scores of the best checkpoint, saved or new, and samples of new translations."""
     checkpoint = find_checkpoint(run.checkpoints_folder, "best").name
-    search = search_label(config.search)
+    search = search_label(config.search.model_copy(update={"split_sentences": False}))  # evaluation keeps lines whole
     scores = [score for score in saved_scores(run) if score.checkpoint == checkpoint and score.search == search]
     if scores:
         return scores, []
