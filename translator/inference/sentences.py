@@ -39,7 +39,7 @@ _SPEAKER: Final = re.compile(
 )
 # Abbreviations without their last full stop.
 _NEVER_LAST: Final = _words(
-    "Mr Mrs Ms Dr Drs Prof Rev Gen Col Capt Cpt Cmdr Lt Sgt Cpl Maj Adm Gov Sen Rep Hon Pres Supt Messrs Mme Mlle Fr "
+    "Mr Mrs Ms Dr Drs Prof Rev Gen Col Capt Cpt Cmdr Lt Sgt Cpl Maj Adm Gov Sen Rep Hon Supt Messrs Mme Mlle Fr "
     "Br Rt Mt Ft e.g i.e eg ie cf viz vs approx"
 )
 _BEFORE_A_NUMBER: Final = _words(
@@ -124,7 +124,7 @@ def _ends_sentence(word: str, text: str, next_start: int, *, lower_case: bool) -
     # 2. Does the sentence go on after the mark?
     next_match = _NEXT_WORD.match(text, next_start)
     next_word = next_match[1] if next_match else ""
-    is_small = next_word[:1].islower()
+    is_small = next_word.islower()  # but not iPhone
     is_ellipsis = mark == "…" or mark.startswith("..")
     in_quotation = any(sign in _QUOTATION_MARKS for sign in closing)
     if next_word[:1] in tuple(_INSIDE):
