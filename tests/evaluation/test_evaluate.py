@@ -156,7 +156,8 @@ def test_repeated_evaluations_agree_and_other_settings_keep_their_scores(tiny: A
     first = evaluate_run(run)
     assert evaluate_run(run) == first
     assert saved_scores(run) == first.scores
-    beam = evaluate_run(run, overrides=["search.method=beam", "search.beam_size=2"])
+    beam = evaluate_run(run, overrides=["search.method=beam", "search.beam_size=2", "search.split_sentences=true"])
+    assert {score.search for score in first.scores + beam.scores} == {"greedy", "beam-2-by-sentence"}
     assert saved_scores(run) == [*beam.scores, *first.scores]
     add_checkpoint(run, config, DataHandler(config).prepare(), step=9)
     newer = evaluate_run(run)
@@ -306,8 +307,10 @@ def test_ensembles_of_different_runs_have_different_folders(tmp_path: Path) -> N
     ],
 )
 def test_search_labels_tell_settings_apart(config: SearchConfig, label: str) -> None:
-    assert search_label(config) == label
-    assert search_label(config, "ctranslate2") == f"{label}-ctranslate2"
+    whole = config.model_copy(update={"split_sentences": False})
+    assert search_label(whole) == label
+    assert search_label(whole, "ctranslate2") == f"{label}-ctranslate2"
+    assert search_label(config) == f"{label}-by-sentence"
 
 
 # --- COMET, an external program ---

@@ -69,9 +69,36 @@ def test_a_long_line_is_translated_in_segments_with_a_warning(caplog: pytest.Log
     found = translator.translations(["short", text], first_line=11)
     assert [one.text for (one,) in found] == ["short", text]
     assert caplog.messages == [
-        "line 12 has 11 tokens, more than the 4 that the model takes at once: translated in 4 segments"
+        "line 12 has a sentence of 7 tokens, more than the 4 that the model takes at once: translated in 2 segments"
     ]
     assert max(width for _, width in model.shapes) <= 5
+    whole = replace(translator, search=GREEDY.model_copy(update={"split_sentences": False}))
+    assert whole.translate(text) == text
+    assert caplog.messages[1:] == [
+        "line 1 has 11 tokens, more than the 4 that the model takes at once: translated in 4 segments"
+    ]
+
+
+SENTENCES = st.sampled_from(["It rains.", "Why?", "Mr. Lee left at 5 p.m. today!", "½!", "Да.", "See x.org."])
+GAPS = st.sampled_from([" ", "  ", "\t", "\u00a0", " \u2003"])
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.tuples(GAPS, SENTENCES), min_size=1, max_size=8))
+def test_each_sentence_of_a_paragraph_is_translated_and_white_space_stays(parts: list[tuple[str, str]]) -> None:
+    translator, model = echo()
+    paragraph = "".join(gap + sentence for gap, sentence in parts).strip()
+    ((best,),) = translator.translations([paragraph])
+    translated = [sentence for _, sentence in parts if sentence not in ("½!", "Да.")]
+    assert best.text == paragraph
+    assert best.pieces == sum(rows for rows, _ in model.shapes) == len(translated)
+
+
+@pytest.mark.parametrize(("split", "rows"), [(True, 3), (False, 1)])
+def test_sentences_are_translated_alone_unless_turned_off(split: bool, rows: int) -> None:
+    translator, model = echo(search=GREEDY.model_copy(update={"split_sentences": split}))
+    assert translator.translate("It rains.\nWhy? Go.") == "It rains. Why? Go."
+    assert sum(count for count, _ in model.shapes) == rows
 
 
 def test_a_word_longer_than_the_model_limit_is_cut_between_tokens() -> None:
@@ -258,8 +285,8 @@ def test_a_too_long_pair_scores_minus_infinity(random_run: Path, caplog: pytest.
 def test_orthography_corrects_persian_spacing_unless_turned_off() -> None:
     as_found, _ = echo(search=GREEDY.model_copy(update={"orthography": False}))
     for text, typeset in (("او می رود", "او می\u200cرود"), ("کتاب ها", "کتاب\u200cها"), ("کرده\u200cبود", "کرده بود")):
-        assert echo()[0].translate(text) == typeset
-        assert as_found.translate(text) == text
+        assert echo()[0].translate(f"Translation {text}") == f"Translation {typeset}"
+        assert as_found.translate(f"Translation {text}") == f"Translation {text}"
 
 
 @pytest.mark.parametrize(

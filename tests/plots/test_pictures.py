@@ -39,7 +39,7 @@ def test_plotted_attention_equals_that_of_the_translator(run: Path) -> None:
     assert decoder.looking[0] == "<s>"
     assert not np.triu(decoder.weights, 1).any(), "no position looks ahead"
     assert look(run, "abc", kind="encoder").looking == Translator.load(run).attention("abc").source
-    with pytest.raises(InputError, match="the text is empty"):
+    with pytest.raises(InputError, match="the text has no words"):
         look(run, " ")
 
 

@@ -60,25 +60,25 @@ def test_special_tokens_have_their_ids_and_never_come_from_text(persian: Subword
 def test_byte_fallback_round_trips_any_text_except_controls(with_bytes: SubwordModel, text: str) -> None:
     (ids,) = with_bytes.encode([text])
     assert UNK not in ids
-    assert with_bytes.decode_ids([ids]) == [CONTROLS.sub(" ", with_bytes.normalized(text))]
+    if "\ufffd" not in text:
+        assert with_bytes.decode_ids([ids]) == [CONTROLS.sub(" ", with_bytes.normalized(text))]
 
 
 @settings(deadline=None, max_examples=200)
 @given(content=st.binary(max_size=12))
-def test_any_bytes_decode_to_one_line(with_bytes: SubwordModel, content: bytes) -> None:
+def test_any_bytes_decode_to_one_line_of_their_valid_characters(with_bytes: SubwordModel, content: bytes) -> None:
     (text,) = with_bytes.decode_ids([spell(with_bytes, content)])
     assert len(text.splitlines()) <= 1
     assert not CONTROLS.search(text)
-    if b"\xef\xbf\xbd" not in content:
-        valid = content.decode("utf-8", "ignore").encode() == content
-        assert ("\ufffd" in text) != valid
+    valid_text = content.decode("utf-8", "ignore").replace("\ufffd", "")
+    assert text.split() == CONTROLS.sub(" ", valid_text).split()
 
 
-def test_byte_pieces_decode_to_characters_replacement_marks_or_spaces(with_bytes: SubwordModel) -> None:
+def test_byte_pieces_decode_to_characters_or_spaces(with_bytes: SubwordModel) -> None:
     word = with_bytes.encode(["I"])[0]
     zwnj = spell(with_bytes, ZWNJ.encode())
     rows = [[*word, *zwnj, *word], [*word, *zwnj[:1], *word, EOS], *with_bytes.encode(["<0x0A> <s> </s>"])]
-    assert with_bytes.decode_ids(rows) == ["I\u200c I", "I\ufffd I", "<0x0A> <s> </s>"]
+    assert with_bytes.decode_ids(rows) == ["I\u200c I", "I I", "<0x0A> <s> </s>"]
     for control in "\n\r\x00\t\x0b\x1f\x7f\x85\u2028\u2029":
         assert with_bytes.decode_ids([spell(with_bytes, f"a{control}b".encode())]) == ["a b"]
     assert [piece for piece in pieces(with_bytes, "漢") if piece != "▁"] == ["<0xE6>", "<0xBC>", "<0xA2>"]

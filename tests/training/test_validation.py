@@ -185,6 +185,12 @@ def test_the_model_returns_to_its_mode(setting: Setting) -> None:
     assert model.training
 
 
+def test_the_sample_is_translated_line_by_line_as_in_an_evaluation(setting: Setting) -> None:
+    arithmetic = Arithmetic(torch.device("cpu"), "float32")
+    validator = Validator(setting.config, setting.data, setting.model(), arithmetic, lambda: None, Distributed())
+    assert not validator.translator.search.split_sentences
+
+
 def test_sample_translations_equal_those_of_the_translator(setting: Setting) -> None:
     samples = setting.validate(Distributed()).samples
     assert len(samples) == 3

@@ -13,11 +13,12 @@ class Language(NamedTuple):
     code: Literal["en", "fa"]
     name: str
     writing: Literal["ltr", "rtl"]
+    script: str  # the first word of the Unicode names of its letters
     example: str
 
 
-ENGLISH: Final = Language("en", "English", "ltr", "The children are at school.")
-PERSIAN: Final = Language("fa", "Persian", "rtl", "بچه‌ها در مدرسه هستند.")
+ENGLISH: Final = Language("en", "English", "ltr", "LATIN", "The children are at school.")
+PERSIAN: Final = Language("fa", "Persian", "rtl", "ARABIC", "بچه‌ها در مدرسه هستند.")
 Languages = tuple[Language, Language]
 """The source language and the target language."""
 Ratio = Annotated[float, Field(gt=1.0, le=1_000_000)]

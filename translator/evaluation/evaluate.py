@@ -39,6 +39,8 @@ from translator.run.storage import resolve_output, storage_errors, write_bytes, 
 _SAMPLES: Final = 10  # samples of each test set
 _BLOCK: Final = 256  # sentences translated and written at a time
 _LONGEST_NAME: Final = 100
+WHOLE_LINES: Final = "search.split_sentences=false"
+"""The override with which test lines stay whole, as published scores have them; a later override can replace it."""
 _COMMON: Final = {
     "max_length_ratio": "ratio-",
     "min_length_ratio": "min-ratio-",
@@ -82,7 +84,10 @@ Loader = Callable[[System, Sequence[str]], Translator]  # loads a system with `k
 
 
 def search_label(config: SearchConfig, engine: str = "") -> str:
-    """Return a short name of all search settings, and of an explicitly chosen engine, for use in file names."""
+    """Return a short name of all search settings, and of an explicitly chosen engine, for use in file names.
+
+    Without `by-sentence`, lines are translated whole.
+    """
     always = {"greedy": [], "beam": [str(config.beam_size)], "sampling": [f"seed-{config.seed}"]}
     parts = [config.method, *always[config.method]]
     defaults = SearchConfig()
@@ -90,6 +95,8 @@ def search_label(config: SearchConfig, engine: str = "") -> str:
         value = getattr(config, key)
         if value != getattr(defaults, key):
             parts.append(f"{prefix}{value:g}" if isinstance(value, float) else f"{prefix}{value}".lower())
+    if config.split_sentences:
+        parts.append("by-sentence")
     return "-".join([*parts, engine] if engine else parts)
 
 
@@ -128,6 +135,7 @@ def evaluate_systems(
     """Translate test sets with each system and score the translations.
 
     Each system searches with the section `search` of its own run, and all are scored by the settings of the first.
+    A line is translated whole, unless `overrides` has `search.split_sentences=true`.
     An interrupted evaluation resumes, since translations are saved at once. Each system's evaluation folder
     gets `TEST_SET.CHECKPOINT.SEARCH.hypotheses.txt`, `.sentences.jsonl`, `.diagnosis.json` and, with
     `evaluation.robustness`, `.robustness.json`, beside `TEST_SET.source.txt`, `TEST_SET.reference.txt` and scores.json.
@@ -146,6 +154,7 @@ def evaluate_systems(
         CorpusError: a test set cannot be read, is empty or in other languages.
         InputError: a test set is missing, or COMET fails.
     """
+    overrides = [WHOLE_LINES, *overrides]
     run = systems[0].runs[0]
     config = run.config(overrides)
     for one in (one for system in systems for one in system.runs):

@@ -1,30 +1,27 @@
-"""Texts and their translations: splits long texts at sentences and clauses, and joins the translations."""
+"""Segments of a text and their translations: splits long texts at sentences and clauses, and joins translations."""
 
 import bisect
 import heapq
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 from translator.errors import InputError
 from translator.inference.alignment import Alignment, AttentionMap
+from translator.inference.sentences import split_sentences
 
 Lengths = Callable[[Sequence[str]], list[int]]  # returns the length of each text in tokens
 
-_SENTENCE_END = re.compile(r"[.!?…؟۔][\"'”’»)\]]*(?P<gap>\s+)(?![a-z])")
 _CLAUSE_END = re.compile(r"(?:[,;:،؛][\"'”’»)\]]*|\s[-–—]|—)(?P<gap>\s+)")
-_ABBREVIATION = re.compile(
-    r"(?:^|[\s(\"“])(?:Mr|Mrs|Ms|Dr|Prof|Rev|Gen|Col|Capt|Lt|Sgt|Sr|Jr|St|Mt|No|vs|e\.g|i\.e|(?:[A-Za-z]\.)*[A-Z])\.$"
-)
-_LONGEST_ABBREVIATION = 12  # in characters, including the one before it and its full stop
 
 
 class Segment(NamedTuple):
-    """A text, or a part of one that is too long for the model."""
+    """A sentence of a text, or a part of a sentence that is too long for the model."""
 
     line: int  # index of its text, from 0
+    source: str  # the sentence that it belongs to, as given
     ids: list[int]
     is_first: bool  # whether it is the first segment of its text
     copied: Mapping[str, str]  # placeholder to copied text
@@ -38,7 +35,7 @@ class Translation:
     score: float  # summed log-probability of its tokens, over all segments
     normalized_score: float  # `score` divided by the length penalty; averaged if there are several segments
     tokens: int  # of the target, EOS included
-    pieces: int  # number of source segments; 0 for an empty source
+    pieces: int  # number of source segments; 0 for a source without words
     finished: bool  # False if a segment was cut off at its maximum length
     alignment: Alignment | None = None  # if requested
     attention: tuple[AttentionMap, ...] | None = None  # one map per segment, if requested
@@ -101,27 +98,27 @@ def split_text(text: str, lengths: Lengths, room: int) -> list[str]:
     text = text.strip()
     if not text or lengths([text])[0] <= room:
         return [text] if text else []
-    sentences = list(_parts(text, _SENTENCE_END))
+    sentences = [sentence.text for sentence in split_sentences(text)]
     segments: list[str] = []
     for sentence, length in zip(sentences, lengths(sentences), strict=True):
-        segments += [sentence] if length <= room else _clauses(sentence, lengths, room)
+        segments += [sentence] if length <= room else _clause_segments(sentence, lengths, room)
     return segments
 
 
-def _parts(text: str, mark: re.Pattern[str]) -> Iterator[str]:
-    """Yield the parts of `text`, split at the white space after each `mark`; but not after an abbreviation."""
+def _clauses(sentence: str) -> Iterator[str]:
+    """Yield the clauses of a sentence, split at the white space after commas, colons and dashes."""
     start = 0
-    for match in mark.finditer(text):
-        end, following = match.span("gap")
-        if not _ABBREVIATION.search(text[max(start, end - _LONGEST_ABBREVIATION) : end]):
-            yield text[start:end]
-            start = following
-    if text[start:]:
-        yield text[start:]
+    for match in _CLAUSE_END.finditer(sentence):
+        end, next_start = match.span("gap")
+        yield sentence[start:end]
+        start = next_start
+    if sentence[start:]:
+        yield sentence[start:]
 
 
-def _clauses(sentence: str, lengths: Lengths, room: int) -> list[str]:
-    clauses = list(_parts(sentence, _CLAUSE_END))
+def _clause_segments(sentence: str, lengths: Lengths, room: int) -> list[str]:
+    """Return a sentence of more than `room` tokens as segments of one or more clauses, or of parts of a clause."""
+    clauses = list(_clauses(sentence))
     segments: list[str] = []
     fitting: list[tuple[str, int]] = []
     for clause, length in zip(clauses, lengths(clauses), strict=True):
@@ -160,32 +157,53 @@ def _groups(parts: Sequence[tuple[str, int]], limit: int) -> list[list[str]]:
     return groups
 
 
-def join_segments(segments: Sequence[Sequence[Translation]], count: int, *, ranked: bool) -> list[Translation]:
+def join_segments(
+    segments: Sequence[Sequence[Translation]], between: Sequence[str], count: int, *, ranked: bool
+) -> list[Translation]:
     """Return up to `count` translations of a text from those of its segments.
 
-    If `ranked`, these are the combinations with the highest mean normalized score, best first. Otherwise draws are
-    joined by number: the first of each segment, the second of each, and so on.
+    Args:
+        segments: the translations of each segment, best first; at least one segment.
+        between: the text before the first segment, between two, and after the last: one more than there are segments.
+        count: number of translations.
+        ranked: whether to return the combinations with the highest mean normalized score, best first. Otherwise draws
+            are joined by number: the first of each segment, the second of each, and so on.
     """
-    if len(segments) == 1:
-        return list(segments[0][:count])
+    if count == 1:
+        return [_joined([translations[0] for translations in segments], between)]
     if not ranked:
-        return [_join(draws) for draws in list(zip(*segments, strict=False))[:count]]
+        return [_joined(draws, between) for draws in list(zip(*segments, strict=False))[:count]]
     best: list[tuple[float, tuple[Translation, ...]]] = [(0.0, ())]
     for translations in segments:
-        totals = ((total + one.normalized_score, (*parts, one)) for total, parts in best for one in translations)
+        totals: list[tuple[float, tuple[Translation, ...]]] = []
+        for total, parts in best:
+            for translation in translations:
+                totals.append((total + translation.normalized_score, (*parts, translation)))
         best = heapq.nlargest(count, totals, key=lambda entry: entry[0])
-    return [_join(parts) for _, parts in best]
+    return [_joined(parts, between) for _, parts in best]
 
 
-def _join(parts: Sequence[Translation]) -> Translation:
-    aligned = parts[0].alignment is not None
+def _joined(parts: Sequence[Translation], between: Sequence[str]) -> Translation:
+    """Return the translation of a text from one translation of each of its segments."""
+    text = between[0]
+    for part, following in zip(parts, between[1:], strict=True):
+        # White space is left out beside an empty translation.
+        text += part.text + (following if part.text or following.strip() else "")
+    text = text.strip()
+    if len(parts) == 1:
+        return replace(parts[0], text=text)
+    alignment: Alignment | None = None
+    attention: tuple[AttentionMap, ...] | None = None
+    if parts[0].alignment is not None:
+        alignment = sum((part.alignment or Alignment() for part in parts), Alignment())
+        attention = tuple(attention_map for part in parts for attention_map in part.attention or ())
     return Translation(
-        " ".join(part.text for part in parts if part.text),
-        sum(part.score for part in parts),
-        sum(part.normalized_score for part in parts) / len(parts),
-        sum(part.tokens for part in parts),
-        sum(part.pieces for part in parts),
-        all(part.finished for part in parts),
-        sum((part.alignment or Alignment() for part in parts), Alignment()) if aligned else None,
-        tuple(seen for part in parts for seen in part.attention or ()) if aligned else None,
+        text=text,
+        score=sum(part.score for part in parts),
+        normalized_score=sum(part.normalized_score for part in parts) / len(parts),
+        tokens=sum(part.tokens for part in parts),
+        pieces=sum(part.pieces for part in parts),
+        finished=all(part.finished for part in parts),
+        alignment=alignment,
+        attention=attention,
     )

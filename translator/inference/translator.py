@@ -2,8 +2,9 @@
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -15,11 +16,21 @@ from translator.inference.alignment import Alignment, AttentionMap, align_words
 from translator.inference.latin_words import with_source_spelling
 from translator.inference.searcher import Check, Searcher
 from translator.inference.segments import Segment, Translation, checked_texts, join_segments, one_line, split_text
+from translator.inference.sentences import Sentence, split_sentences
+from translator.inference.untranslated import PartedText, copied_line, is_blank, is_sign, part_text
 from translator.run.logging import LOGGER
 from translator.search.hypothesis import Hypothesis, alike, check_count, length_penalty, lengths_of_outputs
 from translator.special_tokens import EOS
 from translator.subword import SubwordPair
-from translator.subword.placeholders import cut_out, hide, is_number, put_back, with_ascii_digits
+from translator.subword.placeholders import (
+    change_numbers,
+    cut_out,
+    cut_out_signs,
+    hide,
+    is_number,
+    put_back,
+    with_ascii_digits,
+)
 
 SOURCE_POSITIONS_AT_ONCE: Final = 16_384
 """Maximum source positions of a batch, each counted once per hypothesis; bounds memory for long lines."""
@@ -78,10 +89,12 @@ class Translator:
         return self.translate_lines([text])[0]
 
     def translate_lines(self, texts: Iterable[str]) -> list[str]:
-        """Return one line of translation for each text, in order; an empty text stays empty.
+        """Return one line of translation for each text, in order; a text without words comes back as it is.
 
-        Line breaks inside a text become spaces. A text longer than the model's maximum is translated in segments,
-        joined with spaces, with a warning.
+        With `search.split_sentences`, the sentences of a text are translated one by one, and the white space between
+        them stays. A line break ends a sentence, and becomes a space. A sentence longer than the model's maximum is
+        translated in segments, joined with spaces, with a warning. A sentence in a script that the source language
+        does not use is copied, with a warning.
 
         Raises InputError: `texts` is a single text, or an item is not a `str` or has a lone surrogate.
         """
@@ -100,8 +113,8 @@ class Translator:
     ) -> list[list[Translation]]:
         """Return up to `count` translations of each text, best first; with sampling, independent draws.
 
-        An empty text, or one with only copied parts, is its own translation. `join_segments` joins the segments of a
-        long text.
+        A text without words is its own translation. `join_segments` joins the translations of sentences and segments.
+        An alignment has no words of copied sentences.
 
         Args:
             texts: in the source language.
@@ -121,7 +134,7 @@ class Translator:
         check_count(self.search, count)
         if attention and not self.searcher.gives_attention:
             self.searcher.cross_attention([], [])  # raises before the search starts
-        segments = self.segments(texts, first_line)
+        segments, between = self._parted(texts, first_line)
         beginnings = [""] * len(texts) if prefixes is None else checked_texts(prefixes, "prefixes")
         forced = self._forced(beginnings, segments, first_line)
         found: list[list[Translation]] = [[] for _ in segments]
@@ -132,17 +145,20 @@ class Translator:
             prefix_rows = None if forced is None else [forced[number] for number in batch]
             hypotheses = self.searcher.find(rows, self.search, count, prefix_rows, check, scored=scored)
             for number, of_row in zip(batch, hypotheses, strict=True):
-                known = f"{texts[segments[number].line]} {beginnings[segments[number].line]}"
+                known = f"{segments[number].source} {beginnings[segments[number].line]}"
                 found[number] = self._decoded(segments[number], of_row, known, attention)
         parts: list[list[list[Translation]]] = [[] for _ in texts]
         for segment, translations in zip(segments, found, strict=True):
             parts[segment.line].append(translations)
         empty = Translation("", 0.0, 0.0, 0, 0, True, Alignment() if attention else None, () if attention else None)
         ranked = self.search.method != "sampling"
-        return [
-            join_segments(of_text, count, ranked=ranked) if of_text else [replace(empty, text=self._as_it_is(text))]
-            for text, of_text in zip(texts, parts, strict=True)
-        ]
+        results: list[list[Translation]] = []
+        for of_text, between_parts in zip(parts, between, strict=True):
+            if of_text:
+                results.append(join_segments(of_text, between_parts, count, ranked=ranked))
+            else:
+                results.append([replace(empty, text=between_parts[0])])
+        return results
 
     def score(self, sources: Iterable[str], targets: Iterable[str]) -> list[Translation]:
         """Return each target scored as the translation of its source, by teacher forcing.
@@ -183,8 +199,8 @@ class Translator:
         return found
 
     def attention(self, text: str) -> AttentionMap:
-        """Return the attention map of the translation of `text`, or of its first segment if the text is too long."""
-        segment = next(iter(self.segments([text])), Segment(0, [], True, {}))
+        """Return the attention map of the translation of `text`, or of its first segment if it has several."""
+        segment = next(iter(self.segments([text])), Segment(0, text, [], True, {}))
         return self._attention(segment, self.searcher.find([segment.ids], self.search)[0][:1])[0][0]
 
     def align(self, source: str, target: str) -> Alignment:
@@ -195,36 +211,118 @@ class Translator:
                 f"the texts have {len(row)} and {len(label)} tokens, but the model takes at most {self.max_length - 1} "
                 f"and {self.searcher.max_positions - 1}; align sentence by sentence"
             )
-        return self._attention(Segment(0, row, True, copied), [Hypothesis(tuple(label), 0.0, 0.0, True)])[0][1]
+        return self._attention(Segment(0, source, row, True, copied), [Hypothesis(tuple(label), 0.0, 0.0, True)])[0][1]
 
     def segments(self, texts: Iterable[str], first_line: int = 1) -> list[Segment]:
-        """Return the segments of the texts, with their ids; an empty text has none, a long one several."""
-        subword, room = self.subword.source, self.max_length - 1
-        clean, copied = self._cleaned(checked_texts(texts, "texts"))
+        """Return the segments of the texts, with their ids; a text without words has none."""
+        return self._parted(checked_texts(texts, "texts"), first_line)[0]
+
+    def _parted(self, texts: Sequence[str], first_line: int) -> tuple[list[Segment], list[list[str]]]:
+        """Return the segments of all texts, and for each text what to copy around them (see `join_segments`)."""
+        # 1. Part each text into sentences to translate and text to copy.
+        parted_texts = [self._part(text) for text in texts]
+        foreign_lines = [line for line, parted in enumerate(parted_texts, first_line) if parted.is_foreign]
+        if foreign_lines:
+            self._warn_of_foreign_text(foreign_lines)
+
+        # 2. Encode all sentences together, which is faster than one by one.
+        sentences = [sentence for parted in parted_texts for sentence in parted.sentences]
+        clean, copied = self._cleaned(sentences)
+        encoded = iter(zip(sentences, clean, self.subword.source.encode(clean), copied, strict=True))
+
+        # 3. Split the sentences that are too long. Nothing but copied text is left of one without ids.
         segments: list[Segment] = []
-        for line, ids in enumerate(subword.encode(clean)):
-            has_words = not copied[line] or any(map(str.isalnum, clean[line]))
-            rows = [ids] if ids and has_words else []
-            if rows and len(ids) > room:
-                parts = split_text(clean[line], lambda parts: [len(part) for part in subword.encode(parts)], room)
-                # A single word that does not fit is split between tokens.
-                rows = [row[at : at + room] for row in subword.encode(parts) for at in range(0, len(row), room)]
-                LOGGER.warning(
-                    f"line {first_line + line} has {len(ids)} tokens, more than the {room} that the model takes at "
-                    f"once: translated in {len(rows)} segments"
-                )
-            for number, row in enumerate(rows):
-                own = {one: thing for one, thing in copied[line].items() if subword.placeholders[one] in row}
-                segments.append(Segment(line, row, number == 0, own))
-        return segments
+        between: list[list[str]] = []
+        for line, parted in enumerate(parted_texts):
+            between_rows = [parted.between[0]]
+            for following in parted.between[1:]:
+                source, clean_text, ids, copied_parts = next(encoded)
+                rows = self._rows(clean_text, ids, first_line + line)
+                if not rows:
+                    between_rows[-1] += copied_line(source)
+                for number, row in enumerate(rows):
+                    row_parts = {
+                        placeholder: part
+                        for placeholder, part in copied_parts.items()
+                        if self.subword.source.placeholders[placeholder] in row
+                    }
+                    is_first = len(between_rows) == 1
+                    segments.append(Segment(line, source, row, is_first, row_parts))
+                    between_rows.append(" " if number < len(rows) - 1 else "")
+                between_rows[-1] += following
+            between.append(between_rows)
+        return segments, between
+
+    def _part(self, text: str) -> PartedText:
+        """Return a text, parted into sentences, or as one line, and what to copy around them."""
+        text = text.replace("\ufffd", "")  # a broken character
+        if is_blank(text):
+            return PartedText(sentences=[], between=[""], is_foreign=False)
+        sentences = split_sentences(text) if self.search.split_sentences else [Sentence("", one_line(text).strip())]
+        script = self.normalizer.languages[0].script
+        parted = part_text(sentences, script, self._is_unreadable, self._with_target_numbers)
+        if parted.sentences:
+            return parted
+        whole = text if parted.is_foreign else self._with_target_numbers(text)
+        return replace(parted, between=[copied_line(whole)])
+
+    def _warn_of_foreign_text(self, lines: Sequence[int]) -> None:
+        """Warn that sentences of `lines`, given by number, are copied."""
+        language = self.normalizer.languages[0]
+        shown = ", ".join(map(str, lines[:10])) + (f" and {len(lines) - 10} more" if len(lines) > 10 else "")
+        LOGGER.warning(
+            f"line{'s' if len(lines) > 1 else ''} {shown}: text that is not in {language.script.capitalize()} letters, "
+            f"which the {language.name} side of this model does not know, is copied as it is"
+        )
+
+    def _rows(self, clean_text: str, ids: list[int], line: int) -> list[list[int]]:
+        """Return the ids of a sentence in rows that fit into the model, with a warning if they are several."""
+        room = self.max_length - 1
+        if len(ids) <= room:
+            return [ids] if ids else []
+        encode = self.subword.source.encode
+        parts = split_text(clean_text, lambda texts: [len(row) for row in encode(texts)], room)
+        rows: list[list[int]] = []
+        for row in encode(parts):
+            # A single word that does not fit is split between tokens.
+            rows += [row[start : start + room] for start in range(0, len(row), room)]
+        what = "a sentence of" if self.search.split_sentences else ""
+        LOGGER.warning(
+            f"line {line} has {what} {len(ids)} tokens, more than the {room} that the model takes at once: "
+            f"translated in {len(rows)} segments".replace("  ", " ")
+        )
+        return rows
 
     def _cleaned(self, texts: Sequence[str]) -> tuple[list[str], list[dict[str, str]]]:
         """Return the normalized texts with placeholders for copied parts, and the parts that they replace."""
-        # Copied parts are cut out before normalization can change them; then comes `one_line`, as in training.
-        cut = [cut_out(text, list(self.subword.source.placeholders)) for text in texts]
-        spelt = self.subword.correct_spelling if self.search.correct_spelling else str
-        clean = [spelt(one_line(self.normalizer.source(text))) for text, _ in cut]
-        return clean, [{one: self._as_in_target(thing) for one, thing in copied.items()} for _, copied in cut]
+        placeholders = list(self.subword.source.placeholders)
+        correct_spelling = self.subword.correct_spelling if self.search.correct_spelling else str
+        clean: list[str] = []
+        copied: list[dict[str, str]] = []
+        for text in texts:
+            # Addresses and numbers are cut out before normalization can change them, signs after it, since it makes
+            # many of them known. `one_line` comes after normalization, as in training.
+            shown, parts = cut_out(text, placeholders)
+            shown = correct_spelling(one_line(self.normalizer.source(shown)))
+            signs = "".join(sorted(filter(self._is_unreadable, set(shown))))
+            target_parts = {placeholder: self._as_in_target(part) for placeholder, part in parts.items()}
+            shown, target_parts = cut_out_signs(shown, signs, target_parts, placeholders)
+            clean.append(shown)
+            copied.append(target_parts)
+        return clean, copied
+
+    @cached_property
+    def _is_unreadable(self) -> Callable[[str], bool]:
+        """A function that returns whether a character is a sign that the source vocabulary lacks."""
+
+        @lru_cache(maxsize=10_000)
+        def is_unreadable(character: str) -> bool:
+            return is_sign(character) and not self.subword.source.has_sign(self.normalizer.source(character))
+
+        return is_unreadable
+
+    def _with_target_numbers(self, text: str) -> str:
+        return change_numbers(text, self._as_in_target)
 
     def _as_in_target(self, thing: str) -> str:
         if not is_number(thing):
@@ -234,10 +332,6 @@ class Translator:
     @property
     def _into_persian(self) -> bool:
         return self.normalizer.languages[1] == PERSIAN
-
-    def _as_it_is(self, text: str) -> str:
-        (clean,), (copied,) = self._cleaned([text])
-        return one_line(put_back(clean, copied)).strip()
 
     def _pair_ids(
         self, sources: Sequence[str], targets: Sequence[str]

@@ -104,7 +104,7 @@ def _first_segment(
     loaded = Translator.load(run, engine="torch", checkpoint=checkpoint, device="cpu", overrides=overrides)
     segments = loaded.segments([text])
     if not segments:
-        raise InputError("the text is empty; give a sentence")
+        raise InputError("the text has no words to translate; give a sentence")
     assert isinstance(loaded.searcher, TorchSearcher)
     return loaded, loaded.searcher, list(segments[0].ids)
 

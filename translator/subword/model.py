@@ -39,6 +39,8 @@ _FORMAT: Final = 4  # part of the fingerprint; increased when training changes
 _NOT_TEXT: Final = frozenset({PAD, SOS, EOS})
 _MOST_WORDS: Final = 200_000
 _CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # control characters and all line breaks
+_BROKEN: Final = "\ufffd"
+_SPACES: Final = re.compile(" +")
 _RULE_PROBE: Final = "\ufefb \u0645\u06cc\u200c\u0631\u0648\u062f"
 _RULE_RESULT: Final = "▁\u0644\u0627▁\u0645\u06cc\u200c\u0631\u0648\u062f"
 """Text and its result under `nfkc` and `nfkc_cf`. It has a shaped ligature, which `identity` keeps, and a ZWNJ, which
@@ -110,13 +112,25 @@ class SubwordModel:
     def decode_ids(self, rows: Sequence[Sequence[int]]) -> list[str]:
         """Return the text of each row of ids, on one line.
 
-        PAD, SOS and EOS are dropped; UNK becomes `⁇`; an invalid byte becomes U+FFFD; a control character or line
+        PAD, SOS and EOS are dropped, and so are bytes that are not UTF-8; UNK becomes `⁇`; a control character or line
         break, which only byte pieces can produce, becomes a space. Otherwise decoding the ids of a text gives
-        `normalized(text)`.
+        `normalized(text)`, without U+FFFD.
         """
-        kept = [[int(token) for token in row if token not in _NOT_TEXT] for row in rows]
-        # One call per row: a call for a list starts threads, which takes longer than decoding a few hundred rows.
-        return [_CONTROLS.sub(" ", str(self._processor.decode(row))) if row else "" for row in kept]
+        texts: list[str] = []
+        for row in rows:
+            text_ids = [int(token) for token in row if token not in _NOT_TEXT]
+            # One call per row: a call for a list starts threads, which takes longer than decoding a few hundred rows.
+            text = str(self._processor.decode(text_ids)) if text_ids else ""
+            if _BROKEN in text:  # SentencePiece's replacement for each byte that is not UTF-8
+                text = _SPACES.sub(" ", text.replace(_BROKEN, "")).strip(" ")
+            texts.append(_CONTROLS.sub(" ", text))
+        return texts
+
+    def has_sign(self, sign: str) -> bool:
+        """Return whether the vocabulary has pieces for `sign`, not only bytes, UNK or letters in its place (™: tm)."""
+        (ids,) = self.encode([sign])
+        has_pieces = UNK not in ids and self.byte_ids.isdisjoint(ids)
+        return has_pieces and not any(map(str.isalpha, self.normalized(sign)))
 
     def pieces_of(self, ids: Sequence[int]) -> list[str]:
         """Return the piece of each id; the first piece of a word begins with `▁`, special tokens have their names."""

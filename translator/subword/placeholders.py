@@ -7,7 +7,7 @@ characters of Unicode's private use area, and pieces of both vocabularies.
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 MOST_PLACEHOLDERS: Final = 16
@@ -90,6 +90,57 @@ def cut_out(text: str, placeholders: Sequence[str]) -> tuple[str, dict[str, str]
     return _COPIED.sub(placeholder, _ANY.sub("", text)), copied
 
 
+def without_copied_parts(text: str) -> str:
+    """Return `text` without the parts that enough placeholders would replace."""
+    return _COPIED.sub("", text) if _may_have(text) else text
+
+
+def change_numbers(text: str, change: Callable[[str], str]) -> str:
+    """Return `text` with each number in digits as `change` returns it; those inside addresses and emoji stay."""
+    return _COPIED.sub(lambda found: change(found[0]) if is_number(found[0]) else found[0], text)
+
+
+def cut_out_signs(
+    text: str, signs: str, copied: Mapping[str, str], placeholders: Sequence[str]
+) -> tuple[str, dict[str, str]]:
+    """Return `text` with placeholders for runs of `signs`, and the mapping from placeholder to copied part.
+
+    A run that touches a placeholder joins its part. Without a free placeholder, a run becomes a space, so that the
+    model does not have to spell it in bytes.
+
+    Args:
+        text: with the placeholders of `copied`.
+        signs: the characters to cut out.
+        copied: placeholder to part, of the parts that are cut out already.
+        placeholders: all that the model has.
+
+    >>> text, copied = cut_out_signs("It is €\ue000 → cheap", "€→", {"\ue000": "20"}, PLACEHOLDERS)
+    >>> print(ascii(text), copied)
+    'It is \\ue000 \\ue001 cheap' {'\ue000': '€20', '\ue001': '→'}
+    """
+    parts = dict(copied)
+    if not signs:
+        return text, parts
+    free_placeholders = [placeholder for placeholder in placeholders if placeholder not in parts]
+    run = rf"(?:°[CF]\b|[{re.escape(signs)}])+" if "°" in signs else f"[{re.escape(signs)}]+"
+
+    def joined(found: re.Match[str]) -> str:
+        placeholder = found[2]
+        parts[placeholder] = (found[1] or "") + parts[placeholder] + (found[3] or "")
+        return placeholder
+
+    def replaced(found: re.Match[str]) -> str:
+        if not free_placeholders:
+            return " "
+        placeholder = free_placeholders.pop(0)
+        parts[placeholder] = found[0]
+        return placeholder
+
+    if parts:
+        text = re.sub(f"({run})?([{''.join(parts)}])({run})?", joined, text)
+    return re.sub(run, replaced, text), parts
+
+
 def hide(text: str, copied: Mapping[str, str]) -> str:
     """Return `text`, a translation, with a placeholder for each part of `copied` that it contains, in any digits."""
     left = {one: _same_digits(thing) for one, thing in copied.items()}
@@ -100,7 +151,13 @@ def hide(text: str, copied: Mapping[str, str]) -> str:
             del left[own]
         return own or found[0]
 
-    return _COPIED.sub(placeholder, _ANY.sub("", text)) if left else text
+    if not left:
+        return text
+    text = _COPIED.sub(placeholder, _ANY.sub("", text))
+    for one, thing in left.items():
+        if not any(map(str.isalnum, thing)):  # signs, which only the source of a translation has cut out
+            text = text.replace(thing, one, 1)
+    return text
 
 
 def cut_out_of_pair(source: str, target: str, placeholders: Sequence[str]) -> tuple[str, str]:

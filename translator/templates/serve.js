@@ -123,7 +123,7 @@
 
   function noteOf(translation) {
     const notes = [];
-    if (translation.pieces > 1) notes.push(`too long for the model at once: translated in ${translation.pieces} parts`);
+    if (translation.pieces > 1) notes.push(`translated in ${translation.pieces} parts`);
     if (!translation.finished) notes.push("stopped at its maximum length");
     return notes.join("; ");
   }

@@ -168,7 +168,7 @@ def _evaluate(
     without_choice = progress.without_choice(config.training.best_metric)
     if without_choice is not None:
         LOGGER.warning(f"no checkpoint was chosen by a score, since {without_choice}; `best` is {checkpoint}")
-    search = search_label(config.search)
+    search = search_label(config.search.model_copy(update={"split_sentences": False}))  # evaluation keeps lines whole
     scores = [score for score in saved_scores(run) if score.checkpoint == checkpoint and score.search == search]
     if scores:
         return scores, []

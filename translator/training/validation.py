@@ -62,7 +62,7 @@ class Validator:
         self._loss = TeacherForcing(self.model, label_smoothing=0.0, r_drop=0.0, head_loss=blockwise_head_loss)
         rounding = search_rounding(self.arithmetic.device, config.training)
         searcher = TorchSearcher([self.model], self.arithmetic.device, rounding)
-        greedy = config.search.model_copy(update={"method": "greedy"})
+        greedy = config.search.model_copy(update={"method": "greedy", "split_sentences": False})
         self.translator = Translator(
             searcher, self.data.subword, self.data.normalizer, greedy, config.batching.max_length
         )

@@ -1,0 +1,115 @@
+"""What is not translated: text without words, text in another script, and signs beside a sentence. It is copied."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from translator.inference.sentences import Sentence
+from translator.subword.placeholders import without_copied_parts
+
+_SIGN_CATEGORIES: Final = ("S", "P")
+_PARTS_OF_EMOJI: Final = "\u200d\ufe0f\u20e3"  # joiner, variation selector, keycap
+_LINE_BREAKS: Final = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_CONTROLS: Final = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f-\x9f\ufffd]")  # U+FFFD stands for a broken character
+
+
+@dataclass(frozen=True)
+class PartedText:
+    """A text, parted into sentences to translate and copied text between them."""
+
+    sentences: list[str]
+    between: list[str]  # before the first sentence, between two, and after the last: one more than there are sentences
+    is_foreign: bool  # whether a sentence is copied because it is in another script
+
+
+def part_text(
+    sentences: Sequence[Sentence], script: str, is_unreadable: Callable[[str], bool], as_in_target: Callable[[str], str]
+) -> PartedText:
+    """Return the sentences of a text that a model can translate, and what it has to copy.
+
+    Args:
+        sentences: all sentences of the text.
+        script: of the source language, as in the Unicode names of its letters.
+        is_unreadable: whether the model cannot read a sign; such signs are cut off at both ends of a sentence.
+        as_in_target: changes copied text without words for the target language.
+    """
+    translated: list[str] = []
+    between = [""]
+    is_foreign = False
+    for sentence in sentences:
+        between[-1] += " " if _LINE_BREAKS.search(sentence.before) else sentence.before
+        words = without_copied_parts(sentence.text)
+        if not has_letters(words):
+            between[-1] += copied_line(as_in_target(sentence.text))
+        elif not is_mostly_in_script(words, script):
+            between[-1] += copied_line(sentence.text)
+            is_foreign = True
+        else:
+            before, text, after = cut_edge_signs(sentence.text, is_unreadable)
+            between[-1] += copied_line(before)
+            translated.append(text)
+            between.append(copied_line(after))
+    return PartedText(sentences=translated, between=between, is_foreign=is_foreign)
+
+
+def has_letters(text: str) -> bool:
+    """Return whether `text` has a letter of any script; digits are none."""
+    return any(map(str.isalpha, text))
+
+
+def is_blank(text: str) -> bool:
+    """Return whether `text` has only white space, control characters and invisible format characters."""
+    return all(character.isspace() or unicodedata.category(character) in ("Cc", "Cf") for character in text)
+
+
+def is_sign(character: str) -> bool:
+    """Return whether a character is a symbol, a punctuation mark or a number like ½ that has no digit."""
+    category = unicodedata.category(character)
+    return category.startswith(_SIGN_CATEGORIES) or category == "No"
+
+
+def is_mostly_in_script(text: str, script: str) -> bool:
+    """Return whether at least half of the letters of `text` are of `script`, such as `LATIN`; accents do not matter."""
+    if text.isascii() and script == "LATIN":
+        return True
+    letters = [character for character in text if character.isalpha()]
+    letters_in_script = sum(_script_of(letter) == script for letter in letters)
+    return 2 * letters_in_script >= len(letters)
+
+
+@lru_cache(maxsize=10_000)
+def _script_of(letter: str) -> str:
+    """Return the first word of the Unicode name of a letter, in its compatibility form: `LATIN`, `ARABIC`, `CJK`."""
+    plain_letter = unicodedata.normalize("NFKC", letter)[0]
+    return unicodedata.name(plain_letter, "").partition(" ")[0]
+
+
+def cut_edge_signs(text: str, is_unreadable: Callable[[str], bool]) -> tuple[str, str, str]:
+    """Return the unreadable signs before `text`, a text with letters; `text` without them; and those after it.
+
+    Signs that touch a word stay with it; white space goes with the signs.
+
+    >>> cut_edge_signs("• Open it→. ▪ ▪", lambda character: character in "•▪→")
+    ('• ', 'Open it→.', ' ▪ ▪')
+    """
+    # 1. Find the first and the last character that are not cut off.
+    is_kept = [
+        not (character.isspace() or character in _PARTS_OF_EMOJI or is_unreadable(character)) for character in text
+    ]
+    start = is_kept.index(True)
+    end = len(text) - is_kept[::-1].index(True)
+
+    # 2. Keep the whole words that they belong to.
+    while start > 0 and not text[start - 1].isspace():
+        start -= 1
+    while end < len(text) and not text[end].isspace():
+        end += 1
+    return text[:start], text[start:end], text[end:]
+
+
+def copied_line(text: str) -> str:
+    """Return `text` on one line, without control characters and U+FFFD; a line break of any kind becomes a space."""
+    return _CONTROLS.sub("", _LINE_BREAKS.sub(" ", text))
