@@ -7,6 +7,7 @@ import shutil
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -101,6 +102,16 @@ def ready_workers() -> Iterator[None]:
 def draw_nothing(patch: pytest.MonkeyPatch) -> None:
     """Draw no attention in this process; runs in processes of their own do."""
     patch.setattr("translator.training.monitor.attention_figure", lambda *_: np.zeros((1, 1, 3), np.uint8))
+
+
+def compare_with_few_draws(patch: pytest.MonkeyPatch) -> None:
+    """Test differences of scores with 40 draws, not 10,000."""
+    from translator.evaluation.metrics import bootstrap  # few tests need what it imports
+
+    def with_few_draws(systems: Any, metric: Any, references: Any, method: Any, draws: int) -> Any:
+        return bootstrap(systems, metric, references, method, 40)
+
+    patch.setattr("translator.evaluation.compare.bootstrap", with_few_draws)
 
 
 @pytest.fixture

@@ -31,6 +31,7 @@ training:
   {{max_steps: 4, warmup_steps: 2, validate_every: 4, checkpoint_every: 4, log_every: 2, sample_translations: 1,
   augmentation: {{copies: 0.2}}}}
 search: {{method: greedy}}
+evaluation: {{bootstrap_samples: 40}}
 """
 TO_PERSIAN = str.maketrans("abcdefgh0123456789", "ابپتجچحخ۰۱۲۳۴۵۶۷۸۹") | {ord("h"): "خخخ"}
 """A letter that becomes three gives the two sides different ids."""

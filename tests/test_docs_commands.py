@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from conftest import draw_nothing
+from conftest import compare_with_few_draws, draw_nothing
 from doc_examples import PAGES, ROOT, commands
 
 from translator.cli import main
@@ -91,6 +91,7 @@ def test_every_shown_command_runs(
     fill(tmp_path / "checkout")
     monkeypatch.chdir(tmp_path / "checkout")
     draw_nothing(monkeypatch)
+    compare_with_few_draws(monkeypatch)
     shown = {
         tuple(command): page.name
         for page in PAGES

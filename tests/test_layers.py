@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1] / "translator"
-_BELOW = "special_tokens errors config run corpus subword data masks model checkpoint search inference"
+_BELOW = "special_tokens errors config run corpus subword recipes data masks model checkpoint search inference"
 _ABOVE = "evaluation training export serve plots doctor cli"
 LAYERS = f"{_BELOW} {_ABOVE}".split()
 """Rooms (files or folders of `translator/`), from the lowest layer to the highest."""

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from conftest import draw_nothing
 from toy import letters
 
 from translator.cli import main, parser
@@ -134,11 +135,13 @@ def test_two_files_are_enough_to_train(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    draw_nothing(monkeypatch)
     words = letters(300, seed=1)
     for name in ("my.en", "my.fa"):
         (tmp_path / name).write_text("\n".join(words), encoding="utf-8")
     quick = ["training.max_steps=4", "training.validate_every=2", "subword.vocabulary_size=270", "run.threads=1"]
     quick += ["model.d_model=16", "model.feed_forward=16", "corpus.filters.min_target_script=null"]
+    quick += ["evaluation.bootstrap_samples=40"]
     assert main(["train", "--corpus", "my.en", "my.fa", "--set", *quick]) == 0
     captured = capsys.readouterr()
     assert "runs/my.yaml: a recipe for 300 pairs" in captured.out and "The run is in runs/my (" in captured.out

@@ -97,6 +97,25 @@ def test_every_shipped_recipe_is_commented_and_has_a_folder_of_its_own() -> None
         assert [line for line in text.splitlines() if key.match(line) and "#" not in line] == [], path
 
 
+WITHOUT_PLACEHOLDERS = {
+    "reference/r1": "the published system copies nothing",
+    "reference/r2": "the published system copies nothing",
+    "reference/r5": "the published system copies nothing",
+}
+"""Shipped recipes whose models translate numbers and addresses piece by piece, each with the reason."""
+
+
+@pytest.mark.parametrize("name", shipped_recipes())
+def test_shipped_recipes_copy_numbers_and_addresses(name: str) -> None:
+    config = load_config(name)
+    if name in WITHOUT_PLACEHOLDERS:
+        assert config.subword.placeholders == 0
+        text = shipped_recipes()[name].read_text(encoding="utf-8")
+        assert f"# No `subword.placeholders`: {WITHOUT_PLACEHOLDERS[name]}" in text
+    else:
+        assert (config.subword.placeholders, config.training.augmentation.copies) == (8, 0.1)
+
+
 # --- the JSON schema ---
 
 

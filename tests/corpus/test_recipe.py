@@ -1,17 +1,18 @@
 """TMX files, the corpora that `--corpus` names, and the recipe that is chosen for them."""
 
 import gzip
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from corpus.corpora import ENGLISH, PAIRS, PERSIAN, TABLE, complaint, folder_of, one_file
 from doc_examples import ROOT
 
-from translator.config import SourceConfig, load_config
-from translator.corpus.recipe import CorpusSize, choose, find_recipe
+from translator.config import Config, SourceConfig, load_config
 from translator.corpus.sources import corpora_in_arguments, read_pairs
 from translator.data import DataHandler
-from translator.errors import InputError
+from translator.errors import InputError, SubwordError
+from translator.recipes.corpus_recipe import CorpusSize, choose, find_recipe
 
 TMX = """<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE tmx SYSTEM "tmx14.dtd">
@@ -81,7 +82,10 @@ def test_chosen_model_and_training_sizes_grow_with_the_corpus(gpu: bool) -> None
 
 
 @pytest.mark.parametrize("gpu", [False, True])
-def test_recipe_is_written_once_reused_and_not_shared_between_corpora(tmp_path: Path, gpu: bool) -> None:
+def test_recipe_is_written_once_reused_and_not_shared_between_corpora(
+    tmp_path: Path, gpu: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "a").mkdir()
     corpora = [[SourceConfig(name="my", path=str(folder / "my.tsv"))] for folder in (tmp_path, tmp_path / "a")]
     for corpus in corpora:
@@ -104,10 +108,44 @@ def test_recipe_is_written_once_reused_and_not_shared_between_corpora(tmp_path: 
     assert find_recipe(runs, third, gpu=gpu)[0] == runs / "my-5.yaml"
 
 
-@pytest.mark.parametrize("pairs", [60, 600])
-def test_chosen_vocabulary_suits_uniform_text(tmp_path: Path, pairs: int) -> None:
-    lines = (ROOT / "data" / "sample" / "train.tsv").read_text(encoding="utf-8").splitlines(keepends=True)
-    (source,) = corpora_in_arguments([[str(one_file(tmp_path / "my.tsv", "".join(lines[:pairs]).encode()).path)]])
-    recipe, _ = find_recipe(tmp_path / "runs", [source], gpu=False)
-    config = load_config(recipe, [f"corpus.prepared_directory={tmp_path}/prepared"])
-    assert DataHandler(config).prepare().corpus.count("train", "my") > 0.9 * pairs - 10
+def prepared_recipe(folder: Path, rows: Sequence[str], *, gpu: bool = False) -> Config:
+    """Return the recipe for a table; its corpus and its models are prepared in `folder`."""
+    source = one_file(folder / "my.tsv", "".join(rows).encode())
+    overrides = [f"corpus.prepared_directory={folder}/prepared"]
+    recipe, _ = find_recipe(folder / "runs", [source], gpu=gpu, overrides=overrides)
+    return load_config(recipe, overrides)
+
+
+SAMPLE = (ROOT / "data" / "sample" / "train.tsv").read_text(encoding="utf-8").splitlines(keepends=True)
+
+
+@pytest.mark.parametrize(("pairs", "gpu"), [(5, True), (30, False), (600, False)])
+def test_chosen_vocabulary_suits_uniform_text(tmp_path: Path, pairs: int, gpu: bool) -> None:
+    config = prepared_recipe(tmp_path, SAMPLE[:pairs], gpu=gpu)
+    assert DataHandler(config).prepare().corpus.count("train", "text") > 0.9 * pairs - 10
+    assert not config.subword.joint
+
+
+@pytest.mark.parametrize("poor_side", [0, 1])
+def test_a_side_with_few_words_shares_a_model_with_the_other(tmp_path: Path, poor_side: int) -> None:
+    yes, no = (("yes", "no"), ("بله", "نه"))[poor_side]
+    rows = []
+    for number, row in enumerate(SAMPLE[:40]):
+        sides = row.rstrip("\n").split("\t")
+        sides[poor_side] = f"{number:06b}".replace("1", f"{yes} ").replace("0", f"{no} ").strip()
+        rows.append("\t".join(sides) + "\n")
+    assert prepared_recipe(tmp_path, rows).subword.joint
+
+
+def test_a_vocabulary_size_of_the_user_is_not_replaced(tmp_path: Path) -> None:
+    source = one_file(tmp_path / "my.tsv", "".join(SAMPLE[:30]).encode())
+    overrides = [f"corpus.prepared_directory={tmp_path}/prepared", "subword.vocabulary_size=5000"]
+    with pytest.raises(SubwordError, match=r"5000 is more than .* the largest value that suits both models is"):
+        find_recipe(tmp_path / "runs", [source], gpu=False, overrides=overrides)
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("gpu", [False, True])
+def test_a_written_recipe_copies_numbers(tmp_path: Path, gpu: bool) -> None:
+    config = prepared_recipe(tmp_path, SAMPLE[:30], gpu=gpu)
+    assert (config.subword.placeholders, config.training.augmentation.copies) == (8, 0.1)

@@ -109,8 +109,8 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
         training_weights,
         write_sample,
     )
-    from translator.corpus.recipe import measure, shipped_settings, write_derived
     from translator.corpus.sources import corpora_in_arguments
+    from translator.recipes.corpus_recipe import measure, shipped_settings, write_derived
     from translator.run.folder import RunFolder
 
     if not 0 <= options.replay < 1:
@@ -143,12 +143,15 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
     # Old and new text have equal shares of the validation text, so the best checkpoint suits both.
     names = old.names("validation")
     validation = inherited_sources(old, "validation", most=max(1, validating // max(1, len(names))))
+    # The run's placeholders come with its subword models, and so does the share of pairs that teaches to copy them.
+    training = shipped_settings(options.recipe, "training")
+    training = [setting for setting in training if not setting.startswith("training.augmentation.copies=")]
     line = write_derived(
         run,
         folder.with_name(f"{folder.name}.yaml"),
         [*new, *replayed, *validation, *inherited_sources(old, "test")],
         [
-            *shipped_settings(options.recipe, "training"),
+            *training,
             *(one for one in shipped_settings(options.recipe, "model") if one.partition("=")[0].endswith("dropout")),
             f"training.learning_rate={config.training.learning_rate / 3}",
             f"training.max_steps={steps}",
@@ -281,10 +284,10 @@ def _distill(options: argparse.Namespace, stop: StopRequest) -> None:
         training_weights,
         write_best,
     )
-    from translator.corpus.recipe import shipped_settings, write_derived
     from translator.evaluation.metrics import sentence_bleu
     from translator.export.package import export_run
     from translator.inference.exported import is_export
+    from translator.recipes.corpus_recipe import shipped_settings, write_derived
     from translator.run.folder import RunFolder
 
     if options.beam < 2:

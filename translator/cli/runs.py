@@ -109,9 +109,9 @@ def _train(options: argparse.Namespace, stop: StopRequest) -> None:
 
 def _with_corpora(options: argparse.Namespace) -> tuple[str, list[str]]:
     """Return the recipe and the overrides for `--corpus`; without `--config`, choose and write a recipe."""
-    from translator.corpus.recipe import as_overrides, find_recipe
     from translator.corpus.sources import corpora_in_arguments
     from translator.model.device import choose_device
+    from translator.recipes.corpus_recipe import as_overrides, find_recipe
     from translator.training.launching import launched
 
     sources = corpora_in_arguments(options.corpora)
@@ -119,7 +119,8 @@ def _with_corpora(options: argparse.Namespace) -> tuple[str, list[str]]:
         return options.config, [*as_overrides(sources), *options.overrides]
     given = dict(override.partition("=")[::2] for override in options.overrides)
     gpu = choose_device(given.get("run.device", "auto")).type != "cpu"
-    file, lines = find_recipe(Path("runs"), sources, gpu=gpu, direction=given.get("corpus.direction", "en-fa"))
+    direction = given.get("corpus.direction", "en-fa")
+    file, lines = find_recipe(Path("runs"), sources, gpu=gpu, direction=direction, overrides=options.overrides)
     if not launched():
         say(*lines)
     return str(file), options.overrides

@@ -2,6 +2,7 @@
 
 import contextlib
 import difflib
+import functools
 import json
 import re
 import sys
@@ -89,6 +90,11 @@ def load_config(path: Path | str, overrides: Sequence[str] = ()) -> Config:
 
 def parse_config(text: str, name: str, overrides: Sequence[str] = ()) -> Config:
     """Return the config of YAML `text`, as `load_config` does; error messages call the text `name`."""
+    return _parsed(text, name, tuple(overrides))
+
+
+@functools.lru_cache(maxsize=16)  # a command reads the settings of a run several times, and parsing takes 20 ms
+def _parsed(text: str, name: str, overrides: tuple[str, ...]) -> Config:
     document = _Document()
     try:
         document.values = _read_yaml(text, document) or {}

@@ -91,6 +91,10 @@ class PreparedCorpus:
         """Return the number of pairs of source `name` in `split`."""
         return self.report.kept(split, name)
 
+    def training_bytes(self) -> int:
+        """Return the size of the training text on both sides."""
+        return sum(file.stat().st_size for file in (self.directory / "train").glob("*.*"))
+
     def pairs(self, split: Split, name: str) -> Iterator[tuple[str, str]]:
         """Yield source and target of each pair; see `lines`."""
         yield from zip(*(self.lines(split, name, side) for side in self.sides), strict=True)

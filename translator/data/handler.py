@@ -63,9 +63,7 @@ class DataHandler:
         config = self._config
         corpus = prepare_corpus(config.corpus, config.evaluation.test_sources)
         self.corpus = replace(corpus, languages=config.corpus.languages)
-        training_text = (self.corpus.directory / "train").glob("*.*")
-        bytes_of_text = sum(file.stat().st_size for file in training_text)
-        processes = processes_for(config.corpus.workers, bytes_of_text)
+        processes = processes_for(config.corpus.workers, self.corpus.training_bytes())
         with stage("subword"):
             self.subword, self.subword_folder = prepare_subword(
                 config.subword, self.corpus, self._prepared_directory, workers=processes

@@ -9,7 +9,7 @@ from translator.subword.model import (
     SubwordPair,
     prepare_subword,
 )
-from translator.subword.training import uses_byte_fallback
+from translator.subword.training import VocabularySizeError, uses_byte_fallback
 
 __all__ = ["JOINT_FILE", "RECORD_FILE", "SOURCE_FILE", "TARGET_FILE", "SubwordModel", "SubwordPair"]
-__all__ += ["prepare_subword", "uses_byte_fallback"]
+__all__ += ["VocabularySizeError", "prepare_subword", "uses_byte_fallback"]

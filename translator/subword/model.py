@@ -1,7 +1,6 @@
 """The subword models: text to ids and back; training on prepared text, and reuse of trained models."""
 
 import hashlib
-import itertools
 import json
 import re
 from collections import Counter
@@ -24,10 +23,18 @@ from translator.special_tokens import EOS, PAD, SOS, SPECIAL_TOKENS, UNK
 from translator.subword.placeholders import PLACEHOLDERS
 from translator.subword.sampling import SubwordSampler
 from translator.subword.spelling import SpellingCorrector, count_words
-from translator.subword.training import ERRORS_ONLY, draw_lines, train_model, uses_byte_fallback
+from translator.subword.training import (
+    ERRORS_ONLY,
+    TrainingText,
+    VocabularySizeError,
+    train_model,
+    training_texts,
+    uses_byte_fallback,
+)
+from translator.subword.vocabulary_size import size_error
 
 if TYPE_CHECKING:  # not for loading a model, which should be fast
-    from translator.corpus.prepare import PreparedCorpus, Side
+    from translator.corpus.prepare import PreparedCorpus
 
 SOURCE_FILE: Final = "source.model"
 TARGET_FILE: Final = "target.model"
@@ -93,7 +100,7 @@ class SubwordModel:
 
         With `fold`, the model converts all text to lower case.
 
-        Raises SubwordError: there is no text, or `subword.vocabulary_size` is too large or too small for it.
+        Raises SubwordError as `train_model` does.
         """
         content = train_model(sentences, config, path.stem, fold=fold)
         write_bytes(path, content)
@@ -212,11 +219,12 @@ def prepare_subword(
     With `models_from`, the models of that run are used, and the words of this text are added to its words.
 
     Raises:
-        SubwordError: the settings do not suit the text, or the folder is damaged.
+        VocabularySizeError: `vocabulary_size` does not suit the text; the error has a size that suits all models.
+        SubwordError: there is no text, or the folder is damaged.
         RunError: there is no run at `models_from`.
     """
     settings = config.model_dump(mode="json", exclude={"sampling", "case", "models_from"})
-    source, target = corpus.sides
+    source = corpus.sides[0]
     fold = config.folds_case and source == "en"
     made_from: dict[str, Any] = {
         "format": _FORMAT,
@@ -233,25 +241,16 @@ def prepare_subword(
         made_from["settings"] = {"models": SubwordPair.load(parent).sha256, "words": fingerprint_of(words)}
     folder = prepared_folder(prepared_directory, "subword", fingerprint_of(made_from))
     if not folder.exists():
-        limit = config.max_training_sentences
-        tasks: dict[str, dict[Side, int]] = {SOURCE_FILE: {source: limit}, TARGET_FILE: {target: limit}}
-        if config.joint:
-            tasks = {JOINT_FILE: {"en": limit - limit // 2, "fa": limit // 2}}
         with new_folder(folder) as beside:
             if parent is not None:
                 hashes = SubwordPair.load(parent).sha256
                 for file in hashes:
                     write_bytes(beside / file, _read(parent / file))
             else:
-                trained = progress_bar(
-                    map_in_order(
-                        partial(_trainer, config, corpus, beside, fold), tasks.items(), min(workers, len(tasks))
-                    ),
-                    description="Training subword models",
-                    total=len(tasks),
-                    unit=" models",
-                )
-                hashes = dict(zip(tasks, trained, strict=True))
+                try:
+                    hashes = _train_all(training_texts(config, corpus), config, beside, workers)
+                except VocabularySizeError as error:
+                    raise size_error(error, config, corpus) from error
             # Spelling correction is for English only.
             names = corpus.names("train") if source == "en" else []
             words.update(count_words(line for name in names for line in corpus.lines("train", name, "en")))
@@ -261,17 +260,24 @@ def prepare_subword(
     return SubwordPair.load(folder), folder
 
 
-def _trainer(
-    config: SubwordConfig, corpus: "PreparedCorpus", folder: Path, fold: bool
-) -> "Callable[[tuple[str, dict[Side, int]]], str]":
+def _train_all(texts: Sequence[TrainingText], config: SubwordConfig, folder: Path, workers: int) -> dict[str, str]:
+    """Train a model on each text, write it to `folder`, and return the SHA-256 of each file."""
+    contents = progress_bar(
+        map_in_order(partial(_trainer, config), texts, min(workers, len(texts))),
+        description="Training subword models",
+        total=len(texts),
+        unit=" models",
+    )
+    hashes = {}
+    for text, content in zip(texts, contents, strict=True):
+        path = folder / f"{text.name}.model"
+        write_bytes(path, content)
+        hashes[path.name] = SubwordModel(content, path).sha256
+    return hashes
 
-    def train(task: "tuple[str, dict[Side, int]]") -> str:
-        file, limits = task
-        lines = (draw_lines(corpus, "train", side, limit, config.seed) for side, limit in limits.items())
-        text = itertools.chain.from_iterable(lines)
-        return SubwordModel.train(text, config, folder / file, fold=fold and file == SOURCE_FILE).sha256
 
-    return train
+def _trainer(config: SubwordConfig) -> Callable[[TrainingText], bytes]:
+    return lambda text: text.train(config)
 
 
 def _word_counts(path: Path) -> dict[str, int]:

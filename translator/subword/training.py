@@ -9,7 +9,8 @@ import io
 import itertools
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -29,10 +30,25 @@ ERRORS_ONLY: Final = 2  # SentencePiece's log level without progress messages
 _TRAINING_THREADS: Final = 4  # fixed: the sums of the EM steps depend on the division of the text among threads
 _LONGEST_SENTENCE: Final = 100_000  # bytes; SentencePiece ignores longer training sentences
 _ROOM_FOR_BYTES: Final = 1000  # vocabulary size from which byte fallback is the default
+_BYTES: Final = 256  # pieces of byte fallback
 _BOUNDARY: Final = "\x1f"  # unit separator: no piece crosses it
 _BETWEEN_DIGITS: Final = re.compile(r"(?<=\d)(?=\d)")
 _KEPT_IF_SEEN: Final = frozenset(TAG + "0123456789۰۱۲۳۴۵۶۷۸۹٠١٢٣٤٥٦٧٨٩.,;:!?'\"()[]-/%،؛؟«»٪٫٬–—“”‘’")
 """Digits, basic punctuation and the back-translation tag: kept if in the text, whatever `character_coverage` says."""
+
+
+class VocabularySizeError(SubwordError):
+    """`subword.vocabulary_size` does not suit the training text."""
+
+    def __init__(self, problem: str, advice: str, suitable: Mapping[str, int]) -> None:
+        """Take the two parts of the message, and the settings of `subword` that suit the text."""
+        super().__init__(problem, advice, suitable)  # all three, since an error of a worker process is pickled
+        self.problem = problem
+        self.advice = advice
+        self.suitable = suitable
+
+    def __str__(self) -> str:
+        return f"{self.problem}; {self.advice}"
 
 
 def uses_byte_fallback(config: SubwordConfig) -> bool:
@@ -48,7 +64,9 @@ def train_model(sentences: Iterable[str], config: SubwordConfig, name: str, *, f
     Each digit of any script is a separate piece. With `fold`, the model itself converts text to lower case, so that
     every program that loads it does so. See Kudo 2018 §3 (unigram) and Sennrich et al. 2016 §3.2 (bpe).
 
-    Raises SubwordError: there is no text, or `subword.vocabulary_size` is too large or too small for it.
+    Raises:
+        SubwordError: there is no text.
+        VocabularySizeError: `subword.vocabulary_size` is too large or too small for it; the error has the nearest size.
     """
     by_character = config.model_type == "char"
     text: deque[str] = deque()
@@ -106,24 +124,33 @@ def train_model(sentences: Iterable[str], config: SubwordConfig, name: str, *, f
 
 def _explain(message: str, config: SubwordConfig, name: str, sentences: int) -> SubwordError | None:
     """Return the user error behind a message of SentencePiece, or None for other messages."""
+    if "sentences_.empty()" in message:
+        return SubwordError(f"there is no text to train the {name} subword model on; look at the corpus report")
+
     size = f"subword.vocabulary_size: {config.vocabulary_size}"
     if too_large := re.search(r"set it to a value <= (\d+)", message):
         largest = int(too_large[1])
         smaller = config.model_copy(update={"vocabulary_size": largest})
         if uses_byte_fallback(config) and not uses_byte_fallback(smaller):
-            largest -= 256  # a model of this size has no byte pieces
-        return SubwordError(
-            f"{size} is more than the training text allows for the {name} model ({sentences:,} sentences); "
-            f"the largest possible value is {largest}"
+            largest -= _BYTES  # a model of this size has no byte pieces
+        return VocabularySizeError(
+            f"{size} is more than the training text allows for the {name} model ({sentences:,} sentences)",
+            f"the largest possible value is {largest}",
+            {"vocabulary_size": largest},
         )
+
+    smallest = None
     if too_small := re.search(r"smaller than required_chars\. \d+ vs (\d+)", message):
-        return SubwordError(
-            f"{size} is too small for the {name} model: its characters alone need {too_small[1]} pieces; set a "
-            f"higher value, or lower subword.character_coverage"
-        )
-    if "sentences_.empty()" in message:
-        return SubwordError(f"there is no text to train the {name} subword model on; look at the corpus report")
-    return None
+        smallest = int(too_small[1])
+    elif "(vocab_size) >= (0)" in message:  # of a `char` model, which leaves out rare characters if it must
+        smallest = len(SPECIAL_TOKENS) + config.placeholders + 1
+    if smallest is None:
+        return None
+    return VocabularySizeError(
+        f"{size} is too small for the {name} model: its characters and special tokens need {smallest} pieces",
+        f"the smallest possible value is {smallest}",
+        {"vocabulary_size": smallest},
+    )
 
 
 def draw_lines(corpus: "PreparedCorpus", split: "Split", side: "Side", limit: int, seed: int) -> Iterator[str]:
@@ -136,3 +163,30 @@ def draw_lines(corpus: "PreparedCorpus", split: "Split", side: "Side", limit: in
         chosen[np.argpartition(keys, limit)[limit:]] = False
     lines = itertools.chain.from_iterable(corpus.lines(split, name, side) for name in names)
     yield from itertools.compress(lines, chosen.tobytes())  # one byte, 0 or 1, per line
+
+
+@dataclass(frozen=True)
+class TrainingText:
+    """The text that one model is trained on; picklable."""
+
+    name: str  # of the model: source, target or joint
+    corpus: "PreparedCorpus"
+    limits: "Mapping[Side, int]"  # sentences of each side, at most
+    fold: bool
+
+    def train(self, config: SubwordConfig) -> bytes:
+        """Return the bytes of a model with the given settings; raises as `train_model` does."""
+        lines = (draw_lines(self.corpus, "train", side, limit, config.seed) for side, limit in self.limits.items())
+        return train_model(itertools.chain.from_iterable(lines), config, self.name, fold=self.fold)
+
+
+def training_texts(config: SubwordConfig, corpus: "PreparedCorpus") -> list[TrainingText]:
+    """Return the text of each model: one for each language, or one for both if `config.joint`."""
+    limit = config.max_training_sentences
+    if config.joint:
+        return [TrainingText("joint", corpus, {"en": limit - limit // 2, "fa": limit // 2}, fold=False)]
+    source, target = corpus.sides
+    return [
+        TrainingText("source", corpus, {source: limit}, fold=config.folds_case and source == "en"),
+        TrainingText("target", corpus, {target: limit}, fold=False),
+    ]

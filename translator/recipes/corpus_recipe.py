@@ -4,20 +4,23 @@ import itertools
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
 import yaml
 
-from translator.config import SourceConfig, load_config, parse_config
+from translator.config import Config, SourceConfig, load_config, parse_config
 from translator.config.keys import absolute_path
 from translator.config.loading import RecipeLoader, resolved_yaml, shipped_recipes
 from translator.config.resuming import fingerprint_of, flatten
+from translator.corpus.prepare import prepare_corpus
 from translator.corpus.sources import read_pairs
 from translator.errors import ConfigError
 from translator.run.folder import RunFolder
 from translator.run.storage import storage_errors, write_text
+from translator.run.workers import processes_for
+from translator.subword import VocabularySizeError, prepare_subword
 
 _WORDS: Final = 10  # words of an average sentence, for measuring a corpus
 _TUNED: Final = 100_000, 24, 3_650, 192
@@ -43,7 +46,7 @@ class CorpusSize:
 
     pairs: int
     words: int  # of the English side
-    distinct_words: int  # of these
+    distinct_words: int  # of the side that has fewer
 
     @property
     def sentences(self) -> int:
@@ -52,14 +55,19 @@ class CorpusSize:
 
 
 def measure(sources: Sequence[SourceConfig]) -> CorpusSize:
-    """Return the counts of pairs and English words of `sources`; raises CorpusError as `read_pairs` does."""
-    pairs, words, distinct = 0, 0, set[str]()
+    """Return the counts of `sources`; raises CorpusError as `read_pairs` does."""
+    pairs = english_words = 0
+    distinct_english: set[str] = set()
+    distinct_persian: set[str] = set()
     for source in sources:
         for pair in read_pairs(source):
-            found = pair.source.lower().split(" ")
-            pairs, words = pairs + 1, words + len(found)
-            distinct.update(found)
-    return CorpusSize(pairs, words, len(distinct))
+            words = pair.source.lower().split(" ")
+            distinct_english.update(words)
+            distinct_persian.update(pair.target.split(" "))
+            pairs += 1
+            english_words += len(words)
+    distinct_words = min(len(distinct_english), len(distinct_persian))
+    return CorpusSize(pairs=pairs, words=english_words, distinct_words=distinct_words)
 
 
 def choose(size: CorpusSize, *, gpu: bool) -> list[Choice]:
@@ -69,8 +77,8 @@ def choose(size: CorpusSize, *, gpu: bool) -> list[Choice]:
     """
     n = size.sentences
     vocabulary = _below(n, {300: 400, 1000: 700, 4000: 1000, 20_000: 2000, 300_000: 4000}, 8000)
-    # Uniform text has fewer pieces; the recipe for a GPU also needs 260 for bytes.
-    vocabulary = min(vocabulary, max(300 if gpu else 200, size.distinct_words // 2))
+    # Uniform text has fewer pieces; the recipe for a GPU also needs 256 for bytes.
+    vocabulary = min(vocabulary, max(456 if gpu else 200, size.distinct_words // 2))
     if gpu:
         sentences, of_all = _ON_GPU
         width, dropout = _below(n, {150_000: 256}, 512), _below(n, {150_000: 0.3}, 0.2)
@@ -110,12 +118,20 @@ def _below(n: int, limits: Mapping[int, Number], otherwise: Number) -> Number:
 
 
 def find_recipe(
-    folder: Path, sources: Sequence[SourceConfig], *, gpu: bool, direction: str = "en-fa"
+    folder: Path,
+    sources: Sequence[SourceConfig],
+    *,
+    gpu: bool,
+    direction: str = "en-fa",
+    overrides: Sequence[str] = (),
 ) -> tuple[Path, list[str]]:
     """Return the recipe FOLDER/NAME.yaml for `sources`, and lines that describe it; write it if it is missing.
 
     NAME ends in a number if a recipe for other files or the other direction, or a run folder without a recipe, has
-    this name.
+    this name. A recipe is written after its corpus and its subword models are prepared, with `overrides`, so that it
+    has a vocabulary size that suits the text.
+
+    Raises CorpusError, SubwordError or ConfigError: the text, or an override, allows no recipe.
     """
     name = _name(sources)
     for number in itertools.count(1):
@@ -127,19 +143,49 @@ def find_recipe(
                 return file, [f"{file} exists and is reused; {advice}"]
         elif not file.with_suffix("").exists():
             break
+
+    # 1. Choose settings by the size of the text, and a vocabulary that the text of both sides allows.
     size = measure(sources)
     choices = choose(size, gpu=gpu)
     base = shipped_recipes()["mizan" if gpu else "cpu-small"].read_text(encoding="utf-8")
+    text = _recipe_text(base, file, sources, direction, size, choices)
+    suitable = _suitable_vocabulary(parse_config(text, str(file), overrides), choices)
+    if suitable:
+        choices = [*suitable, *(choice for choice in choices if choice.key != "subword.vocabulary_size")]
+        text = _recipe_text(base, file, sources, direction, size, choices)
+
+    # 2. Write the recipe.
+    parse_config(text, str(file))
     with storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    text = _recipe_text(base, file, sources, direction, size, choices)
-    parse_config(text, str(file))
     write_text(file, text)
+
+    # 3. Describe it.
     described = f"{size.pairs:,} pairs, {size.words / size.pairs:.1f} English words each"
     rows = [f"  {key:<26} {value:>6}   {why}" for key, value, why in choices]
     minutes = next((choice.value for choice in choices if choice.key == "training.max_minutes"), None)
     time = "on a GPU: not measured" if minutes is None else f"at most {minutes} minutes of training, then evaluation"
     return file, [f"{file}: a recipe for {described}", *rows, f"  time: {time}", ""]
+
+
+def _suitable_vocabulary(config: Config, choices: Sequence[Choice]) -> list[Choice]:
+    """Prepare the subword models; return other choices if the text does not allow the chosen vocabulary size."""
+    corpus = prepare_corpus(config.corpus, config.evaluation.test_sources)
+    corpus = replace(corpus, languages=config.corpus.languages)
+    workers = processes_for(config.corpus.workers, corpus.training_bytes())
+    try:
+        prepare_subword(config.subword, corpus, Path(config.corpus.prepared_directory), workers)
+    except VocabularySizeError as error:
+        chosen = next(choice.value for choice in choices if choice.key == "subword.vocabulary_size")
+        if config.subword.vocabulary_size != chosen:  # an override
+            raise
+        suitable = [
+            Choice("subword.vocabulary_size", error.suitable["vocabulary_size"], "suits the text of both sides")
+        ]
+        if "joint" in error.suitable:
+            suitable.append(Choice("subword.joint", "true", "one side has too little text for a model of its own"))
+        return suitable
+    return []
 
 
 def shipped_settings(recipe: str, *sections: str, defaults: bool = False) -> list[str]:
