@@ -286,10 +286,10 @@ class Translator:
         for row in encode(parts):
             # A single word that does not fit is split between tokens.
             rows += [row[start : start + room] for start in range(0, len(row), room)]
-        what = "a sentence of" if self.search.split_sentences else ""
+        size = f"a sentence of {len(ids)} tokens" if self.search.split_sentences else f"{len(ids)} tokens"
         LOGGER.warning(
-            f"line {line} has {what} {len(ids)} tokens, more than the {room} that the model takes at once: "
-            f"translated in {len(rows)} segments".replace("  ", " ")
+            f"line {line} has {size}, more than the {room} that the model takes at once: translated in {len(rows)} "
+            "segments"
         )
         return rows
 
