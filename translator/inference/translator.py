@@ -13,10 +13,11 @@ from translator.corpus.normalizer import Normalizer, unify_orthography
 from translator.errors import InputError
 from translator.inference.alignment import Alignment, AttentionMap, align_words
 from translator.inference.latin_words import with_source_spelling
+from translator.inference.loops import find_without_loops
 from translator.inference.searcher import Check, Searcher
 from translator.inference.segments import Segment, Translation, checked_texts, join_segments, one_line, split_text
 from translator.run.logging import LOGGER
-from translator.search.hypothesis import Hypothesis, alike, check_count, length_penalty, lengths_of_outputs
+from translator.search.hypothesis import Hypothesis, Rows, alike, check_count, length_penalty, lengths_of_outputs
 from translator.special_tokens import EOS
 from translator.subword import SubwordPair
 from translator.subword.placeholders import cut_out, hide, is_number, put_back, with_ascii_digits
@@ -130,7 +131,7 @@ class Translator:
                 check()
             rows = [segments[number].ids for number in batch]
             prefix_rows = None if forced is None else [forced[number] for number in batch]
-            hypotheses = self.searcher.find(rows, self.search, count, prefix_rows, check, scored=scored)
+            hypotheses = self.hypotheses(rows, count, prefix_rows, check, scored=scored)
             for number, of_row in zip(batch, hypotheses, strict=True):
                 known = f"{texts[segments[number].line]} {beginnings[segments[number].line]}"
                 found[number] = self._decoded(segments[number], of_row, known, attention)
@@ -143,6 +144,18 @@ class Translator:
             join_segments(of_text, count, ranked=ranked) if of_text else [replace(empty, text=self._as_it_is(text))]
             for text, of_text in zip(texts, parts, strict=True)
         ]
+
+    def hypotheses(
+        self,
+        rows: Rows,
+        count: int = 1,
+        prefixes: Rows | None = None,
+        check: Check | None = None,
+        *,
+        scored: bool = True,
+    ) -> list[list[Hypothesis]]:
+        """Return up to `count` hypotheses for each row of source ids; see `Searcher.find` and `find_without_loops`."""
+        return find_without_loops(self.searcher, self.subword, rows, self.search, count, prefixes, check, scored=scored)
 
     def score(self, sources: Iterable[str], targets: Iterable[str]) -> list[Translation]:
         """Return each target scored as the translation of its source, by teacher forcing.
@@ -185,7 +198,7 @@ class Translator:
     def attention(self, text: str) -> AttentionMap:
         """Return the attention map of the translation of `text`, or of its first segment if the text is too long."""
         segment = next(iter(self.segments([text])), Segment(0, [], True, {}))
-        return self._attention(segment, self.searcher.find([segment.ids], self.search)[0][:1])[0][0]
+        return self._attention(segment, self.hypotheses([segment.ids])[0][:1])[0][0]
 
     def align(self, source: str, target: str) -> Alignment:
         """Return the word alignment of `target`, any translation, to `source`, by the model's attention."""

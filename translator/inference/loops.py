@@ -1,0 +1,66 @@
+"""The search that avoids loops: sentences whose translations repeat themselves are searched again."""
+
+from typing import Final
+
+from translator.config import SearchConfig
+from translator.inference.searcher import Check, Searcher
+from translator.search.hypothesis import Hypothesis, Rows
+from translator.search.repetition import looping_words
+from translator.subword import SubwordPair
+
+_NGRAM: Final = 2  # pieces: in a sentence that is searched again, no two pieces in a row occur twice
+
+
+def find_without_loops(
+    searcher: Searcher,
+    subword: SubwordPair,
+    rows: Rows,
+    config: SearchConfig,
+    count: int = 1,
+    prefixes: Rows | None = None,
+    check: Check | None = None,
+    *,
+    scored: bool = True,
+) -> list[list[Hypothesis]]:
+    """Return hypotheses as `searcher.find` does, and search again where the best of a row is a loop (`looping_words`).
+
+    The second search blocks repeated n-grams. Its hypotheses replace those of the row, fewest looping words first, if
+    its best has fewer than the first search's. So a row whose translation is no loop keeps what the search found.
+    Samples stay as they are drawn.
+
+    Args:
+        searcher: the engine.
+        subword: spells the rows and their hypotheses.
+        rows, config, count, prefixes, check, scored: as in `Searcher.find`.
+    """
+    found = searcher.find(rows, config, count, prefixes, check, scored=scored)
+    if config.method == "sampling" or not config.avoid_loops:
+        return found
+
+    # 1. Find the rows whose best hypothesis is a loop.
+    sources = subword.source.decode_ids(rows)
+    best_texts = subword.target.decode_ids([hypotheses[0].tokens for hypotheses in found])
+    loops: dict[int, int] = {}  # row to its looping words
+    for number, (source, text) in enumerate(zip(sources, best_texts, strict=True)):
+        looping = looping_words(source, text)
+        if looping:
+            loops[number] = looping
+    if not loops:
+        return found
+
+    # 2. Search these again, without repeated n-grams.
+    ngram = min(config.no_repeat_ngram or _NGRAM, _NGRAM)
+    blocking = config.model_copy(update={"no_repeat_ngram": ngram})
+    width = config.beam_size if config.method == "beam" else 1
+    loop_rows = [rows[number] for number in loops]
+    loop_prefixes = None if prefixes is None else [prefixes[number] for number in loops]
+    blocked = searcher.find(loop_rows, blocking, width, loop_prefixes, check, scored=scored)
+
+    # 3. Take the hypotheses with the fewest looping words.
+    for number, hypotheses in zip(loops, blocked, strict=True):
+        texts = subword.target.decode_ids([hypothesis.tokens for hypothesis in hypotheses])
+        looping_counts = [looping_words(sources[number], text) for text in texts]
+        order = sorted(range(len(hypotheses)), key=looping_counts.__getitem__)
+        if looping_counts[order[0]] < loops[number]:
+            found[number] = [hypotheses[place] for place in order[:count]]
+    return found
