@@ -8,7 +8,7 @@ from translator.search.hypothesis import Hypothesis, Rows
 from translator.search.repetition import looping_words
 from translator.subword import SubwordPair
 
-_NGRAM: Final = 2  # pieces: in a sentence that is searched again, no two pieces in a row occur twice
+_NGRAM: Final = 2  # where a sentence is searched again, no two pieces in a row occur twice
 
 
 def find_without_loops(
@@ -24,9 +24,9 @@ def find_without_loops(
 ) -> list[list[Hypothesis]]:
     """Return hypotheses as `searcher.find` does, and search again where the best of a row is a loop (`looping_words`).
 
-    The second search blocks repeated n-grams. Its hypotheses replace those of the row, fewest looping words first, if
-    its best has fewer than the first search's. So a row whose translation is no loop keeps what the search found.
-    Samples stay as they are drawn.
+    In the second search, no piece follows itself and no two pieces in a row occur twice. Its hypotheses with the fewest
+    looping words replace those of the row, if they have fewer than the first search's best. So a row whose translation
+    is no loop keeps what the search found. Samples stay as they are drawn.
 
     Args:
         searcher: the engine.
@@ -54,13 +54,14 @@ def find_without_loops(
     width = config.beam_size if config.method == "beam" else 1
     loop_rows = [rows[number] for number in loops]
     loop_prefixes = None if prefixes is None else [prefixes[number] for number in loops]
-    blocked = searcher.find(loop_rows, blocking, width, loop_prefixes, check, scored=scored)
+    blocked = searcher.find(loop_rows, blocking, width, loop_prefixes, check, no_doubles=True)
 
-    # 3. Take the hypotheses with the fewest looping words.
+    # 3. Take the hypotheses with the fewest looping words, which are no longer loops at best.
     for number, hypotheses in zip(loops, blocked, strict=True):
         texts = subword.target.decode_ids([hypothesis.tokens for hypothesis in hypotheses])
         looping_counts = [looping_words(sources[number], text) for text in texts]
-        order = sorted(range(len(hypotheses)), key=looping_counts.__getitem__)
-        if looping_counts[order[0]] < loops[number]:
-            found[number] = [hypotheses[place] for place in order[:count]]
+        fewest = min(looping_counts)
+        if fewest < loops[number]:
+            ranked = zip(hypotheses, looping_counts, strict=True)
+            found[number] = [hypothesis for hypothesis, looping in ranked if looping == fewest][:count]
     return found
