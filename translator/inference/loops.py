@@ -24,9 +24,9 @@ def find_without_loops(
 ) -> list[list[Hypothesis]]:
     """Return hypotheses as `searcher.find` does, and search again where the best of a row is a loop (`looping_words`).
 
-    In the second search, no piece follows itself and no two pieces in a row occur twice. Its hypotheses with the fewest
-    looping words replace those of the row, if they have fewer than the first search's best. So a row whose translation
-    is no loop keeps what the search found. Samples stay as they are drawn.
+    In the second search, no piece follows itself and no two pieces in a row occur twice. Its hypotheses replace those
+    of the row if its best has fewer looping words. So a row whose translation is no loop keeps what the search found.
+    Samples stay as they are drawn.
 
     Args:
         searcher: the engine.
@@ -48,20 +48,15 @@ def find_without_loops(
     if not loops:
         return found
 
-    # 2. Search these again, without repeated n-grams.
-    ngram = min(config.no_repeat_ngram or _NGRAM, _NGRAM)
-    blocking = config.model_copy(update={"no_repeat_ngram": ngram})
-    width = config.beam_size if config.method == "beam" else 1
+    # 2. Search these again, without repeated pieces.
+    blocking = config.model_copy(update={"no_repeat_ngram": min(config.no_repeat_ngram or _NGRAM, _NGRAM)})
     loop_rows = [rows[number] for number in loops]
     loop_prefixes = None if prefixes is None else [prefixes[number] for number in loops]
-    blocked = searcher.find(loop_rows, blocking, width, loop_prefixes, check, no_doubles=True)
+    blocked = searcher.find(loop_rows, blocking, count, loop_prefixes, check, scored=scored, no_doubles=True)
 
-    # 3. Take the hypotheses with the fewest looping words, which are no longer loops at best.
-    for number, hypotheses in zip(loops, blocked, strict=True):
-        texts = subword.target.decode_ids([hypothesis.tokens for hypothesis in hypotheses])
-        looping_counts = [looping_words(sources[number], text) for text in texts]
-        fewest = min(looping_counts)
-        if fewest < loops[number]:
-            ranked = zip(hypotheses, looping_counts, strict=True)
-            found[number] = [hypothesis for hypothesis, looping in ranked if looping == fewest][:count]
+    # 3. Take what has fewer looping words.
+    blocked_texts = subword.target.decode_ids([hypotheses[0].tokens for hypotheses in blocked])
+    for number, hypotheses, text in zip(loops, blocked, blocked_texts, strict=True):
+        if looping_words(sources[number], text) < loops[number]:
+            found[number] = hypotheses
     return found
