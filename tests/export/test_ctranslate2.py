@@ -103,6 +103,23 @@ def test_beam_search_mostly_matches_torch(changes: dict[str, object], engines: E
         assert all(len(one.tokens) + one.finished <= longest for one in found)
 
 
+def test_no_token_follows_itself_if_doubles_are_forbidden(engines: Engines, rows: list[list[int]]) -> None:
+    doubles = [[30, 30, 40]] * len(rows)
+    free = engines[1].find(rows, FREE.model_copy(update={"max_length_ratio": 0.1, "min_length_ratio": 1.5}))
+    assert any(map(has_double, (one.tokens for (one,) in free)))
+    for engine in engines:
+        config = FREE.model_copy(update={"max_length_ratio": 0.1})
+        found = engine.find(rows, config, no_doubles=True)
+        assert not any(map(has_double, (one.tokens for (one,) in found)))
+        forced = engine.find(rows, config, 1, doubles, no_doubles=True)
+        assert all(one.tokens[:3] == (30, 30, 40) for (one,) in forced), "a forced prefix takes precedence"
+        assert not any(has_double(one.tokens[2:]) for (one,) in forced)
+
+
+def has_double(tokens: tuple[int, ...]) -> bool:
+    return any(first == second for first, second in itertools.pairwise(tokens))
+
+
 def test_beam_search_does_not_stop_before_torch(subword: SubwordPair, rows: list[list[int]], tmp_path: Path) -> None:
     unsure = taught(POST, subword, steps=30)  # the first hypotheses of a beam are seldom its best
     write_ctranslate2(tmp_path, unsure, POST, subword)

@@ -266,6 +266,8 @@ class SearchConfig(Section, effect=Effect.HARMLESS):
     """Smallest output length in tokens: this multiple of the source length, rounded down."""
     no_repeat_ngram: Annotated[int, Field(ge=0, le=100), Effect.SCORED] = 0
     """Forbid any sequence of N tokens from occurring twice in a hypothesis; 0: off."""
+    avoid_loops: Annotated[bool, Effect.SCORED] = True
+    """Search again, without repeated tokens, where a translation repeats words more often than its source does."""
     split_sentences: bool = True
     """Translate a text of several sentences one by one; evaluation and validation keep lines whole unless asked."""
     orthography: Annotated[bool, Effect.SCORED] = True

@@ -4,7 +4,7 @@ import heapq
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial, reduce
 from operator import and_, or_, sub
@@ -15,18 +15,13 @@ from translator.corpus.filters import numbers_of
 from translator.evaluation.metrics import ZWNJ, corpus_score
 from translator.evaluation.results import ModelScore, ScoredSet
 from translator.run.text import excerpt, is_persian
+from translator.search.repetition import circling_words, repeated_words, words_of
 from translator.subword.placeholders import is_number, things_to_copy
 
 PART_METRICS: Final[tuple[MetricName, ...]] = ("bleu", "chrf")
 # The largest value of each part, and its name.
 _LENGTHS: Final = {5: "1–5 words", 10: "6–10 words", 20: "11–20 words", 40: "21–40 words", math.inf: "over 40 words"}
 _RARE_SHARES: Final = {0.0: "none", 0.1: "up to 10%", 0.25: "10–25%", 1.0: "over 25%"}
-_WORD: Final = re.compile(rf"[^\W_]+(?:[{ZWNJ}\u200d\u064b-\u065f\u0670'’]*[^\W_])*+")
-"""A word or a number; half-spaces, vowel marks and apostrophes inside belong to it."""
-_LONGEST_PHRASE: Final = 8  # words of the longest phrase whose direct repetition is detected
-_NGRAM: Final = 3  # words in a row that count as repeated at any distance; two words often repeat for good reason
-# A group of letters three times in a row inside a word, or one letter four times.
-_CIRCLE_IN_WORD: Final = re.compile(r"([^\W\d_]{2,8}?)\1{2,}|([^\W\d_])\2{3,}")
 _RATIO_FROM: Final = 20  # characters of the longer text: the ratio of shorter ones varies too much
 _LONGEST_RATIO: Final = 2.0
 _LATIN_WORD: Final = re.compile("[A-Za-zÀ-ÖØ-öø-ɏḀ-ỿ]{2,}")
@@ -155,45 +150,26 @@ def _listed(counts: Counter[str]) -> str:
     return excerpt(" ".join(f"{one} ×{count}" if count > 1 else one for one, count in counts.items()), 200)
 
 
-def _words(text: str) -> list[str]:
-    return _WORD.findall(text.lower())
-
-
 def _empty(one: _Sentence) -> Mark | None:
-    if not all(map(_words, (one.source, *one.references))):
+    if not all(map(words_of, (one.source, *one.references))):
         return None
-    return Mark() if _words(one.hypothesis) else Mark(len(one.source), one.hypothesis.strip() or "nothing")
+    return Mark() if words_of(one.hypothesis) else Mark(len(one.source), one.hypothesis.strip() or "nothing")
 
 
 def _repetition(one: _Sentence) -> Mark | None:
-    words = _words(one.hypothesis)
-    repeated = repeated_words(words)
+    words = words_of(one.hypothesis)
+    repeated = _repeated(one.hypothesis)
     if not repeated:
         return Mark()
-    allowed = max(len(repeated_words(_words(text))) for text in (one.source, *one.references))
+    allowed = max(len(_repeated(text)) for text in (one.source, *one.references))
     said = _listed(Counter(words[place] for place in repeated))
     note = f"{len(repeated)} of {len(words)} words repeated: {said}"
     return Mark(max(0, len(repeated) - allowed) / len(words), note)
 
 
-def repeated_words(words: Sequence[str]) -> list[int]:
-    """Return the places, from 0, of the words that repeat something.
-
-    A word repeats if it ends a phrase that directly follows the same phrase, if it belongs to three words that occurred
-    in this order before, or if it repeats its own letters (`دوتاتاتاتا`).
-    """
-    places = {place for place, word in enumerate(words) if _CIRCLE_IN_WORD.search(word)}
-    for length in range(1, min(_LONGEST_PHRASE, len(words) // 2) + 1):
-        same = 0
-        for place in range(length, len(words)):
-            same = same + 1 if words[place] == words[place - length] else 0
-            if same >= length:
-                places.update(range(place - length + 1, place + 1))
-    seen: dict[tuple[str, ...], int] = {}
-    for start in range(len(words) - _NGRAM + 1):
-        if seen.setdefault(tuple(words[start : start + _NGRAM]), start) <= start - _NGRAM:
-            places.update(range(start, start + _NGRAM))
-    return sorted(places)
+def _repeated(text: str) -> list[int]:
+    words = words_of(text)
+    return sorted({*circling_words(words), *repeated_words(words)})
 
 
 def _length(one: _Sentence, *, long: bool) -> Mark | None:
@@ -232,7 +208,7 @@ def _copied_source(one: _Sentence) -> Mark | None:
     if not _is_into_persian(one):
         return None
     copied = _extra_latin(one) & Counter(map(str.lower, _LATIN_WORD.findall(one.source)))
-    share = copied.total() / max(len(_words(one.hypothesis)), 1)
+    share = copied.total() / max(len(words_of(one.hypothesis)), 1)
     return Mark(share, _listed(copied)) if share >= 0.5 else Mark()
 
 

@@ -45,6 +45,7 @@ _COMMON: Final = {
     "max_length_ratio": "ratio-",
     "min_length_ratio": "min-ratio-",
     "no_repeat_ngram": "no-repeat-",
+    "avoid_loops": "loops-",
     "correct_spelling": "spelling-",
     "orthography": "orthography-",
     "precision": "",

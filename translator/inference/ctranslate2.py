@@ -102,6 +102,7 @@ class Ctranslate2Searcher(Searcher):
         check: Check | None = None,
         *,
         scored: bool = True,
+        no_doubles: bool = False,
     ) -> list[list[Hypothesis]]:
         """Return hypotheses for each row (see `Searcher.find`); the empty hypothesis for an empty row."""
         check_count(config, count)
@@ -126,7 +127,8 @@ class Ctranslate2Searcher(Searcher):
             started: list[tuple[int, Any]] = []
             for (minimum, maximum), numbers in calls.items():
                 forced = None if prefixes is None else [prefixes[number] for number in numbers]
-                results = self._start([rows[number] for number in numbers], config, minimum, maximum, forced)
+                called_rows = [rows[number] for number in numbers]
+                results = self._start(called_rows, config, minimum, maximum, forced, no_doubles=no_doubles)
                 started += zip(numbers, results, strict=True)
             for number, waiting in started:
                 result = waiting.result()
@@ -155,10 +157,20 @@ class Ctranslate2Searcher(Searcher):
             raise InputError(f"a sequence of {longest} tokens is longer than {known}; {advice}")
 
     def _start(
-        self, rows: Rows, config: SearchConfig, shortest: int, longest: int, prefixes: Rows | None
+        self,
+        rows: Rows,
+        config: SearchConfig,
+        shortest: int,
+        longest: int,
+        prefixes: Rows | None,
+        *,
+        no_doubles: bool,
     ) -> Sequence[Any]:
         """Start a search, and return a future for the result of each row."""
         width = config.beam_size if config.method == "beam" else 1
+        forbidden = [[SPELLING[PAD]], [SPELLING[SOS]]]
+        if no_doubles:
+            forbidden += [[piece, piece] for piece in self._target]
         found: Sequence[Any] = self._model.translate_batch(
             _spelt(self._source, rows),
             None if prefixes is None else _spelt(self._target, prefixes),
@@ -170,7 +182,7 @@ class Ctranslate2Searcher(Searcher):
             length_penalty=config.length_penalty,
             no_repeat_ngram_size=config.no_repeat_ngram,
             disable_unk=True,
-            suppress_sequences=[[SPELLING[PAD]], [SPELLING[SOS]]],
+            suppress_sequences=forbidden,
             return_end_token=True,  # so that lengths include EOS, as in our search
             return_scores=True,
             max_input_length=0,

@@ -33,6 +33,7 @@ class Searcher(ABC):
         check: Check | None = None,
         *,
         scored: bool = True,
+        no_doubles: bool = False,
     ) -> list[list[Hypothesis]]:
         """Return up to `count` hypotheses for each row, best first.
 
@@ -43,6 +44,7 @@ class Searcher(ABC):
             prefixes: for each row, the target ids that begin its hypotheses.
             check: called before each decoding step, if the engine exposes them; an exception it raises ends the search.
             scored: False if only the tokens are needed; an engine may then skip exact scores.
+            no_doubles: forbid that a token follows itself.
 
         Raises:
             ConfigError: the settings cannot give `count` hypotheses, or this engine does not support them.

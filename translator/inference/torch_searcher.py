@@ -56,11 +56,13 @@ class TorchSearcher(Searcher):
         check: Check | None = None,
         *,
         scored: bool = True,
+        no_doubles: bool = False,
     ) -> list[list[Hypothesis]]:
         """Return hypotheses for each row (see `Searcher.find`)."""
         model, source = self._together, collate_source(rows).to(self._device)
         with self._evaluating():
-            return search_with(_Cancellable(model, check) if check else model, source, config, count, prefixes)
+            searched = _Cancellable(model, check) if check else model
+            return search_with(searched, source, config, count, prefixes, no_doubles=no_doubles)
 
     def score(self, rows: Rows, targets: Rows) -> list[Hypothesis]:
         """Return the log-probabilities of each target (see `Searcher.score`)."""

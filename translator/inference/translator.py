@@ -14,12 +14,13 @@ from translator.corpus.normalizer import Normalizer, unify_orthography
 from translator.errors import InputError
 from translator.inference.alignment import Alignment, AttentionMap, align_words
 from translator.inference.latin_words import with_source_spelling
+from translator.inference.loops import find_without_loops
 from translator.inference.searcher import Check, Searcher
 from translator.inference.segments import Segment, Translation, checked_texts, join_segments, one_line, split_text
 from translator.inference.sentences import Sentence, split_sentences
 from translator.inference.untranslated import PartedText, copied_line, is_blank, is_sign, part_text
 from translator.run.logging import LOGGER
-from translator.search.hypothesis import Hypothesis, alike, check_count, length_penalty, lengths_of_outputs
+from translator.search.hypothesis import Hypothesis, Rows, alike, check_count, length_penalty, lengths_of_outputs
 from translator.special_tokens import EOS
 from translator.subword import SubwordPair
 from translator.subword.placeholders import (
@@ -143,7 +144,7 @@ class Translator:
                 check()
             rows = [segments[number].ids for number in batch]
             prefix_rows = None if forced is None else [forced[number] for number in batch]
-            hypotheses = self.searcher.find(rows, self.search, count, prefix_rows, check, scored=scored)
+            hypotheses = self.hypotheses(rows, count, prefix_rows, check, scored=scored)
             for number, of_row in zip(batch, hypotheses, strict=True):
                 known = f"{segments[number].source} {beginnings[segments[number].line]}"
                 found[number] = self._decoded(segments[number], of_row, known, attention)
@@ -159,6 +160,18 @@ class Translator:
             else:
                 results.append([replace(empty, text=between_parts[0])])
         return results
+
+    def hypotheses(
+        self,
+        rows: Rows,
+        count: int = 1,
+        prefixes: Rows | None = None,
+        check: Check | None = None,
+        *,
+        scored: bool = True,
+    ) -> list[list[Hypothesis]]:
+        """Return up to `count` hypotheses for each row of source ids; see `Searcher.find` and `find_without_loops`."""
+        return find_without_loops(self.searcher, self.subword, rows, self.search, count, prefixes, check, scored=scored)
 
     def score(self, sources: Iterable[str], targets: Iterable[str]) -> list[Translation]:
         """Return each target scored as the translation of its source, by teacher forcing.
@@ -201,7 +214,7 @@ class Translator:
     def attention(self, text: str) -> AttentionMap:
         """Return the attention map of the translation of `text`, or of its first segment if it has several."""
         segment = next(iter(self.segments([text])), Segment(0, text, [], True, {}))
-        return self._attention(segment, self.searcher.find([segment.ids], self.search)[0][:1])[0][0]
+        return self._attention(segment, self.hypotheses([segment.ids])[0][:1])[0][0]
 
     def align(self, source: str, target: str) -> Alignment:
         """Return the word alignment of `target`, any translation, to `source`, by the model's attention."""

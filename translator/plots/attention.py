@@ -76,7 +76,7 @@ def look(
     """Return the attention of a run's translation of `text`; only of the first segment if the text is too long."""
     # 1. Translate the sentence.
     loaded, engine, ids = _first_segment(run, text, checkpoint, overrides)
-    best = engine.find([ids], loaded.search)[0][0]
+    best = loaded.hypotheses([ids])[0][0]
     source = [*ids, EOS]
     labels = [*best.tokens, *([EOS] if best.finished else [])]
     target_input = [SOS, *labels[:-1]]

@@ -30,7 +30,13 @@ from translator.special_tokens import EOS, PAD, SOS
 
 
 def search(
-    model: SearchModel[State], source: Tensor, config: SearchConfig, count: int = 1, prefixes: Rows | None = None
+    model: SearchModel[State],
+    source: Tensor,
+    config: SearchConfig,
+    count: int = 1,
+    prefixes: Rows | None = None,
+    *,
+    no_doubles: bool = False,
 ) -> list[list[Hypothesis]]:
     """Return the best hypotheses for each row of `source`, in the order of the rows, best first.
 
@@ -40,6 +46,7 @@ def search(
         config: the search settings.
         count: hypotheses per row; fewer are returned only if no more exist. With sampling, the number of draws.
         prefixes: for each row, the ids (without SOS) that begin its hypotheses. Scores include their log-probabilities.
+        no_doubles: forbid that a token follows itself.
 
     Raises:
         ConfigError: the method cannot find `count` hypotheses.
@@ -50,8 +57,9 @@ def search(
         return []
     shortest, longest = output_lengths(source, config, model.max_positions, prefixes)
     constraints = None
-    if config.min_length_ratio > 0 or config.no_repeat_ngram > 0 or (prefixes is not None and any(prefixes)):
-        constraints = Constraints(shortest, config.no_repeat_ngram, prefixes)
+    has_prefixes = prefixes is not None and any(prefixes)
+    if config.min_length_ratio > 0 or config.no_repeat_ngram > 0 or no_doubles or has_prefixes:
+        constraints = Constraints(shortest, config.no_repeat_ngram, prefixes, no_doubles=no_doubles)
     if config.method == "beam":
         found = beam_search(model, source, longest, config, count, constraints)
     else:

@@ -14,11 +14,15 @@ class Constraints:
         shortest: (B,) int64, minimum length of each output in tokens, EOS included.
         no_repeat_ngram: n; no n-gram occurs twice in a hypothesis (Paulus et al. 2018 §2.5). 0 allows repetition.
         prefixes: for each sentence, the ids that begin its outputs; they take precedence. UNK may be forced.
+        no_doubles: no token follows itself.
     """
 
-    def __init__(self, shortest: Tensor, no_repeat_ngram: int = 0, prefixes: Rows | None = None) -> None:
+    def __init__(
+        self, shortest: Tensor, no_repeat_ngram: int = 0, prefixes: Rows | None = None, *, no_doubles: bool = False
+    ) -> None:
         self._shortest = shortest
         self._size = no_repeat_ngram
+        self._no_doubles = no_doubles
         prefixes = prefixes or [()] * len(shortest)
         longest = max(map(len, prefixes), default=0)
         filled = [[*prefix, *[PAD] * (longest - len(prefix))] for prefix in prefixes]
@@ -44,6 +48,8 @@ class Constraints:
             repeats = (ngrams[:, :, :-1] == begun).all(dim=2)  # (R, T - n + 1)
             # Rows without a repeat scatter to PAD, which is forbidden anyway. So no GPU synchronization is needed.
             forbidden.scatter_(1, ngrams[:, :, -1].masked_fill(~repeats, PAD), True)
+        if self._no_doubles and length > 0:
+            forbidden.scatter_(1, produced[:, -1:], True)
         if length < self._forced.size(1):
             forced = self._forced[sentences, length].unsqueeze(1)  # (R, 1)
             forbidden |= forced != PAD

@@ -1,0 +1,62 @@
+"""The search that avoids loops: sentences whose translations repeat themselves are searched again."""
+
+from typing import Final
+
+from translator.config import SearchConfig
+from translator.inference.searcher import Check, Searcher
+from translator.search.hypothesis import Hypothesis, Rows
+from translator.search.repetition import looping_words
+from translator.subword import SubwordPair
+
+_NGRAM: Final = 2  # where a sentence is searched again, no two pieces in a row occur twice
+
+
+def find_without_loops(
+    searcher: Searcher,
+    subword: SubwordPair,
+    rows: Rows,
+    config: SearchConfig,
+    count: int = 1,
+    prefixes: Rows | None = None,
+    check: Check | None = None,
+    *,
+    scored: bool = True,
+) -> list[list[Hypothesis]]:
+    """Return hypotheses as `searcher.find` does, and search again where the best of a row is a loop (`looping_words`).
+
+    In the second search, no piece follows itself and no two pieces in a row occur twice. Its hypotheses replace those
+    of the row if its best has fewer looping words. So a row whose translation is no loop keeps what the search found.
+    Samples stay as they are drawn.
+
+    Args:
+        searcher: the engine.
+        subword: spells the rows and their hypotheses.
+        rows, config, count, prefixes, check, scored: as in `Searcher.find`.
+    """
+    found = searcher.find(rows, config, count, prefixes, check, scored=scored)
+    if config.method == "sampling" or not config.avoid_loops:
+        return found
+
+    # 1. Find the rows whose best hypothesis is a loop.
+    sources = subword.source.decode_ids(rows)
+    best_texts = subword.target.decode_ids([hypotheses[0].tokens for hypotheses in found])
+    loops: dict[int, int] = {}  # row to its looping words
+    for number, (source, text) in enumerate(zip(sources, best_texts, strict=True)):
+        looping = looping_words(source, text)
+        if looping:
+            loops[number] = looping
+    if not loops:
+        return found
+
+    # 2. Search these again, without repeated pieces.
+    blocking = config.model_copy(update={"no_repeat_ngram": min(config.no_repeat_ngram or _NGRAM, _NGRAM)})
+    loop_rows = [rows[number] for number in loops]
+    loop_prefixes = None if prefixes is None else [prefixes[number] for number in loops]
+    blocked = searcher.find(loop_rows, blocking, count, loop_prefixes, check, scored=scored, no_doubles=True)
+
+    # 3. Take what has fewer looping words.
+    blocked_texts = subword.target.decode_ids([hypotheses[0].tokens for hypotheses in blocked])
+    for number, hypotheses, text in zip(loops, blocked, blocked_texts, strict=True):
+        if looping_words(sources[number], text) < loops[number]:
+            found[number] = hypotheses
+    return found

@@ -1,0 +1,116 @@
+"""Repetition: the words with which a translation goes round in circles, although its source does not.
+
+A model that is unsure of the next word may say the last ones again, and again after that (Holtzman et al. 2020 §3).
+Languages repeat words too: `the doctor said that the doctor …`, «کم کم». So a repetition is a loop only if it occurs
+more often than the source says anything. Imports no torch, which is slow to start.
+"""
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+_WORD: Final = re.compile("[^\\W_]+(?:[\u200c\u200d\u064b-\u065f\u0670'’]*[^\\W_])*+")
+"""A word or a number; half-spaces, vowel marks and apostrophes inside belong to it."""
+_PART: Final = re.compile(r"[^\W_]+")  # `friend's` has two parts: friend, s
+_LONGEST_PHRASE: Final = 8  # words of the longest phrase whose direct repetition is detected
+_NGRAM: Final = 3  # words in a row that count as repeated at any distance; two words often repeat for good reason
+_CONTENT_LETTERS: Final = 5  # most shorter words, such as `the` and `that`, have a function, and repeat in any sentence
+# A group of letters three times in a row inside a word, or one letter four times.
+_CIRCLE_IN_WORD: Final = re.compile(r"([^\W\d_]{2,8}?)\1{2,}|([^\W\d_])\2{3,}")
+_DOUBLED_WORD: Final = re.compile(
+    "آرام|آه|آهسته|اندک|بسیار|بلند|بله|پاره|پچ|پله|تک|تکه|تلو|تند|جدا|خش|خیلی|دانه|دسته|دوان|ذره|رفته|ریز|زار|سلانه|"
+    "قدم|قطره|کشان|کم|کورمال|گاه|لایه|لنگ|نفس|نم|نه|هق|یکی|یواش|bye|far|ha|no|oh|so|very|yes"
+)
+"""A word that is said twice for emphasis or manner, whatever the source says: «کم کم», little by little."""
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words and numbers of `text`, in small letters."""
+    return _WORD.findall(text.lower())
+
+
+def words_without_doubling(text: str) -> list[str]:
+    """Return the words of `text`, with one for two where languages say a word twice: `no, no` and «کم کم».
+
+    These are words with a sign between them, and some words without. Of four in a row, two are left.
+    """
+    text = text.lower()
+    words: list[str] = []
+    end = 0
+    was_doubled = False
+    for match in _WORD.finditer(text):
+        word, between = match[0], text[end : match.start()]
+        may_double = bool(between.strip() or _DOUBLED_WORD.fullmatch(word))
+        is_doubled = bool(words) and word == words[-1] and may_double and not was_doubled
+        if not is_doubled:
+            words.append(word)
+        was_doubled = is_doubled
+        end = match.end()
+    return words
+
+
+def circling_words(words: Sequence[str]) -> list[int]:
+    """Return the places, from 0, of the words that repeat their own letters, as in `دوتاتاتاتا` or `Nooooo`."""
+    return [place for place, word in enumerate(words) if _CIRCLE_IN_WORD.search(word)]
+
+
+def repeated_words(words: Sequence[str], allowed: int = 1) -> list[int]:
+    """Return the places, from 0, of the words with which a phrase occurs more than `allowed` times.
+
+    A phrase is one or more words that follow themselves directly, or three words that recur in the same order at any
+    distance. With `allowed` 1, the words of the second occurrence are returned; with 2, those of the third.
+    """
+    places: set[int] = set()
+
+    # Phrases that follow themselves directly: `same` words in a row equal the words one phrase before.
+    for length in range(1, min(_LONGEST_PHRASE, len(words) // 2) + 1):
+        same = 0
+        for place in range(length, len(words)):
+            same = same + 1 if words[place] == words[place - length] else 0
+            if same >= length * allowed:
+                places.update(range(place - length + 1, place + 1))
+
+    # Three words at any distance; occurrences that overlap count once.
+    times: Counter[tuple[str, ...]] = Counter()
+    ends: dict[tuple[str, ...], int] = {}
+    for start in range(len(words) - _NGRAM + 1):
+        ngram = tuple(words[start : start + _NGRAM])
+        if start >= ends.get(ngram, 0):
+            ends[ngram] = start + _NGRAM
+            times[ngram] += 1
+            if times[ngram] > allowed:
+                places.update(range(start, start + _NGRAM))
+    return sorted(places)
+
+
+def allowed_occurrences(source: str) -> int:
+    """Return how often a translation of `source` may say a phrase: as often as the source says a word or two words.
+
+    Words of fewer than five letters count only where they follow themselves.
+
+    >>> allowed_occurrences("The teacher met the teacher of the teacher.")
+    3
+    >>> allowed_occurrences("No, no, no!")
+    3
+    """
+    parts = _PART.findall(source.lower())
+    word_counts = Counter(part for part in parts if len(part) >= _CONTENT_LETTERS)
+    pair_counts = Counter(itertools.pairwise(parts))
+    for first, second in pair_counts:
+        if first == second:
+            pair_counts[first, second] += 1  # three words in a row make two pairs
+    return max([1, *word_counts.values(), *pair_counts.values()])
+
+
+def looping_words(source: str, translation: str) -> int:
+    """Return the number of words of `translation` that repeat something more often than `source` allows; 0: no loop."""
+    words = words_without_doubling(translation)
+    circling = circling_words(words)
+    if circling and circling_words(words_of(source)):
+        circling = []
+    repeated = repeated_words(words)
+    if repeated:
+        repeated = repeated_words(words, allowed_occurrences(source))
+    return len({*circling, *repeated})
