@@ -30,7 +30,7 @@ subword: {{vocabulary_size: 420, byte_fallback: true}}
 batching: {{max_length: 60}}
 model:
   {{d_model: 32, heads: 4, encoder_layers: 2, decoder_layers: 2, feed_forward: 64, max_positions: 128, norm: {norm}}}
-search: {{method: beam, beam_size: 3, max_length_ratio: 0.5, processes: 1}}
+search: {{method: beam, beam_size: 3, max_length_ratio: 0.5, avoid_loops: false, processes: 1}}
 """
 
 
