@@ -110,13 +110,15 @@ def _train(options: argparse.Namespace, stop: StopRequest) -> None:
 def _with_corpora(options: argparse.Namespace) -> tuple[str, list[str]]:
     """Return the recipe and the overrides for `--corpus`; without `--config`, choose and write a recipe."""
     from translator.corpus.recipe import as_overrides, find_recipe
-    from translator.corpus.sources import corpora_in_arguments
+    from translator.corpus.sources import corpora_in_arguments, with_overrides
     from translator.model.device import choose_device
     from translator.training.launching import launched
 
     sources = corpora_in_arguments(options.corpora)
     if options.config is not None:
         return options.config, [*as_overrides(sources), *options.overrides]
+    # The text is read before the recipe exists, so overrides of the sources have to apply here already.
+    sources = with_overrides(sources, options.overrides)
     given = dict(override.partition("=")[::2] for override in options.overrides)
     gpu = choose_device(given.get("run.device", "auto")).type != "cpu"
     file, lines = find_recipe(Path("runs"), sources, gpu=gpu, direction=given.get("corpus.direction", "en-fa"))

@@ -56,6 +56,8 @@ def measure(sources: Sequence[SourceConfig]) -> CorpusSize:
     pairs, words, distinct = 0, 0, set[str]()
     for source in sources:
         for pair in read_pairs(source):
+            if pair.defect is not None:
+                continue
             found = pair.source.lower().split(" ")
             pairs, words = pairs + 1, words + len(found)
             distinct.update(found)
