@@ -34,12 +34,29 @@ _CODE: Final = "\0"  # stands for a code inside a segment, since XML cannot have
 _CODE_BETWEEN_WORDS: Final = re.compile(r"(?<=[\w.,;:!?%)»…،؛؟])\0+(?=[\w(«])")
 
 
+Languages = dict[str, str | None]
+"""By the code of a language in the document `en`, `fa`, or None for another language."""
+
+
 class _Group(NamedTuple):
     """Consecutive units as they stand in the document."""
 
     line: int  # on which the first one starts, from 1
     content: bytes  # from the first `<tu` to that of the next group
     starts: list[int]  # of each unit in `content`
+
+    def lines(self) -> Iterator[int]:
+        """Yield the line on which each unit starts."""
+        line = self.line
+        yield line
+        for start, next_start in pairwise(self.starts):
+            line += self.content.count(b"\n", start, next_start)
+            yield line
+
+    def units(self) -> Iterator["_Group"]:
+        """Yield each unit as a group of its own."""
+        for line, start, end in zip(self.lines(), self.starts, [*self.starts[1:], len(self.content)], strict=True):
+            yield _Group(line, self.content[start:end], [0])
 
 
 def pairs_of_tmx(blocks: Iterable[bytes], label: str, *, drop_invalid: bool) -> Iterator[Pair]:
@@ -56,7 +73,7 @@ def pairs_of_tmx(blocks: Iterable[bytes], label: str, *, drop_invalid: bool) -> 
     Raises CorpusError: the document has no pair, is cut off, is in an unknown encoding, or declares entities, since
         these can grow without limit or name other files.
     """
-    languages: set[str] = set()
+    languages: Languages = {}
     has_pairs = False
     for group in _unit_groups(_as_utf8(blocks, label), label):
         try:
@@ -70,7 +87,7 @@ def pairs_of_tmx(blocks: Iterable[bytes], label: str, *, drop_invalid: bool) -> 
             has_pairs = has_pairs or pair.defect is None
             yield pair
     if not has_pairs:
-        seen = ", ".join(sorted(languages)[:10]) or "none"
+        seen = ", ".join(code[:20] for code in sorted(languages)[:10]) or "none"
         raise CorpusError(f"{label}: no unit has a segment in English and one in Persian; its languages: {seen}")
 
 
@@ -140,13 +157,13 @@ def _refuse_entities(prologue: bytes, label: str) -> None:
         raise CorpusError(f"{label}: it declares the entity `{name}`, which is not supported; remove it")
 
 
-def _parse(group: _Group, languages: set[str]) -> list[Pair]:
-    """Return a pair for each unit; add the languages of the document, as it names them, to `languages`.
+def _parse(group: _Group, languages: Languages) -> list[Pair]:
+    """Return a pair for each unit; add the languages of the document to `languages`.
 
     Raises ExpatError: a unit is not well-formed.
     """
     parser = expat.ParserCreate("utf-8")
-    reader = _Reader(parser, group.line, languages)
+    reader = _Reader(group.lines(), languages)
     parser.buffer_text = True
     parser.StartElementHandler, parser.EndElementHandler = reader.start, reader.end
     parser.CharacterDataHandler = reader.text
@@ -159,18 +176,14 @@ def _parse(group: _Group, languages: set[str]) -> list[Pair]:
     return reader.pairs
 
 
-def _pairs_of_each(group: _Group, languages: set[str]) -> Iterator[Pair]:
+def _pairs_of_each(group: _Group, languages: Languages) -> Iterator[Pair]:
     """Yield a pair for each unit of `group`, parsed alone, with a defect if it is not well-formed."""
-    line = group.line
-    for start, end in pairwise([*group.starts, len(group.content)]):
-        content = group.content[start:end]
-        unit = _Group(line, content[: content.rfind(b"</tu>") + len(b"</tu>")], [0])
-        line += content.count(b"\n")
+    for unit in group.units():
         try:
             yield from _parse(unit, languages)
         except expat.ExpatError:
-            text = " ".join(_TAG.sub(" ", content[:1000].decode("utf-8", "replace")).split())
-            yield Pair(unit.line, text, "", BAD_ROW if is_utf8(content) else str(Unreadable.INVALID_UTF8))
+            text = " ".join(_TAG.sub(" ", unit.content[:1000].decode("utf-8", "replace")).split())
+            yield Pair(unit.line, text, "", BAD_ROW if is_utf8(unit.content) else str(Unreadable.INVALID_UTF8))
 
 
 def _character(entity: re.Match[bytes]) -> bytes:
@@ -184,18 +197,16 @@ def _character(entity: re.Match[bytes]) -> bytes:
 class _Reader:
     """Makes a pair of each unit while the parser reports elements and text."""
 
-    def __init__(self, parser: expat.XMLParserType, line: int, languages: set[str]) -> None:
+    def __init__(self, lines: Iterator[int], languages: Languages) -> None:
         """Start with no pairs.
 
         Args:
-            parser: knows the present line.
-            line: of the document, on which the text of the parser starts.
-            languages: gets the languages, as the document names them.
+            lines: on which the units start.
+            languages: gets the languages of the document.
         """
         self.pairs: list[Pair] = []
-        self._parser = parser
-        self._line_before = line - 1
-        self._line = line  # on which the present unit starts
+        self._lines = lines
+        self._line = 0  # on which the present unit starts
         self._languages = languages
         self._segments: dict[str, str] = {}  # of the present unit, by language
         self._language: str | None = None
@@ -204,12 +215,13 @@ class _Reader:
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         if name == "tu":
-            self._line = self._line_before + self._parser.CurrentLineNumber
+            self._line = next(self._lines)
             self._segments = {}
         elif name == "tuv":
             code = attributes.get("xml:lang") or attributes.get("lang") or ""
-            self._languages.add(code[:20])
-            self._language = _LANGUAGES.get(code.lower().replace("_", "-").partition("-")[0])
+            if code not in self._languages:
+                self._languages[code] = _LANGUAGES.get(code.lower().replace("_", "-").partition("-")[0])
+            self._language = self._languages[code]
         elif name == "seg":
             self._parts = []
         elif name in _CODES:
@@ -223,25 +235,21 @@ class _Reader:
 
     def end(self, name: str) -> None:
         if name == "seg" and self._parts is not None:
-            if self._language is not None:
-                self._segments.setdefault(self._language, _plain("".join(self._parts)))
+            if self._language is not None and self._language not in self._segments:
+                segment = "".join(self._parts)
+                if _CODE in segment:
+                    segment = _CODE_BETWEEN_WORDS.sub(" ", segment).replace(_CODE, "")
+                self._segments[self._language] = " ".join(segment.split())
             self._parts = None
+        elif name == "tuv":
+            self._language = None
+        elif name == "tu":
+            english, persian = self._segments.get("en"), self._segments.get("fa")
+            if english is None or persian is None:
+                self.pairs.append(Pair(self._line, english or "", persian or "", MISSING_LANGUAGE))
+            elif len(english) > LONGEST_LINE or len(persian) > LONGEST_LINE:
+                self.pairs.append(Pair(self._line, "", "", str(Unreadable.LINE_TOO_LONG)))
+            else:
+                self.pairs.append(Pair(self._line, english, persian))
         elif name in _CODES:
             self._inside_code -= 1
-        elif name == "tu":
-            self.pairs.append(self._pair())
-
-    def _pair(self) -> Pair:
-        english, persian = self._segments.get("en"), self._segments.get("fa")
-        if english is None or persian is None:
-            return Pair(self._line, english or "", persian or "", MISSING_LANGUAGE)
-        if max(len(english), len(persian)) > LONGEST_LINE:
-            return Pair(self._line, "", "", str(Unreadable.LINE_TOO_LONG))
-        return Pair(self._line, english, persian)
-
-
-def _plain(segment: str) -> str:
-    """Return a segment on one line, with a space for each code that stands between two words."""
-    if _CODE in segment:
-        segment = _CODE_BETWEEN_WORDS.sub(" ", segment).replace(_CODE, "")
-    return " ".join(segment.split())

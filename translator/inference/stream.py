@@ -119,16 +119,15 @@ def _decoded(first_line: int, lines: list[bytes], strict: bool) -> Iterator[Chun
                 "one paragraph, per line"
             )
             break
-        if is_utf8(line):
-            texts.append(line.decode("utf-8"))
-        elif strict:
-            place = first_invalid_byte(line)
-            advice = f"{encoding_advice(line)}, or leave out --strict"
-            problem = f"line {number} of the input is not UTF-8 (byte {place + 1} of the line); {advice}"
-            break
-        else:
+        text = line.decode("utf-8", "replace").replace("\0", "\ufffd")
+        if "\ufffd" in text and not is_utf8(line):
+            if strict:
+                advice = f"{encoding_advice(line)}, or leave out --strict"
+                place = first_invalid_byte(line) + 1
+                problem = f"line {number} of the input is not UTF-8 (byte {place} of the line); {advice}"
+                break
             invalid.append(number)
-            texts.append(line.decode("utf-8", "replace").replace("\0", "\ufffd"))
+        texts.append(text)
     if texts:
         yield Chunk(first_line, texts, invalid)
     if problem:
