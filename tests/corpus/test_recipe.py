@@ -8,6 +8,7 @@ from corpus.corpora import ENGLISH, PAIRS, PERSIAN, TABLE, complaint, folder_of,
 from doc_examples import ROOT
 
 from translator.config import SourceConfig, load_config
+from translator.corpus.lines import Pair
 from translator.corpus.recipe import CorpusSize, choose, find_recipe
 from translator.corpus.sources import corpora_in_arguments, read_pairs
 from translator.data import DataHandler
@@ -26,12 +27,19 @@ TMX = """<?xml version="1.0" encoding="UTF-8"?>
 
 
 def test_tmx_pairs_are_read_in_either_language_order(tmp_path: Path) -> None:
-    expected = [(1, "Press Save & close.", "ذخیره کنید."), (3, "Two.", "دو.")]
+    expected = [
+        Pair(4, "Press Save & close.", "ذخیره کنید."),
+        Pair(8, "Alone.", "", "missing_language"),
+        Pair(9, "Two.", "دو."),
+    ]
     for name, content in (("m.tmx", TMX.encode()), ("m.tmx.gz", gzip.compress(TMX.encode()))):
-        found = list(read_pairs(one_file(tmp_path / name, content)))
-        assert [(pair.line, pair.source, pair.target) for pair in found] == expected
+        assert list(read_pairs(one_file(tmp_path / name, content))) == expected
     utf16 = TMX.replace("UTF-8", "UTF-16").encode("utf-16")
-    assert len(list(read_pairs(folder_of(tmp_path / "folder", {"m.tmx": utf16})))) == 2
+    assert list(read_pairs(folder_of(tmp_path / "folder", {"m.tmx": utf16}))) == expected
+    arabic = TMX.replace("UTF-8", "windows-1256").replace("ی", "ي").encode("windows-1256")
+    assert list(read_pairs(one_file(tmp_path / "m.tmx", arabic)))[2] == expected[2]
+    commented = TMX.replace("<tu><tuv xml:lang", "<!-- <tu>\n</tu> --><tu><tuv xml:lang")
+    assert [pair.line for pair in read_pairs(one_file(tmp_path / "m.tmx", commented.encode()))] == [4, 9, 10]
 
 
 def test_a_tmx_that_is_damaged_or_declares_entities_is_refused(tmp_path: Path) -> None:

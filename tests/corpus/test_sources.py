@@ -33,7 +33,7 @@ from translator.errors import CorpusError
 NO_TEXT = ["README", "README.md", "LICENSE.txt", "notes.md", ".hidden", ".DS_Store", "SHA256SUMS", "text.md5", "X.ids"]
 PACKED = [suffix for suffix in PACKERS if suffix]
 MEMBERS = {"en.txt": ENGLISH, "fa.txt": PERSIAN}
-LINE = st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"])).map(
+LINE = st.text(st.characters(exclude_characters="\0\n", exclude_categories=["Cs"])).map(
     lambda text: text.lstrip("\ufeff").removesuffix("\r")
 )
 
@@ -46,9 +46,9 @@ LINE = st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"])
     st.sampled_from(["\n", "\r\n"]),
 )
 def test_any_text_survives_in_any_layout(rows: list[tuple[str, str]], one: str, other: str, end: str) -> None:
-    rows = [("English.", "فارسی."), *rows]
+    rows = [("English.", "فارسی."), *rows, ("The end.", "پایان.")]
     english, persian = ("".join(f"{text}{end}" for text in side).encode() for side in zip(*rows, strict=True))
-    expected = [Pair(line, *row) for line, row in enumerate(rows, start=1)]
+    expected = [Pair(line, *row if "".join(row).strip() else ("", "")) for line, row in enumerate(rows, start=1)]
     packed = {f"X.en{one}": PACKERS[one](english), f"X.fa{other}": PACKERS[other](persian)}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -179,7 +179,7 @@ def test_mistakes_in_a_source_entry_are_explained(tmp_path: Path) -> None:
     folder = folder_of(tmp_path / "x", {"a.tsv": TABLE})
     for path, problem in {
         sides.source_path: "both sides are the same file",
-        archive.path: "text.zip is a zip archive; give it as `path`",
+        archive.path: "text.zip is a zip archive; unpack it, or as a corpus give it as `path`",
         folder.path: "x is a folder; give a file",
     }.items():
         assert problem in complaint(sides.model_copy(update={"target_path": path}))
@@ -215,7 +215,7 @@ def test_max_pairs_counts_across_files_and_stops_reading(tmp_path: Path) -> None
     source = folder_of(tmp_path / "x", {"a.tsv": TABLE, "b.tsv": TABLE + b"wrong\n", "c.tsv": b"wrong"})
     for most in range(1, 7):
         assert list(read_pairs(source.model_copy(update={"max_pairs": most}))) == (PAIRS * 2)[:most]
-    assert "b.tsv, line 4: 1 column" in complaint(source)
+    assert "c.tsv: 1 of 1 rows do not have the right form (line 1)" in complaint(source)
     source = two_files(tmp_path, ENGLISH + b"\xff\n").model_copy(update={"max_pairs": 3})
     assert list(read_pairs(source)) == PAIRS
 

@@ -171,9 +171,11 @@ def encoding_of(lines: Iterable[bytes]) -> Encoding | None:
     beyond_ascii = b"".join(_ASCII_LETTER.sub(b"", word) for word in words)
     if not beyond_ascii:
         return None
-    # In Latin script most letters are ASCII, in Arabic script none.
+    # In Latin script most letters are ASCII. In Arabic script none are, and a word has several.
     ascii_letters = sum(map(len, words)) - len(beyond_ascii)
     candidates = _IN_LATIN_SCRIPT if ascii_letters >= len(beyond_ascii) else _IN_ARABIC_SCRIPT
+    if candidates is _IN_ARABIC_SCRIPT and len(beyond_ascii) < 2 * len(words):
+        return None
     best, best_share = None, _LEAST_FREQUENT
     for encoding in candidates:
         text = beyond_ascii.decode(encoding.codec, "replace")
