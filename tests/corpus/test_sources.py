@@ -144,7 +144,7 @@ def test_zip_members_are_recognised_or_listed_in_the_error(names: list[str], cho
 
 
 def test_zip_members_given_by_name_are_found_or_refused() -> None:
-    def chosen(names: str, english: str, persian: str) -> tuple[str, str]:
+    def chosen(names: str, english: str, persian: str) -> tuple[str, ...]:
         return choose_members(Path("corpus.zip"), names.split(), english, persian)
 
     for name in ("data/One.EN", "DATA/one.en", "one.en"):

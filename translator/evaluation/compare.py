@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -9,13 +10,14 @@ import numpy as np
 
 from translator.checkpoint.state import find_checkpoint
 from translator.config import MetricName
+from translator.corpus.compression import read_blocks
+from translator.corpus.lines import read_lines
 from translator.errors import CheckpointError, InputError, RunError
 from translator.evaluation.diagnosis import Diagnosis, diagnose
 from translator.evaluation.metrics import RAW_TEXT, TextVariant, bootstrap, scorer, sentence_chrf
 from translator.evaluation.results import ENDING, ScoredSet, distinct_labels, read_scored_set, saved_scores
 from translator.run.folder import RunFolder
 from translator.run.logging import progress_bar
-from translator.run.storage import storage_errors
 from translator.run.text import excerpt
 
 METRICS: Final[tuple[MetricName, ...]] = ("bleu", "chrf", "chrf++", "ter")
@@ -301,15 +303,10 @@ def _shared_test_sets(systems: Mapping[str, Mapping[str, ScoredSet]], wanted: Se
 
 
 def _read_lines(path: Path, expected: int | None = None, origin: str = "") -> list[str]:
-    """Return the lines of a text file, as many as `origin` has; only "\\n" and "\\r\\n" end a line."""
-    with storage_errors(path, "read"):
-        content = path.read_bytes()
-    try:
-        lines = content.decode("utf-8-sig").removesuffix("\n").split("\n")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{path}, line {line:,}: not UTF-8; convert the file to UTF-8 first") from error
-    if not content or expected not in (None, len(lines)):
+    """Return the lines of a text file, as many as `origin` has; see `translator.corpus.lines.read_lines`."""
+    parts = read_lines(read_blocks(path), str(path), drop_invalid=False)
+    lines = list(chain.from_iterable(parts))
+    if not lines or expected not in (None, len(lines)):
         theirs = f", {origin} {expected:,}: line N must be the same sentence in both" if expected else ""
-        raise InputError(f"{path} has {len(lines) if content else 0:,} lines{theirs}")
-    return [line.removesuffix("\r") for line in lines]
+        raise InputError(f"{path} has {len(lines):,} lines{theirs}")
+    return lines
