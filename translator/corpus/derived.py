@@ -134,7 +134,7 @@ def _warn_of_invalid_lines(file: Path, numbers: Sequence[int]) -> None:
     more = ", …" if len(numbers) > _NUMBERS_SHOWN else ""
     lines_are = "1 line is" if len(numbers) == 1 else f"{len(numbers):,} lines are"
     LOGGER.warning(
-        f"{file}: {lines_are} not UTF-8 and left out (line {shown}{more}); convert them first, for example with iconv"
+        f"{file}: {lines_are} not UTF-8 and left out ({shown}{more}); convert them first, for example with iconv"
     )
 
 

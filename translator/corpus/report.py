@@ -104,9 +104,10 @@ class CorpusReport:
         lines = []
         for title, source in zip(self.source_titles(), self.sources, strict=True):
             for rule, numbers in source.unread.items():
+                lines_are = "line" if source.dropped[rule] == 1 else "lines"
                 shown = ", ".join(f"{number:,}" for number in numbers)
                 more = ", …" if source.dropped[rule] > len(numbers) else ""
-                lines.append(f"{title}: {source.dropped[rule]:,} dropped by {rule}, line {shown}{more}")
+                lines.append(f"{title}: {source.dropped[rule]:,} dropped by {rule}, {lines_are} {shown}{more}")
             lines += source.notes
         return lines
 

@@ -29,10 +29,8 @@ _BAD_SHARE: Final = 0.01  # of the rows; with more, it is another kind of file
 _BAD_ROWS_SHOWN: Final = 5
 _FEWEST_BAD_ROWS: Final = 3  # are dropped from a file of any size
 _BAD_ROWS_EARLY: Final = 1000  # are counted before the end of a file
-_FORM: Final = (
-    "a row of a table needs English, one tab and Persian, and as many columns as the others; a unit of a TMX needs to "
-    "be well-formed XML"
-)
+_ROW_FORM: Final = "a row needs English, a tab and Persian, and as many columns as the other rows"
+_UNIT_FORM: Final = "the unit of a TMX needs to be well-formed XML, without control characters"
 _LATIN: Final = re.compile("[A-Za-z\u00c0-\u024f]")
 _ARABIC: Final = re.compile("[\u0620-\u065f\u066e-\u06d3\u06fa-\u06ff\u0750-\u077f\ufb50-\ufdff\ufe70-\ufefc]")
 _SIDE: Final = re.compile(
@@ -135,9 +133,10 @@ class _Text(NamedTuple):
         return str(self.file) if self.member is None else f"{self.file}, member {excerpt(self.member, 200)}"
 
     @property
-    def name(self) -> str:
-        """Name of the file or the member, without the suffix of a compression."""
-        return re.sub(_PACKED, "", self.file.name if self.member is None else self.member)
+    def is_tmx(self) -> bool:
+        """Whether its name is that of a translation memory."""
+        name = self.file.name if self.member is None else self.member
+        return re.sub(_PACKED, "", name).lower().endswith(".tmx")
 
     def lines(self, *, drop_invalid: bool) -> Iterator[str]:
         """Yield its lines; see `read_lines`."""
@@ -180,7 +179,7 @@ def read_pairs(
         texts = _texts(source, files, whole)
         all_pairs = _pairs_of(texts, note, drop_invalid=source.invalid_utf8 == "drop")
         pairs = itertools.islice(all_pairs, left)
-        bad_lines = _BadRows(whole, bad_rows)
+        bad_lines = _BadRows(whole, _UNIT_FORM if texts[0].is_tmx else _ROW_FORM, bad_rows)
         try:
             first = list(itertools.islice(pairs, _LOOKED_AT))
             if not first:
@@ -202,7 +201,7 @@ def _pairs_of(texts: Sequence[_Text], note: Callable[[str], None], *, drop_inval
     if len(texts) == 2:
         return pairs_of_sides(*(text.lines(drop_invalid=drop_invalid) for text in texts))
     (text,) = texts
-    if text.name.lower().endswith(".tmx"):
+    if text.is_tmx:
         return text.units(drop_invalid=drop_invalid)
     return pairs_of_table(text.lines(drop_invalid=drop_invalid), text.label, note)
 
@@ -210,8 +209,9 @@ def _pairs_of(texts: Sequence[_Text], note: Callable[[str], None], *, drop_inval
 class _BadRows:
     """Counts the rows and units of a corpus that do not have the right form, and refuses too many."""
 
-    def __init__(self, whole: str, treatment: BadRows) -> None:
+    def __init__(self, whole: str, form: str, treatment: BadRows) -> None:
         self._whole = whole
+        self._form = form
         self._treatment = treatment
         self._bad_rows = 0
         self._first_lines: list[int] = []
@@ -219,7 +219,7 @@ class _BadRows:
     def add(self, line: int, rows: int) -> None:
         """Count a bad row, the last of `rows`; raise CorpusError if the treatment is `error`, or for far too many."""
         if self._treatment == "error":
-            raise CorpusError(f"{self._whole}, line {line}: {_FORM}; correct it, or set `corpus.bad_rows: drop`")
+            raise CorpusError(f"{self._whole}, line {line}: {self._form}; correct it, or set `corpus.bad_rows: drop`")
         self._bad_rows += 1
         if len(self._first_lines) < _BAD_ROWS_SHOWN:
             self._first_lines.append(line)
@@ -234,8 +234,8 @@ class _BadRows:
         numbers = ", ".join(map(str, self._first_lines))
         more = ", …" if self._bad_rows > _BAD_ROWS_SHOWN else ""
         raise CorpusError(
-            f"{self._whole}: {self._bad_rows:,} of {rows:,} rows do not have the right form (line {numbers}{more}), "
-            f"and 1% are allowed; {_FORM}. Correct the file, or give two files as `source_path` and `target_path`"
+            f"{self._whole}: {self._bad_rows:,} of {rows:,} rows do not have the right form (lines {numbers}{more}), "
+            f"and 1% are allowed; {self._form}; correct the file, or give two files as `source_path` and `target_path`"
         )
 
 
