@@ -70,9 +70,9 @@ def read_lines(blocks: Iterable[bytes], label: str, *, drop_invalid: bool, advic
                 yield lines[: invalid[0]]
                 bad_line = raw_lines[invalid[0]]
                 place = first_invalid_byte(bad_line)
-                where = f"byte 0x{bad_line[place]:02x}, number {place + 1} of the line"
                 raise CorpusError(
-                    f"{label}, line {number + invalid[0]}: not UTF-8 ({where}); {encoding_advice(data)}{advice}"
+                    f"{label}, line {number + invalid[0]}: not UTF-8 (byte 0x{bad_line[place]:02x}, number "
+                    f"{place + 1} of the line); {encoding_advice(data)}{advice}"
                 )
         yield lines
         number += len(lines)
