@@ -163,18 +163,30 @@ def test_back_translation_writes_aligned_text(folder: Path, tmp_path: Path, caps
     plain.write_bytes("\n".join([*texts[:20], "", f"{texts[0]}.", "ا " * 200]).encode() + b"\n\xff\xfe\n")
     packed.write_bytes(gzip.compress("\n".join(texts[20:]).encode()))
     given = ("--monolingual", str(plain), str(packed), "--round-trip", str(folder / "en-fa"), "--min-chrf", "5")
-    assert back_translate(folder, *given) == 0
-    said = capsys.readouterr().out
-    assert "Persian lines: kept 30, empty 2, repeated 1, too long 1" in said
+    assert back_translate(folder, *given) == 2
+    said, warned = capsys.readouterr()
+    assert f"{plain}: 1 line is not UTF-8 and left out (24)" in warned
+    assert "no back-translated pair is left" in warned and "Next" not in said, "an untrained model makes none"
+    assert "Persian lines: kept 30, empty 1, repeated 1, too long 1, not UTF-8 1" in said
     persian = (folder / "synthetic" / "monolingual.fa").read_text(encoding="utf-8").splitlines()
     english = (folder / "synthetic" / "translated.en").read_text(encoding="utf-8").splitlines()
     assert persian == texts and english == Translator.load(folder / "fa-en").translate_lines(texts)
     back = (folder / "synthetic" / "round-trip.fa").read_text(encoding="utf-8").splitlines()
     assert back == Translator.load(folder / "en-fa").translate_lines(english)
-    assert back_translate(folder, *given) == 0
+    assert back_translate(folder, *given) == 2
     assert capsys.readouterr().out.count("exists and is reused") == 2
     assert back_translate(folder, *given, run="en-fa") == 2
     assert "translates en-fa; give a run with corpus.direction: fa-en" in capsys.readouterr().err
+
+
+def test_monolingual_text_in_another_encoding_is_refused_with_its_name(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = tmp_path / "old.fa"
+    old.write_bytes("کتاب کجاست؟\nدر باز است.\n".encode("windows-1256"))
+    assert back_translate(folder, "--monolingual", str(old)) == 2
+    message = capsys.readouterr().err
+    assert "old.fa, line 1: not UTF-8" in message and "`iconv -f WINDOWS-1256 " in message
 
 
 def test_synthetic_pairs_are_filtered_tagged_and_trained_on(folder: Path, tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_translate_writes_a_file_as_text_or_tsv(run: Path, tmp_path: Path, capsy
         (["--input", ".", "--output", "out.txt"], "cannot read .: this is a folder"),
         (["--input", "in.txt", "--output", "in.txt"], "the output in.txt is the input itself"),
         (["--input", "in.txt", "--output", "none/out.txt"], "the folder of the output none/out.txt does not exist"),
-        (["--strict", "--input", "latin.txt", "--output", "out.txt"], "line 2 of the input is not UTF-8 (byte 4 of "),
+        (["--strict", "--input", "latin.txt", "--output", "out.txt"], "latin.txt is not UTF-8 (1 of its first 2 "),
         (["--device", "cuda:99", "abc"], "run.device is `cuda:99`"),
         (["--set", "model.d_model=32", "abc"], "a trained run cannot take these settings"),
         (["--processes", "-1", "abc"], "-1"),

@@ -1,24 +1,21 @@
 """Lines from a stream of bytes, and pairs from lines, whatever the size of the blocks that are read."""
 
-import io
 import itertools
 import tracemalloc
-from pathlib import Path
-from typing import IO, cast
-from unittest import mock
 
 import pytest
 
-from translator.corpus import lines as lines_module
-from translator.corpus.lines import BLOCK, LONGEST_LINE, Pair, Unreadable, pairs_of_table, read_lines
+from translator.corpus.compression import BLOCK
+from translator.corpus.lines import LONGEST_LINE, Pair, Unreadable, pairs_of_sides, read_lines
+from translator.corpus.tables import pairs_of_table
 from translator.errors import CorpusError
 
 INVALID, TOO_LONG = Unreadable.INVALID_UTF8, Unreadable.LINE_TOO_LONG
 
 
 def lines_of(content: bytes, block: int = BLOCK, *, drop_invalid: bool = False) -> list[str]:
-    with mock.patch.object(lines_module, "BLOCK", block):
-        return list(itertools.chain.from_iterable(read_lines(io.BytesIO(content), "text", drop_invalid=drop_invalid)))
+    blocks = [content[start : start + block] for start in range(0, len(content), block)]
+    return list(itertools.chain.from_iterable(read_lines(blocks, "text", drop_invalid=drop_invalid)))
 
 
 def complaint(content: bytes, block: int = BLOCK) -> str:
@@ -34,26 +31,29 @@ def complaint(content: bytes, block: int = BLOCK) -> str:
         (b"", []),
         (b"\n\n", ["", ""]),
         (b"\r\n", [""]),
-        (b"\r", ["\r"]),
+        (b"\r", [""]),
+        (b"a\rb\r", ["a", "b"]),
         (b"a\r\nb\nc\r\nd", ["a", "b", "c", "d"]),
         (b"a\r\r\nb\rc\n", ["a\r", "b\rc"]),
         ("\ufeffa\n\ufeff\ufeffb\n\ufeff\n\ufeffc".encode(), ["a", "b", "", "c"]),
         ("a\ufeff\nb\ufeffc\r\n".encode(), ["a\ufeff", "b\ufeffc"]),
-        ("a\u2028b\u0085c\x0bd\x0ce\x1cf\x00g\n".encode(), ["a\u2028b\u0085c\x0bd\x0ce\x1cf\x00g"]),
+        ("a\u2028b\u0085c\x0bd\x0ce\x1cf\n".encode(), ["a\u2028b\u0085c\x0bd\x0ce\x1cf"]),
+        ("\ufeffگل\r\nab\rc\n".encode("utf-16-le"), ["گل", "ab\rc"]),
+        ("\ufeffa\rگل".encode("utf-16-be"), ["a", "گل"]),
     ],
 )
 def test_only_newlines_end_a_line(content: bytes, lines: list[str], block: int) -> None:
     assert lines_of(content, block) == lines_of(content, block, drop_invalid=True) == lines
-    if lines:  # decoded one by one, as when the block contains a line that is not UTF-8
+    if b"\n" in content and b"\0" not in content:  # decoded one by one, as beside a line that is not UTF-8
         assert lines_of(b"\xff\n" + content, block, drop_invalid=True) == [INVALID, *lines]
 
 
 @pytest.mark.parametrize("block", [1, 5, BLOCK])
-def test_invalid_utf8_error_gives_the_line_and_byte_offset(block: int) -> None:
+def test_invalid_utf8_error_gives_the_line_and_the_byte(block: int) -> None:
     message = complaint(b"\xef\xbb\xbfOne.\r\nTwo\xe9.\nThree.\n", block)
-    assert message.startswith("text, line 2: not UTF-8 (byte 0xe9 at byte offset 12 of the text); convert")
-    assert "`invalid_utf8: drop`" in message
-    assert "line 3: not UTF-8 (byte 0xd8 at byte offset 4 " in complaint(b"a\nb\n\xd8", block)
+    assert message.startswith("text, line 2: not UTF-8 (byte 0xe9, number 4 of the line); ")
+    assert "line 3: not UTF-8 (byte 0xd8, number 1 " in complaint(b"a\nb\n\xd8", block)
+    assert "line 2: not UTF-8 (byte 0x00, number 3 " in complaint(b"a" * 300 + b"\nbc\0\n", block)
 
 
 @pytest.mark.parametrize("surplus", [-1, 0, 1, 2, 10 << 20])
@@ -67,27 +67,43 @@ def test_only_lines_beyond_the_length_limit_are_marked_too_long(surplus: int, en
 
 
 def test_memory_stays_flat_without_any_newline() -> None:
-    class Endless:
-        left = 64 << 20
-
-        def read(self, size: int) -> bytes:
-            self.left -= (given := min(size, self.left))
-            return b"x" * given
-
-        readline = read
-
+    endless = itertools.repeat(b"x" * BLOCK, (64 << 20) // BLOCK)
     tracemalloc.start()
     try:
-        assert list(read_lines(cast(IO[bytes], Endless()), "text", drop_invalid=False)) == [[TOO_LONG]]
+        assert list(read_lines(endless, "text", drop_invalid=False)) == [[TOO_LONG]]
         assert tracemalloc.get_traced_memory()[1] < 6 << 20
     finally:
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize(("line", "count"), [("no tab", "1 column "), ("a\tb\tc", "3 columns "), ("", "1 column ")])
-def test_a_table_row_without_exactly_two_columns_is_refused(line: str, count: str) -> None:
-    pairs = pairs_of_table(["a\tb", "\t", INVALID, line], Path("text.tsv"))
-    good = [Pair(1, "a", "b"), Pair(2, "", ""), Pair(3, "", "", "invalid_utf8")]
-    assert list(itertools.islice(pairs, 3)) == good
-    with pytest.raises(CorpusError, match=f"text.tsv, line 4: {count}.*source_path"):
-        next(pairs)
+def test_a_row_with_other_columns_than_most_has_a_defect() -> None:
+    rows = ["a\tb", "c\td", "", INVALID, "no tab", "a\tb\tc", "\t", "e\tf", " ", ""]
+    assert list(pairs_of_table(rows, "text.tsv", pytest.fail)) == [
+        Pair(1, "a", "b"),
+        Pair(2, "c", "d"),
+        Pair(3, "", ""),
+        Pair(4, "", "", "invalid_utf8"),
+        Pair(5, "no tab", "", "bad_row"),
+        Pair(6, "a\tb\tc", "", "bad_row"),
+        Pair(7, "", ""),
+        Pair(8, "e", "f"),
+    ]
+
+
+@pytest.mark.parametrize(("more", "told"), [("\tx", "the third column"), ("\tx\ty", "columns 3 to 4")])
+def test_columns_after_the_second_are_ignored_with_a_note(more: str, told: str) -> None:
+    notes: list[str] = []
+    rows = [f"a\tb{more}", f"c\td{more}", "e\tf"]
+    assert [pair[1:] for pair in pairs_of_table(rows, "text.tsv", notes.append)] == [
+        ("a", "b", None),
+        ("c", "d", None),
+        ("e\tf", "", "bad_row"),
+    ]
+    assert notes == [f"text.tsv: {told} of the table, after English and Persian, is not read"]
+
+
+@pytest.mark.parametrize("blank", [[], [""], ["", " ", ""]])
+def test_blank_lines_at_the_end_of_one_or_both_texts_are_no_pairs(blank: list[str]) -> None:
+    expected = [Pair(1, "a", "b"), Pair(2, "", ""), Pair(3, "c", "d")]
+    for more in ([], [""]):
+        assert list(pairs_of_sides(["a", "", "c", *blank], ["b", " ", "d", *more])) == expected

@@ -3,12 +3,14 @@
 import gzip
 from collections.abc import Sequence
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from corpus.corpora import ENGLISH, PAIRS, PERSIAN, TABLE, complaint, folder_of, one_file
 from doc_examples import ROOT
 
 from translator.config import Config, SourceConfig, load_config
+from translator.corpus.lines import Pair
 from translator.corpus.sources import corpora_in_arguments, read_pairs
 from translator.data import DataHandler
 from translator.errors import InputError, SubwordError
@@ -27,12 +29,19 @@ TMX = """<?xml version="1.0" encoding="UTF-8"?>
 
 
 def test_tmx_pairs_are_read_in_either_language_order(tmp_path: Path) -> None:
-    expected = [(1, "Press Save & close.", "ذخیره کنید."), (3, "Two.", "دو.")]
+    expected = [
+        Pair(4, "Press Save & close.", "ذخیره کنید."),
+        Pair(8, "Alone.", "", "missing_language"),
+        Pair(9, "Two.", "دو."),
+    ]
     for name, content in (("m.tmx", TMX.encode()), ("m.tmx.gz", gzip.compress(TMX.encode()))):
-        found = list(read_pairs(one_file(tmp_path / name, content)))
-        assert [(pair.line, pair.source, pair.target) for pair in found] == expected
+        assert list(read_pairs(one_file(tmp_path / name, content))) == expected
     utf16 = TMX.replace("UTF-8", "UTF-16").encode("utf-16")
-    assert len(list(read_pairs(folder_of(tmp_path / "folder", {"m.tmx": utf16})))) == 2
+    assert list(read_pairs(folder_of(tmp_path / "folder", {"m.tmx": utf16}))) == expected
+    arabic = TMX.replace("UTF-8", "windows-1256").replace("ی", "ي").encode("windows-1256")
+    assert list(read_pairs(one_file(tmp_path / "m.tmx", arabic)))[2] == expected[2]
+    commented = TMX.replace("<tu><tuv xml:lang", "<!-- <tu>\n</tu> --><tu><tuv xml:lang")
+    assert [pair.line for pair in read_pairs(one_file(tmp_path / "m.tmx", commented.encode()))] == [4, 9, 10]
 
 
 def test_a_tmx_that_is_damaged_or_declares_entities_is_refused(tmp_path: Path) -> None:
@@ -44,6 +53,49 @@ def test_a_tmx_that_is_damaged_or_declares_entities_is_refused(tmp_path: Path) -
     assert "its languages: EN-us, de, de_IR, en" in complaint(
         one_file(tmp_path / "m.tmx", TMX.replace("fa", "de").encode())
     )
+
+
+def segments_of(english: str, persian: str, folder: Path) -> tuple[str, str]:
+    """Return the texts of a unit whose segments are these pieces of XML."""
+    unit = f'<tu><tuv xml:lang="EN-US"><seg>{english}</seg></tuv><tuv xml:lang="fa"><seg>{persian}</seg></tuv></tu>'
+    document = f"<tmx><body>{unit}</body></tmx>"
+    (pair,) = read_pairs(one_file(folder / "m.tmx", document.encode()))
+    return pair.source, pair.target
+
+
+@pytest.mark.parametrize(
+    ("english", "text"),
+    [
+        ("One<ph>&lt;br/&gt;</ph>two", "One two"),
+        ("One.<it pos='begin'>x</it><ut>y</ut>Two", "One. Two"),
+        ("See <bpt i='1'>(</bpt>page 2<ept i='1'>)</ept>.", "See page 2."),
+        ("A<ph>x<sub>title</sub></ph> <hi>b</hi>c", "A bc"),
+        ("two\n    lines\r\nand\tmore ", "two lines and more"),
+        ("a&nbsp;b &lt;c&gt; &amp;amp; d&eacute;j&agrave;", "a b <c> &amp; déjà"),
+        ("<![CDATA[a <b> c]]>", "a <b> c"),
+    ],
+)
+def test_codes_entities_and_line_ends_in_a_segment_become_plain_text(english: str, text: str, tmp_path: Path) -> None:
+    assert segments_of(english, "می&zwnj;خواهم", tmp_path) == (text, "می\u200cخواهم")
+
+
+@pytest.mark.parametrize(
+    ("bad", "rule"),
+    [
+        (b"<tu><tuv xml:lang='en'><seg>Two &#x1F; signs</seg></tuv></tu>", "bad_row"),
+        (b"<tu><tuv xml:lang='en'><seg>\x0c</seg></tuv></tu>", "bad_row"),
+        (b"<tu><tuv><seg>no end</tu>", "bad_row"),
+        (b"<tu><tuv><seg>&nosuch;</seg></tuv></tu>", "bad_row"),
+        (b"<tu><tuv><seg>caf\xe9</seg></tuv></tu>", "invalid_utf8"),
+    ],
+)
+def test_a_unit_that_is_not_well_formed_costs_only_itself(bad: bytes, rule: str, tmp_path: Path) -> None:
+    content = TMX.encode().replace(b"<tu><tuv lang", bad + b"\n<tu><tuv lang")
+    source = one_file(tmp_path / "m.tmx", content, invalid_utf8="drop")
+    for block in (5, 100, 1 << 17):
+        with mock.patch("translator.corpus.compression.BLOCK", block):
+            found = [(pair.line, pair.defect) for pair in read_pairs(source)]
+        assert found == [(4, None), (8, "missing_language"), (9, rule), (10, None)]
 
 
 def test_corpus_arguments_become_uniquely_named_sources(tmp_path: Path) -> None:

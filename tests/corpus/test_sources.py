@@ -27,13 +27,13 @@ from hypothesis import strategies as st
 
 from translator.config import SourceConfig
 from translator.corpus.lines import Pair
-from translator.corpus.sources import choose_members, read_pairs, source_files
+from translator.corpus.sources import choose_members, read_pairs, source_files, with_overrides
 from translator.errors import CorpusError
 
 NO_TEXT = ["README", "README.md", "LICENSE.txt", "notes.md", ".hidden", ".DS_Store", "SHA256SUMS", "text.md5", "X.ids"]
 PACKED = [suffix for suffix in PACKERS if suffix]
 MEMBERS = {"en.txt": ENGLISH, "fa.txt": PERSIAN}
-LINE = st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"])).map(
+LINE = st.text(st.characters(exclude_characters="\0\n", exclude_categories=["Cs"])).map(
     lambda text: text.lstrip("\ufeff").removesuffix("\r")
 )
 
@@ -46,9 +46,9 @@ LINE = st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"])
     st.sampled_from(["\n", "\r\n"]),
 )
 def test_any_text_survives_in_any_layout(rows: list[tuple[str, str]], one: str, other: str, end: str) -> None:
-    rows = [("English.", "فارسی."), *rows]
+    rows = [("English.", "فارسی."), *rows, ("The end.", "پایان.")]
     english, persian = ("".join(f"{text}{end}" for text in side).encode() for side in zip(*rows, strict=True))
-    expected = [Pair(line, *row) for line, row in enumerate(rows, start=1)]
+    expected = [Pair(line, *row if "".join(row).strip() else ("", "")) for line, row in enumerate(rows, start=1)]
     packed = {f"X.en{one}": PACKERS[one](english), f"X.fa{other}": PACKERS[other](persian)}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -127,6 +127,11 @@ def test_an_encrypted_or_unsupported_zip_is_refused(tmp_path: Path, offset: int,
         (["a b/EN.TXT", "a b/Fa.txt"], ("a b/EN.TXT", "a b/Fa.txt")),
         (["x/en.txt", "x/fa.txt", "__MACOSX/x/._en.txt", "__MACOSX/x/._fa.txt"], ("x/en.txt", "x/fa.txt")),
         (["متن_en.txt", "متن_fa.txt", "garden.txt"], ("متن_en.txt", "متن_fa.txt")),
+        (["x/source", "x/target", "x/metadata.json"], ("x/source", "x/target")),
+        (["data-fa_en/source", "data-fa_en/target"], ("data-fa_en/target", "data-fa_en/source")),
+        (["x/en-fa.tmx", "x/readme.txt"], ("x/en-fa.tmx",)),
+        (["pairs.TSV", "__MACOSX/._pairs.TSV"], ("pairs.TSV",)),
+        (["a.tsv", "b.tmx"], "has several tables; unpack it.*"),
         (["en.txt"], "has no pair of members like en.txt and fa.txt"),
         (["x/en.txt", "y/fa.txt"], "has no pair"),
         (["garden.txt", "sofa.txt"], "has no pair"),
@@ -134,17 +139,17 @@ def test_an_encrypted_or_unsupported_zip_is_refused(tmp_path: Path, offset: int,
         (["en.txt", "fa.txt", "FA.txt"], "has several pairs of texts"),
     ],
 )
-def test_zip_members_are_recognised_or_listed_in_the_error(names: list[str], chosen: tuple[str, str] | str) -> None:
+def test_zip_members_are_recognised_or_listed_in_the_error(names: list[str], chosen: tuple[str, ...] | str) -> None:
     if isinstance(chosen, tuple):
         assert choose_members(Path("corpus.zip"), names, None, None) == chosen
     else:
-        with pytest.raises(CorpusError, match=f"^corpus.zip {chosen}.*`source_member` and `target_member`") as caught:
+        with pytest.raises(CorpusError, match=f"^corpus.zip {chosen}") as caught:
             choose_members(Path("corpus.zip"), names, None, None)
         assert all(name in str(caught.value) for name in names)
 
 
 def test_zip_members_given_by_name_are_found_or_refused() -> None:
-    def chosen(names: str, english: str, persian: str) -> tuple[str, str]:
+    def chosen(names: str, english: str, persian: str) -> tuple[str, ...]:
         return choose_members(Path("corpus.zip"), names.split(), english, persian)
 
     for name in ("data/One.EN", "DATA/one.en", "one.en"):
@@ -179,7 +184,7 @@ def test_mistakes_in_a_source_entry_are_explained(tmp_path: Path) -> None:
     folder = folder_of(tmp_path / "x", {"a.tsv": TABLE})
     for path, problem in {
         sides.source_path: "both sides are the same file",
-        archive.path: "text.zip is a zip archive; give it as `path`",
+        archive.path: "text.zip is a zip archive; unpack it, or as a corpus give it as `path`",
         folder.path: "x is a folder; give a file",
     }.items():
         assert problem in complaint(sides.model_copy(update={"target_path": path}))
@@ -215,7 +220,7 @@ def test_max_pairs_counts_across_files_and_stops_reading(tmp_path: Path) -> None
     source = folder_of(tmp_path / "x", {"a.tsv": TABLE, "b.tsv": TABLE + b"wrong\n", "c.tsv": b"wrong"})
     for most in range(1, 7):
         assert list(read_pairs(source.model_copy(update={"max_pairs": most}))) == (PAIRS * 2)[:most]
-    assert "b.tsv, line 4: 1 column" in complaint(source)
+    assert "c.tsv: 1 of 1 rows do not have the right form (lines 1)" in complaint(source)
     source = two_files(tmp_path, ENGLISH + b"\xff\n").model_copy(update={"max_pairs": 3})
     assert list(read_pairs(source)) == PAIRS
 
@@ -245,6 +250,43 @@ def test_a_folder_without_a_corpus_is_refused(tmp_path: Path, names: list[str]) 
     message = complaint(folder_of(tmp_path, dict.fromkeys(names, b"")))
     assert "it has no zip, .tsv, .tmx or pair like X.en and X.fa" in message
     assert message.endswith("It holds: nothing that could be a corpus")
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "refused"),
+    [(2, 3, False), (5, 4, True), (399, 4, False), (398, 5, True), (0, 1, True)],
+)
+def test_few_bad_rows_are_dropped_and_many_are_refused(good: int, bad: int, refused: bool, tmp_path: Path) -> None:
+    source = one_file(tmp_path / "x", "One.\tیک.\n".encode() * good + b"no tab\n" * bad)
+    if refused:
+        assert f"x: {bad} of {good + bad} rows do not have the right form (lines {good + 1}" in complaint(source)
+    else:
+        assert sum(pair.defect == "bad_row" for pair in read_pairs(source)) == bad
+
+
+def test_a_table_of_another_kind_is_refused_before_its_end(tmp_path: Path) -> None:
+    source = one_file(tmp_path / "x", b"no tab\n" * 100_000)
+    assert "x: 1,001 of 1,001 rows do not have" in complaint(source)
+
+
+def test_a_bad_row_is_refused_on_request(tmp_path: Path) -> None:
+    source = one_file(tmp_path / "x", TABLE + b"no tab\n")
+    with pytest.raises(CorpusError, match=r"x, line 4: a row needs English, a tab and Persian.*corpus.bad_rows: drop"):
+        list(read_pairs(source, "error"))
+
+
+def test_a_zip_of_one_table_or_memory_is_read(tmp_path: Path) -> None:
+    assert list(read_pairs(one_file(tmp_path / "x", zip_bytes({"a/b.tsv": TABLE, "README": b"x"})))) == PAIRS
+
+
+def test_overrides_of_sources_apply_before_a_recipe_exists() -> None:
+    sources = [SourceConfig(name="a", path="a.zip"), SourceConfig(name="b", path="b.zip")]
+    members = ["corpus.sources.1.source_member=x", "corpus.sources.1.target_member=y", "model.d_model=8"]
+    assert with_overrides(sources, members) == [
+        sources[0],
+        SourceConfig(name="b", path="b.zip", source_member="x", target_member="y"),
+    ]
+    assert with_overrides(sources, members[:1]) == sources, "the recipe reports the mistake"
 
 
 RIGHT, SWAPPED = ("The garden.", "باغ."), ("باغ.", "The garden.")

@@ -127,7 +127,7 @@ def test_a_text_file_can_be_compared_with_a_run(tmp_path: Path, runs: tuple[str,
     ("content", "message"),
     [
         ("یک\nدو\n".encode(), r"a\.txt has 2 lines, .*news\.en 3: line N must be"),
-        (b"one\ntw\xff\nthree\n", r"a\.txt, line 2: not UTF-8; convert"),
+        (b"one\ntw\xff\nthree\n", r"a\.txt, line 2: not UTF-8 \(byte 0xff, "),
         (None, r"a\.txt does not exist; give run folders"),
     ],
 )

@@ -1,10 +1,12 @@
 """Translating a file: the output is complete or absent, with the same bytes however often the process was killed."""
 
+import gzip
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ from typing import Any
 import pytest
 from loud_translator import ENVIRONMENT, STOPPABLE, loud
 
-from translator.errors import InputError, Interrupted, StorageError
+from translator.errors import CorpusError, InputError, Interrupted, StorageError
 from translator.inference.output import OutputForm
 from translator.inference.stream import FILE, Work, translate_file
 
@@ -68,6 +70,21 @@ def test_lines_map_one_to_one(content: str, expected: str, tmp_path: Path, capsy
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "translating in: 3/3" in captured.err or not expected
+
+
+@pytest.mark.parametrize("pack", [lambda text: gzip.compress(text.encode()), lambda text: text.encode("utf-16")])
+def test_a_packed_file_and_one_in_utf16_are_translated(pack: Callable[[str], bytes], tmp_path: Path) -> None:
+    source, output = tmp_path / "in", tmp_path / "out"
+    source.write_bytes(pack("a\r\nb\u2028c\r\n"))
+    translate_file(WORK, source, output)
+    assert output.read_text(encoding="utf-8") == "A\nB\u2028C\n"
+
+
+def test_a_file_in_another_encoding_is_refused_before_the_model_is_loaded(tmp_path: Path) -> None:
+    source = tmp_path / "in"
+    source.write_bytes("The café is open.\n".encode("latin-1"))
+    with pytest.raises(CorpusError, match=r"in is not UTF-8 \(1 of its first 1 lines\); .*iconv -f WINDOWS-1252"):
+        translate_file(Work(pytest.fail, OutputForm()), source, tmp_path / "out")
 
 
 def test_a_killed_file_translation_resumes_to_the_same_bytes(

@@ -71,6 +71,8 @@ def from_file(content: bytes, work: Work, processes: int, output: io.StringIO) -
         (b"\n", [""]),
         (b"a\nb", ["a", "b"]),
         (b"a\r\n\r\nb\r", ["a", "", "b"]),
+        (b"a\rb\r", ["a", "b"]),
+        ("\ufeffa\r\n\r\nگل".encode("utf-16-be"), ["a", "", "گل"]),
         (BOM + b"a\n" + BOM + b"b\n", ["a", "\ufeffb"]),
         (BOM, []),
         (BOM + b"\n", [""]),
@@ -125,7 +127,7 @@ def test_a_line_that_is_not_utf8_is_translated_with_a_warning(caplog: pytest.Log
 @pytest.mark.parametrize("processes", [1, 2])
 def test_a_strict_stream_writes_earlier_lines_then_names_the_invalid_line(processes: int) -> None:
     output, work = io.StringIO(), Work(loud, OutputForm(), strict=True)
-    with pytest.raises(InputError, match=r"line 1501 of the input is not UTF-8 \(byte 3 of the line\); convert"):
+    with pytest.raises(InputError, match=r"line 1501 of the input is not UTF-8 \(byte 3 of the line\); find out"):
         from_file(b"a\n" * 1500 + b"bc\xff\na\n", work, processes, output)
     assert output.getvalue() == "A\n" * 1500
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from translator.run.folder import RunFolder
 
 _CORPUS: Final = "the new text, in any form that `translator train --corpus` accepts; repeat it for several corpora"
-_ALONE: Final = "one sentence per line, plain or compressed by gzip, xz or zstd"
+_ALONE: Final = "one sentence per line, in UTF-8 or UTF-16, plain or compressed by gzip, xz or zstd"
 _FEWEST_UPDATES: Final = 900
 _BATCH: Final = 2048  # tokens at most: in the same time, small batches gain more
 _PASSES: Final = 3  # over the new text, but at least `_FEWEST_UPDATES` updates
@@ -109,13 +109,13 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
         training_weights,
         write_sample,
     )
-    from translator.corpus.sources import corpora_in_arguments
+    from translator.corpus.sources import corpora_in_arguments, with_overrides
     from translator.recipes.corpus_recipe import measure, shipped_settings, write_derived
     from translator.run.folder import RunFolder
 
     if not 0 <= options.replay < 1:
         raise InputError(f"--replay {options.replay:g}: the share must be at least 0 and below 1")
-    new = corpora_in_arguments(options.corpora)
+    new = with_overrides(corpora_in_arguments(options.corpora), options.overrides)
     run, config = _opened(options.run)
     old = corpus_of_run(config)
     known = {one.name for one in (*config.corpus.sources, *config.evaluation.test_sets)}
@@ -220,7 +220,13 @@ def _back_translate(options: argparse.Namespace, stop: StopRequest) -> None:
         scores,
         20.0 if options.min_chrf is None else options.min_chrf,
     )
-    say(f"back-translated pairs: {_counted(counts)}", "", "Next: mix them in, as configs/back-translation.yaml does:")
+    say(f"back-translated pairs: {_counted(counts)}")
+    if not counts["kept"]:
+        raise InputError(
+            f"no back-translated pair is left; check the text ({persian}) and its translations ({english}), or loosen "
+            "corpus.filters of the run"
+        )
+    say("", "Next: mix them in, as configs/back-translation.yaml does:")
     paths = [f"corpus.sources.2.{side}_path={synthetic}.{code}" for side, code in (("source", "en"), ("target", "fa"))]
     say(f"  translator train --config back-translation --set {shlex.join(paths)}", "")
 
@@ -237,7 +243,7 @@ def _write_monolingual(
     try:
         counts = write_monolingual([Path(file) for file in files], normalizer, config.corpus.filters.max_words, new)
         if not counts["kept"]:
-            raise InputError(f"no line of {', '.join(files)} has text to translate")
+            raise InputError(f"no line of {', '.join(files)} has text to translate ({_counted(counts)})")
         trained = student is not None and student.has_checkpoint and output.exists()
         if trained and not filecmp.cmp(new, output, shallow=False):
             raise InputError(f"the student was trained on other text than {', '.join(files)}; give another --output")

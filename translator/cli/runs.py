@@ -109,7 +109,7 @@ def _train(options: argparse.Namespace, stop: StopRequest) -> None:
 
 def _with_corpora(options: argparse.Namespace) -> tuple[str, list[str]]:
     """Return the recipe and the overrides for `--corpus`; without `--config`, choose and write a recipe."""
-    from translator.corpus.sources import corpora_in_arguments
+    from translator.corpus.sources import corpora_in_arguments, with_overrides
     from translator.model.device import choose_device
     from translator.recipes.corpus_recipe import as_overrides, find_recipe
     from translator.training.launching import launched
@@ -117,6 +117,8 @@ def _with_corpora(options: argparse.Namespace) -> tuple[str, list[str]]:
     sources = corpora_in_arguments(options.corpora)
     if options.config is not None:
         return options.config, [*as_overrides(sources), *options.overrides]
+    # The text is read before the recipe exists, so overrides of the sources have to apply here already.
+    sources = with_overrides(sources, options.overrides)
     given = dict(override.partition("=")[::2] for override in options.overrides)
     gpu = choose_device(given.get("run.device", "auto")).type != "cpu"
     direction = given.get("corpus.direction", "en-fa")

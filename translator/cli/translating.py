@@ -31,7 +31,7 @@ _HOSTS: Final = "host name that requests may use, in addition to localhost; repe
     "translate arguments, a file, standard input line by line, or text typed at a prompt",
     *(RUNS, CHECKPOINT, *SEARCH),
     option("--processes N", "number of processes, for files (default: search.processes of the run)", type=int),
-    option("--input FILE", "text file to translate, line by line"),
+    option("--input FILE", "text file to translate, line by line: UTF-8, or UTF-16 with a mark; also .gz, .xz, .zst"),
     option("--output FILE", "with --input: file for the translations, replaced atomically; resumes after a stop"),
     option("--format", "output format (default: text)", choices=("text", "tsv", "jsonl"), default="text"),
     option("--n-best K", "number of translations of each text, best first (default: 1)", type=int, default=1),
@@ -68,9 +68,11 @@ def _translate(options: argparse.Namespace, stop: StopRequest) -> None:
         display = "logical"
     if options.text:
         translate_texts(work, translator, options.text, sys.stdout, display)
+    elif options.input is not None and Path(options.input).is_file():
+        translate_stream(work, translator, Path(options.input), sys.stdout)
     elif options.input is not None:
-        with Path(options.input).open("rb") as file:
-            translate_stream(work, translator, file.fileno(), sys.stdout)
+        with Path(options.input).open("rb") as pipe:
+            translate_stream(work, translator, pipe.fileno(), sys.stdout)
     elif sys.stdin.isatty():
         translate_interactively(work, translator, display)
     else:

@@ -21,6 +21,7 @@ ENGLISH: Final = Language("en", "English", "ltr", "LATIN", "The children are at 
 PERSIAN: Final = Language("fa", "Persian", "rtl", "ARABIC", "بچه‌ها در مدرسه هستند.")
 Languages = tuple[Language, Language]
 """The source language and the target language."""
+BadRows = Literal["drop", "error"]
 Ratio = Annotated[float, Field(gt=1.0, le=1_000_000)]
 
 
@@ -182,6 +183,8 @@ class CorpusConfig(Section, effect=Effect.TEXT):
     """The parallel corpora."""
     direction: Literal["en-fa", "fa-en"] = "en-fa"
     """Translation direction; corpora list English first in both. `fa-en`: no noise added to English."""
+    bad_rows: BadRows = "drop"
+    """A row with other columns than the table, or a TMX unit that is not XML: `drop` and count up to 1%, or `error`."""
     normalization: NormalizationConfig = NormalizationConfig()
     filters: FilterConfig = FilterConfig()
     split: SplitConfig = SplitConfig()

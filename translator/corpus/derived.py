@@ -9,14 +9,18 @@ from pathlib import Path
 from typing import Final
 
 from translator.config import Config, FilterConfig, SourceConfig
+from translator.corpus.compression import read_blocks
 from translator.corpus.filters import PairFilter
-from translator.corpus.lines import Unreadable, open_text, read_lines
+from translator.corpus.lines import Unreadable, read_lines
 from translator.corpus.normalizer import Normalizer, fold
 from translator.corpus.prepare import PreparedCorpus, prepare_corpus
 from translator.corpus.split import SPLITS, Split
+from translator.errors import CorpusError
+from translator.run.logging import LOGGER
 from translator.run.storage import storage_errors, write_text
 from translator.special_tokens import TAG
 
+_NUMBERS_SHOWN: Final = 10  # of lines that are not UTF-8
 _FAR_APART: Final = {"max_length_ratio": 2.0, "max_word_ratio": 2.5}
 """Stricter limits for back-translations, which are too short or too long more often than human translations."""
 
@@ -76,24 +80,62 @@ def test_set_arguments(corpus: PreparedCorpus) -> list[str]:
 def write_monolingual(files: Sequence[Path], normalizer: Normalizer, longest: int | None, output: Path) -> Counter[str]:
     """Write each distinct line of `files`, normalized as source text; return counts of lines kept and dropped.
 
-    A line is dropped if it is empty, has more than `longest` words, or equals an earlier one after `fold`.
+    A line is dropped if it is empty, is not UTF-8, has more than `longest` words, or equals an earlier one after
+    `fold`.
+    A warning gives the numbers of the lines that are not UTF-8.
 
-    Raises CorpusError: a file cannot be read.
+    Raises CorpusError: a file cannot be read, or has text but no line in UTF-8.
     """
-    counts, seen, kept = Counter[str](), set[int](), list[str]()
+    counts, seen = Counter[str](), set[int]()
+    kept_lines: list[str] = []
     for file in files:
-        with open_text(file) as stream:
-            for line in (line for lines in read_lines(stream, str(file), drop_invalid=True) for line in lines):
-                text = "" if isinstance(line, Unreadable) else normalizer.source(line)
+        invalid_numbers: list[int] = []
+        for number, line in enumerate(_lines_of(file, drop_invalid=True), start=1):
+            reason = "kept"
+            text, key = "", ""
+            if line is Unreadable.INVALID_UTF8:
+                invalid_numbers.append(number)
+                reason = "not UTF-8"
+            elif line is Unreadable.LINE_TOO_LONG:
+                reason = "too long"
+            else:
+                text = normalizer.source(line)
                 key = fold(text)
-                long = longest is not None and len(text.split()) > longest
-                reason = "empty" if not key else "too long" if long else "repeated" if hash(key) in seen else "kept"
-                counts[reason] += 1
-                if reason == "kept":
-                    seen.add(hash(key))
-                    kept.append(text)
-    write_text(output, "".join(f"{text}\n" for text in kept))
+                if not key:
+                    reason = "empty"
+                elif longest is not None and len(text.split()) > longest:
+                    reason = "too long"
+                elif hash(key) in seen:
+                    reason = "repeated"
+            counts[reason] += 1
+            if reason == "kept":
+                seen.add(hash(key))
+                kept_lines.append(text)
+        if invalid_numbers:
+            _warn_of_invalid_lines(file, invalid_numbers)
+    write_text(output, "".join(f"{text}\n" for text in kept_lines))
     return counts
+
+
+def _lines_of(file: Path, *, drop_invalid: bool) -> Iterator[str]:
+    if file.exists() and not file.is_file() and not file.is_dir():
+        raise CorpusError(f"{file} is a pipe or a device; write its text to a file and give that")
+    for lines in read_lines(read_blocks(file), str(file), drop_invalid=drop_invalid):
+        yield from lines
+
+
+def _warn_of_invalid_lines(file: Path, numbers: Sequence[int]) -> None:
+    """Log the numbers of the lines of `file` that are not UTF-8; raise CorpusError if there are no others with text."""
+    lines = _lines_of(file, drop_invalid=True)
+    if all(line is Unreadable.INVALID_UTF8 or not line.strip() for line in lines):
+        for _ in _lines_of(file, drop_invalid=False):  # raises, and names the encoding
+            pass
+    shown = ", ".join(f"{number:,}" for number in numbers[:_NUMBERS_SHOWN])
+    more = ", …" if len(numbers) > _NUMBERS_SHOWN else ""
+    lines_are = "1 line is" if len(numbers) == 1 else f"{len(numbers):,} lines are"
+    LOGGER.warning(
+        f"{file}: {lines_are} not UTF-8 and left out ({shown}{more}); convert them first, for example with iconv"
+    )
 
 
 def write_synthetic(

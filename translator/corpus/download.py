@@ -14,7 +14,7 @@ import yaml
 from tqdm import tqdm
 
 from translator import __version__
-from translator.corpus.lines import damaged_files
+from translator.corpus.compression import damaged_files
 from translator.corpus.sources import listing
 from translator.errors import CorpusError, InputError
 from translator.run.logging import LOGGER, progress_bar

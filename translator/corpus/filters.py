@@ -303,6 +303,8 @@ PAIR_RULES: Final[tuple[tuple[str, str | None, Check, str], ...]] = (
 FILTER_MEANINGS: Final[Mapping[str, str]] = {
     "invalid_utf8": "The line has bytes that are not UTF-8.",
     "line_too_long": "The line is longer than 1 MiB.",
+    "bad_row": "The row has another number of columns than the table, or the unit of the TMX is not XML.",
+    "missing_language": "The unit of the TMX has no English, or no Persian.",
     **{name: meaning for name, _, _, meaning in PAIR_RULES},
 }
 """Rules that drop a line or a pair before it is compared with others, in order: reading, then `PAIR_RULES`."""

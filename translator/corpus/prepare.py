@@ -29,7 +29,15 @@ from translator.corpus.duplicates import Hashes, Keys, Mask, NearDuplicateIndex,
 from translator.corpus.filters import EMPTY, PairFilter
 from translator.corpus.lines import Pair
 from translator.corpus.normalizer import NORMALIZER_VERSION, Normalizer, fold
-from translator.corpus.report import RULES, CorpusReport, Example, SourceReport, TestSetReport, example_places
+from translator.corpus.report import (
+    NUMBERS_SHOWN,
+    RULES,
+    CorpusReport,
+    Example,
+    SourceReport,
+    TestSetReport,
+    example_places,
+)
 from translator.corpus.sources import read_pairs, source_files
 from translator.corpus.split import SELECTION_RULES, SPLITS, TRAIN, Fates, Split, count_fates, fate_of, select_pairs
 from translator.errors import CorpusError
@@ -38,7 +46,7 @@ from translator.run.logging import LOGGER, progress_bar, stage
 from translator.run.storage import new_folder, sha256_of_file, storage_errors, write_json
 from translator.run.workers import map_in_order, processes_for, refuse_in_starting_process
 
-PREPARE_VERSION: Final = 2  # raised when the same settings give different text
+PREPARE_VERSION: Final = 3  # raised when the same settings give different text
 Side = Literal["en", "fa"]  # of a pair of texts, in either direction
 _REPORT: Final = "report.json"
 _PAIRS: Final = 4096  # pairs in a chunk, which also ends at `_CHARACTERS` characters
@@ -46,6 +54,7 @@ _CHARACTERS: Final = 1 << 20
 _FILES: Final = ("normalized.en", "normalized.fa", "raw.en", "raw.fa")
 
 Examples = dict[str, list[Example]]  # by rule, as `example_places` chooses them
+LineNumbers = dict[str, list[int]]  # by rule for lines that cannot be read, the first `NUMBERS_SHOWN` of them
 
 
 @dataclass(frozen=True)
@@ -157,7 +166,7 @@ def prepare_corpus(config: CorpusConfig, test_sets: Sequence[SourceConfig] = ())
     of the validation split with test or `test_sets`, whose text is used for nothing else.
 
     Raises:
-        CorpusError: a source cannot be read, or too few pairs remain.
+        CorpusError: a source cannot be read (see `read_pairs`), or too few pairs remain.
         StorageError: the prepared data cannot be written, or the calling script lacks a main guard.
     """
     refuse_in_starting_process()
@@ -190,7 +199,7 @@ def corpus_fingerprint(config: CorpusConfig, test_sets: Sequence[SourceConfig] =
     settings = {
         "sources": [description(source) for source in config.sources],
         "test_sets": [description(source) for source in test_sets],
-        **config.model_dump(mode="json", include={"normalization", "filters", "split"}),
+        **config.model_dump(mode="json", include={"normalization", "filters", "split", "bad_rows"}),
         "versions": [NORMALIZER_VERSION, PREPARE_VERSION, ftfy.__version__, unicodedata.unidata_version],
     }
     return fingerprint_of(settings)
@@ -273,6 +282,7 @@ class CleanChunk(NamedTuple):
     read: int
     dropped: Counter[str]
     examples: Examples
+    unread: LineNumbers
     texts: tuple[bytes, ...]  # the content of `_FILES`, a line for each pair
     lines: Numbers
     keys: Keys
@@ -291,6 +301,7 @@ class Cleaner:
     def __call__(self, chunk: Chunk) -> CleanChunk:
         """Return the pairs of `chunk` that pass the filters, normalized."""
         dropped: dict[str, list[Example]] = {}
+        unread: LineNumbers = {}
         kept: list[tuple[int, str, str, str, str]] = []
         for line, raw_source, raw_target, rule in chunk.pairs:
             if rule is None:
@@ -299,6 +310,8 @@ class Cleaner:
                 if rule is None or (rule != EMPTY and not chunk.filtered):
                     kept.append((line, source, target, raw_source, raw_target))
                     continue
+            elif len(unread.setdefault(rule, [])) < NUMBERS_SHOWN:
+                unread[rule].append(line)
             dropped.setdefault(rule, []).append(Example.of(line, raw_source, raw_target))
         lines, *texts = zip(*kept, strict=True) if kept else ((), (), (), (), ())
         folded = list(zip(*(map(fold, side) for side in texts[:2]), strict=True))
@@ -308,6 +321,7 @@ class Cleaner:
             read=len(chunk.pairs),
             dropped=Counter({rule: len(pairs) for rule, pairs in dropped.items()}),
             examples={rule: _chosen(pairs) for rule, pairs in dropped.items()},
+            unread=unread,
             texts=tuple(b"".join([f"{text}\n".encode() for text in side]) for side in texts),
             lines=np.array(lines, np.int64),
             keys=pair_keys(folded),
@@ -328,6 +342,8 @@ class Candidates(NamedTuple):
     read: int
     dropped: Counter[str]
     examples: Examples
+    unread: LineNumbers
+    notes: Sequence[str]  # on what else was not read
     keys: Keys
     lines: Numbers
 
@@ -347,27 +363,29 @@ def collect_candidates(
     """
     sources = [*config.sources, *test_sets]
     filtered = [source.use in ("auto", "train") for source in config.sources] + [False] * len(test_sets)
+    notes: list[list[str]] = [[] for _ in sources]
 
     def chunks() -> Iterator[Chunk]:
         for number, source in enumerate(sources):
-            with contextlib.closing(read_pairs(source)) as pairs:
+            with contextlib.closing(read_pairs(source, config.bad_rows, notes[number].append)) as pairs:
                 shown = progress_bar(pairs, description=f"cleaning {source.name}", total=source.max_pairs, unit="pairs")
                 yield from chunks_of(shown, number, filtered[number])
 
     cleaner = partial(Cleaner, config.normalization, config.filters)
     with contextlib.closing(map_in_order(cleaner, chunks(), processes)) as cleaned:
         return [
-            _set_aside(sources[number], own, folder / str(number), index)
+            _set_aside(sources[number], own, folder / str(number), index, notes[number])
             for number, own in itertools.groupby(cleaned, attrgetter("number"))
         ]
 
 
 def _set_aside(
-    source: SourceConfig, chunks: Iterable[CleanChunk], folder: Path, index: NearDuplicateIndex
+    source: SourceConfig, chunks: Iterable[CleanChunk], folder: Path, index: NearDuplicateIndex, notes: Sequence[str]
 ) -> Candidates:
     folder.mkdir(exist_ok=True)
     paths = tuple(folder / name for name in _FILES)
     read, dropped, examples = 0, Counter[str](), Examples()
+    unread: LineNumbers = {}
     keys: list[Keys] = []
     lines: list[Numbers] = []
     with contextlib.ExitStack() as stack:
@@ -377,12 +395,24 @@ def _set_aside(
             dropped += chunk.dropped
             for rule, found in chunk.examples.items():
                 examples[rule] = _chosen([*examples.get(rule, ()), *found])
+            for rule, numbers in chunk.unread.items():
+                unread[rule] = [*unread.get(rule, ()), *numbers][:NUMBERS_SHOWN]
             for file, content in zip(files, chunk.texts, strict=True):
                 file.write(content)
             keys.append(chunk.keys)
             lines.append(chunk.lines)
             index.add(chunk.folded, chunk.bands)
-    return Candidates(source, paths, read, dropped, examples, np.concatenate(keys), np.concatenate(lines))
+    return Candidates(
+        source=source,
+        files=paths,
+        read=read,
+        dropped=dropped,
+        examples=examples,
+        unread=unread,
+        notes=notes,
+        keys=np.concatenate(keys),
+        lines=np.concatenate(lines),
+    )
 
 
 def _report_source(item: Candidates, fates: Fates) -> SourceReport:
@@ -409,6 +439,8 @@ def _report_source(item: Candidates, fates: Fates) -> SourceReport:
         kept=kept,
         examples={rule: tuple(examples[rule]) for rule in sorted(examples)},
         left_out=tuple(left_out),
+        unread={rule: tuple(item.unread[rule]) for rule in sorted(item.unread)},
+        notes=tuple(item.notes),
     )
 
 
@@ -437,7 +469,11 @@ def _refuse_nothing(reports: Sequence[SourceReport]) -> None:
         summaries.append(f"{report.name}: {shown}")
         if not any(report.kept.values()):
             advice = "check the text, or loosen corpus.filters"
-            if report.dropped["duplicate"] * 2 > report.read:
+            if report.dropped["invalid_utf8"] * 2 > report.read:
+                advice = (
+                    "convert it to UTF-8; without `invalid_utf8: drop` the message names the encoding it looks like"
+                )
+            elif report.dropped["duplicate"] * 2 > report.read:
                 advice = "it repeats another source; remove one of the two"
             elif sum(report.dropped[rule] for rule in RULES if rule.endswith("_held_out")) * 2 > report.read:
                 advice = "it repeats held-out text; remove the source or the test set"

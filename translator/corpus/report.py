@@ -16,6 +16,7 @@ MEANINGS: Final[Mapping[str, str]] = {**FILTER_MEANINGS, **SELECTION_MEANINGS}  
 RULES: Final = tuple(MEANINGS)  # in the order in which they apply; a pair is counted under the first rule that drops it
 
 EXAMPLES: Final = 3  # of each rule and source
+NUMBERS_SHOWN: Final = 5  # of the lines of a source that cannot be read, for each rule
 SHOWN_CHARACTERS: Final = 300
 
 
@@ -50,6 +51,8 @@ class SourceReport:
     kept: Mapping[str, NonNegativeInt]  # by split
     examples: Mapping[str, tuple[Example, ...]]  # raw pairs that were dropped, by rule
     left_out: tuple[int, ...] = ()  # lines, from 1, that a source with `use: test` lost: a score names them
+    unread: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # first lines that cannot be read, by rule
+    notes: tuple[str, ...] = ()  # on what else was not read
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,18 @@ class CorpusReport:
         """Return the rules that dropped a pair of any source, in their order."""
         return [rule for rule in RULES if any(source.dropped[rule] for source in self.sources)]
 
+    def reading_notes(self) -> list[str]:
+        """Return a line for each source and rule on the lines that could not be read, and for each note."""
+        lines = []
+        for title, source in zip(self.source_titles(), self.sources, strict=True):
+            for rule, numbers in source.unread.items():
+                lines_are = "line" if source.dropped[rule] == 1 else "lines"
+                shown = ", ".join(f"{number:,}" for number in numbers)
+                more = ", …" if source.dropped[rule] > len(numbers) else ""
+                lines.append(f"{title}: {source.dropped[rule]:,} dropped by {rule}, {lines_are} {shown}{more}")
+            lines += source.notes
+        return lines
+
     def split_warning(self) -> str | None:
         """Return a warning if a split takes more than a fifth of the pairs of the sources with `use: auto`."""
         divided = [source for source in self.sources if source.use == "auto"]
@@ -131,7 +146,7 @@ def format_report(report: CorpusReport) -> str:
         for label, row in counts.items()
     ]
     kept_out = (f"kept out of training: test set {test.name}, {test.pairs:,} pairs" for test in report.test_sets)
-    return "\n".join([text_table(header, rows), *kept_out])
+    return "\n".join([text_table(header, rows), *report.reading_notes(), *kept_out])
 
 
 def _with_total(counts: Sequence[int]) -> list[int]:

@@ -2,31 +2,35 @@
 
 import contextlib
 import fnmatch
+import functools
 import itertools
 import re
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
-from zipfile import ZipFile
+
+import yaml
+from pydantic import ValidationError
 
 from translator.config import SourceConfig
+from translator.config.corpus_section import BadRows
 from translator.config.keys import present_path
-from translator.corpus.lines import (
-    Pair,
-    UnequalSidesError,
-    damaged_files,
-    open_text,
-    packing_of,
-    pairs_of_sides,
-    pairs_of_table,
-    read_lines,
-)
+from translator.corpus.compression import members_of, packing_of, read_blocks
+from translator.corpus.lines import Pair, UnequalSidesError, pairs_of_sides, read_lines
+from translator.corpus.tables import BAD_ROW, pairs_of_table
 from translator.corpus.tmx import pairs_of_tmx
 from translator.errors import CorpusError, InputError
+from translator.run.logging import LOGGER
 from translator.run.storage import storage_errors
 from translator.run.text import excerpt
 
 _LOOKED_AT: Final = 1000  # pairs that show whether the sides are swapped
+_BAD_SHARE: Final = 0.01  # of the rows; with more, it is another kind of file
+_BAD_ROWS_SHOWN: Final = 5
+_FEWEST_BAD_ROWS: Final = 3  # are dropped from a file of any size
+_BAD_ROWS_EARLY: Final = 1000  # are counted before the end of a file
+_ROW_FORM: Final = "a row needs English, a tab and Persian, and as many columns as the other rows"
+_UNIT_FORM: Final = "the unit of a TMX needs to be well-formed XML, without control characters"
 _LATIN: Final = re.compile("[A-Za-z\u00c0-\u024f]")
 _ARABIC: Final = re.compile("[\u0620-\u065f\u066e-\u06d3\u06fa-\u06ff\u0750-\u077f\ufb50-\ufdff\ufe70-\ufefc]")
 _SIDE: Final = re.compile(
@@ -80,6 +84,26 @@ def corpora_in_arguments(arguments: Sequence[Sequence[str]]) -> list[SourceConfi
     return list(named.values())
 
 
+def with_overrides(sources: Sequence[SourceConfig], overrides: Sequence[str]) -> list[SourceConfig]:
+    """Return `sources` with the values that overrides like `corpus.sources.0.max_pairs=100` give them.
+
+    Mistakes are left to the recipe that `sources` become a part of, which gets the same overrides.
+    """
+    changed = []
+    for number, source in enumerate(sources):
+        values = source.model_dump()
+        for override in overrides:
+            key, _, text = override.partition("=")
+            prefix, _, field = key.strip().rpartition(".")
+            if prefix == f"corpus.sources.{number}" and field in values:
+                with contextlib.suppress(yaml.YAMLError):
+                    values[field] = yaml.safe_load(text)
+        with contextlib.suppress(ValidationError):
+            source = SourceConfig.model_validate(values)
+        changed.append(source)
+    return changed
+
+
 def _is_whole(path: str) -> bool:
     """Return whether the suffix of a file means that it holds both sides of a corpus."""
     return re.sub(_PACKED, "", path).lower().endswith((".zip", ".tsv", ".tmx"))
@@ -108,51 +132,111 @@ class _Text(NamedTuple):
         """Name of the text in messages."""
         return str(self.file) if self.member is None else f"{self.file}, member {excerpt(self.member, 200)}"
 
+    @property
+    def is_tmx(self) -> bool:
+        """Whether its name is that of a translation memory."""
+        name = self.file.name if self.member is None else self.member
+        return re.sub(_PACKED, "", name).lower().endswith(".tmx")
+
     def lines(self, *, drop_invalid: bool) -> Iterator[str]:
         """Yield its lines; see `read_lines`."""
-        with open_text(self.file, self.member) as stream:
-            for lines in read_lines(stream, self.label, drop_invalid=drop_invalid):
-                yield from lines
+        advice = ", or set `invalid_utf8: drop` for this source to skip such lines"
+        blocks = read_blocks(self.file, self.member)
+        for lines in read_lines(blocks, self.label, drop_invalid=drop_invalid, advice=advice):
+            yield from lines
 
-    def units(self) -> Iterator[Pair]:
-        """Yield the pairs of a TMX document."""
-        with open_text(self.file) as stream:
-            yield from pairs_of_tmx(stream, self.label)
+    def units(self, *, drop_invalid: bool) -> Iterator[Pair]:
+        """Yield the pairs of a TMX document; see `pairs_of_tmx`."""
+        return pairs_of_tmx(read_blocks(self.file, self.member), self.label, drop_invalid=drop_invalid)
 
 
-def read_pairs(source: SourceConfig) -> Generator[Pair, None, None]:
+@functools.cache
+def _tell_once(message: str) -> None:
+    """Log a message, once in a process: a command may read a source several times."""
+    LOGGER.info(message)
+
+
+def read_pairs(
+    source: SourceConfig, bad_rows: BadRows = "drop", note: Callable[[str], None] = _tell_once
+) -> Generator[Pair, None, None]:
     """Yield the pairs of `source` in order, raw, at most `max_pairs` of them; memory stays flat.
 
-    The corpora of a folder are read one after the other, in the order of their names. A pair with a line of more than
-    1 MiB, or that is not UTF-8 under `invalid_utf8: drop`, has empty texts and the name of its `defect`.
+    The corpora of a folder are read one after the other, in the order of their names. A pair that cannot be used has
+    the name of its `defect`: a line of more than 1 MiB, or one that is not UTF-8 under `invalid_utf8: drop`, a row or a
+    unit without the right form, a unit of a TMX without one of the languages. Blank lines at the end are no pairs.
 
-    Raises CorpusError: a file is missing, damaged, empty, not UTF-8, not a table, or its sides are swapped or unequal.
+    Args:
+        source: the corpus.
+        bad_rows: `drop` gives rows and units without the right form a defect; `error` refuses the first.
+        note: is called with messages on what is not read.
+
+    Raises CorpusError: a file is missing, damaged, empty, not UTF-8, not a table, or its sides are swapped or unequal;
+        or more than 1% of its rows, and more than three, do not have the right form.
     """
     left = source.max_pairs
     for files in _corpora(source):
         whole = f"corpus source `{source.name}`: {' and '.join(map(str, files))}"
         texts = _texts(source, files, whole)
-        pairs = itertools.islice(_pairs_of(texts, drop_invalid=source.invalid_utf8 == "drop"), left)
+        all_pairs = _pairs_of(texts, note, drop_invalid=source.invalid_utf8 == "drop")
+        pairs = itertools.islice(all_pairs, left)
+        bad_lines = _BadRows(whole, _UNIT_FORM if texts[0].is_tmx else _ROW_FORM, bad_rows)
         try:
             first = list(itertools.islice(pairs, _LOOKED_AT))
             if not first:
                 raise CorpusError(f"{whole}: it has no lines; check that it is the right file")
             _refuse_swapped(first, whole, [text.label for text in texts])
             count = 0
-            for count, pair in enumerate(itertools.chain(first, pairs), start=1):  # noqa: B007
+            for count, pair in enumerate(itertools.chain(first, pairs), start=1):
+                if pair.defect == BAD_ROW:
+                    bad_lines.add(pair.line, count)
                 yield pair
+            bad_lines.refuse_too_many(count)
         except UnequalSidesError:
             raise _unequal_sides(source.name, texts) from None
         if left is not None and (left := left - count) == 0:
             break
 
 
-def _pairs_of(texts: Sequence[_Text], *, drop_invalid: bool) -> Iterator[Pair]:
+def _pairs_of(texts: Sequence[_Text], note: Callable[[str], None], *, drop_invalid: bool) -> Iterator[Pair]:
     if len(texts) == 2:
         return pairs_of_sides(*(text.lines(drop_invalid=drop_invalid) for text in texts))
-    if re.sub(_PACKED, "", texts[0].file.name).lower().endswith(".tmx"):
-        return texts[0].units()
-    return pairs_of_table(texts[0].lines(drop_invalid=drop_invalid), texts[0].file)
+    (text,) = texts
+    if text.is_tmx:
+        return text.units(drop_invalid=drop_invalid)
+    return pairs_of_table(text.lines(drop_invalid=drop_invalid), text.label, note)
+
+
+class _BadRows:
+    """Counts the rows and units of a corpus that do not have the right form, and refuses too many."""
+
+    def __init__(self, whole: str, form: str, treatment: BadRows) -> None:
+        self._whole = whole
+        self._form = form
+        self._treatment = treatment
+        self._bad_rows = 0
+        self._first_lines: list[int] = []
+
+    def add(self, line: int, rows: int) -> None:
+        """Count a bad row, the last of `rows`; raise CorpusError if the treatment is `error`, or for far too many."""
+        if self._treatment == "error":
+            raise CorpusError(f"{self._whole}, line {line}: {self._form}; correct it, or set `corpus.bad_rows: drop`")
+        self._bad_rows += 1
+        if len(self._first_lines) < _BAD_ROWS_SHOWN:
+            self._first_lines.append(line)
+        # A large file of another kind is refused before its end.
+        if self._bad_rows > _BAD_ROWS_EARLY:
+            self.refuse_too_many(rows)
+
+    def refuse_too_many(self, rows: int) -> None:
+        """Raise CorpusError if more than 1% of `rows`, and more than three, are bad, or all of them."""
+        if self._bad_rows < rows and self._bad_rows <= max(_FEWEST_BAD_ROWS, _BAD_SHARE * rows):
+            return
+        numbers = ", ".join(map(str, self._first_lines))
+        more = ", …" if self._bad_rows > _BAD_ROWS_SHOWN else ""
+        raise CorpusError(
+            f"{self._whole}: {self._bad_rows:,} of {rows:,} rows do not have the right form (lines {numbers}{more}), "
+            f"and 1% are allowed; {self._form}; correct the file, or give two files as `source_path` and `target_path`"
+        )
 
 
 def source_files(source: SourceConfig) -> list[Path]:
@@ -239,9 +323,7 @@ def side_of(name: str) -> SideName | None:
 
 def _texts(source: SourceConfig, files: Sequence[Path], whole: str) -> list[_Text]:
     if len(files) == 1 and packing_of(files[0]) == "zip archive":
-        with damaged_files(files[0]), ZipFile(files[0]) as archive:
-            names = [member.filename for member in archive.infolist() if not member.is_dir()]
-        members = choose_members(files[0], names, source.source_member, source.target_member)
+        members = choose_members(files[0], members_of(files[0]), source.source_member, source.target_member)
         return [_Text(files[0], member) for member in members]
     if source.source_member is not None:
         raise CorpusError(f"{whole} is not a zip archive; `source_member` and `target_member` name members of a zip")
@@ -250,11 +332,14 @@ def _texts(source: SourceConfig, files: Sequence[Path], whole: str) -> list[_Tex
 
 def choose_members(
     path: Path, names: Sequence[str], source_member: str | None, target_member: str | None
-) -> tuple[str, str]:
-    """Return the names of the English and the Persian member among `names`.
+) -> tuple[str, ...]:
+    """Return the English and the Persian member among `names`, or the one member that holds both sides.
 
-    Given names are matched exactly, else without case, in any folder. Without given names, a pair like `en.txt` and
-    `fa.txt`, `mizan_en.txt` and `mizan_fa.txt`, or `NAME.en-fa.en` and `NAME.en-fa.fa` is recognised.
+    Given names are matched exactly, else without case, in any folder. Without given names, these are recognised:
+
+    1. a pair like `en.txt` and `fa.txt`, `mizan_en.txt` and `mizan_fa.txt`, or `NAME.en-fa.en` and `NAME.en-fa.fa`;
+    2. a single `.tmx` or `.tsv`;
+    3. a pair `source` and `target`, with the English first unless their folder is called like `fa_en`.
 
     Raises CorpusError: no member matches, or several do; the message lists the members.
     """
@@ -263,18 +348,51 @@ def choose_members(
         if chosen[0] == chosen[1]:
             raise CorpusError(f"{path}: `source_member` and `target_member` are the same member, {chosen[0]}")
         return chosen
-    sides: dict[str, list[tuple[tuple[str, str], str]]] = {"en": [], "fa": []}
+    texts = [name for name in names if not _NO_TEXT.fullmatch(name.rpartition("/")[2].lower())]
+    pairs = _pairs_by_language(texts)
+    tables = [(name,) for name in texts if name.lower().endswith((".tmx", ".tsv"))]
+    for candidates in (pairs, tables, _pairs_by_role(texts)):
+        if len(candidates) == 1:
+            return candidates[0]
+        if candidates:
+            break
+    problem = "has several pairs of texts" if pairs else "has no pair of members like en.txt and fa.txt"
+    if len(tables) > 1 and not pairs:
+        listed = listing(names)
+        raise CorpusError(f"{path} has several tables; unpack it, and give the folder or one of the files: {listed}")
+    raise CorpusError(
+        f"{path} {problem}; select them with `source_member` and `target_member`, for the first source with "
+        "`--set corpus.sources.0.source_member=ENGLISH corpus.sources.0.target_member=PERSIAN`. Members: "
+        f"{listing(names) or 'none'}"
+    )
+
+
+def _pairs_by_language(names: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the pairs of names that differ only in the language, English first; see `side_of`."""
+    sides: dict[str, dict[tuple[str, str], list[str]]] = {"en": {}, "fa": {}}
     for name in names:
         folder, _, base = name.rpartition("/")
-        side = side_of(base)
-        if side is not None and not base.startswith("._"):  # macOS adds files of this name
-            sides[side.language].append(((folder.lower(), side.pair), name))
-    pairs = [(name, other) for key, name in sides["en"] for its_key, other in sides["fa"] if key == its_key]
-    if len(pairs) == 1:
-        return pairs[0]
-    problem = "has several pairs of texts" if pairs else "has no pair of members like en.txt and fa.txt"
-    advice = "select them with `source_member` and `target_member`"
-    raise CorpusError(f"{path} {problem}; {advice}. Members: {listing(names) or 'none'}")
+        if side := side_of(base):
+            sides[side.language].setdefault((folder.lower(), side.pair), []).append(name)
+    pairs: list[tuple[str, ...]] = []
+    for key, english_names in sides["en"].items():
+        pairs += itertools.product(english_names, sides["fa"].get(key, ()))
+    return pairs
+
+
+def _pairs_by_role(names: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the pairs of a `source` and a `target` in one folder, English first."""
+    present = set(names)
+    pairs: list[tuple[str, ...]] = []
+    for name in names:
+        match = re.fullmatch(r"(?P<folder>(?:.*/)?)source(?P<extension>(?:\.txt)?)", name)
+        if match is None:
+            continue
+        partner = f"{match['folder']}target{match['extension']}"
+        if partner in present:
+            from_persian = re.search(r"(?<![a-z])(fa|fas|pes)[-_]en", match["folder"].lower())
+            pairs.append((partner, name) if from_persian else (name, partner))
+    return pairs
 
 
 def _find_member(path: Path, names: Sequence[str], wanted: str) -> str:

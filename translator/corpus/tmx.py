@@ -1,93 +1,255 @@
-"""Reader of TMX, the exchange format of translation memories: a stream of English and Persian segments."""
+"""Reader of TMX, the exchange format of translation memories: a stream of English and Persian segments.
 
-from collections.abc import Iterator
-from typing import IO, Final
+The document is cut into its units as text, and the units of a block are parsed together. If one of them is not
+well-formed, each is parsed alone, so that one bad unit costs only itself.
+"""
+
+import codecs
+import html
+import html.entities
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain, pairwise
+from typing import Final, NamedTuple
 from xml.parsers import expat
 
-from translator.corpus.lines import BLOCK, LONGEST_LINE, Pair, Unreadable
+from translator.corpus.encoding import encoding_advice, is_utf8, utf8_blocks
+from translator.corpus.lines import LONGEST_LINE, Pair, Unreadable
+from translator.corpus.tables import BAD_ROW
 from translator.errors import CorpusError
 
+MISSING_LANGUAGE: Final = "missing_language"  # the rule that drops a unit without English or without Persian
 _LANGUAGES: Final = {"en": "en", "eng": "en", "fa": "fa", "fas": "fa", "per": "fa", "pes": "fa"}
 _CODES: Final = frozenset(("bpt", "ept", "it", "ph", "ut"))  # their content is formatting of another program
+_LONGEST_UNIT: Final = 8 * LONGEST_LINE  # bytes
+_UNIT: Final = re.compile(rb"<tu[\s>/]")
+_COMMENT: Final = re.compile(rb"<!--.*?-->", re.DOTALL)
+_ENTITY: Final = re.compile(rb"&([A-Za-z][A-Za-z0-9]*);")
+_TAG: Final = re.compile("<[^>]*>")
+_XML_ENTITIES: Final = frozenset((b"amp", b"lt", b"gt", b"quot", b"apos"))
+_DECLARED_ENTITY: Final = re.compile(rb"<!ENTITY\s+(?:%\s+)?([^\s>]{1,60})")
+_DECLARED_ENCODING: Final = re.compile(rb"""^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]{1,40})["']""")
+_OF_ONE_BYTE: Final = re.compile(r"(iso[-_]?8859|windows|cp|mac|koi8|latin)[-_]?\w+([-_]\w+)?", re.IGNORECASE)
+_CODE: Final = "\0"  # stands for a code inside a segment, since XML cannot have it
+_CODE_BETWEEN_WORDS: Final = re.compile(r"(?<=[\w.,;:!?%)»…،؛؟])\0+(?=[\w(«])")
 
 
-def pairs_of_tmx(stream: IO[bytes], label: str) -> Iterator[Pair]:
+Languages = dict[str, str | None]
+"""By the code of a language in the document `en`, `fa`, or None for another language."""
+
+
+class _Group(NamedTuple):
+    """Consecutive units as they stand in the document."""
+
+    line: int  # on which the first one starts, from 1
+    content: bytes  # from the first `<tu` to that of the next group
+    starts: list[int]  # of each unit in `content`
+
+    def lines(self) -> Iterator[int]:
+        """Yield the line on which each unit starts."""
+        line = self.line
+        yield line
+        for start, next_start in pairwise(self.starts):
+            line += self.content.count(b"\n", start, next_start)
+            yield line
+
+    def units(self) -> Iterator["_Group"]:
+        """Yield each unit as a group of its own."""
+        for line, start, end in zip(self.lines(), self.starts, [*self.starts[1:], len(self.content)], strict=True):
+            yield _Group(line, self.content[start:end], [0])
+
+
+def pairs_of_tmx(blocks: Iterable[bytes], label: str, *, drop_invalid: bool) -> Iterator[Pair]:
     """Yield the pairs of a TMX document (1.4b): the first segment of each language of each unit.
 
-    Memory stays flat. The line of a pair is the number of its unit. Raises CorpusError for a document without pairs and
-    for one that declares entities, since these can grow without limit or name other files.
+    Memory stays flat. The line of a pair is the one on which its unit starts. A unit that is not well-formed gives a
+    pair with the defect `BAD_ROW`, and one without English or without Persian a pair with `MISSING_LANGUAGE`.
+
+    Args:
+        blocks: bytes of the document.
+        label: name of the document in messages.
+        drop_invalid: give a unit that is not UTF-8 a defect, instead of raising an error.
+
+    Raises CorpusError: the document has no pair, is cut off, is in an unknown encoding, or declares entities, since
+        these can grow without limit or name other files.
     """
-    reader = _Reader(label)
-    parser = expat.ParserCreate()
-    parser.buffer_text = True
-    parser.StartElementHandler, parser.EndElementHandler = reader.start, reader.end
-    parser.CharacterDataHandler, parser.EntityDeclHandler = reader.text, reader.refuse_entity
-    try:
-        while data := stream.read(BLOCK):
-            parser.Parse(data, False)
-            yield from reader.take()
-        parser.Parse(b"", True)
-        yield from reader.take()
-    except (expat.ExpatError, LookupError, ValueError) as error:  # or its encoding is unknown
-        yield from reader.take()
-        advice = "export the translation memory again, in UTF-8"
-        raise CorpusError(f"{label}: not valid XML ({error}); {advice}") from error
-    if not reader.has_pairs:
-        seen = ", ".join(sorted(reader.languages)[:10]) or "none"
+    languages: Languages = {}
+    has_pairs = False
+    for group in _unit_groups(_as_utf8(blocks, label), label):
+        try:
+            pairs = _parse(group, languages)
+        except expat.ExpatError:
+            pairs = list(_pairs_of_each(group, languages))
+        for pair in pairs:
+            if pair.defect == Unreadable.INVALID_UTF8 and not drop_invalid:
+                advice = f"{encoding_advice(group.content)}, or set `invalid_utf8: drop` for this source"
+                raise CorpusError(f"{label}, line {pair.line}: the unit is not UTF-8; {advice}")
+            has_pairs = has_pairs or pair.defect is None
+            yield pair
+    if not has_pairs:
+        seen = ", ".join(code[:20] for code in sorted(languages)[:10]) or "none"
         raise CorpusError(f"{label}: no unit has a segment in English and one in Persian; its languages: {seen}")
 
 
-class _Reader:
-    """Collects the segments of each unit while the parser reports elements and text."""
+def _as_utf8(blocks: Iterable[bytes], label: str) -> Iterator[bytes]:
+    """Yield the document in UTF-8, from the encoding of its byte order mark or of its XML declaration."""
+    converted = utf8_blocks(blocks, label)
+    head = next(converted, b"")
+    declared = _DECLARED_ENCODING.match(head)
+    name = declared[1].decode() if declared else "utf-8"
+    # `utf8_blocks` has already converted UTF-16.
+    if re.fullmatch("utf-?(8|16([bl]e)?)|us-ascii|ascii", name, re.IGNORECASE):
+        yield head
+        yield from converted
+        return
+    try:
+        if not _OF_ONE_BYTE.fullmatch(name):
+            raise LookupError(name)
+        decoder = codecs.getincrementaldecoder(name)("replace")
+    except LookupError as error:
+        advice = "export the translation memory again, in UTF-8"
+        raise CorpusError(f"{label}: not valid XML (unknown encoding {name}); {advice}") from error
+    for block in chain([head], converted):
+        yield decoder.decode(block).encode()
 
-    def __init__(self, label: str) -> None:
-        self._label = label
-        self.has_pairs = False
-        self.languages: set[str] = set()  # as the document names them
-        self._found: list[Pair] = []
-        self._unit = 0
+
+def _unit_groups(blocks: Iterable[bytes], label: str) -> Iterator[_Group]:
+    """Yield the units of a document in UTF-8, those of a block at a time.
+
+    Raises CorpusError: the document has no units, or ends in one of them, or declares entities.
+    """
+    line = 1  # at the start of `data`
+    data = b""
+    in_prologue = True
+    for block in blocks:
+        data = _without_comments(data + block)
+        starts = [match.start() for match in _UNIT.finditer(data)]
+        first, last = (starts[0], starts[-1]) if starts else (0, 0)
+        if len(data) - last > _LONGEST_UNIT:
+            raise CorpusError(f"{label}, line {line}: not valid XML (no end of a unit); export the memory again")
+        if in_prologue and starts:
+            _refuse_entities(data[:first], label)
+            in_prologue = False
+        line += data.count(b"\n", 0, first)
+        # The last unit may continue in the next block.
+        if last > first:
+            yield _Group(line, data[first:last], [start - first for start in starts[:-1]])
+            line += data.count(b"\n", first, last)
+        data = data[last:]
+    if in_prologue:
+        _refuse_entities(data, label)
+    if b"</tmx>" not in data:
+        raise CorpusError(f"{label}: not valid XML (it ends before `</tmx>`); get the file again")
+    if not in_prologue:
+        yield _Group(line, data[: data.rfind(b"</tu>") + len(b"</tu>")], [0])
+
+
+def _without_comments(data: bytes) -> bytes:
+    """Return `data` with each whole comment replaced by its line ends."""
+    if b"<!--" not in data:
+        return data
+    return _COMMENT.sub(lambda match: b"\n" * match[0].count(b"\n"), data)
+
+
+def _refuse_entities(prologue: bytes, label: str) -> None:
+    if declared := _DECLARED_ENTITY.search(prologue):
+        name = declared[1].decode("utf-8", "replace")
+        raise CorpusError(f"{label}: it declares the entity `{name}`, which is not supported; remove it")
+
+
+def _parse(group: _Group, languages: Languages) -> list[Pair]:
+    """Return a pair for each unit; add the languages of the document to `languages`.
+
+    Raises ExpatError: a unit is not well-formed.
+    """
+    parser = expat.ParserCreate("utf-8")
+    reader = _Reader(group.lines(), languages)
+    parser.buffer_text = True
+    parser.StartElementHandler, parser.EndElementHandler = reader.start, reader.end
+    parser.CharacterDataHandler = reader.text
+    content = group.content
+    if b"&" in content:
+        content = _ENTITY.sub(_character, content)
+    parser.Parse(b"<body>", False)
+    parser.Parse(content, False)
+    parser.Parse(b"</body>", True)
+    return reader.pairs
+
+
+def _pairs_of_each(group: _Group, languages: Languages) -> Iterator[Pair]:
+    """Yield a pair for each unit of `group`, parsed alone, with a defect if it is not well-formed."""
+    for unit in group.units():
+        try:
+            yield from _parse(unit, languages)
+        except expat.ExpatError:
+            text = " ".join(_TAG.sub(" ", unit.content[:1000].decode("utf-8", "replace")).split())
+            yield Pair(unit.line, text, "", BAD_ROW if is_utf8(unit.content) else str(Unreadable.INVALID_UTF8))
+
+
+def _character(entity: re.Match[bytes]) -> bytes:
+    """Return the character of an entity of HTML, which memories use without declaring it; others stay."""
+    if entity[1] in _XML_ENTITIES:
+        return entity[0]
+    characters = html.entities.html5.get(f"{entity[1].decode('ascii')};")
+    return entity[0] if characters is None else html.escape(characters).encode()
+
+
+class _Reader:
+    """Makes a pair of each unit while the parser reports elements and text."""
+
+    def __init__(self, lines: Iterator[int], languages: Languages) -> None:
+        """Start with no pairs.
+
+        Args:
+            lines: on which the units start.
+            languages: gets the languages of the document.
+        """
+        self.pairs: list[Pair] = []
+        self._lines = lines
+        self._line = 0  # on which the present unit starts
+        self._languages = languages
         self._segments: dict[str, str] = {}  # of the present unit, by language
         self._language: str | None = None
         self._parts: list[str] | None = None  # of the present segment
-        self._length = 0  # length of the parts, in characters
         self._inside_code = 0
-
-    def take(self) -> list[Pair]:
-        """Return the pairs since the last call."""
-        found, self._found = self._found, []
-        return found
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         if name == "tu":
-            self._unit, self._segments = self._unit + 1, {}
+            self._line = next(self._lines)
+            self._segments = {}
         elif name == "tuv":
             code = attributes.get("xml:lang") or attributes.get("lang") or ""
-            self.languages.add(code[:20])
-            self._language = _LANGUAGES.get(code.lower().replace("_", "-").partition("-")[0])
+            if code not in self._languages:
+                self._languages[code] = _LANGUAGES.get(code.lower().replace("_", "-").partition("-")[0])
+            self._language = self._languages[code]
         elif name == "seg":
-            self._parts, self._length = [], 0
+            self._parts = []
         elif name in _CODES:
             self._inside_code += 1
+            if self._parts is not None:
+                self._parts.append(_CODE)
 
     def text(self, text: str) -> None:
-        if self._parts is not None and not self._inside_code and self._length <= LONGEST_LINE:
+        if self._parts is not None and not self._inside_code:
             self._parts.append(text)
-            self._length += len(text)
 
     def end(self, name: str) -> None:
         if name == "seg" and self._parts is not None:
-            if self._language is not None:
-                self._segments.setdefault(self._language, " ".join("".join(self._parts).split("\n")))
+            if self._language is not None and self._language not in self._segments:
+                segment = "".join(self._parts)
+                if _CODE in segment:
+                    segment = _CODE_BETWEEN_WORDS.sub(" ", segment).replace(_CODE, "")
+                self._segments[self._language] = " ".join(segment.split())
             self._parts = None
+        elif name == "tuv":
+            self._language = None
+        elif name == "tu":
+            english, persian = self._segments.get("en"), self._segments.get("fa")
+            if english is None or persian is None:
+                self.pairs.append(Pair(self._line, english or "", persian or "", MISSING_LANGUAGE))
+            elif len(english) > LONGEST_LINE or len(persian) > LONGEST_LINE:
+                self.pairs.append(Pair(self._line, "", "", str(Unreadable.LINE_TOO_LONG)))
+            else:
+                self.pairs.append(Pair(self._line, english, persian))
         elif name in _CODES:
             self._inside_code -= 1
-        elif name == "tu" and len(self._segments) == 2:
-            self.has_pairs = True
-            english, persian = self._segments["en"], self._segments["fa"]
-            if max(map(len, (english, persian))) > LONGEST_LINE:
-                self._found.append(Pair(self._unit, "", "", str(Unreadable.LINE_TOO_LONG)))
-            else:
-                self._found.append(Pair(self._unit, english, persian))
-
-    def refuse_entity(self, name: str, *_: object) -> None:
-        raise CorpusError(f"{self._label}: it declares the entity `{name[:60]}`, which is not supported; remove it")

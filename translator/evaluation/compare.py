@@ -11,7 +11,9 @@ import numpy as np
 from translator.checkpoint.state import find_checkpoint
 from translator.config import MetricName, NormalizationConfig
 from translator.config.corpus_section import ENGLISH, PERSIAN, Languages
+from translator.corpus.compression import read_blocks
 from translator.corpus.held_out import HeldOutSet, held_out_set
+from translator.corpus.lines import read_lines
 from translator.corpus.normalizer import Normalizer
 from translator.errors import CheckpointError, InputError, RunError
 from translator.evaluation.diagnosis import Diagnosis, diagnose
@@ -19,7 +21,6 @@ from translator.evaluation.metrics import RAW_TEXT, TextVariant, bootstrap, refe
 from translator.evaluation.results import ENDING, ScoredSet, distinct_labels, read_scored_set, saved_scores
 from translator.run.folder import RunFolder
 from translator.run.logging import progress_bar
-from translator.run.storage import storage_errors
 from translator.run.text import excerpt, is_persian
 
 METRICS: Final[tuple[MetricName, ...]] = ("bleu", "chrf", "chrf++", "ter")
@@ -335,18 +336,13 @@ def _shared_test_sets(systems: Mapping[str, Mapping[str, ScoredSet]], wanted: Se
 
 
 def _read_lines(path: Path, expected: Sequence[int] = (), origin: str = "") -> list[str]:
-    """Return the lines of a text file; `expected` has the numbers of lines that fit `origin`, if there is one.
+    """Return the lines of a text file, which `translator.corpus.lines.read_lines` reads.
 
-    Only "\\n" and "\\r\\n" end a line.
+    `expected` has the numbers of lines that fit `origin`, if there is one.
     """
-    with storage_errors(path, "read"):
-        content = path.read_bytes()
-    try:
-        lines = content.decode("utf-8-sig").removesuffix("\n").split("\n")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{path}, line {line:,}: not UTF-8; convert the file to UTF-8 first") from error
-    if not content or (expected and len(lines) not in expected):
+    parts = read_lines(read_blocks(path), str(path), drop_invalid=False)
+    lines = list(chain.from_iterable(parts))
+    if not lines or (expected and len(lines) not in expected):
         theirs = f", {origin} {expected[0]:,}: line N must be the same sentence in both" if expected else ""
-        raise InputError(f"{path} has {len(lines) if content else 0:,} lines{theirs}")
-    return [line.removesuffix("\r") for line in lines]
+        raise InputError(f"{path} has {len(lines):,} lines{theirs}")
+    return lines

@@ -1,9 +1,5 @@
-r"""Line by line translation of pipes and files, in one process or several; an output file appears only when complete.
+"""Line by line translation of pipes and files, in one process or several; an output file appears only when complete."""
 
-A line ends at "\n"; a "\r" before it and a byte order mark before the first line are dropped.
-"""
-
-import codecs
 import contextlib
 import fcntl
 import hashlib
@@ -17,14 +13,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
-from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
 
 from tqdm import tqdm
 
 from translator import __version__
-from translator.errors import InputError, StorageError
+from translator.corpus.compression import read_blocks
+from translator.corpus.encoding import encoding_advice, first_invalid_byte, is_utf8, refuse_other_encoding
+from translator.corpus.lines import whole_lines
+from translator.errors import CorpusError, InputError, StorageError
 from translator.inference.output import OutputForm, write_lines
 from translator.run.logging import LOGGER, progress_bar
 from translator.run.storage import output_stream, resolve_output, sha256_of_json, storage_errors, write_json, write_text
@@ -60,36 +58,32 @@ class Chunk(NamedTuple):
     invalid: list[int]  # numbers of lines that were not UTF-8; U+FFFD replaces their invalid bytes
 
 
-def read_lines(source: int, strict: bool = False, pace: Pace = PIPE) -> Iterator[Chunk]:
-    """Yield the lines of a file descriptor as they arrive; a file on disk gives the same chunks each time.
+def read_lines(source: int | Path, strict: bool = False, pace: Pace = PIPE) -> Iterator[Chunk]:
+    r"""Yield the lines of a file, or of a descriptor as they arrive; a file on disk gives the same chunks each time.
 
-    Reads the descriptor directly, in the calling thread: a file object would block until its buffer is full, and a
-    reader thread would outlive a stop signal.
+    The text is in UTF-8, or in UTF-16 with a byte order mark, which is dropped; a file may also be compressed. A line
+    ends at "\n" or "\r\n", or at "\r" if there is no "\n" (see `newline_blocks`).
+
+    Args:
+        source: a file on disk, or a descriptor.
+        strict: refuse a line that is not UTF-8, instead of replacing its invalid bytes.
+        pace: numbers of lines and bytes.
 
     Raises:
         InputError: a line exceeds `LONGEST_LINE` or, if `strict`, is not UTF-8; all lines before it have been yielded.
+        CorpusError: the text is in another encoding, or is none, or the file is damaged.
         StorageError: the input cannot be read.
     """
-    mark, block = codecs.BOM_UTF8, b"\n"
-    unfinished: list[bytes] = []  # parts of a line whose end has not arrived
-    size, number, together = 0, 1, pace.at_first
-    while block:
-        with storage_errors("the input", "read"):
-            select.select([source], [], [])  # the descriptor may be non-blocking
-            block = os.read(source, pace.bytes)
-        *lines, rest = block.split(b"\n")
-        unfinished.append(lines[0] if lines else rest)
-        size += len(unfinished[-1])
-        if size > LONGEST_LINE:
-            raise InputError(
-                f"line {number} of the input is longer than {LONGEST_LINE >> 20} MiB; give text with one sentence, or "
-                "one paragraph, per line"
-            )
-        if lines or not block:  # the end of the input also ends the last line
-            lines[:1] = [b"".join(unfinished).removeprefix(mark)]
-            if not block and not lines[0]:
-                return
-            mark, unfinished, size = b"", [rest], len(rest)
+    blocks = read_blocks(source, size=pace.bytes) if isinstance(source, Path) else _arriving_blocks(source, pace.bytes)
+    label = str(source) if isinstance(source, Path) else "the input"
+    number, together = 1, pace.at_first
+    all_ascii = True
+    for data in whole_lines(blocks, label, LONGEST_LINE):
+        # The first characters beyond ASCII show whether the text is UTF-8.
+        if all_ascii and not strict and not (data.isascii() and b"\0" not in data):
+            refuse_other_encoding(data, label)
+            all_ascii = False
+        lines = data.removesuffix(b"\n").split(b"\n")
         while lines:
             yield from _decoded(number, lines[:together], strict)
             number += len(lines[:together])
@@ -97,24 +91,47 @@ def read_lines(source: int, strict: bool = False, pace: Pace = PIPE) -> Iterator
             together = min(2 * together, pace.at_most)
 
 
+def _arriving_blocks(descriptor: int, size: int) -> Iterator[bytes]:
+    """Yield blocks of at most `size` bytes as they arrive.
+
+    Reads the descriptor directly, in the calling thread: a file object would block until its buffer is full, and a
+    reader thread would outlive a stop signal.
+    """
+    while True:
+        with storage_errors("the input", "read"):
+            select.select([descriptor], [], [])  # the descriptor may be non-blocking
+            block = os.read(descriptor, size)
+        if not block:
+            return
+        yield block
+
+
 def _decoded(first_line: int, lines: list[bytes], strict: bool) -> Iterator[Chunk]:
+    """Yield the text of `lines`, which may end in "\\r"; see `read_lines`."""
     texts: list[str] = []
     invalid: list[int] = []
-    for number, line in enumerate(lines, first_line):
-        try:
-            text = line.decode("utf-8")
-        except UnicodeDecodeError as error:
+    problem = ""
+    for number, raw_line in enumerate(lines, first_line):
+        line = raw_line.removesuffix(b"\r")
+        if len(line) > LONGEST_LINE:
+            problem = (
+                f"line {number} of the input is longer than {LONGEST_LINE >> 20} MiB; give text with one sentence, or "
+                "one paragraph, per line"
+            )
+            break
+        text = line.decode("utf-8", "replace").replace("\0", "\ufffd")
+        if "\ufffd" in text and not is_utf8(line):
             if strict:
-                if texts:
-                    yield Chunk(first_line, texts, [])
-                raise InputError(
-                    f"line {number} of the input is not UTF-8 (byte {error.start + 1} of the line); convert the "
-                    "input first, for example with iconv, or leave out --strict"
-                ) from None
+                advice = f"{encoding_advice(line)}, or leave out --strict"
+                place = first_invalid_byte(line) + 1
+                problem = f"line {number} of the input is not UTF-8 (byte {place} of the line); {advice}"
+                break
             invalid.append(number)
-            text = line.decode("utf-8", "replace")
-        texts.append(text.removesuffix("\r"))
-    yield Chunk(first_line, texts, invalid)
+        texts.append(text)
+    if texts:
+        yield Chunk(first_line, texts, invalid)
+    if problem:
+        raise InputError(problem)
 
 
 # --- lines out ---
@@ -150,7 +167,7 @@ class Work:
         With one process, this one uses `translator`; several are workers with one thread each. An error of `chunks`
         is raised after the lines of all earlier chunks. Raises StorageError: a worker process was killed.
         """
-        problems: list[InputError] = []
+        problems: list[InputError | CorpusError] = []
 
         def readable() -> Iterator[Chunk]:
             try:
@@ -162,7 +179,7 @@ class Work:
                             "(--strict rejects such lines)"
                         )
                     yield chunk
-            except InputError as error:
+            except (InputError, CorpusError) as error:
                 problems.append(error)
 
         if processes == 1:
@@ -211,19 +228,21 @@ def choose_processes(translator: "Translator", size: int) -> int:
     return min(wanted, available_cores()) if engine.name == "torch" else 1
 
 
-def translate_stream(work: Work, translator: "Translator", source: int, output: TextIO) -> None:
-    """Write the translation of each line of the file descriptor `source` to `output`, in order.
+def translate_stream(work: Work, translator: "Translator", source: int | Path, output: TextIO) -> None:
+    """Write the translation of each line of a file on disk, or of a file descriptor, to `output`, in order.
 
     Lines already waiting in a pipe are translated together; a line that arrives alone is translated immediately. A
     long file on disk may be divided among processes. The translations of all lines before an error are written.
 
     Raises:
-        InputError: a line cannot be read (see `read_lines`).
+        InputError, CorpusError: a line, or the whole text, cannot be read (see `read_lines`).
         StorageError: the input cannot be read, the output cannot be written, or a process was killed.
         BrokenPipeError: the reader of `output` has closed it.
     """
-    status, processes = os.fstat(source), 1
-    if stat.S_ISREG(status.st_mode):
+    processes = 1
+    if isinstance(source, Path):
+        processes = choose_processes(translator, source.stat().st_size)
+    elif stat.S_ISREG((status := os.fstat(source)).st_mode):
         processes = choose_processes(translator, status.st_size - os.lseek(source, 0, os.SEEK_CUR))
     chunks = read_lines(source, work.strict, PIPE if processes == 1 else FILE)
     for _, lines in work.render_chunks(translator, chunks, processes):
@@ -234,10 +253,12 @@ def translate_stream(work: Work, translator: "Translator", source: int, output: 
 
 
 def check_source(source: Path) -> None:
-    """Raise StorageError if `source` is missing or unreadable; does not open a pipe."""
+    """Raise StorageError if `source` is missing or unreadable, CorpusError if it is no text; does not open a pipe."""
     with storage_errors(source, "read"):
         if stat.S_ISREG(mode := source.stat().st_mode) or stat.S_ISDIR(mode):
             source.open("rb").close()
+    if source.is_file():
+        next(read_lines(source, pace=FILE), None)
 
 
 def translate_file(work: Work, source: Path, output: Path, *, reuse: bool = False) -> bool:
@@ -257,8 +278,8 @@ def translate_file(work: Work, source: Path, output: Path, *, reuse: bool = Fals
         raise InputError(f"the input {source} is not a file on disk; leave out --output, and redirect the output")
     place = resolve_output(output)
     if not isinstance(place, Path):
-        with source.open("rb") as file, output_stream(output) as stream:
-            translate_stream(work, work.load(), file.fileno(), stream)
+        with output_stream(output) as stream:
+            translate_stream(work, work.load(), source, stream)
         return True
     record = place.with_name(f".{place.name}.made-from")
     with storage_errors(output):
@@ -266,33 +287,31 @@ def translate_file(work: Work, source: Path, output: Path, *, reuse: bool = Fals
             raise InputError(f"the output {output} is the input itself; give another output")
     with storage_errors(source, "read"), source.open("rb", buffering=0) as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-        file.seek(0)
-        # Find unreadable lines before hours of translation.
-        total = sum(len(chunk.texts) for chunk in read_lines(file.fileno(), work.strict, FILE))
-        file.seek(0)
-        translator = work.load()
-        fingerprint = _fingerprint(work, translator, sha256)
-        if reuse and place.exists() and record.exists() and record.read_text(encoding="utf-8") == fingerprint:
-            return False
-        with contextlib.closing(PartialOutput(place, fingerprint)) as partial_output:
-            if partial_output.lines:
-                LOGGER.info("continuing after line %d of %s", partial_output.lines, source)
-            _translate_rest(work, translator, file, partial_output, total)
-            if partial_output.lines != total:
-                raise InputError(f"{source} changed during its translation; run the same command again")
-            record.unlink(missing_ok=True)
-            partial_output.finish()
+    # Find unreadable lines before hours of translation.
+    total = sum(len(chunk.texts) for chunk in read_lines(source, work.strict, FILE))
+    translator = work.load()
+    fingerprint = _fingerprint(work, translator, sha256)
+    if reuse and place.exists() and record.exists() and record.read_text(encoding="utf-8") == fingerprint:
+        return False
+    with contextlib.closing(PartialOutput(place, fingerprint)) as partial_output:
+        if partial_output.lines:
+            LOGGER.info("continuing after line %d of %s", partial_output.lines, source)
+        _translate_rest(work, translator, source, partial_output, total)
+        if partial_output.lines != total:
+            raise InputError(f"{source} changed during its translation; run the same command again")
+        record.unlink(missing_ok=True)
+        partial_output.finish()
     if reuse:
         write_text(record, fingerprint)
     return True
 
 
-def _translate_rest(work: Work, translator: "Translator", file: FileIO, output: "PartialOutput", total: int) -> None:
-    """Append the translations of the lines of `file`, `total` in all, that `output` does not have yet."""
-    done, name = output.lines, Path(file.name).name
+def _translate_rest(work: Work, translator: "Translator", source: Path, output: "PartialOutput", total: int) -> None:
+    """Append the translations of the lines of `source`, `total` in all, that `output` does not have yet."""
+    done, name = output.lines, source.name
     # By the size of the whole input, even on resuming: another number may change the last digits of a score.
-    processes = choose_processes(translator, os.fstat(file.fileno()).st_size)
-    left = (chunk for chunk in read_lines(file.fileno(), work.strict, FILE) if chunk.first_line > done)
+    processes = choose_processes(translator, source.stat().st_size)
+    left = (chunk for chunk in read_lines(source, work.strict, FILE) if chunk.first_line > done)
     bar: tqdm[object] = progress_bar(description=f"translating {name}", total=total, initial=done, unit=" lines")
     with bar:
         for texts, lines in work.render_chunks(translator, left, processes):

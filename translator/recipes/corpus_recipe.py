@@ -61,6 +61,8 @@ def measure(sources: Sequence[SourceConfig]) -> CorpusSize:
     distinct_persian: set[str] = set()
     for source in sources:
         for pair in read_pairs(source):
+            if pair.defect is not None:
+                continue
             words = pair.source.lower().split(" ")
             distinct_english.update(words)
             distinct_persian.update(pair.target.split(" "))

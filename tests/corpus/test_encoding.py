@@ -1,0 +1,95 @@
+"""Encodings: UTF-8 and UTF-16 are read with any line ends; others, and binary files, are refused with their name."""
+
+import itertools
+import zipfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from translator.corpus.compression import read_blocks
+from translator.corpus.encoding import encoding_of, invalid_lines, refuse_other_encoding
+from translator.corpus.lines import read_lines
+from translator.errors import CorpusError
+
+PERSIAN = "خواهرم هر روز چاي مي نوشد.\nكتاب كجاست؟\nدر باز است.\n"
+ENGLISH = "The café opens at nine.\nIt’s “closed” on Sundays — sorry.\nAsk the fiancé.\n"
+CHARACTERS = st.characters(exclude_characters="\0\r\n\ufeff", exclude_categories=["Cs"])
+
+
+def lines_of(content: bytes, block: int = 1 << 17) -> list[str]:
+    blocks = [content[start : start + block] for start in range(0, len(content), block)]
+    return list(itertools.chain.from_iterable(read_lines(blocks, "text", drop_invalid=False)))
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(st.text(CHARACTERS, max_size=8), min_size=1, max_size=6),
+    st.sampled_from(["\n", "\r\n", "\r"]),
+    st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
+    st.integers(1, 9),
+)
+def test_any_text_has_the_same_lines_in_each_encoding(texts: list[str], end: str, codec: str, block: int) -> None:
+    content = "".join(f"{text}{end}" for text in texts).encode(codec)
+    assert lines_of(content, block) == texts
+
+
+@pytest.mark.parametrize(
+    ("text", "codec", "name"),
+    [
+        (PERSIAN, "windows-1256", "WINDOWS-1256"),
+        (PERSIAN.replace("چ", "ج"), "iso8859-6", "ISO-8859-6"),
+        (f"One.\t{PERSIAN}", "windows-1256", "WINDOWS-1256"),
+        (ENGLISH, "windows-1252", "WINDOWS-1252"),
+        (ENGLISH, "mac-roman", "MACINTOSH"),
+    ],
+)
+def test_an_old_encoding_is_named_with_the_command_that_converts_it(text: str, codec: str, name: str) -> None:
+    with pytest.raises(CorpusError, match=f"text, line .*: not UTF-8 .* `iconv -f {name} -t UTF-8 FILE > NEW`"):
+        lines_of(text.encode(codec))
+    with pytest.raises(CorpusError, match=f"the input is not UTF-8 .* `iconv -f {name} -t UTF-8 FILE > NEW`"):
+        refuse_other_encoding(text.encode(codec), "the input")
+
+
+@pytest.mark.parametrize("content", [b"a\xffb", b"\xc3", "در".encode()[:-1], bytes(range(128, 256))])
+def test_damaged_utf8_is_not_taken_for_another_encoding(content: bytes) -> None:
+    assert encoding_of(invalid_lines(content)) is None
+
+
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+@pytest.mark.parametrize("text", [PERSIAN, ENGLISH])
+def test_wide_characters_without_a_mark_are_named(text: str, codec: str) -> None:
+    name = codec.upper().replace("-LE", "LE").replace("-BE", "BE")
+    with pytest.raises(CorpusError, match=f"text looks like {name}.*`iconv -f {name} -t UTF-8"):
+        lines_of(text.encode(codec))
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (b"%PDF-1.7\n\xe2\xe3\n", "a PDF file"),
+        (b"{\\rtf1 a}\n", "a rich text document"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0", "an old Office program"),
+        (b"a\0b\n\1\2\0\n", "it has NUL bytes"),
+        (b"\x1f\x8b\x08", "is a gzip file"),
+    ],
+)
+def test_a_binary_file_is_refused_with_its_kind(content: bytes, kind: str) -> None:
+    with pytest.raises(CorpusError, match=f"^text .*{kind}"):
+        lines_of(content)
+
+
+@pytest.mark.parametrize(
+    ("member", "kind"), [("word/document.xml", "a Word document"), ("xl/workbook.xml", "a spreadsheet"), ("a", "a zip")]
+)
+def test_a_document_in_a_zip_is_refused_with_its_kind(member: str, kind: str, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "book", "w") as archive:
+        archive.writestr(member, "x")
+    with pytest.raises(CorpusError, match=f"book is {kind}"):
+        list(read_blocks(tmp_path / "book"))
+
+
+def test_half_a_character_at_the_end_of_utf16_makes_its_line_invalid() -> None:
+    parts = read_lines(["a\nb\n".encode("utf-16") + b"c"], "text", drop_invalid=True)
+    assert list(itertools.chain.from_iterable(parts)) == ["a", "b", "invalid_utf8"]
