@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -75,15 +76,18 @@ def read_held_out(corpora: Sequence[SourceConfig], normalizer: Normalizer) -> He
         raise InputError(f"test set `{name}` has several Persian sides, but a model that translates Persian needs one")
     with contextlib.ExitStack() as stack:
         readers = [stack.enter_context(contextlib.closing(read_pairs(corpus))) for corpus in corpora]
-        lines = (_source_and_references(pairs, from_persian=from_persian) for pairs in zip(*readers, strict=True))
+        # A reader leaves out the blank end of its two files, so another file of references may have more lines.
+        lines = (_source_and_references(pairs, from_persian=from_persian) for pairs in zip_longest(*readers))
         return held_out_set(name, lines, normalizer)
 
 
-def _source_and_references(pairs: Sequence[Pair], *, from_persian: bool) -> tuple[str, list[str]]:
-    """Return the source and the references of a line, of which there is one pair for each reference."""
+def _source_and_references(pairs: Sequence[Pair | None], *, from_persian: bool) -> tuple[str, list[str]]:
+    """Return the source and the references of a line, of which there is one pair for each reference, or None."""
     source = ""
     references = []
     for pair in pairs:
+        if pair is None:
+            continue
         pair_source, reference = (pair.target, pair.source) if from_persian else (pair.source, pair.target)
         source = source or pair_source  # a pair with a defect has no texts
         references.append(reference)

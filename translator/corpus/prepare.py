@@ -283,6 +283,7 @@ class CleanChunk(NamedTuple):
     dropped: Counter[str]
     examples: Examples
     unread: LineNumbers
+    left_out: Numbers  # places of all dropped pairs in the chunk, from 1, if it is not filtered
     texts: tuple[bytes, ...]  # the content of `_FILES`, a line for each pair
     lines: Numbers
     keys: Keys
@@ -303,7 +304,8 @@ class Cleaner:
         dropped: dict[str, list[Example]] = {}
         unread: LineNumbers = {}
         kept: list[tuple[int, str, str, str, str]] = []
-        for line, raw_source, raw_target, rule in chunk.pairs:
+        left_out: list[int] = []
+        for place, (line, raw_source, raw_target, rule) in enumerate(chunk.pairs, start=1):
             if rule is None:
                 source, target = self._normalizer.source(raw_source), self._normalizer.target(raw_target)
                 rule = self._broken_rule(source, target)
@@ -313,6 +315,8 @@ class Cleaner:
             elif len(unread.setdefault(rule, [])) < NUMBERS_SHOWN:
                 unread[rule].append(line)
             dropped.setdefault(rule, []).append(Example.of(line, raw_source, raw_target))
+            if not chunk.filtered:
+                left_out.append(place)
         lines, *texts = zip(*kept, strict=True) if kept else ((), (), (), (), ())
         folded = list(zip(*(map(fold, side) for side in texts[:2]), strict=True))
         whole = [f"{source}|{target}" for source, target in folded] if self._near_duplicates else []
@@ -322,6 +326,7 @@ class Cleaner:
             dropped=Counter({rule: len(pairs) for rule, pairs in dropped.items()}),
             examples={rule: _chosen(pairs) for rule, pairs in dropped.items()},
             unread=unread,
+            left_out=np.array(left_out, np.int64),
             texts=tuple(b"".join([f"{text}\n".encode() for text in side]) for side in texts),
             lines=np.array(lines, np.int64),
             keys=pair_keys(folded),
@@ -344,6 +349,7 @@ class Candidates(NamedTuple):
     examples: Examples
     unread: LineNumbers
     notes: Sequence[str]  # on what else was not read
+    left_out: Numbers  # places of all dropped pairs among those read, from 1, if the source is not filtered
     keys: Keys
     lines: Numbers
 
@@ -386,11 +392,13 @@ def _set_aside(
     paths = tuple(folder / name for name in _FILES)
     read, dropped, examples = 0, Counter[str](), Examples()
     unread: LineNumbers = {}
+    left_out: list[Numbers] = []
     keys: list[Keys] = []
     lines: list[Numbers] = []
     with contextlib.ExitStack() as stack:
         files = [stack.enter_context(path.open("wb")) for path in paths]
         for chunk in chunks:
+            left_out.append(read + chunk.left_out)
             read += chunk.read
             dropped += chunk.dropped
             for rule, found in chunk.examples.items():
@@ -410,6 +418,7 @@ def _set_aside(
         examples=examples,
         unread=unread,
         notes=notes,
+        left_out=np.concatenate(left_out),
         keys=np.concatenate(keys),
         lines=np.concatenate(lines),
     )
@@ -428,9 +437,6 @@ def _report_source(item: Candidates, fates: Fates) -> SourceReport:
                 Example.of(line, *(text[:-1].decode("utf-8") for text in pair))
                 for line, pair in zip(item.lines[chosen].tolist(), texts, strict=True)
             ]
-    left_out: list[int] = []
-    if item.source.use == "test":
-        left_out = np.setdiff1d(np.arange(1, item.read + 1), item.lines).tolist()
     return SourceReport(
         name=item.source.name,
         use=item.source.use,
@@ -438,7 +444,7 @@ def _report_source(item: Candidates, fates: Fates) -> SourceReport:
         dropped={rule: item.dropped[rule] + dropped.get(rule, 0) for rule in RULES},
         kept=kept,
         examples={rule: tuple(examples[rule]) for rule in sorted(examples)},
-        left_out=tuple(left_out),
+        left_out=tuple(item.left_out.tolist()) if item.source.use == "test" else (),
         unread={rule: tuple(item.unread[rule]) for rule in sorted(item.unread)},
         notes=tuple(item.notes),
     )

@@ -50,7 +50,7 @@ class SourceReport:
     dropped: Mapping[str, NonNegativeInt]  # by rule
     kept: Mapping[str, NonNegativeInt]  # by split
     examples: Mapping[str, tuple[Example, ...]]  # raw pairs that were dropped, by rule
-    left_out: tuple[int, ...] = ()  # lines, from 1, that a source with `use: test` lost: a score names them
+    left_out: tuple[int, ...] = ()  # pairs, from 1, that a source with `use: test` lost: a score names them
     unread: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # first lines that cannot be read, by rule
     notes: tuple[str, ...] = ()  # on what else was not read
 
