@@ -143,21 +143,30 @@ def cut_out_signs(
 
 def hide(text: str, copied: Mapping[str, str]) -> str:
     """Return `text`, a translation, with a placeholder for each part of `copied` that it contains, in any digits."""
-    left = {one: _same_digits(thing) for one, thing in copied.items()}
-
-    def placeholder(found: re.Match[str]) -> str:
-        own = next((one for one, thing in left.items() if thing == _same_digits(found[0])), None)
-        if own is not None:
-            del left[own]
-        return own or found[0]
-
-    if not left:
+    if not copied:
         return text
-    text = _COPIED.sub(placeholder, _ANY.sub("", text))
-    for one, thing in left.items():
-        if not any(map(str.isalnum, thing)):  # signs, which only the source of a translation has cut out
-            text = text.replace(thing, one, 1)
-    return text
+    text = _ANY.sub("", text)
+    remaining_parts = {placeholder: _same_digits(part) for placeholder, part in copied.items()}
+
+    # 1. Parts with signs, such as €20, which `_COPIED` does not match as a whole.
+    for placeholder, part in copied.items():
+        if _COPIED.fullmatch(part):
+            continue
+        # Numbers keep their length when their digits change, so the place is the same in `text`.
+        start = with_ascii_digits(text).find(with_ascii_digits(part))
+        if start >= 0:
+            text = text[:start] + placeholder + text[start + len(part) :]
+            del remaining_parts[placeholder]
+
+    # 2. All others, only where they are no part of a word or a longer number.
+    def hidden(match: re.Match[str]) -> str:
+        for placeholder, part in remaining_parts.items():
+            if part == _same_digits(match[0]):
+                del remaining_parts[placeholder]
+                return placeholder
+        return match[0]
+
+    return _COPIED.sub(hidden, text)
 
 
 def cut_out_of_pair(source: str, target: str, placeholders: Sequence[str]) -> tuple[str, str]:
