@@ -37,21 +37,23 @@ def part_text(
         as_in_target: changes copied text without words for the target language.
     """
     translated: list[str] = []
-    between = [""]
+    between: list[str] = []
+    copied_parts: list[str] = []  # since the last translated sentence; joined at once, as there may be very many
     is_foreign = False
     for sentence in sentences:
-        between[-1] += " " if _LINE_BREAKS.search(sentence.before) else sentence.before
+        copied_parts.append(" " if _LINE_BREAKS.search(sentence.before) else sentence.before)
         words = without_copied_parts(sentence.text)
         if not has_letters(words):
-            between[-1] += copied_line(as_in_target(sentence.text))
+            copied_parts.append(copied_line(as_in_target(sentence.text)))
         elif not is_mostly_in_script(words, script):
-            between[-1] += copied_line(sentence.text)
+            copied_parts.append(copied_line(sentence.text))
             is_foreign = True
         else:
             before, text, after = cut_edge_signs(sentence.text, is_unreadable)
-            between[-1] += copied_line(before)
+            between.append("".join([*copied_parts, copied_line(before)]))
             translated.append(text)
-            between.append(copied_line(after))
+            copied_parts = [copied_line(after)]
+    between.append("".join(copied_parts))
     return PartedText(sentences=translated, between=between, is_foreign=is_foreign)
 
 
@@ -95,12 +97,17 @@ def cut_edge_signs(text: str, is_unreadable: Callable[[str], bool]) -> tuple[str
     >>> cut_edge_signs("• Open it→. ▪ ▪", lambda character: character in "•▪→")
     ('• ', 'Open it→.', ' ▪ ▪')
     """
+
+    def is_cut_off(character: str) -> bool:
+        return character.isspace() or character in _PARTS_OF_EMOJI or is_unreadable(character)
+
     # 1. Find the first and the last character that are not cut off.
-    is_kept = [
-        not (character.isspace() or character in _PARTS_OF_EMOJI or is_unreadable(character)) for character in text
-    ]
-    start = is_kept.index(True)
-    end = len(text) - is_kept[::-1].index(True)
+    start = 0
+    while is_cut_off(text[start]):
+        start += 1
+    end = len(text)
+    while is_cut_off(text[end - 1]):
+        end -= 1
 
     # 2. Keep the whole words that they belong to.
     while start > 0 and not text[start - 1].isspace():
