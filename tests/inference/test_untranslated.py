@@ -102,6 +102,13 @@ def test_signs_that_the_vocabulary_lacks_are_left_out_without_placeholders() -> 
     assert translator.translate("• a → b ©") == "• a b ©"
 
 
+def test_a_forced_prefix_may_repeat_signs_that_are_copied_before_the_sentence() -> None:
+    translator, _ = echo(source=FewSigns())
+    for prefix in ("• Open", "Open"):
+        ((best,),) = translator.translations(["• Open it."], prefixes=[prefix])
+        assert best.text == "• Open it."
+
+
 @given(st.text("ab →€°C\ue000", max_size=12), st.integers(0, 3))
 def test_signs_come_back_from_their_placeholders(text: str, count: int) -> None:
     text = text.replace("\ue000", "", max(0, text.count("\ue000") - 1))

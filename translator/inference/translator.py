@@ -137,7 +137,7 @@ class Translator:
             self.searcher.cross_attention([], [])  # raises before the search starts
         segments, between = self._parted(texts, first_line)
         beginnings = [""] * len(texts) if prefixes is None else checked_texts(prefixes, "prefixes")
-        forced = self._forced(beginnings, segments, first_line)
+        forced = self._forced(beginnings, segments, between, first_line)
         found: list[list[Translation]] = [[] for _ in segments]
         for batch in self._batches([len(segment.ids) for segment in segments], count):
             if check is not None:
@@ -367,12 +367,21 @@ class Translator:
         most, positions = self.search.batch_size * at_once, SOURCE_POSITIONS_AT_ONCE * at_once
         return alike(lengths, lambda longest: min(most, max(1, positions // ((longest + 1) * width))))
 
-    def _forced(self, prefixes: Sequence[str], segments: Sequence[Segment], first_line: int) -> list[list[int]] | None:
-        """Return the forced prefix of each segment: the text's prefix for its first segment, else none."""
+    def _forced(
+        self, prefixes: Sequence[str], segments: Sequence[Segment], between: Sequence[Sequence[str]], first_line: int
+    ) -> list[list[int]] | None:
+        """Return the forced prefix of each segment: the text's prefix for its first segment, else none.
+
+        `between` is the text around the segments of each text. What is copied before the first segment is not forced.
+        """
         if not any(prefixes):
             return None
         copied = {segment.line: segment.copied for segment in segments if segment.is_first}
-        ids = self._target_ids([hide(prefix, copied.get(line, {})) for line, prefix in enumerate(prefixes)])
+        forced_texts: list[str] = []
+        for line, (prefix, copied_texts) in enumerate(zip(prefixes, between, strict=True)):
+            not_copied = prefix.strip().removeprefix(copied_texts[0].strip())
+            forced_texts.append(hide(not_copied, copied.get(line, {})))
+        ids = self._target_ids(forced_texts)
         room = self.searcher.max_positions - 1
         for line in (segment.line for segment in segments if segment.is_first):
             if len(ids[line]) > room:
