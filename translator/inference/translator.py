@@ -18,7 +18,7 @@ from translator.inference.loops import find_without_loops
 from translator.inference.searcher import Check, Searcher
 from translator.inference.segments import Segment, Translation, checked_texts, join_segments, one_line, split_text
 from translator.inference.sentences import Sentence, split_sentences
-from translator.inference.untranslated import PartedText, copied_line, is_blank, is_sign, part_text
+from translator.inference.untranslated import PartedText, copied_line, is_blank, is_mostly_in_script, is_sign, part_text
 from translator.run.logging import LOGGER
 from translator.search.hypothesis import Hypothesis, Rows, alike, check_count, length_penalty, lengths_of_outputs
 from translator.special_tokens import EOS
@@ -26,7 +26,7 @@ from translator.subword import SubwordPair
 from translator.subword.placeholders import (
     change_numbers,
     cut_out,
-    cut_out_signs,
+    cut_out_unreadable,
     hide,
     is_number,
     put_back,
@@ -313,13 +313,16 @@ class Translator:
         clean: list[str] = []
         copied: list[dict[str, str]] = []
         for text in texts:
-            # Addresses and numbers are cut out before normalization can change them, signs after it, since it makes
-            # many of them known. `one_line` comes after normalization, as in training.
+            # Addresses and numbers are cut out before normalization can change them; signs and words in another script
+            # after it, since it makes many of them known. `one_line` comes after normalization, as in training.
             shown, parts = cut_out(text, placeholders)
             shown = correct_spelling(one_line(self.normalizer.source(shown)))
-            signs = "".join(sorted(filter(self._is_unreadable, set(shown))))
+            characters = set(shown)
+            unreadable = {character for character in characters if self._is_unreadable(character)}
+            if not shown.isascii():
+                unreadable.update(filter(self._is_foreign_letter, characters))
             target_parts = {placeholder: self._as_in_target(part) for placeholder, part in parts.items()}
-            shown, target_parts = cut_out_signs(shown, signs, target_parts, placeholders)
+            shown, target_parts = cut_out_unreadable(shown, unreadable, target_parts, placeholders)
             clean.append(shown)
             copied.append(target_parts)
         return clean, copied
@@ -333,6 +336,17 @@ class Translator:
             return is_sign(character) and not self.subword.source.has_sign(self.normalizer.source(character))
 
         return is_unreadable
+
+    @cached_property
+    def _is_foreign_letter(self) -> Callable[[str], bool]:
+        """A function that returns whether a character is a letter of another script, which the vocabulary lacks."""
+
+        @lru_cache(maxsize=10_000)
+        def is_foreign_letter(character: str) -> bool:
+            in_script = is_mostly_in_script(character, self.normalizer.languages[0].script)
+            return character.isalpha() and not in_script and not self.subword.source.has_pieces(character)
+
+        return is_foreign_letter
 
     def _with_target_numbers(self, text: str) -> str:
         return change_numbers(text, self._as_in_target)

@@ -1,4 +1,4 @@
-"""What is not translated: text without words, text in another script, and signs beside a sentence. It is copied."""
+"""Text to copy instead of translating: text without words or in another script, and signs beside a sentence."""
 
 import re
 import unicodedata
