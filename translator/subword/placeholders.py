@@ -97,7 +97,7 @@ def without_copied_parts(text: str) -> str:
 
 def change_numbers(text: str, change: Callable[[str], str]) -> str:
     """Return `text` with each number in digits as `change` returns it; those inside addresses and emoji stay."""
-    return _COPIED.sub(lambda found: change(found[0]) if is_number(found[0]) else found[0], text)
+    return _COPIED.sub(lambda match: change(match[0]) if is_number(match[0]) else match[0], text)
 
 
 def cut_out_unreadable(
