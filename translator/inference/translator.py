@@ -2,9 +2,9 @@
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +18,7 @@ from translator.inference.loops import find_without_loops
 from translator.inference.searcher import Check, Searcher
 from translator.inference.segments import Segment, Translation, checked_texts, join_segments, one_line, split_text
 from translator.inference.sentences import Sentence, split_sentences
-from translator.inference.untranslated import PartedText, copied_line, is_blank, is_mostly_in_script, is_sign, part_text
+from translator.inference.untranslated import PartedText, UnreadableCharacters, copied_line, is_blank, part_text
 from translator.run.logging import LOGGER
 from translator.search.hypothesis import Hypothesis, Rows, alike, check_count, length_penalty, lengths_of_outputs
 from translator.special_tokens import EOS
@@ -273,7 +273,7 @@ class Translator:
             return PartedText(sentences=[], between=[""], is_foreign=False)
         sentences = split_sentences(text) if self.search.split_sentences else [Sentence("", one_line(text).strip())]
         script = self.normalizer.languages[0].script
-        parted = part_text(sentences, script, self._is_unreadable, self._with_target_numbers)
+        parted = part_text(sentences, script, self._unreadable.is_sign, self._with_target_numbers)
         if parted.sentences:
             return parted
         whole = text if parted.is_foreign else self._with_target_numbers(text)
@@ -317,10 +317,7 @@ class Translator:
             # after it, since it makes many of them known. `one_line` comes after normalization, as in training.
             shown, parts = cut_out(text, placeholders)
             shown = correct_spelling(one_line(self.normalizer.source(shown)))
-            characters = set(shown)
-            unreadable = {character for character in characters if self._is_unreadable(character)}
-            if not shown.isascii():
-                unreadable.update(filter(self._is_foreign_letter, characters))
+            unreadable = self._unreadable.in_text(shown)
             target_parts = {placeholder: self._as_in_target(part) for placeholder, part in parts.items()}
             shown, target_parts = cut_out_unreadable(shown, unreadable, target_parts, placeholders)
             clean.append(shown)
@@ -328,25 +325,8 @@ class Translator:
         return clean, copied
 
     @cached_property
-    def _is_unreadable(self) -> Callable[[str], bool]:
-        """A function that returns whether a character is a sign that the source vocabulary lacks."""
-
-        @lru_cache(maxsize=10_000)
-        def is_unreadable(character: str) -> bool:
-            return is_sign(character) and not self.subword.source.has_sign(self.normalizer.source(character))
-
-        return is_unreadable
-
-    @cached_property
-    def _is_foreign_letter(self) -> Callable[[str], bool]:
-        """A function that returns whether a character is a letter of another script, which the vocabulary lacks."""
-
-        @lru_cache(maxsize=10_000)
-        def is_foreign_letter(character: str) -> bool:
-            in_script = is_mostly_in_script(character, self.normalizer.languages[0].script)
-            return character.isalpha() and not in_script and not self.subword.source.has_pieces(character)
-
-        return is_foreign_letter
+    def _unreadable(self) -> UnreadableCharacters:
+        return UnreadableCharacters(self.subword.source, self.normalizer)
 
     def _with_target_numbers(self, text: str) -> str:
         return change_numbers(text, self._as_in_target)

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from translator.corpus.normalizer import Normalizer
 from translator.inference.sentences import Sentence
+from translator.subword import SubwordModel
 from translator.subword.placeholders import without_copied_parts
 
 _SIGN_CATEGORIES: Final = ("S", "P")
@@ -23,6 +25,33 @@ class PartedText:
     sentences: list[str]
     between: list[str]  # before the first sentence, between two, and after the last: one more than there are sentences
     is_foreign: bool  # whether a sentence is copied because it is in another script
+
+
+class UnreadableCharacters:
+    """The characters that a source vocabulary lacks: signs, and letters of another script."""
+
+    def __init__(self, subword: SubwordModel, normalizer: Normalizer) -> None:
+        """Take the subword model and the normalizer of the source."""
+        self._subword = subword
+        self._normalizer = normalizer
+        self.is_sign = lru_cache(maxsize=10_000)(self._is_unreadable_sign)
+        self.is_letter = lru_cache(maxsize=10_000)(self._is_unreadable_letter)
+
+    def in_text(self, text: str) -> set[str]:
+        """Return the unreadable characters of `text`, signs and letters."""
+        characters = set(text)
+        unreadable = set(filter(self.is_sign, characters))
+        if not text.isascii():
+            unreadable.update(filter(self.is_letter, characters))
+        return unreadable
+
+    def _is_unreadable_sign(self, character: str) -> bool:
+        return is_sign(character) and not self._subword.has_sign(self._normalizer.source(character))
+
+    def _is_unreadable_letter(self, character: str) -> bool:
+        if not character.isalpha() or is_mostly_in_script(character, self._normalizer.languages[0].script):
+            return False
+        return not self._subword.has_pieces(character)
 
 
 def part_text(
