@@ -32,6 +32,9 @@ class Words:
     def has_sign(self, sign: str) -> bool:
         return True
 
+    def has_pieces(self, text: str) -> bool:
+        return True
+
     def decode_ids(self, rows: Sequence[Sequence[int]]) -> list[str]:
         return [" ".join(self.words[token] for token in row) for row in rows]
 

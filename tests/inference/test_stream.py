@@ -119,7 +119,7 @@ def test_a_line_that_is_not_utf8_is_translated_with_a_warning(caplog: pytest.Log
     written = through(b"a\n" * 100 + b"bc\xffd\n" + b"\xc3\n" * 8 + b"e")
     assert written == "A\n" * 100 + "BC\ufffdD\n" + "\ufffd\n" * 8 + "E\n"
     assert caplog.messages == [
-        "not UTF-8 in line 101 of the input and 8 more up to line 109: invalid bytes are replaced by U+FFFD "
+        "not UTF-8 in line 101 of the input and 8 more up to line 109: invalid bytes are left out "
         "(--strict rejects such lines)"
     ]
 

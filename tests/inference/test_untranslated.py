@@ -14,7 +14,7 @@ from translator.config import NormalizationConfig
 from translator.config.corpus_section import ENGLISH, PERSIAN
 from translator.corpus.normalizer import Normalizer
 from translator.inference.untranslated import is_mostly_in_script
-from translator.subword.placeholders import PLACEHOLDERS, cut_out_signs, put_back
+from translator.subword.placeholders import PLACEHOLDERS, cut_out_unreadable, put_back
 
 
 class FewSigns(Words):
@@ -22,6 +22,9 @@ class FewSigns(Words):
 
     def has_sign(self, sign: str) -> bool:
         return sign in ",."
+
+    def has_pieces(self, text: str) -> bool:
+        return text.isascii()
 
 
 @pytest.mark.parametrize(
@@ -102,11 +105,40 @@ def test_signs_that_the_vocabulary_lacks_are_left_out_without_placeholders() -> 
     assert translator.translate("• a → b ©") == "• a b ©"
 
 
+@pytest.mark.parametrize(
+    "text", ["the word سلام", "in 北京 yes", "we say می\u200cرود here", "the name of the man is Иван Ли"]
+)
+def test_words_in_another_script_are_copied_by_one_placeholder(text: str) -> None:
+    translator, _ = echo(source=FewSigns(PLACEHOLDERS[:1]))
+    assert translator.translate(text) == text
+    (segment,) = translator.segments([text])
+    assert len(segment.copied) == 1
+
+
+def test_words_in_another_script_reach_a_model_without_placeholders() -> None:
+    translator, _ = echo(source=FewSigns())
+    assert translator.translate("the word سلام") == "the word سلام"
+    assert "سلام" in translator.subword.source.words  # type: ignore[attr-defined]
+
+
+def test_letters_with_accents_are_not_cut_out_of_their_word() -> None:
+    translator, _ = echo(source=FewSigns(PLACEHOLDERS[:1]))
+    translator.translate("the café")
+    assert "café" in translator.subword.source.words  # type: ignore[attr-defined]
+
+
+def test_a_forced_prefix_may_repeat_signs_that_are_copied_before_the_sentence() -> None:
+    translator, _ = echo(source=FewSigns())
+    for prefix in ("• Open", "Open"):
+        ((best,),) = translator.translations(["• Open it."], prefixes=[prefix])
+        assert best.text == "• Open it."
+
+
 @given(st.text("ab →€°C\ue000", max_size=12), st.integers(0, 3))
 def test_signs_come_back_from_their_placeholders(text: str, count: int) -> None:
     text = text.replace("\ue000", "", max(0, text.count("\ue000") - 1))
     copied = {"\ue000": "20"} if "\ue000" in text else {}
-    shown, parts = cut_out_signs(text, "→€°", copied, PLACEHOLDERS[:count])
+    shown, parts = cut_out_unreadable(text, "→€°", copied, PLACEHOLDERS[:count])
     assert not set("→€°") & set(shown)
     if len(parts) < count:
         assert put_back(shown, parts) == text.replace("\ue000", "20").lstrip(" ")

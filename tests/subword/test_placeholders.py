@@ -77,6 +77,15 @@ def test_a_pair_gets_placeholders_for_what_both_sides_contain() -> None:
     )
 
 
+@pytest.mark.parametrize("translation", ["قیمت €۲۰ است", "قیمت €20 است"])
+def test_a_number_with_its_sign_is_hidden_as_one_part(translation: str) -> None:
+    assert hide(translation, {FIRST: "€۲۰"}) == f"قیمت {FIRST} است"
+
+
+def test_a_number_is_hidden_beside_a_part_with_a_sign() -> None:
+    assert hide("۵ یا €۲۰", {FIRST: "€۲۰", SECOND: "۵"}) == f"{SECOND} یا {FIRST}"
+
+
 def test_a_character_learned_from_text_is_not_a_placeholder(tmp_path: Path) -> None:
     texts = [f"{text} {FIRST}" for text in ENGLISH]
     model = SubwordModel.train(texts * 5, unigram(vocabulary_size=80), tmp_path / "source.model")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from translator import Translator
 from translator.data.augmentation import with_typos
 from translator.errors import SubwordError
-from translator.subword import SubwordPair
+from translator.subword import SubwordPair, spelling
 from translator.subword.spelling import FREQUENT, RARE, SpellingCorrector, count_words
 
 FAR_APART = ("children", "beautiful", "window", "yesterday", "mountain")
@@ -24,6 +24,12 @@ COUNTS = dict.fromkeys(FAR_APART, FREQUENT) | {"invade": FREQUENT, "rare": RARE 
 def test_each_typo_of_the_robustness_test_is_corrected(word: str, seed: int, case: Callable[[str], str]) -> None:
     text = case(word)
     assert SpellingCorrector(COUNTS)(with_typos(text, 1.0, Random(seed))) == text
+
+
+def test_no_neighbours_of_an_overlong_word_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spelling, "_one_mistake_away", pytest.fail)
+    text = "x" * (max(map(len, FAR_APART)) + 2)
+    assert SpellingCorrector(COUNTS)(text) == text
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ _HOSTS: Final = "host name that requests may use, in addition to localhost; repe
     option("--attention", "add the attention weights (jsonl)", action="store_true"),
     option("--prefix TEXT", "forced beginning of each translation", default=""),
     option("--display", _DISPLAY, choices=("auto", "logical", "visual"), default="auto"),
-    option("--strict", "stop at a line that is not UTF-8 (default: replace its invalid bytes)", action="store_true"),
+    option("--strict", "stop at a line that is not UTF-8 (default: leave out its invalid bytes)", action="store_true"),
     option("text", "text to translate, one line of output per argument (default: read standard input)", nargs="*"),
     examples=(
         'translator translate --run runs/sample "The children are at school."',

@@ -269,7 +269,7 @@ class SearchConfig(Section, effect=Effect.HARMLESS):
     avoid_loops: Annotated[bool, Effect.SCORED] = True
     """Search again, without repeated tokens, where a translation repeats words more often than its source does."""
     split_sentences: bool = True
-    """Translate a text of several sentences one by one; evaluation and validation keep lines whole unless asked."""
+    """Translate each sentence of a text alone; validation never does, evaluation if asked on its command line."""
     orthography: Annotated[bool, Effect.SCORED] = True
     """Persian output: join affixes by ZWNJ (می روم, کتاب ها), and use a space before auxiliary verbs."""
     correct_spelling: Annotated[bool, Effect.SCORED] = True

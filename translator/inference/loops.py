@@ -33,30 +33,32 @@ def find_without_loops(
         subword: spells the rows and their hypotheses.
         rows, config, count, prefixes, check, scored: as in `Searcher.find`.
     """
-    found = searcher.find(rows, config, count, prefixes, check, scored=scored)
+    hypotheses = searcher.find(rows, config, count, prefixes, check, scored=scored)
     if config.method == "sampling" or not config.avoid_loops:
-        return found
+        return hypotheses
 
     # 1. Find the rows whose best hypothesis is a loop.
     sources = subword.source.decode_ids(rows)
-    best_texts = subword.target.decode_ids([hypotheses[0].tokens for hypotheses in found])
-    loops: dict[int, int] = {}  # row to its looping words
+    best_texts = subword.target.decode_ids([of_row[0].tokens for of_row in hypotheses])
+    loops: dict[int, int] = {}  # number of a row to the number of its looping words
     for number, (source, text) in enumerate(zip(sources, best_texts, strict=True)):
-        looping = looping_words(source, text)
-        if looping:
-            loops[number] = looping
+        word_count = looping_words(source, text)
+        if word_count > 0:
+            loops[number] = word_count
     if not loops:
-        return found
+        return hypotheses
 
     # 2. Search these again, without repeated pieces.
-    blocking = config.model_copy(update={"no_repeat_ngram": min(config.no_repeat_ngram or _NGRAM, _NGRAM)})
+    without_ngrams = config.model_copy(update={"no_repeat_ngram": min(config.no_repeat_ngram or _NGRAM, _NGRAM)})
     loop_rows = [rows[number] for number in loops]
     loop_prefixes = None if prefixes is None else [prefixes[number] for number in loops]
-    blocked = searcher.find(loop_rows, blocking, count, loop_prefixes, check, scored=scored, no_doubles=True)
+    second_hypotheses = searcher.find(
+        loop_rows, without_ngrams, count, loop_prefixes, check, scored=scored, no_doubles=True
+    )
 
     # 3. Take what has fewer looping words.
-    blocked_texts = subword.target.decode_ids([hypotheses[0].tokens for hypotheses in blocked])
-    for number, hypotheses, text in zip(loops, blocked, blocked_texts, strict=True):
+    second_texts = subword.target.decode_ids([of_row[0].tokens for of_row in second_hypotheses])
+    for number, of_row, text in zip(loops, second_hypotheses, second_texts, strict=True):
         if looping_words(sources[number], text) < loops[number]:
-            found[number] = hypotheses
-    return found
+            hypotheses[number] = of_row
+    return hypotheses

@@ -18,8 +18,9 @@ LINE_BREAK: Final = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")  # the lin
 _GAP: Final = re.compile(r"\s+")
 _MARKS: Final = ".!?…؟۔"
 _QUOTATION_MARKS: Final = "\"'”’»"
-_CLOSING: Final = f"{_QUOTATION_MARKS})]"
-_OPENING: Final = "\"'“‘«([{*_—–-"
+_DIRECTION_MARKS: Final = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"  # invisible
+_CLOSING: Final = f"{_QUOTATION_MARKS})]{_DIRECTION_MARKS}"
+_OPENING: Final = f"\"'“‘«([{{*_—–-{_DIRECTION_MARKS}"
 _INSIDE: Final = f"{_MARKS},;:،؛)]}}»”"  # never begin a sentence; so the white space in `. . .` ends none
 _NEXT_WORD: Final = re.compile(rf"[{re.escape(_OPENING)}]*([A-Z]\.|[^\W\d_]+|\S|)")  # a letter's full stop included
 _ITEM_NUMBER: Final = re.compile(r"[(\[]?(?:\d{1,3}(?:\.\d{1,3})*|[A-Za-zآ-ی]|[ivxIVX]{1,5})[.)\]]+")
@@ -37,6 +38,7 @@ _SPEAKER: Final = re.compile(
     r"(?:said|says|asked|cried|replied|answered|shouted|whispered|called|exclaimed|added|thought)\b"
     r"|(?:\w+ )?(?:گفت|گفتم|گفتند|می\u200cگوید|پرسید|پرسیدم|پرسیدند|فریاد|جواب|پاسخ|داد زد)\b"
 )
+_AFTER_QUOTATION: Final = _words("و که را")  # Persian words with which a sentence goes on after a quotation
 # Abbreviations without their last full stop.
 _NEVER_LAST: Final = _words(
     "Mr Mrs Ms Dr Drs Prof Rev Gen Col Capt Cpt Cmdr Lt Sgt Cpl Maj Adm Gov Sen Rep Hon Supt Messrs Mme Mlle Fr "
@@ -111,7 +113,7 @@ def _gaps_between_sentences(text: str) -> Iterator[re.Match[str]]:
 def _ends_sentence(word: str, text: str, next_start: int, *, lower_case: bool) -> bool:
     """Return whether a sentence of `text` ends with `word`; the next word begins at `next_start`.
 
-    In a text without capitals (`lower_case`), a small letter can begin a sentence.
+    A small letter can begin a sentence in a text without capitals (`lower_case`), and after a question mark.
     """
     # 1. Part the word from its marks: (Yes!") is the body (Yes, the mark ! and the closing marks ").
     marked = word.rstrip(_CLOSING)
@@ -129,7 +131,10 @@ def _ends_sentence(word: str, text: str, next_start: int, *, lower_case: bool) -
     in_quotation = any(sign in _QUOTATION_MARKS for sign in closing)
     if next_word[:1] in tuple(_INSIDE):
         return False
-    if is_small and (not lower_case or in_quotation or is_ellipsis):
+    is_question = mark.endswith(("?", "؟")) and not closing  # people type: Really? i am late
+    if is_small and (in_quotation or is_ellipsis or not (lower_case or is_question)):
+        return False
+    if in_quotation and next_word in _AFTER_QUOTATION:
         return False
     if (in_quotation or is_small) and _is_speaker(text, next_start):
         return False

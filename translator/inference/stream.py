@@ -55,7 +55,7 @@ class Chunk(NamedTuple):
 
     first_line: int  # number of the first, from 1
     texts: list[str]
-    invalid: list[int]  # numbers of lines that were not UTF-8; U+FFFD replaces their invalid bytes
+    invalid: list[int]  # numbers of lines that were not UTF-8; U+FFFD stands for their invalid bytes
 
 
 def read_lines(source: int | Path, strict: bool = False, pace: Pace = PIPE) -> Iterator[Chunk]:
@@ -143,7 +143,7 @@ class Work:
 
     load: "Callable[[], Translator]"  # called once in each worker process, so it must be picklable
     form: OutputForm
-    strict: bool = False  # refuse lines that are not UTF-8 instead of replacing their invalid bytes
+    strict: bool = False  # refuse lines that are not UTF-8 instead of leaving out their invalid bytes
 
     def render(self, translator: "Translator", texts: Sequence[str], first_line: int) -> list[str]:
         """Return the output lines of `texts`; the first text has line number `first_line`."""
@@ -175,8 +175,8 @@ class Work:
                     if bad := chunk.invalid:
                         more = f" and {len(bad) - 1} more up to line {bad[-1]}" if len(bad) > 1 else ""
                         LOGGER.warning(
-                            f"not UTF-8 in line {bad[0]} of the input{more}: invalid bytes are replaced by U+FFFD "
-                            "(--strict rejects such lines)"
+                            f"not UTF-8 in line {bad[0]} of the input{more}: invalid bytes are left out (--strict "
+                            "rejects such lines)"
                         )
                     yield chunk
             except (InputError, CorpusError) as error:

@@ -2,9 +2,9 @@
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +18,7 @@ from translator.inference.loops import find_without_loops
 from translator.inference.searcher import Check, Searcher
 from translator.inference.segments import Segment, Translation, checked_texts, join_segments, one_line, split_text
 from translator.inference.sentences import Sentence, split_sentences
-from translator.inference.untranslated import PartedText, copied_line, is_blank, is_sign, part_text
+from translator.inference.untranslated import PartedText, UnreadableCharacters, copied_line, is_blank, part_text
 from translator.run.logging import LOGGER
 from translator.search.hypothesis import Hypothesis, Rows, alike, check_count, length_penalty, lengths_of_outputs
 from translator.special_tokens import EOS
@@ -26,7 +26,7 @@ from translator.subword import SubwordPair
 from translator.subword.placeholders import (
     change_numbers,
     cut_out,
-    cut_out_signs,
+    cut_out_unreadable,
     hide,
     is_number,
     put_back,
@@ -137,7 +137,7 @@ class Translator:
             self.searcher.cross_attention([], [])  # raises before the search starts
         segments, between = self._parted(texts, first_line)
         beginnings = [""] * len(texts) if prefixes is None else checked_texts(prefixes, "prefixes")
-        forced = self._forced(beginnings, segments, first_line)
+        forced = self._forced(beginnings, segments, between, first_line)
         found: list[list[Translation]] = [[] for _ in segments]
         for batch in self._batches([len(segment.ids) for segment in segments], count):
             if check is not None:
@@ -273,7 +273,7 @@ class Translator:
             return PartedText(sentences=[], between=[""], is_foreign=False)
         sentences = split_sentences(text) if self.search.split_sentences else [Sentence("", one_line(text).strip())]
         script = self.normalizer.languages[0].script
-        parted = part_text(sentences, script, self._is_unreadable, self._with_target_numbers)
+        parted = part_text(sentences, script, self._unreadable.is_sign, self._with_target_numbers)
         if parted.sentences:
             return parted
         whole = text if parted.is_foreign else self._with_target_numbers(text)
@@ -313,26 +313,20 @@ class Translator:
         clean: list[str] = []
         copied: list[dict[str, str]] = []
         for text in texts:
-            # Addresses and numbers are cut out before normalization can change them, signs after it, since it makes
-            # many of them known. `one_line` comes after normalization, as in training.
+            # Addresses and numbers are cut out before normalization can change them; signs and words in another script
+            # after it, since it makes many of them known. `one_line` comes after normalization, as in training.
             shown, parts = cut_out(text, placeholders)
             shown = correct_spelling(one_line(self.normalizer.source(shown)))
-            signs = "".join(sorted(filter(self._is_unreadable, set(shown))))
+            unreadable = self._unreadable.in_text(shown)
             target_parts = {placeholder: self._as_in_target(part) for placeholder, part in parts.items()}
-            shown, target_parts = cut_out_signs(shown, signs, target_parts, placeholders)
+            shown, target_parts = cut_out_unreadable(shown, unreadable, target_parts, placeholders)
             clean.append(shown)
             copied.append(target_parts)
         return clean, copied
 
     @cached_property
-    def _is_unreadable(self) -> Callable[[str], bool]:
-        """A function that returns whether a character is a sign that the source vocabulary lacks."""
-
-        @lru_cache(maxsize=10_000)
-        def is_unreadable(character: str) -> bool:
-            return is_sign(character) and not self.subword.source.has_sign(self.normalizer.source(character))
-
-        return is_unreadable
+    def _unreadable(self) -> UnreadableCharacters:
+        return UnreadableCharacters(self.subword.source, self.normalizer)
 
     def _with_target_numbers(self, text: str) -> str:
         return change_numbers(text, self._as_in_target)
@@ -367,12 +361,21 @@ class Translator:
         most, positions = self.search.batch_size * at_once, SOURCE_POSITIONS_AT_ONCE * at_once
         return alike(lengths, lambda longest: min(most, max(1, positions // ((longest + 1) * width))))
 
-    def _forced(self, prefixes: Sequence[str], segments: Sequence[Segment], first_line: int) -> list[list[int]] | None:
-        """Return the forced prefix of each segment: the text's prefix for its first segment, else none."""
+    def _forced(
+        self, prefixes: Sequence[str], segments: Sequence[Segment], between: Sequence[Sequence[str]], first_line: int
+    ) -> list[list[int]] | None:
+        """Return the forced prefix of each segment: the text's prefix for its first segment, else none.
+
+        `between` is the text around the segments of each text. What is copied before the first segment is not forced.
+        """
         if not any(prefixes):
             return None
         copied = {segment.line: segment.copied for segment in segments if segment.is_first}
-        ids = self._target_ids([hide(prefix, copied.get(line, {})) for line, prefix in enumerate(prefixes)])
+        forced_texts: list[str] = []
+        for line, (prefix, copied_texts) in enumerate(zip(prefixes, between, strict=True)):
+            not_copied = prefix.strip().removeprefix(copied_texts[0].strip())
+            forced_texts.append(hide(not_copied, copied.get(line, {})))
+        ids = self._target_ids(forced_texts)
         room = self.searcher.max_positions - 1
         for line in (segment.line for segment in segments if segment.is_first):
             if len(ids[line]) > room:

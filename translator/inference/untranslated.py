@@ -1,4 +1,4 @@
-"""What is not translated: text without words, text in another script, and signs beside a sentence. It is copied."""
+"""Text to copy instead of translating: text without words or in another script, and signs beside a sentence."""
 
 import re
 import unicodedata
@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from translator.corpus.normalizer import Normalizer
 from translator.inference.sentences import Sentence
+from translator.subword import SubwordModel
 from translator.subword.placeholders import without_copied_parts
 
 _SIGN_CATEGORIES: Final = ("S", "P")
@@ -25,6 +27,33 @@ class PartedText:
     is_foreign: bool  # whether a sentence is copied because it is in another script
 
 
+class UnreadableCharacters:
+    """The characters that a source vocabulary lacks: signs, and letters of another script."""
+
+    def __init__(self, subword: SubwordModel, normalizer: Normalizer) -> None:
+        """Take the subword model and the normalizer of the source."""
+        self._subword = subword
+        self._normalizer = normalizer
+        self.is_sign = lru_cache(maxsize=10_000)(self._is_unreadable_sign)
+        self.is_letter = lru_cache(maxsize=10_000)(self._is_unreadable_letter)
+
+    def in_text(self, text: str) -> set[str]:
+        """Return the unreadable characters of `text`, signs and letters."""
+        characters = set(text)
+        unreadable = set(filter(self.is_sign, characters))
+        if not text.isascii():
+            unreadable.update(filter(self.is_letter, characters))
+        return unreadable
+
+    def _is_unreadable_sign(self, character: str) -> bool:
+        return is_sign(character) and not self._subword.has_sign(self._normalizer.source(character))
+
+    def _is_unreadable_letter(self, character: str) -> bool:
+        if not character.isalpha() or is_mostly_in_script(character, self._normalizer.languages[0].script):
+            return False
+        return not self._subword.has_pieces(character)
+
+
 def part_text(
     sentences: Sequence[Sentence], script: str, is_unreadable: Callable[[str], bool], as_in_target: Callable[[str], str]
 ) -> PartedText:
@@ -37,21 +66,23 @@ def part_text(
         as_in_target: changes copied text without words for the target language.
     """
     translated: list[str] = []
-    between = [""]
+    between: list[str] = []
+    copied_parts: list[str] = []  # since the last translated sentence; joined at once, as there may be very many
     is_foreign = False
     for sentence in sentences:
-        between[-1] += " " if _LINE_BREAKS.search(sentence.before) else sentence.before
+        copied_parts.append(" " if _LINE_BREAKS.search(sentence.before) else sentence.before)
         words = without_copied_parts(sentence.text)
         if not has_letters(words):
-            between[-1] += copied_line(as_in_target(sentence.text))
+            copied_parts.append(copied_line(as_in_target(sentence.text)))
         elif not is_mostly_in_script(words, script):
-            between[-1] += copied_line(sentence.text)
+            copied_parts.append(copied_line(sentence.text))
             is_foreign = True
         else:
             before, text, after = cut_edge_signs(sentence.text, is_unreadable)
-            between[-1] += copied_line(before)
+            between.append("".join([*copied_parts, copied_line(before)]))
             translated.append(text)
-            between.append(copied_line(after))
+            copied_parts = [copied_line(after)]
+    between.append("".join(copied_parts))
     return PartedText(sentences=translated, between=between, is_foreign=is_foreign)
 
 
@@ -95,12 +126,17 @@ def cut_edge_signs(text: str, is_unreadable: Callable[[str], bool]) -> tuple[str
     >>> cut_edge_signs("• Open it→. ▪ ▪", lambda character: character in "•▪→")
     ('• ', 'Open it→.', ' ▪ ▪')
     """
+
+    def is_cut_off(character: str) -> bool:
+        return character.isspace() or character in _PARTS_OF_EMOJI or is_unreadable(character)
+
     # 1. Find the first and the last character that are not cut off.
-    is_kept = [
-        not (character.isspace() or character in _PARTS_OF_EMOJI or is_unreadable(character)) for character in text
-    ]
-    start = is_kept.index(True)
-    end = len(text) - is_kept[::-1].index(True)
+    start = 0
+    while is_cut_off(text[start]):
+        start += 1
+    end = len(text)
+    while is_cut_off(text[end - 1]):
+        end -= 1
 
     # 2. Keep the whole words that they belong to.
     while start > 0 and not text[start - 1].isspace():

@@ -135,9 +135,12 @@ class SubwordModel:
 
     def has_sign(self, sign: str) -> bool:
         """Return whether the vocabulary has pieces for `sign`, not only bytes, UNK or letters in its place (™: tm)."""
-        (ids,) = self.encode([sign])
-        has_pieces = UNK not in ids and self.byte_ids.isdisjoint(ids)
-        return has_pieces and not any(map(str.isalpha, self.normalized(sign)))
+        return self.has_pieces(sign) and not any(map(str.isalpha, self.normalized(sign)))
+
+    def has_pieces(self, text: str) -> bool:
+        """Return whether the vocabulary has pieces for all of `text`, without bytes and UNK."""
+        (ids,) = self.encode([text])
+        return UNK not in ids and self.byte_ids.isdisjoint(ids)
 
     def pieces_of(self, ids: Sequence[int]) -> list[str]:
         """Return the piece of each id; the first piece of a word begins with `▁`, special tokens have their names."""

@@ -7,7 +7,7 @@ characters of Unicode's private use area, and pieces of both vocabularies.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
 MOST_PLACEHOLDERS: Final = 16
@@ -97,43 +97,50 @@ def without_copied_parts(text: str) -> str:
 
 def change_numbers(text: str, change: Callable[[str], str]) -> str:
     """Return `text` with each number in digits as `change` returns it; those inside addresses and emoji stay."""
-    return _COPIED.sub(lambda found: change(found[0]) if is_number(found[0]) else found[0], text)
+    return _COPIED.sub(lambda match: change(match[0]) if is_number(match[0]) else match[0], text)
 
 
-def cut_out_signs(
-    text: str, signs: str, copied: Mapping[str, str], placeholders: Sequence[str]
+def cut_out_unreadable(
+    text: str, unreadable: Collection[str], copied: Mapping[str, str], placeholders: Sequence[str]
 ) -> tuple[str, dict[str, str]]:
-    """Return `text` with placeholders for runs of `signs`, and the mapping from placeholder to copied part.
+    """Return `text` with placeholders for runs of unreadable characters, and the mapping from placeholder to part.
 
-    A run that touches a placeholder joins its part. Without a free placeholder, a run becomes a space, so that the
-    model does not have to spell it in bytes.
+    Neighbouring words of unreadable letters are one run. A run that touches a placeholder joins its part. Without a
+    free placeholder, a run of signs becomes a space, so that the model does not have to spell it in bytes.
 
     Args:
         text: with the placeholders of `copied`.
-        signs: the characters to cut out.
+        unreadable: the characters to cut out, signs and letters.
         copied: placeholder to part, of the parts that are cut out already.
         placeholders: all that the model has.
 
-    >>> text, copied = cut_out_signs("It is €\ue000 → cheap", "€→", {"\ue000": "20"}, PLACEHOLDERS)
+    >>> text, copied = cut_out_unreadable("It is €\ue000 → cheap", "€→", {"\ue000": "20"}, PLACEHOLDERS)
     >>> print(ascii(text), copied)
     'It is \\ue000 \\ue001 cheap' {'\ue000': '€20', '\ue001': '→'}
     """
     parts = dict(copied)
-    if not signs:
+    if not unreadable:
         return text, parts
+    letters = "".join(sorted(filter(str.isalpha, unreadable)))
+    signs = "".join(sorted(set(unreadable).difference(letters)))
+    runs: list[str] = []
+    if letters:
+        runs.append(f"[{letters}]+(?:[ \u200c][{letters}]+)*")
+    if signs:
+        runs.append(rf"(?:°[CF]\b|[{re.escape(signs)}])+" if "°" in signs else f"[{re.escape(signs)}]+")
+    run = "|".join(runs)
     free_placeholders = [placeholder for placeholder in placeholders if placeholder not in parts]
-    run = rf"(?:°[CF]\b|[{re.escape(signs)}])+" if "°" in signs else f"[{re.escape(signs)}]+"
 
-    def joined(found: re.Match[str]) -> str:
-        placeholder = found[2]
-        parts[placeholder] = (found[1] or "") + parts[placeholder] + (found[3] or "")
+    def joined(match: re.Match[str]) -> str:
+        before, placeholder, after = match.groups(default="")
+        parts[placeholder] = before + parts[placeholder] + after
         return placeholder
 
-    def replaced(found: re.Match[str]) -> str:
+    def replaced(match: re.Match[str]) -> str:
         if not free_placeholders:
-            return " "
+            return match[0] if match[0][0] in letters else " "
         placeholder = free_placeholders.pop(0)
-        parts[placeholder] = found[0]
+        parts[placeholder] = match[0]
         return placeholder
 
     if parts:
@@ -143,21 +150,30 @@ def cut_out_signs(
 
 def hide(text: str, copied: Mapping[str, str]) -> str:
     """Return `text`, a translation, with a placeholder for each part of `copied` that it contains, in any digits."""
-    left = {one: _same_digits(thing) for one, thing in copied.items()}
-
-    def placeholder(found: re.Match[str]) -> str:
-        own = next((one for one, thing in left.items() if thing == _same_digits(found[0])), None)
-        if own is not None:
-            del left[own]
-        return own or found[0]
-
-    if not left:
+    if not copied:
         return text
-    text = _COPIED.sub(placeholder, _ANY.sub("", text))
-    for one, thing in left.items():
-        if not any(map(str.isalnum, thing)):  # signs, which only the source of a translation has cut out
-            text = text.replace(thing, one, 1)
-    return text
+    text = _ANY.sub("", text)
+    remaining_parts = {placeholder: _same_digits(part) for placeholder, part in copied.items()}
+
+    # 1. Parts with signs, such as €20, which `_COPIED` does not match as a whole.
+    for placeholder, part in copied.items():
+        if _COPIED.fullmatch(part):
+            continue
+        # Numbers keep their length when their digits change, so the place is the same in `text`.
+        start = with_ascii_digits(text).find(with_ascii_digits(part))
+        if start >= 0:
+            text = text[:start] + placeholder + text[start + len(part) :]
+            del remaining_parts[placeholder]
+
+    # 2. All others, only where they are no part of a word or a longer number.
+    def hidden(match: re.Match[str]) -> str:
+        for placeholder, part in remaining_parts.items():
+            if part == _same_digits(match[0]):
+                del remaining_parts[placeholder]
+                return placeholder
+        return match[0]
+
+    return _COPIED.sub(hidden, text)
 
 
 def cut_out_of_pair(source: str, target: str, placeholders: Sequence[str]) -> tuple[str, str]:

@@ -34,6 +34,8 @@ class SpellingCorrector:
     def __init__(self, counts: Mapping[str, int]) -> None:
         """Set the counts of the training text's words, in lower case; without words, nothing is corrected."""
         self._counts = counts
+        frequent_words = (word for word, count in counts.items() if count >= RARE)
+        self._longest = max(map(len, frequent_words), default=0)  # letters of the longest possible correction
         self._frequent = min(FREQUENT, max(RARE, sum(counts.values()) // _WORDS_FOR_ONE))
         self._meant = lru_cache(maxsize=100_000)(self._most_frequent_neighbour)
 
@@ -57,7 +59,8 @@ class SpellingCorrector:
 
     def _most_frequent_neighbour(self, word: str) -> str:
         """Return the most frequent word one error away, or `word` if it is known or no such word is frequent."""
-        if self._is_known(word):
+        # A longer word is not one error away from any correction, and has very many neighbours.
+        if len(word) > self._longest + 1 or self._is_known(word):
             return word
         known = {one: self._counts.get(one, 0) for one in _one_mistake_away(word)}
         best = max(known, key=lambda one: (known[one], one))
