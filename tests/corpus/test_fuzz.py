@@ -21,7 +21,8 @@ from corpus.corpora import LAYOUTS, PACKERS, Rows, contents, folder_of, one_file
 
 from translator.config import CorpusConfig, SourceConfig
 from translator.corpus.lines import Pair
-from translator.corpus.prepare import PreparedCorpus, prepare_corpus
+from translator.corpus.prepare import prepare_corpus
+from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.sources import read_pairs
 from translator.corpus.split import SPLITS
 from translator.errors import CorpusError, TranslatorError

@@ -5,7 +5,8 @@ from pathlib import Path
 from toy import write_pairs
 
 from translator.config import CorpusConfig, SourceConfig, SplitConfig, SubwordConfig
-from translator.corpus.prepare import PreparedCorpus, prepare_corpus
+from translator.corpus.prepare import prepare_corpus
+from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.subword import SubwordModel
 
 PERSIAN = [

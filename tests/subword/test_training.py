@@ -9,7 +9,8 @@ from subword.sentences import ENGLISH, PERSIAN, make_corpus, pieces, unigram, vo
 from toy import write_pairs
 
 from translator.config import CorpusConfig, FilterConfig, SourceConfig
-from translator.corpus.prepare import PreparedCorpus, prepare_corpus
+from translator.corpus.prepare import prepare_corpus
+from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.errors import CorpusError, StorageError, SubwordError
 from translator.subword import SubwordModel, SubwordPair, prepare_subword, uses_byte_fallback
 from translator.subword.training import draw_lines, train_model

@@ -13,7 +13,8 @@ from translator.corpus.compression import read_blocks
 from translator.corpus.filters import PairFilter
 from translator.corpus.lines import Unreadable, read_lines
 from translator.corpus.normalizer import Normalizer, fold
-from translator.corpus.prepare import PreparedCorpus, prepare_corpus
+from translator.corpus.prepare import prepare_corpus
+from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.split import SPLITS, Split
 from translator.errors import CorpusError
 from translator.run.logging import LOGGER

@@ -17,7 +17,7 @@ from translator.config import Config, SourceConfig
 from translator.config.corpus_section import PERSIAN
 from translator.corpus.lines import Pair
 from translator.corpus.normalizer import Normalizer
-from translator.corpus.prepare import PreparedCorpus
+from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.sources import corpus_argument, path_exists, read_pairs
 from translator.errors import CorpusError, InputError, RunError
 from translator.run.storage import storage_errors, write_bytes

@@ -12,23 +12,22 @@ import unicodedata
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import ftfy
 import numpy as np
 
 from translator.config import CorpusConfig, FilterConfig, NormalizationConfig, SourceConfig
-from translator.config.corpus_section import ENGLISH, PERSIAN, Languages
 from translator.config.keys import present_path
 from translator.config.resuming import fingerprint_of
 from translator.corpus.duplicates import Hashes, Keys, Mask, NearDuplicateIndex, Numbers, pair_keys, signatures
 from translator.corpus.filters import EMPTY, PairFilter
 from translator.corpus.lines import Pair
 from translator.corpus.normalizer import NORMALIZER_VERSION, Normalizer, fold
+from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.report import (
     NUMBERS_SHOWN,
     RULES,
@@ -39,15 +38,14 @@ from translator.corpus.report import (
     example_places,
 )
 from translator.corpus.sources import read_pairs, source_files
-from translator.corpus.split import SELECTION_RULES, SPLITS, TRAIN, Fates, Split, count_fates, fate_of, select_pairs
+from translator.corpus.split import SELECTION_RULES, SPLITS, TRAIN, Fates, count_fates, fate_of, select_pairs
 from translator.errors import CorpusError
-from translator.run.folder import damaged, prepared_folder
+from translator.run.folder import prepared_folder
 from translator.run.logging import LOGGER, progress_bar, stage
 from translator.run.storage import new_folder, sha256_of_file, storage_errors, write_json
 from translator.run.workers import map_in_order, processes_for, refuse_in_starting_process
 
 PREPARE_VERSION: Final = 3  # raised when the same settings give different text
-Side = Literal["en", "fa"]  # of a pair of texts, in either direction
 _REPORT: Final = "report.json"
 _PAIRS: Final = 4096  # pairs in a chunk, which also ends at `_CHARACTERS` characters
 _CHARACTERS: Final = 1 << 20
@@ -55,108 +53,6 @@ _FILES: Final = ("normalized.en", "normalized.fa", "raw.en", "raw.fa")
 
 Examples = dict[str, list[Example]]  # by rule, as `example_places` chooses them
 LineNumbers = dict[str, list[int]]  # by rule for lines that cannot be read, the first `NUMBERS_SHOWN` of them
-
-
-@dataclass(frozen=True)
-class TextBlock:
-    """Consecutive lines of a prepared text, which any process can read without the lines before them."""
-
-    path: Path
-    begin: int  # bytes
-    end: int
-
-    def lines(self) -> list[str]:
-        """Return the lines; raise StorageError if the file cannot be read."""
-        with storage_errors(self.path, "read"), self.path.open("rb") as file:
-            file.seek(self.begin)
-            content = file.read(self.end - self.begin)
-        try:
-            text = content.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise damaged(f"the prepared text {self.path}", "it is not UTF-8", self.path.parents[1]) from error
-        return text.split("\n")[:-1]
-
-
-@dataclass(frozen=True)
-class PreparedCorpus:
-    """Cleaned and split text on disk: normalized in the training split, raw in the others."""
-
-    directory: Path
-    fingerprint: str  # `corpus_fingerprint`
-    report: CorpusReport
-    languages: Languages = (ENGLISH, PERSIAN)
-
-    @property
-    def sides(self) -> tuple[Side, Side]:
-        """The source side and the target side."""
-        return self.languages[0].code, self.languages[1].code
-
-    def names(self, split: Split) -> list[str]:
-        """Return the names of the sources with pairs in `split`, in the order of the configuration."""
-        names = dict.fromkeys(source.name for source in self.report.sources)
-        return [name for name in names if self.count(split, name)]
-
-    def count(self, split: Split, name: str) -> int:
-        """Return the number of pairs of source `name` in `split`."""
-        return self.report.kept(split, name)
-
-    def training_bytes(self) -> int:
-        """Return the size of the training text on both sides."""
-        return sum(file.stat().st_size for file in (self.directory / "train").glob("*.*"))
-
-    def pairs(self, split: Split, name: str) -> Iterator[tuple[str, str]]:
-        """Yield source and target of each pair; see `lines`."""
-        yield from zip(*(self.lines(split, name, side) for side in self.sides), strict=True)
-
-    def lines(self, split: Split, name: str, side: Side) -> Iterator[str]:
-        """Yield the texts of one side of source `name` in `split`; raises `StorageError` if the file is damaged."""
-        if self.count(split, name) == 0:
-            return
-        path = self._existing_file(split, name, side)
-        complete_lines = 0
-        with storage_errors(path, "read"), path.open(encoding="utf-8", newline="\n") as stream:
-            try:
-                for line in stream:
-                    complete_lines += line.endswith("\n")
-                    yield line.removesuffix("\n")
-            except UnicodeDecodeError as error:
-                raise damaged(f"the prepared text {path}", "it is not UTF-8", self.directory) from error
-        self._check_line_count(path, complete_lines, self.count(split, name))
-
-    def blocks(self, split: Split, name: str, side: Side, size: int) -> list[TextBlock]:
-        """Return one side of source `name` in `split` as blocks of `size` lines; the last block may be shorter.
-
-        Raises StorageError: the file is missing, or has another number of lines.
-        """
-        if self.count(split, name) == 0:
-            return []
-        path = self._existing_file(split, name, side)
-        borders = [0]  # of the blocks, in bytes
-        complete_lines = 0
-        position = 0
-        with storage_errors(path, "read"), path.open("rb") as file:
-            for line in file:
-                if not line.endswith(b"\n"):
-                    break
-                complete_lines += 1
-                position += len(line)
-                if complete_lines % size == 0:
-                    borders.append(position)
-        self._check_line_count(path, complete_lines, self.count(split, name))
-        if borders[-1] < position:
-            borders.append(position)
-        return [TextBlock(path, begin, end) for begin, end in itertools.pairwise(borders)]
-
-    def _existing_file(self, split: Split, name: str, side: Side) -> Path:
-        path = self.directory / split / f"{name}.{side}"
-        if not path.is_file():
-            raise damaged(f"the prepared text {path}", "the file is missing", self.directory)
-        return path
-
-    def _check_line_count(self, path: Path, complete_lines: int, expected: int) -> None:
-        if complete_lines != expected:
-            reason = f"it has {complete_lines:,} complete lines instead of {expected:,}"
-            raise damaged(f"the prepared text {path}", reason, self.directory)
 
 
 def prepare_corpus(config: CorpusConfig, test_sets: Sequence[SourceConfig] = ()) -> PreparedCorpus:

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 from translator.config.resuming import fingerprint_of
 from translator.config.sections import AugmentationConfig
-from translator.corpus.prepare import PreparedCorpus, TextBlock
+from translator.corpus.prepared_corpus import PreparedCorpus, TextBlock
 from translator.data.augmentation import Augmentation, SidePair
 from translator.data.mixture import Numbers
 from translator.data.token_store import FlatRows, PairStore, TokenWriter

@@ -14,7 +14,8 @@ import torch
 from translator.config import Config
 from translator.corpus.held_out import HeldOutSet, HeldOutSplit, held_out_of_run
 from translator.corpus.normalizer import Normalizer
-from translator.corpus.prepare import PreparedCorpus, prepare_corpus
+from translator.corpus.prepare import prepare_corpus
+from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.split import Split
 from translator.data.batch import Batch, DataPosition, Numbers, StepBatches
 from translator.data.epoch_sampling import EpochSampler

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from translator.config import NormalizationConfig
 from translator.config.resuming import fingerprint_of
 from translator.corpus.normalizer import NORMALIZER_VERSION, Normalizer
-from translator.corpus.prepare import PreparedCorpus, Side
+from translator.corpus.prepared_corpus import PreparedCorpus, Side
 from translator.errors import StorageError
 from translator.run.folder import DIGITS_IN_NAME, prepared_folder
 from translator.run.logging import LOGGER, progress_bar

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from translator.corpus.prepare import Side
+from translator.corpus.prepared_corpus import Side
 from translator.data.batch import Batch, DataPosition, Numbers, StepBatches, collate
 from translator.data.epoch_sampling import Draws, EpochSampler, sampled_epochs
 from translator.data.feeding import Check, read_ahead

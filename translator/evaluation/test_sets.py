@@ -20,7 +20,7 @@ from translator.corpus.held_out import (
     read_held_out_folder,
 )
 from translator.corpus.normalizer import Normalizer, fold
-from translator.corpus.prepare import PreparedCorpus
+from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.report import CorpusReport
 from translator.errors import CorpusError, InputError
 from translator.run.folder import RunFolder, prepared_folder

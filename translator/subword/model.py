@@ -34,7 +34,7 @@ from translator.subword.training import (
 from translator.subword.vocabulary_size import size_error
 
 if TYPE_CHECKING:  # not for loading a model, which should be fast
-    from translator.corpus.prepare import PreparedCorpus
+    from translator.corpus.prepared_corpus import PreparedCorpus
 
 SOURCE_FILE: Final = "source.model"
 TARGET_FILE: Final = "target.model"

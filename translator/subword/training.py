@@ -22,7 +22,7 @@ from translator.special_tokens import EOS, PAD, SOS, SPECIAL_TOKENS, TAG, UNK
 from translator.subword.placeholders import PLACEHOLDERS
 
 if TYPE_CHECKING:  # not for loading a model, which should be fast
-    from translator.corpus.prepare import PreparedCorpus, Side
+    from translator.corpus.prepared_corpus import PreparedCorpus, Side
     from translator.corpus.split import Split
 
 ERRORS_ONLY: Final = 2  # SentencePiece's log level without progress messages

@@ -8,7 +8,7 @@ from translator.run.logging import LOGGER
 from translator.subword.training import VocabularySizeError, training_texts
 
 if TYPE_CHECKING:  # not for loading a model, which should be fast
-    from translator.corpus.prepare import PreparedCorpus
+    from translator.corpus.prepared_corpus import PreparedCorpus
 
 Trainer = Callable[[SubwordConfig], object]
 """Trains one model with the given settings; raises VocabularySizeError if their size does not suit its text."""

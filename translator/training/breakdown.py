@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from translator.corpus.prepare import PreparedCorpus
+from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.split import Split
 from translator.data.batch import Numbers
 
