@@ -78,12 +78,12 @@ def newline_blocks(blocks: Iterable[bytes]) -> Iterator[bytes]:
     because a stray one in one side of a corpus must not misalign the pairs after it.
     """
     head, blocks = _head(blocks)
-    whole = itertools.chain([head], blocks)
+    all_blocks = itertools.chain([head], blocks)
     if b"\n" in head[:HEAD] or b"\r" not in head[:HEAD]:
-        yield from whole
+        yield from all_blocks
         return
     decoder = io.IncrementalNewlineDecoder(None, translate=True)
-    for block in whole:
+    for block in all_blocks:
         yield decoder.decode(block.decode("latin-1")).encode("latin-1")
     yield decoder.decode("", final=True).encode("latin-1")
 
