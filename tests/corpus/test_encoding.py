@@ -93,3 +93,18 @@ def test_a_document_in_a_zip_is_refused_with_its_kind(member: str, kind: str, tm
 def test_half_a_character_at_the_end_of_utf16_makes_its_line_invalid() -> None:
     parts = read_lines(["a\nb\n".encode("utf-16") + b"c"], "text", drop_invalid=True)
     assert list(itertools.chain.from_iterable(parts)) == ["a", "b", "invalid_utf8"]
+
+
+def test_half_an_emoji_at_the_end_of_utf16_makes_its_line_invalid() -> None:
+    parts = read_lines(["a\nb😀".encode("utf-16")[:-2]], "text", drop_invalid=True)
+    assert list(itertools.chain.from_iterable(parts)) == ["a", "invalid_utf8"]
+
+
+def test_a_few_nul_bytes_in_a_short_text_cost_only_their_line() -> None:
+    parts = read_lines([b"One.\nT\0\0\0wo.\nThree.\n"], "text", drop_invalid=True)
+    assert list(itertools.chain.from_iterable(parts)) == ["One.", "invalid_utf8", "Three."]
+
+
+def test_the_message_on_a_nul_byte_says_how_to_delete_it() -> None:
+    with pytest.raises(CorpusError, match=r"text, line 2: .* `tr -d '.000' < FILE > NEW`"):
+        lines_of(b"One.\nT\0wo.\nThree.\n")

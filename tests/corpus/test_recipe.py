@@ -44,6 +44,18 @@ def test_tmx_pairs_are_read_in_either_language_order(tmp_path: Path) -> None:
     assert [pair.line for pair in read_pairs(one_file(tmp_path / "m.tmx", commented.encode()))] == [4, 9, 10]
 
 
+def test_units_in_a_long_comment_of_a_tmx_are_not_read(tmp_path: Path) -> None:
+    unit = TMX[TMX.index("<tu><tuv lang") : TMX.index("</body>")]
+    commented = TMX.replace("<tu><note>", f"<!-- {unit * 3000}--><tu><note>")
+    assert [pair.line for pair in read_pairs(one_file(tmp_path / "m.tmx", commented.encode()))] == [3004, 3008, 3009]
+
+
+def test_the_start_of_a_comment_in_a_segment_is_text(tmp_path: Path) -> None:
+    written = TMX.replace("Alone.", "<![CDATA[<!-- x]]>")
+    pairs = list(read_pairs(one_file(tmp_path / "m.tmx", written.encode())))
+    assert [pair.source for pair in pairs] == ["Press Save & close.", "<!-- x", "Two."]
+
+
 def test_a_tmx_that_is_damaged_or_declares_entities_is_refused(tmp_path: Path) -> None:
     assert "not valid XML" in complaint(one_file(tmp_path / "m.tmx", TMX[:300].encode()))
     bomb = TMX.replace('SYSTEM "tmx14.dtd"', '[<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]').replace("Two", "&b;")

@@ -178,3 +178,13 @@ def test_compare_command_refuses_wrong_arguments(
     printed = capsys.readouterr()
     assert message.format(**names) in printed.err
     assert not printed.out
+
+
+def test_a_translation_longer_than_a_mebibyte_is_refused_with_its_line(tmp_path: Path) -> None:
+    source, reference, short, long = (tmp_path / name for name in ("s.en", "r.fa", "short.fa", "long.fa"))
+    source.write_text("Yes.\nNo.\n", encoding="utf-8")
+    reference.write_text("بله.\nنه.\n", encoding="utf-8")
+    short.write_text("بله.\nنه.\n", encoding="utf-8")
+    long.write_text("بله.\n" + "نه " * 300_000 + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"long.fa, line 2: longer than 1 MiB"):
+        read_systems([str(short), str(long)], source=str(source), references=[str(reference)])

@@ -62,6 +62,24 @@ def test_killed_worker_is_reported_with_advice() -> None:
         list(map_in_order(partial(ending_at_three, True), range(10), 2))
 
 
+def test_closing_while_workers_send_large_results_does_not_hang(tmp_path: Path) -> None:
+    script = tmp_path / "closing.py"
+    script.write_text(
+        "import itertools\n"
+        "from translator.run.workers import map_in_order\n"
+        "def large():\n"
+        "    return lambda number: bytes(1 << 25)\n"
+        "if __name__ == '__main__':\n"
+        "    for _ in range(4):\n"
+        "        results = map_in_order(large, itertools.count(), 2)\n"
+        "        next(results)\n"
+        "        results.close()\n",
+        encoding="utf-8",
+    )
+    done = subprocess.run([sys.executable, str(script)], timeout=60, check=False)
+    assert done.returncode == 0
+
+
 def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
     script = tmp_path / "parent.py"
     script.write_text(

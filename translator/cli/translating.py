@@ -31,7 +31,10 @@ _HOSTS: Final = "host name that requests may use, in addition to localhost; repe
     "translate arguments, a file, standard input line by line, or text typed at a prompt",
     *(RUNS, CHECKPOINT, *SEARCH),
     option("--processes N", "number of processes, for files (default: search.processes of the run)", type=int),
-    option("--input FILE", "text file to translate, line by line: UTF-8, or UTF-16 with a mark; also .gz, .xz, .zst"),
+    option(
+        "--input FILE",
+        "text file to translate, line by line, in UTF-8, or in UTF-16 with a byte order mark; may be .gz, .xz or .zst",
+    ),
     option("--output FILE", "with --input: file for the translations, replaced atomically; resumes after a stop"),
     option("--format", "output format (default: text)", choices=("text", "tsv", "jsonl"), default="text"),
     option("--n-best K", "number of translations of each text, best first (default: 1)", type=int, default=1),

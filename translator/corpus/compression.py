@@ -125,19 +125,19 @@ def _unpacked(packed: IO[bytes], new_frame: Callable[[], Any]) -> Iterator[bytes
 
     The readers of the libraries ignore data after the first xz stream, and the truncation of a zstd file.
     """
-    frame, some, unused = None, False, b""
+    frame, has_frames, unused = None, False, b""
     while data := unused or packed.read(_PACKED_AT_A_TIME):
         unused = b""
         if frame is None:
             data = data.lstrip(b"\0")
             if not data:
                 continue
-            frame, some = new_frame(), True
+            frame, has_frames = new_frame(), True
         yield frame.decompress(data)
         unused = frame.unused_data
         frame = None if frame.eof else frame
-    if frame is not None or not some:
-        raise EOFError("it ends in the middle" if some else "it has no bytes")
+    if frame is not None or not has_frames:
+        raise EOFError("it ends in the middle" if has_frames else "it has no bytes")
 
 
 def _joined(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:

@@ -82,8 +82,7 @@ def write_monolingual(files: Sequence[Path], normalizer: Normalizer, longest: in
     """Write each distinct line of `files`, normalized as source text; return counts of lines kept and dropped.
 
     A line is dropped if it is empty, is not UTF-8, has more than `longest` words, or equals an earlier one after
-    `fold`.
-    A warning gives the numbers of the lines that are not UTF-8.
+    `fold`. A warning gives the numbers of the lines that are not UTF-8.
 
     Raises CorpusError: a file cannot be read, or has text but no line in UTF-8.
     """

@@ -16,7 +16,8 @@ from translator.errors import CorpusError
 
 HEAD: Final = 1 << 17  # bytes at the start of a text that show its encoding and its line ends
 _LEAST_FREQUENT: Final = 0.8  # share of frequent characters among all beyond ASCII, in the right encoding
-_BINARY: Final = 0.01  # share of NUL bytes; text has none, or a stray one
+_BINARY: Final = 0.01  # share of NUL bytes; text has none, or a few stray ones
+_STRAY_NULS: Final = 8  # NUL bytes that a short text may have
 _WORD: Final = re.compile(rb"[A-Za-z\x80-\xff]*[\x80-\xff][A-Za-z\x80-\xff]*")
 _ASCII_LETTER: Final = re.compile(rb"[A-Za-z]")
 
@@ -77,12 +78,12 @@ def newline_blocks(blocks: Iterable[bytes]) -> Iterator[bytes]:
     because a stray one in one side of a corpus must not misalign the pairs after it.
     """
     head, blocks = _head(blocks)
-    whole = itertools.chain([head], blocks)
+    all_blocks = itertools.chain([head], blocks)
     if b"\n" in head[:HEAD] or b"\r" not in head[:HEAD]:
-        yield from whole
+        yield from all_blocks
         return
     decoder = io.IncrementalNewlineDecoder(None, translate=True)
-    for block in whole:
+    for block in all_blocks:
         yield decoder.decode(block.decode("latin-1")).encode("latin-1")
     yield decoder.decode("", final=True).encode("latin-1")
 
@@ -105,7 +106,7 @@ def _from_utf16(blocks: Iterable[bytes]) -> Iterator[bytes]:
     for block in blocks:
         yield decoder.decode(block).encode("utf-8", "surrogatepass")
     try:
-        decoder.decode(b"", final=True)
+        yield decoder.decode(b"", final=True).encode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
         yield b"\xff"  # half a character at the end makes its line invalid
 
@@ -131,7 +132,7 @@ def _refuse_binary(head: bytes, label: str) -> None:
         if fits:
             what = "without a byte order mark" if name.startswith("UTF-16") else "which is not supported"
             raise CorpusError(f"{label} looks like {name}, {what}; {_conversion(name)}")
-    if head.count(0) > _BINARY * len(head) or 2 * len(invalid_lines(head)) > head.count(b"\n"):
+    if head.count(0) > max(_STRAY_NULS, _BINARY * len(head)) or 2 * len(invalid_lines(head)) > head.count(b"\n"):
         raise CorpusError(f"{label} is not text: it has NUL bytes, as binary files have; give a text file in UTF-8")
 
 
@@ -140,11 +141,7 @@ def _refuse_binary(head: bytes, label: str) -> None:
 
 def invalid_lines(data: bytes) -> list[bytes]:
     """Return the lines of `data` that are not UTF-8, or have a NUL byte."""
-    found = []
-    for line in data.split(b"\n"):
-        if not is_utf8(line):
-            found.append(line)
-    return found
+    return [line for line in data.split(b"\n") if not is_utf8(line)]
 
 
 def is_utf8(line: bytes) -> bool:
@@ -188,6 +185,8 @@ def encoding_of(lines: Iterable[bytes]) -> Encoding | None:
 def encoding_advice(data: bytes) -> str:
     """Return what to do about lines of `data` that are not UTF-8, with the encoding that they look like."""
     lines = [line for line in invalid_lines(data) if b"\0" not in line]
+    if not lines:
+        return "it has a NUL byte, which no text needs; delete such bytes: `tr -d '\\000' < FILE > NEW`"
     encoding = encoding_of(lines)
     if encoding is None:
         return "find out its encoding, for example with `file`, and convert it: `iconv -f ENCODING -t UTF-8 FILE > NEW`"

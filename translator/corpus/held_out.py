@@ -189,18 +189,20 @@ def read_held_out_folder(folder: Path, split: HeldOutSplit) -> list[HeldOutSet]:
         if head["split"] != split or head["sha256"] != hashlib.sha256(text).hexdigest():
             raise ValueError("its hash differs")
         rows = [json.loads(row) for row in text.decode("utf-8").split("\n")[:-1]]
-        found, start = [], 0
-        for one in head["sets"]:
-            chosen = rows[start : start + one["sentences"]]
-            start += one["sentences"]
-            columns = [tuple(row[key] for row in chosen) for key in ("source", "references", "origin")]
+        sets: list[HeldOutSet] = []
+        start = 0
+        for description in head["sets"]:
+            end = start + description["sentences"]
+            set_rows = rows[start:end]
+            start = end
+            columns = [tuple(row[key] for row in set_rows) for key in ("source", "references", "origin")]
             sources, references, origins = columns
             # A run of an earlier version has no `left_out`.
-            left_out = tuple(one.get("left_out", ()))
-            found.append(HeldOutSet(one["name"], sources, tuple(map(tuple, references)), origins, left_out))
+            left_out = tuple(description.get("left_out", ()))
+            sets.append(HeldOutSet(description["name"], sources, tuple(map(tuple, references)), origins, left_out))
     except (ValueError, TypeError, KeyError) as error:
         raise RunError(f"the {split} text of the run is damaged: {path} has changed; {advice}") from error
-    return found
+    return sets
 
 
 def evenly_spread(total: int, count: int) -> list[int]:

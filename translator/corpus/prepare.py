@@ -276,8 +276,8 @@ def collect_candidates(
     cleaner = partial(Cleaner, config.normalization, config.filters)
     with contextlib.closing(map_in_order(cleaner, chunks(), processes)) as cleaned:
         return [
-            _set_aside(sources[number], own, folder / str(number), index, notes[number])
-            for number, own in itertools.groupby(cleaned, attrgetter("number"))
+            _set_aside(sources[number], source_chunks, folder / str(number), index, notes[number])
+            for number, source_chunks in itertools.groupby(cleaned, attrgetter("number"))
         ]
 
 

@@ -209,8 +209,8 @@ def _pairs_of(texts: Sequence[_Text], note: Callable[[str], None], *, drop_inval
 class _BadRows:
     """Counts the rows and units of a corpus that do not have the right form, and refuses too many."""
 
-    def __init__(self, whole: str, form: str, treatment: BadRows) -> None:
-        self._whole = whole
+    def __init__(self, label: str, form: str, treatment: BadRows) -> None:
+        self._label = label
         self._form = form
         self._treatment = treatment
         self._bad_rows = 0
@@ -219,7 +219,7 @@ class _BadRows:
     def add(self, line: int, rows: int) -> None:
         """Count a bad row, the last of `rows`; raise CorpusError if the treatment is `error`, or for far too many."""
         if self._treatment == "error":
-            raise CorpusError(f"{self._whole}, line {line}: {self._form}; correct it, or set `corpus.bad_rows: drop`")
+            raise CorpusError(f"{self._label}, line {line}: {self._form}; correct it, or set `corpus.bad_rows: drop`")
         self._bad_rows += 1
         if len(self._first_lines) < _BAD_ROWS_SHOWN:
             self._first_lines.append(line)
@@ -234,7 +234,7 @@ class _BadRows:
         numbers = ", ".join(map(str, self._first_lines))
         more = ", …" if self._bad_rows > _BAD_ROWS_SHOWN else ""
         raise CorpusError(
-            f"{self._whole}: {self._bad_rows:,} of {rows:,} rows do not have the right form (lines {numbers}{more}), "
+            f"{self._label}: {self._bad_rows:,} of {rows:,} rows do not have the right form (lines {numbers}{more}), "
             f"and 1% are allowed; {self._form}; correct the file, or give two files as `source_path` and `target_path`"
         )
 

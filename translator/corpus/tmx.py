@@ -123,9 +123,9 @@ def _unit_groups(blocks: Iterable[bytes], label: str) -> Iterator[_Group]:
     in_prologue = True
     for block in blocks:
         data = _without_comments(data + block)
-        starts = [match.start() for match in _UNIT.finditer(data)]
+        starts = [match.start() for match in _UNIT.finditer(data, 0, _end_of_content(data))]
         first, last = (starts[0], starts[-1]) if starts else (0, 0)
-        if len(data) - last > _LONGEST_UNIT:
+        if len(data) - last > 2 * _LONGEST_UNIT:
             raise CorpusError(f"{label}, line {line}: not valid XML (no end of a unit); export the memory again")
         if in_prologue and starts:
             _refuse_entities(data[:first], label)
@@ -136,12 +136,27 @@ def _unit_groups(blocks: Iterable[bytes], label: str) -> Iterator[_Group]:
             yield _Group(line, data[first:last], [start - first for start in starts[:-1]])
             line += data.count(b"\n", first, last)
         data = data[last:]
+
+    # Comments that have not ended are none.
+    starts = [match.start() for match in _UNIT.finditer(data)]
+    first = starts[0] if starts else len(data)
     if in_prologue:
-        _refuse_entities(data, label)
+        _refuse_entities(data[:first], label)
     if b"</tmx>" not in data:
         raise CorpusError(f"{label}: not valid XML (it ends before `</tmx>`); get the file again")
-    if not in_prologue:
-        yield _Group(line, data[: data.rfind(b"</tu>") + len(b"</tu>")], [0])
+    if starts:
+        end = data.rfind(b"</tu>", starts[-1]) + len(b"</tu>")
+        content = data[first : max(end, starts[-1] + len(b"<tu>"))]
+        yield _Group(line + data.count(b"\n", 0, first), content, [start - first for start in starts])
+
+
+def _end_of_content(data: bytes) -> int:
+    """Return the place in `data`, which has no whole comment, where a comment begins that the next block may end.
+
+    A comment without an end is no comment: `<!--` is text in a CDATA section.
+    """
+    start = data.find(b"<!--")
+    return len(data) if start < 0 or len(data) - start > _LONGEST_UNIT else start
 
 
 def _without_comments(data: bytes) -> bytes:

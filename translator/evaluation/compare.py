@@ -13,7 +13,7 @@ from translator.config import MetricName, NormalizationConfig
 from translator.config.corpus_section import ENGLISH, PERSIAN, Languages
 from translator.corpus.compression import read_blocks
 from translator.corpus.held_out import HeldOutSet, held_out_set
-from translator.corpus.lines import read_lines
+from translator.corpus.lines import LONGEST_LINE, Unreadable, read_lines
 from translator.corpus.normalizer import Normalizer
 from translator.errors import CheckpointError, InputError, RunError
 from translator.evaluation.diagnosis import Diagnosis, diagnose
@@ -336,12 +336,20 @@ def _shared_test_sets(systems: Mapping[str, Mapping[str, ScoredSet]], wanted: Se
 
 
 def _read_lines(path: Path, expected: Sequence[int] = (), origin: str = "") -> list[str]:
-    """Return the lines of a text file, which `translator.corpus.lines.read_lines` reads.
+    """Return the lines of a text file.
 
-    `expected` has the numbers of lines that fit `origin`, if there is one.
+    Args:
+        path: the file, for `translator.corpus.lines.read_lines`.
+        expected: the numbers of lines that fit `origin`; empty: any number.
+        origin: the text that the file has to fit, for the message.
+
+    Raises InputError: the number of lines does not fit, or a line is too long.
     """
     parts = read_lines(read_blocks(path), str(path), drop_invalid=False)
     lines = list(chain.from_iterable(parts))
+    for number, line in enumerate(lines, start=1):
+        if line is Unreadable.LINE_TOO_LONG:
+            raise InputError(f"{path}, line {number:,}: longer than {LONGEST_LINE >> 20} MiB; cut it into sentences")
     if not lines or (expected and len(lines) not in expected):
         theirs = f", {origin} {expected[0]:,}: line N must be the same sentence in both" if expected else ""
         raise InputError(f"{path} has {len(lines):,} lines{theirs}")

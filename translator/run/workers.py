@@ -94,7 +94,10 @@ def map_in_order(
             f"close other programs ({GUARDED})"
         ) from error
     finally:
-        ours.close()
+        ours.close()  # ends the workers
+        # A worker may end in the middle of a result. The executor would wait for the rest of it forever, because its
+        # own end for writing, which nothing uses, keeps the pipe open.
+        executor._result_queue._writer.close()  # type: ignore[attr-defined]
         executor.shutdown(cancel_futures=True)
         theirs.close()
 
