@@ -60,7 +60,9 @@ def test_one_process_runs_without_a_process_group(monkeypatch: pytest.MonkeyPatc
 
 
 def test_every_value_that_differs_is_named_with_its_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
-    values = [{"code": "a" * 100 + str(rank // 10), "precision": "bf16", "clip": None} for rank in range(11)]
+    values: list[dict[str, str | float | None]] = [
+        {"code": "a" * 100 + str(rank // 10), "precision": "bf16", "clip": None} for rank in range(11)
+    ]
     values[4]["clip"] = 1.0
     texts = [json.dumps(values_of_rank) for values_of_rank in values]
     monkeypatch.setattr(Distributed, "gather_text", lambda self, text: texts)

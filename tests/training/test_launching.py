@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from conftest import write_recipe
 from processes import is_running, wait_for
 
 from translator.errors import Interrupted, RunError, TranslatorError
@@ -28,10 +29,11 @@ def test_a_killed_rank_stops_the_other_and_is_reported(tmp_path: Path, start_mem
 
 
 def test_ranks_with_other_settings_are_refused_in_one_message(
-    tiny_recipe: Path, start_members: StartMembers, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, start_members: StartMembers, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    write_recipe(tmp_path)
     with pytest.raises(TranslatorError) as caught:
-        start_members(tiny_recipe.parent, 2, "train")
+        start_members(tmp_path, 2, "train")
     assert str(caught.value).splitlines() == [
         "the ranks of this training differ in:",
         "  corpus.sources.0.name: 'toy' on rank 0, 'پیکره' on rank 1",

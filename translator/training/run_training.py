@@ -186,7 +186,7 @@ def _evaluate(
     if scores:
         return scores, []
     LOGGER.info("training is over: %s; evaluating the best checkpoint", reason)
-    evaluation = evaluate_run(run)
+    evaluation = evaluate_run(run, checkpoint=checkpoint)
     all_scores: list[Score] = []
     for scored_set in evaluation.sets:
         all_scores += scored_set.all_scores
