@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 import torch
-from checkpoint.small_checkpoints import HARMS, SMALL, damage, save, small_model
+from checkpoint.small_checkpoints import HARMS, SMALL, damage, save, small_model, small_state
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from translator.checkpoint.files import load_checkpoint, load_model, restore_weights
+from translator.checkpoint.files import load_checkpoint, load_model, restore_weights, write_checkpoint
 from translator.checkpoint.manager import mark_best
-from translator.checkpoint.state import DamagedCheckpointError, find_checkpoint
+from translator.checkpoint.state import DamagedCheckpointError, find_checkpoint, pin_checkpoint
 from translator.errors import CheckpointError, StorageError
 from translator.model import Transformer
 
@@ -25,7 +25,8 @@ def test_saved_checkpoint_loads_with_the_same_weights_and_state(tmp_path: Path, 
     assert loaded.state.step == 7
     assert loaded.state.progress == {"step": 7}
     assert torch.equal(loaded.training["optimizer.0.exp_avg"], torch.arange(5.0))
-    again, state = load_model(tmp_path, "7", CPU)
+    checkpoint = pin_checkpoint(tmp_path, "7")
+    again, state = load_model(checkpoint, CPU), checkpoint.state
     assert not again.training
     assert state == loaded.state
     for key, value in saved.state_dict().items():
@@ -79,7 +80,7 @@ def test_any_changed_byte_is_recognised(tmp_path: Path, data: st.DataObject) -> 
 def test_translation_uses_the_moving_average_but_training_does_not(tmp_path: Path) -> None:
     average = small_model(seed=9).state_dict()
     raw = save(tmp_path, 1, average=average).state_dict()
-    for key, tensor in load_model(tmp_path, "last", CPU)[0].state_dict().items():
+    for key, tensor in load_model(pin_checkpoint(tmp_path, "last"), CPU).state_dict().items():
         assert torch.equal(tensor, average[key])
     loaded = load_checkpoint(tmp_path / "step-000001")
     for key, tensor in raw.items():
@@ -116,6 +117,17 @@ def test_missing_best_checkpoint_is_an_error_and_not_substituted(tmp_path: Path)
         find_checkpoint(tmp_path, "best")
 
 
+def test_a_checkpoint_replaced_after_it_was_pinned_is_not_loaded(tmp_path: Path) -> None:
+    save(tmp_path, 1)
+    pinned = pin_checkpoint(tmp_path, "last")
+    average = small_model(seed=9).state_dict()
+    save(tmp_path, 1, average=average)
+    assert torch.equal(next(load_model(pinned, CPU).parameters()), next(small_model(seed=1).parameters()))
+    write_checkpoint(pinned.path, small_state(1), {"model.safetensors": average})
+    with pytest.raises(CheckpointError, match=r"step-000001 was deleted or replaced before its weights were read"):
+        load_model(pinned, CPU)
+
+
 def test_a_link_out_of_the_run_is_not_followed(tmp_path: Path) -> None:
     folder = tmp_path / "checkpoints"
     save(folder, 1)
@@ -145,6 +157,6 @@ def test_errors_suggest_only_undamaged_checkpoints(tmp_path: Path, harm: str) ->
     damage(tmp_path, 2)
     damage(tmp_path, 4, harm)  # `last` names it
     with pytest.raises(CheckpointError, match=r"other steps saved: 1, 3$"):
-        load_model(tmp_path, "best", CPU)
+        load_model(pin_checkpoint(tmp_path, "best"), CPU)
     with pytest.raises(CheckpointError, match=r"no checkpoint `9` in .*; steps saved: 1, 3$"):
         find_checkpoint(tmp_path, "9")

@@ -22,7 +22,7 @@ from translator.checkpoint.manager import (
     repair,
     snapshot,
 )
-from translator.checkpoint.state import CheckpointState, find_checkpoint, step_folder, steps_saved
+from translator.checkpoint.state import CheckpointState, find_checkpoint, pin_checkpoint, step_folder, steps_saved
 from translator.errors import CheckpointError, InputError, RunError
 from translator.run.storage import hold_folder
 
@@ -162,7 +162,8 @@ def test_averaging_saves_the_mean_weights(tmp_path: Path, which: Any, lower_is_b
     saved = {step: save(tmp_path, step, score=score) for step, score in ((1, 8.0), (2, 9.0), (3, 1.0), (4, 5.0))}
     path = average_checkpoints(tmp_path, 3, which, lower_is_better=lower_is_better)
     assert path == find_checkpoint(tmp_path, "averaged")
-    averaged, state = load_model(tmp_path, "averaged", CPU)
+    checkpoint = pin_checkpoint(tmp_path, "averaged")
+    averaged, state = load_model(checkpoint, CPU), checkpoint.state
     assert (state.averaged_steps, state.name, state.step) == (steps, "averaged", 4)
     for key, tensor in averaged.state_dict().items():
         values = [saved[step].state_dict()[key].numpy().astype(np.float64) for step in steps]

@@ -1,8 +1,10 @@
 """An exported model gives the same probabilities in CTranslate2, and nearly the same search results as in torch."""
 
 import itertools
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -14,6 +16,7 @@ from translator.inference.ctranslate2 import Ctranslate2Searcher
 from translator.inference.ctranslate2_writer import write_ctranslate2
 from translator.inference.torch_searcher import TorchSearcher
 from translator.model import Transformer
+from translator.search.hypothesis import Rows
 from translator.subword import SubwordPair
 
 CPU = torch.device("cpu")
@@ -70,6 +73,32 @@ def engines(learnt: Transformer, subword: SubwordPair, tmp_path_factory: pytest.
 @pytest.fixture(scope="module")
 def rows(subword: SubwordPair) -> list[list[int]]:
     return sample_rows(subword, 30)
+
+
+def test_a_search_that_is_told_to_stop_starts_no_further_rows(
+    engines: Engines, rows: list[list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine, started = engines[0], []
+    start = engine._start
+
+    def noting(called_rows: Rows, *arguments: Any, **options: Any) -> Sequence[Any]:
+        started.append(len(called_rows))
+        return start(called_rows, *arguments, **options)
+
+    def stop() -> None:
+        if len(started) == 2:
+            raise TimeoutError
+
+    monkeypatch.setattr(engine, "_start", noting)
+    monkeypatch.setattr(engine, "_rows_between_checks", 4)
+    short = FREE.model_copy(update={"max_length_ratio": 0.1})
+    with pytest.raises(TimeoutError):
+        engine.find(rows, short, check=stop)
+    assert started == [4, 4], "of 30 rows"
+    monkeypatch.undo()
+    assert [one.tokens for (one,) in engine.find(rows, short, check=lambda: None)] == [
+        one.tokens for (one,) in engine.find(rows, short)
+    ]
 
 
 @pytest.mark.parametrize(

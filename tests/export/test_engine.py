@@ -12,6 +12,8 @@ import pytest
 from export.stand_ins import TEXTS, small_run
 
 from translator import Translator
+from translator.checkpoint.manager import mark_best
+from translator.checkpoint.state import PinnedCheckpoint, pin_checkpoint
 from translator.errors import InputError, RunError, StorageError
 from translator.export.package import export_run
 from translator.run.folder import RunFolder
@@ -36,6 +38,39 @@ def test_a_run_is_exported_once_for_each_checkpoint(
     (first / "model.bin").write_bytes(b"")
     Translator.load(run.path, engine="ctranslate2", checkpoint="5").translate("The door is open.")
     assert any("damaged export: " in text and text.endswith("exporting again") for text in caplog.messages)
+
+
+@pytest.mark.parametrize("engine", ["torch", "ctranslate2"])
+def test_best_may_move_while_its_checkpoint_is_loaded(
+    engine: str, run: RunFolder, subword_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_run(tmp_path, subword_folder, step=9)
+    pairs = [TEXTS[0]], ["در باز است."]
+    (expected,) = Translator.load(run.path, engine="torch").score(*pairs)
+    monkeypatch.setattr("translator.inference.engine.pin_checkpoint", pin_and_move_best)
+    translator = Translator.load(run.path, engine=engine)
+    assert (run.checkpoints_folder / "best").readlink().name == "step-000005"
+    assert translator.checkpoint_name == "step-000009"
+    assert translator.score(*pairs)[0].score == pytest.approx(expected.score, rel=1e-4)
+
+
+def pin_and_move_best(folder: Path, name: str) -> PinnedCheckpoint:
+    """Return the checkpoint, after a training has chosen that of step 5 as `best`."""
+    pinned = pin_checkpoint(folder, name)
+    mark_best(folder, 5)
+    return pinned
+
+
+def test_an_export_has_the_weights_of_the_checkpoint_it_names(
+    run: RunFolder, subword_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_run(tmp_path, subword_folder, step=9)
+    monkeypatch.setattr("translator.export.package.pin_checkpoint", pin_and_move_best)
+    exported = export_run(run.path, "safetensors", tmp_path / "out")
+    (checkpoint,) = (exported / "checkpoints").iterdir()
+    assert checkpoint.name == "step-000009"
+    weights = run.checkpoints_folder / "step-000009" / "model.safetensors"
+    assert (checkpoint / "model.safetensors").read_bytes() == weights.read_bytes()
 
 
 def test_ctranslate2_translates_without_importing_torch(run: RunFolder) -> None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import logging
 import os
 import signal
 import subprocess
@@ -18,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from loud_translator import ENVIRONMENT, STOPPABLE, loud
 
-from translator.errors import InputError, StorageError
+from translator.errors import InputError, RunError, StorageError
 from translator.inference import stream as stream_module
 from translator.inference.output import OutputForm
 from translator.inference.stream import (
@@ -176,6 +177,12 @@ def die() -> None:
 def test_a_killed_worker_process_is_reported_as_a_storage_error() -> None:
     with pytest.raises(StorageError, match=r"a worker process was killed, .*use fewer \(--processes 1\)"):
         from_file(b"a\n" * 100, Work(partial(loud, die), OutputForm()), 2, io.StringIO())
+
+
+def test_a_worker_process_with_other_weights_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream_module, "LOGGER", logging.getLogger("worker"))
+    with pytest.raises(RunError, match=r"found other weights .*run the same command again, with --checkpoint STEP"):
+        stream_module._begin(WORK, "weights of another step")
 
 
 def test_process_count_depends_on_cores_input_size_and_settings(monkeypatch: pytest.MonkeyPatch) -> None:

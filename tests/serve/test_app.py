@@ -68,7 +68,12 @@ def test_translations_are_ranked_and_attention_is_sent_on_request(api: TestClien
         ({"text": "a", "lines": ["a"]}, 422, "^give either `text` or `lines`$"),
         ({"text": "a", "beam": 3}, 422, "beam: unknown key"),
         (b"{", 422, "the body is not valid JSON: Expecting property name .* "),
-        (b"[" * 100_000, 422, "the body is not valid JSON: it is not UTF-8, or nested too deeply"),
+        (b"[" * 4_000, 422, "the body is not valid JSON: it is not UTF-8, or nested too deeply"),
+        (
+            b'{"text": "a"}' + b" " * 5_000,
+            413,
+            "the request has more than 4880 bytes, the limit; send the text in parts",
+        ),
         (b"null", 422, "must be a valid dictionary|Field required|send a JSON object such as"),
         (b'{"lines": ["a", "bc\\ud800"]}', 422, r"lines\[1\] has a lone surrogate \(half a character\) at position 2"),
         (b'{"\\ud800": 1, "text": "a"}', 422, "send a JSON object such as"),
@@ -94,9 +99,23 @@ def test_cross_site_form_posts_are_rejected(api: TestClient, content_type: str) 
     assert "access-control-allow-origin" not in preflight.headers
 
 
+def test_the_limit_of_bytes_admits_every_text_within_the_other_limits(api: TestClient) -> None:
+    lines = ["😀" * 15] * 4
+    body = json.dumps({"lines": lines}, ensure_ascii=True, indent=2)
+    answer = api.post("/api/translate", content=body, headers={"Content-Type": "application/json"})
+    assert [line["source"] for line in answer.json()["lines"]] == lines
+
+
 def test_model_endpoint_describes_limits_search_and_versions(api: TestClient) -> None:
     said = api.get("/api/model").json()
-    assert said["limits"] == {"characters": 60, "lines": 4, "translations": 3, "waiting": 500, "seconds": 30.0}
+    assert said["limits"] == {
+        "bytes": 4880,
+        "characters": 60,
+        "lines": 4,
+        "translations": 3,
+        "waiting": 500,
+        "seconds": 30.0,
+    }
     assert said["search"] == BEAM.model_dump(mode="json")
     assert (said["engine"], said["attention"]) == ("torch", True)
     assert set(said["versions"]) == {"translator", "python", "torch"}
@@ -107,7 +126,7 @@ def test_openapi_schema_is_served_but_its_html_pages_are_not(api: TestClient) ->
     schema = api.get("/api/openapi.json").json()
     assert set(schema["paths"]) == {"/api/health", "/api/model", "/api/translate"}
     responses = schema["paths"]["/api/translate"]["post"]["responses"]
-    assert set(responses) == {"200", "400", "413", "422", "500", "503", "504"}
+    assert set(responses) == {"200", "400", "408", "413", "422", "500", "503", "504"}
     assert {api.get(path).status_code for path in ("/docs", "/redoc", "/openapi.json")} == {404}
 
 

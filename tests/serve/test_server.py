@@ -38,9 +38,8 @@ def test_concurrent_requests_each_get_their_own_answer() -> None:
 
 
 def send(address: str, body: bytes) -> socket.socket:
-    parts = urlsplit(address)
-    connection = socket.create_connection((parts.hostname, parts.port))
-    head = f"POST /api/translate HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Type: application/json\r\n"
+    connection = connected(address)
+    head = "POST /api/translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
     return connection
 
@@ -66,6 +65,43 @@ def test_request_of_a_disconnected_client_is_dropped() -> None:
             pass
         translator.gate.set()
     assert translator.dropped == [["a"]]
+
+
+def test_a_body_over_the_limit_is_refused_before_it_is_sent() -> None:
+    head = b"POST /api/translate HTTP/1.1\r\nHost: localhost\r\n"
+    with served(held()) as (address, _):
+        for rest in (
+            b"Content-Length: 100000000\r\n\r\n",
+            b"Transfer-Encoding: chunked\r\n\r\n" + 5 * (b"4000\r\n" + b"a" * 0x4000 + b"\r\n"),
+        ):
+            connection = connected(address)
+            connection.sendall(head + rest)
+            assert connection.recv(1000).startswith(b"HTTP/1.1 413 ")
+            connection.close()
+
+
+@pytest.mark.parametrize(
+    ("sent", "answer"),
+    [
+        (b"", b""),
+        (b"POST /api/translate HTTP/1.1\r\nHost: loc", b""),
+        (b"POST /api/translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{", b"HTTP/1.1 408 "),
+        (b"GET /api/health HTTP/1.1\r\nHost: localhost\r\n\r\nGET /api", b"HTTP/1.1 200 "),
+    ],
+)
+def test_the_connection_of_a_client_that_stops_in_the_middle_is_closed(
+    sent: bytes, answer: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("app", "receiving"):
+        monkeypatch.setattr(f"translator.serve.{module}.RECEIVING_SECONDS", 0.2)
+    with served(held()) as (address, _), connected(address) as connection, connection.makefile("rb") as file:
+        connection.sendall(sent)
+        assert file.read().startswith(answer)
+
+
+def connected(address: str) -> socket.socket:
+    parts = urlsplit(address)
+    return socket.create_connection((parts.hostname, parts.port), timeout=10)
 
 
 def test_excess_requests_get_503_with_retry_after() -> None:

@@ -1,5 +1,6 @@
 """Ranks as real processes: they compute what one process would."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -56,6 +57,22 @@ def test_one_process_runs_without_a_process_group(monkeypatch: pytest.MonkeyPatc
             assert distributed.gather_text("سلام") == ["سلام"]
             assert distributed.device(torch.device("cuda:1")) == torch.device("cuda:1")
             distributed.barrier()
+
+
+def test_every_value_that_differs_is_named_with_its_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
+    values: list[dict[str, str | float | None]] = [
+        {"code": "a" * 100 + str(rank // 10), "precision": "bf16", "clip": None} for rank in range(11)
+    ]
+    values[4]["clip"] = 1.0
+    texts = [json.dumps(values_of_rank) for values_of_rank in values]
+    monkeypatch.setattr(Distributed, "gather_text", lambda self, text: texts)
+    with pytest.raises(ConfigError) as caught:
+        Distributed(world_size=11).check_equal(values[0])
+    _, code, clip, _ = str(caught.value).splitlines()
+    assert code.endswith("on rank 10"), "values are compared whole, and shown cut"
+    assert clip == "  clip: null on ranks 0, 1, 2, 3, 5, 6, 7, 8 and 2 more, 1.0 on rank 4"
+    del texts[1:]
+    Distributed(world_size=1).check_equal(values[0])
 
 
 @pytest.mark.skipif(torch.cuda.device_count() > 7, reason="this machine has that many GPUs")

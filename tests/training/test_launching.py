@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from conftest import write_recipe
 from processes import is_running, wait_for
 
 from translator.errors import Interrupted, RunError, TranslatorError
@@ -27,12 +28,19 @@ def test_a_killed_rank_stops_the_other_and_is_reported(tmp_path: Path, start_mem
     assert "another rank of this run was lost" in (tmp_path / "lost").read_text()
 
 
-def test_a_mistake_seen_by_all_ranks_is_reported_once(
+def test_ranks_with_other_settings_are_refused_in_one_message(
     tmp_path: Path, start_members: StartMembers, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    write_recipe(tmp_path)
     with pytest.raises(TranslatorError) as caught:
-        start_members(tmp_path, 2, "mistake")
-    assert str(caught.value) == "خطا: there is no corpus"
+        start_members(tmp_path, 2, "train")
+    assert str(caught.value).splitlines() == [
+        "the ranks of this training differ in:",
+        "  corpus.sources.0.name: 'toy' on rank 0, 'پیکره' on rank 1",
+        "  training.max_steps: 12 on rank 0, 7 on rank 1",
+        "  training.learning_rate: 0.0007 on rank 0, 0.001 on rank 1",
+        "nothing was trained; start all with the same recipe, the same --set and the same code",
+    ]
     assert capfd.readouterr().err == ""
 
 

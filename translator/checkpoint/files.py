@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from safetensors import SafetensorError
@@ -22,8 +22,8 @@ from translator.checkpoint.state import (
     STATE_FILE,
     CheckpointState,
     DamagedCheckpointError,
+    PinnedCheckpoint,
     check_normalizer,
-    find_checkpoint,
     other_checkpoints,
     read_description,
     verify_file,
@@ -94,31 +94,37 @@ def write_checkpoint(path: Path, state: CheckpointState, files: Mapping[str, Map
 def load_checkpoint(path: Path) -> LoadedCheckpoint:
     """Return the checkpoint in `path`; raise CheckpointError if it is damaged or its format is unsupported."""
     content = read_description(path)
-    tensors = [_read_tensors(path, name, content) for name in (MODEL_FILE, OPTIMIZER_FILE, AVERAGE_FILE)]
+    digests = content["sha256"]
+    tensors = [_read_tensors(path, name, digests) for name in (MODEL_FILE, OPTIMIZER_FILE, AVERAGE_FILE)]
     return LoadedCheckpoint(CheckpointState(**content["state"]), *tensors)
 
 
 def load_weights(path: Path) -> tuple[CheckpointState, dict[str, Tensor]]:
     """Return state and weights for translation: the moving average, if there is one; errors as `load_checkpoint`."""
     content = read_description(path)
-    name = AVERAGE_FILE if AVERAGE_FILE in content["sha256"] else MODEL_FILE
-    return CheckpointState(**content["state"]), _read_tensors(path, name, content)
+    return CheckpointState(**content["state"]), _read_weights(path, content["sha256"])
 
 
-def load_model(folder: Path, name: str, device: torch.device) -> tuple[Transformer, CheckpointState]:
-    """Return the model of the checkpoint `name` (see `find_checkpoint`) in `folder`, in evaluation mode on `device`.
+def load_model(checkpoint: PinnedCheckpoint, device: torch.device) -> Transformer:
+    """Return the model of a checkpoint (see `pin_checkpoint`), in evaluation mode on `device`.
 
-    Raises CheckpointError: the checkpoint is missing or damaged, or its text is from another normalizer version.
+    Raises CheckpointError: the checkpoint is damaged, has been deleted or replaced, or its text is from another
+    normalizer version.
     """
-    path = find_checkpoint(folder, name)
+    path, state = checkpoint.path, checkpoint.state
     try:
-        state, weights = load_weights(path)
+        weights = _read_weights(path, checkpoint.sha256)
     except DamagedCheckpointError as error:
-        raise CheckpointError(f"{error}; other {other_checkpoints(folder, path)}") from error
+        if not checkpoint.is_unchanged():
+            raise CheckpointError(
+                f"{path} was deleted or replaced before its weights were read, perhaps by a training that is still "
+                "running; run the same command again"
+            ) from error
+        raise CheckpointError(f"{error}; other {other_checkpoints(path.parent, path)}") from error
     check_normalizer(state, path)
     model = Transformer(ModelConfig(**state.model), state.source_vocabulary, state.target_vocabulary)
     restore_weights(model, weights, path)
-    return model.to(device).eval(), state
+    return model.to(device).eval()
 
 
 def restore_weights(model: Transformer, tensors: Mapping[str, Tensor], path: Path) -> None:
@@ -130,9 +136,14 @@ def restore_weights(model: Transformer, tensors: Mapping[str, Tensor], path: Pat
         raise CheckpointError(f"the weights in {path} do not fit the model: {listed}") from error
 
 
-def _read_tensors(path: Path, name: str, content: Mapping[str, Any]) -> dict[str, Tensor]:
+def _read_weights(path: Path, digests: Mapping[str, str]) -> dict[str, Tensor]:
+    """Return the verified weights for translation: the moving average, if there is one."""
+    return _read_tensors(path, AVERAGE_FILE if AVERAGE_FILE in digests else MODEL_FILE, digests)
+
+
+def _read_tensors(path: Path, name: str, digests: Mapping[str, str]) -> dict[str, Tensor]:
     """Return the verified tensors of one file; empty if the checkpoint does not include it."""
-    if name not in content["sha256"]:
+    if name not in digests:
         return {}
-    verify_file(path, name, content["sha256"][name])
+    verify_file(path, name, digests[name])
     return load_file(path / name)

@@ -56,6 +56,26 @@ class CheckpointState:
         return AVERAGED if self.averaged_steps else f"step-{self.step:06d}"
 
 
+@dataclass(frozen=True)
+class PinnedCheckpoint:
+    """The checkpoint that a name such as `best` meant when it was resolved, with its checksums of that time.
+
+    So a later move of `best`, or a checkpoint written anew, cannot change which weights are used.
+    """
+
+    path: Path
+    state: CheckpointState
+    sha256: dict[str, str]  # of each tensor file
+    identity: str  # SHA-256 of the state and of the checksums
+
+    def is_unchanged(self) -> bool:
+        """Return whether the folder still has this state and these checksums."""
+        try:
+            return bool(read_description(self.path)["own_sha256"] == self.identity)
+        except DamagedCheckpointError:
+            return False
+
+
 class DamagedCheckpointError(CheckpointError):
     """A checkpoint is damaged; `damage` names the file and the problem."""
 
@@ -109,13 +129,36 @@ def other_checkpoints(folder: Path, damaged: Path | None = None) -> str:
     return f"steps saved: {', '.join(map(str, whole)) or 'none'}{links and f' (also {links})'}"
 
 
+def pin_checkpoint(folder: Path, name: str) -> PinnedCheckpoint:
+    """Return the checkpoint that `name` means now (see `find_checkpoint`); verify only sizes of tensor files.
+
+    Raises CheckpointError: the checkpoint is missing or damaged.
+    """
+    path = find_checkpoint(folder, name)
+    try:
+        content = _read_sized(path)
+    except DamagedCheckpointError as error:
+        raise CheckpointError(f"{error}; other {other_checkpoints(folder, path)}") from error
+    return PinnedCheckpoint(
+        path=path,
+        state=CheckpointState(**content["state"]),
+        sha256=content["sha256"],
+        identity=content["own_sha256"],
+    )
+
+
 def read_state(path: Path) -> CheckpointState:
     """Return the state of the checkpoint in `path`; verify only sizes of tensor files; errors as `load_checkpoint`."""
+    return CheckpointState(**_read_sized(path)["state"])
+
+
+def _read_sized(path: Path) -> dict[str, Any]:
+    """Return the content of state.json, if each tensor file has the size that it names; errors as `load_checkpoint`."""
     content = read_description(path)
     for name, size in content["bytes"].items():
         if not (path / name).is_file() or (path / name).stat().st_size != size:
             raise DamagedCheckpointError(f"{path / name} is missing or has the wrong length", path)
-    return CheckpointState(**content["state"])
+    return content
 
 
 def verify_checkpoint(path: Path) -> None:
@@ -150,7 +193,8 @@ def read_description(path: Path) -> dict[str, Any]:
         content: dict[str, Any] = json.loads(text)
         if json.dumps(content, ensure_ascii=False, indent=2) + "\n" != text:
             raise ValueError("its content is damaged")
-        if content.pop("own_sha256") != sha256_of_json(content):
+        body = {key: value for key, value in content.items() if key != "own_sha256"}
+        if content["own_sha256"] != sha256_of_json(body):
             raise ValueError("checksum differs")
         if content["format"] != FORMAT:
             raise CheckpointError(

@@ -117,6 +117,7 @@ def _masks(options: argparse.Namespace) -> "Figure":
 )
 def _positions(options: argparse.Namespace) -> "Figure":
     from translator.checkpoint.files import load_model
+    from translator.checkpoint.state import pin_checkpoint
     from translator.config import load_config
     from translator.model.device import choose_device
     from translator.plots.pictures import position_vectors, positions_figure
@@ -128,7 +129,8 @@ def _positions(options: argparse.Namespace) -> "Figure":
             raise InputError("--run draws a trained model, so --config and --set have no effect; leave them out")
         run = RunFolder.open(options.run)
         name, model = run.path.resolve().name, run.config().model
-        trained, _ = load_model(run.checkpoints_folder, options.checkpoint, choose_device("cpu"))
+        checkpoint = pin_checkpoint(run.checkpoints_folder, options.checkpoint)
+        trained = load_model(checkpoint, choose_device("cpu"))
     else:
         recipe = options.config or "sample"
         name, model = Path(recipe).stem, load_config(recipe, options.overrides).model

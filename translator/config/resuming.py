@@ -1,4 +1,4 @@
-"""Effects of changed settings on a resumed run: none, a different result, or a refusal."""
+"""Which settings must agree: those of a run and of its resumption, and those of the ranks of one training."""
 
 import hashlib
 import json
@@ -15,6 +15,17 @@ from translator.config.sections import Config
 
 EFFECTS: Final = {key: effect for key, effect in effects(Config) if effect is not None}
 """The effect of every key of a recipe; paths omit list indices."""
+_OF_ONE_MACHINE: Final = frozenset(
+    {
+        "run.directory",
+        "run.device",
+        "run.threads",
+        "training.processes",
+        "corpus.workers",
+        "search.processes",
+    }
+)
+"""Keys that each machine of a training may set for itself, as it may all paths."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +72,15 @@ def compare_settings(old: Config, new: Config) -> Changes:
     before, after = (flatten(settings(config, absolute=True)) for config in (old, new))
     changed = [key for key in dict.fromkeys([*before, *after]) if before.get(key) != after.get(key)]
     return tuple(Change(key, before.get(key), after.get(key), _effect(key, new)) for key in changed)
+
+
+def shared_settings(config: Config) -> dict[str, Any]:
+    """Return the settings that all ranks of a training must share, by dotted key; each path is an empty text.
+
+    The same file may have another path on another machine; the ranks compare the prepared text itself.
+    """
+    values = flatten(config.model_dump(mode="json", context=lambda path: ""))
+    return {key: value for key, value in values.items() if key not in _OF_ONE_MACHINE}
 
 
 def _effect(key: str, new: Config) -> Effect:

@@ -8,7 +8,7 @@ import jinja2
 import torch
 
 from translator.checkpoint.files import load_model, write_checkpoint
-from translator.checkpoint.state import MODEL_FILE, step_folder
+from translator.checkpoint.state import MODEL_FILE, pin_checkpoint, step_folder
 from translator.config import Config, ModelConfig, SourceConfig, resolved_yaml
 from translator.config.corpus_section import ENGLISH
 from translator.corpus.download import DATASETS
@@ -18,7 +18,7 @@ from translator.errors import InputError, RunError, StorageError
 from translator.evaluation.results import saved_scores
 from translator.export.marian import marian_obstacles, write_marian_tokenizer, write_marian_weights
 from translator.inference.ctranslate2_writer import write_ctranslate2
-from translator.inference.engine import identity_of, load_subword
+from translator.inference.engine import load_subword
 from translator.inference.exported import CARD_FILE, ExportIndex, is_export, read_index, write_index
 from translator.model import Transformer
 from translator.run.folder import MARK, RunFolder
@@ -69,10 +69,11 @@ def export_run(
             raise InputError(f"cannot export to {folder}: the folder is not empty; {advice}")
     config = run.config()
     chosen, weights = check_format(format, quantization, config.model)  # before the weights are read
-    model, state = load_model(run.checkpoints_folder, checkpoint, torch.device("cpu"))
-    subword = load_subword(run, state, checkpoint)
+    pinned = pin_checkpoint(run.checkpoints_folder, checkpoint)
+    model, state = load_model(pinned, torch.device("cpu")), pinned.state
+    subword = load_subword(run, state)
     _check_space(target, model)
-    index = ExportIndex(chosen, weights, run.path.resolve().name, identity_of([run], checkpoint), state)
+    index = ExportIndex(chosen, weights, run.path.resolve().name, pinned.identity, state)
     architecture = ModelConfig(**state.model)
     with new_folder(target) as beside:
         if chosen == "ctranslate2":

@@ -2,6 +2,7 @@
 
 import importlib
 import itertools
+import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -20,6 +21,8 @@ from translator.special_tokens import EOS, PAD, SOS, SPECIAL_TOKENS
 from translator.subword import SubwordModel, SubwordPair
 
 SPELLING: Final = {token: spelling for spelling, token in SPECIAL_TOKENS}
+_ROWS_BETWEEN_CHECKS: Final = {"cpu": 8, "cuda": 64}  # of each worker, which finishes what it has started
+_POLL_SECONDS: Final = 0.002  # between two calls of `check` while the workers search
 _TOKENS_AT_ONCE: Final = 2_048  # target tokens per scored batch; each has logits over the whole vocabulary
 
 
@@ -66,6 +69,7 @@ class Ctranslate2Searcher(Searcher):
             raise ConfigError(f"ctranslate2 {problem}, {advice}")
         on_gpu = kind == "cuda"
         self._workers = 1 if on_gpu else workers or available_cores()
+        self._rows_between_checks = self._workers * _ROWS_BETWEEN_CHECKS[kind]
         self._model: Any = library.Translator(
             str(folder),
             device=kind,
@@ -104,7 +108,10 @@ class Ctranslate2Searcher(Searcher):
         scored: bool = True,
         no_doubles: bool = False,
     ) -> list[list[Hypothesis]]:
-        """Return hypotheses for each row (see `Searcher.find`); the empty hypothesis for an empty row."""
+        """Return hypotheses for each row (see `Searcher.find`); the empty hypothesis for an empty row.
+
+        With a `check`, few rows are searched at a time, since those that are being searched outlive its exception.
+        """
         check_count(config, count)
         if config.method == "sampling":
             advice = "use --engine torch, or beam or greedy search"
@@ -117,6 +124,7 @@ class Ctranslate2Searcher(Searcher):
             return []
         shortest, limits = lengths_of_outputs(rows, config, self.max_positions, prefixes)
         found: list[list[Hypothesis]] = [[] for _ in rows]
+        at_once = len(rows) if check is None else self._rows_between_checks
         # CTranslate2 takes one maximum length per call. The first pass uses the largest limit of all rows. Rows with a
         # hypothesis beyond their own limit are searched again, in one call for each limit.
         pending, maxima = list(range(len(rows))), [max(limits)] * len(rows)
@@ -126,10 +134,14 @@ class Ctranslate2Searcher(Searcher):
                 calls[shortest[number], maxima[number]].append(number)
             started: list[tuple[int, Any]] = []
             for (minimum, maximum), numbers in calls.items():
-                forced = None if prefixes is None else [prefixes[number] for number in numbers]
-                called_rows = [rows[number] for number in numbers]
-                results = self._start(called_rows, config, minimum, maximum, forced, no_doubles=no_doubles)
-                started += zip(numbers, results, strict=True)
+                for start in range(0, len(numbers), at_once):
+                    part = numbers[start : start + at_once]
+                    forced = None if prefixes is None else [prefixes[number] for number in part]
+                    part_rows = [rows[number] for number in part]
+                    results = self._start(part_rows, config, minimum, maximum, forced, no_doubles=no_doubles)
+                    started += zip(part, results, strict=True)
+                    if check is not None:
+                        _wait(results, check)
             for number, waiting in started:
                 result = waiting.result()
                 scored_pieces = zip(result.hypotheses, result.scores, strict=True)
@@ -210,6 +222,15 @@ class Ctranslate2Searcher(Searcher):
             Hypothesis.from_tokens(one.tokens, result.log_probs[: len(one.tokens) + one.finished], one.finished, config)
             for one, result in zip(found, results, strict=True)
         ]
+
+
+def _wait(results: Sequence[Any], check: Check) -> None:
+    """Call `check`, which may raise, until all `results` of a search have arrived."""
+    for result in results:
+        while not result.done():
+            check()
+            time.sleep(_POLL_SECONDS)
+    check()
 
 
 def _spelt(pieces: Sequence[str], rows: Rows) -> list[list[str]]:

@@ -1,7 +1,6 @@
 """Selects and loads the engine, CTranslate2 or torch, for a run or an exported folder."""
 
 import contextlib
-import hashlib
 import importlib.util
 import os
 import shutil
@@ -14,7 +13,7 @@ from typing import Final
 
 import filelock
 
-from translator.checkpoint.state import STATE_FILE, CheckpointState, check_normalizer, find_checkpoint, read_state
+from translator.checkpoint.state import CheckpointState, PinnedCheckpoint, check_normalizer, pin_checkpoint
 from translator.config import Config, ModelConfig, SearchConfig
 from translator.corpus.normalizer import Normalizer
 from translator.errors import CheckpointError, ConfigError, InputError, RunError, StorageError
@@ -47,17 +46,20 @@ def load_translator(
         raise InputError(f"unknown engine `{engine}`; choose one of: {', '.join(ENGINES)}")
     named = "" if engine == "auto" else engine
     runs = [RunFolder.open(one) for one in folders]  # raises for any other folder, and names its kind
+    is_only_model = False
     for run in runs:
         index = read_index(run.path, verify=False) if is_export(run.path) else None
         if index and index.format == "ctranslate2":
             if engine == "torch" or len(runs) > 1:
                 advice = "use --engine ctranslate2 with this folder alone, or give the run folder itself"
                 raise InputError(f"{run.path} is an export for CTranslate2, and torch cannot use it; {advice}")
-            engine = "ctranslate2"
+            engine, is_only_model = "ctranslate2", True
         if index and checkpoint not in ("best", "last", index.state.name, str(index.state.step)):
             raise InputError(f"{run.path} is an export of checkpoint {index.state.name} only; it has no `{checkpoint}`")
     configs = [run.config(overrides) for run in runs]
-    made = _load(runs, configs, engine, checkpoint, device, search or configs[0].search)
+    # A name such as `best` is resolved here and nowhere else: a training that still runs may move it at any time.
+    checkpoints = [] if is_only_model else [pin_checkpoint(run.checkpoints_folder, checkpoint) for run in runs]
+    made = _load(runs, configs, engine, checkpoints, device, search or configs[0].search)
     return replace(made, engine=named)
 
 
@@ -65,21 +67,22 @@ def _load(
     runs: Sequence[RunFolder],
     configs: Sequence[Config],
     engine: str,
-    checkpoint: str,
+    checkpoints: Sequence[PinnedCheckpoint],
     device: str,
     search: SearchConfig,
 ) -> Translator:
+    """Return the translator of `checkpoints`, one for each run; none for an export for CTranslate2."""
     place = _device_for(configs[0], device)
     if engine == "ctranslate2":
-        return _with_ctranslate2(runs, configs[0], checkpoint, search, place, must_have_gpu=device != "auto")
+        return _with_ctranslate2(runs, configs[0], checkpoints, search, place, must_have_gpu=device != "auto")
     if engine == "auto" and place == "cpu":
         try:
             if not (reason := _reason_for_torch(runs, search)):
-                return _with_ctranslate2(runs, configs[0], checkpoint, search, place)
+                return _with_ctranslate2(runs, configs[0], checkpoints, search, place)
         except (InputError, StorageError) as error:  # the model is unsupported, or the run is read-only
             reason = str(error)
         LOGGER.info("translating with the torch engine: %s", reason)
-    return _with_torch(runs, configs, checkpoint, search, place)
+    return _with_torch(runs, configs, checkpoints, search, place)
 
 
 def _reason_for_torch(runs: Sequence[RunFolder], search: SearchConfig) -> str:
@@ -93,12 +96,16 @@ def _reason_for_torch(runs: Sequence[RunFolder], search: SearchConfig) -> str:
 
 
 def _with_torch(
-    runs: Sequence[RunFolder], configs: Sequence[Config], checkpoint: str, search: SearchConfig, device: str
+    runs: Sequence[RunFolder],
+    configs: Sequence[Config],
+    checkpoints: Sequence[PinnedCheckpoint],
+    search: SearchConfig,
+    device: str,
 ) -> Translator:
     from translator.inference.torch_searcher import load_searcher
 
-    searcher, states = load_searcher(runs, configs, checkpoint, search, device)
-    subwords = [load_subword(*one, checkpoint) for one in zip(runs, states, strict=True)]
+    searcher = load_searcher(checkpoints, configs[0].training, search, device)
+    subwords = [load_subword(run, checkpoint.state) for run, checkpoint in zip(runs, checkpoints, strict=True)]
     check_ensemble(runs, configs, subwords)
     return Translator(
         searcher,
@@ -107,8 +114,8 @@ def _with_torch(
         search,
         min(config.batching.max_length for config in configs),
         "+".join(run.path.resolve().name for run in runs),
-        "+".join(dict.fromkeys(state.name for state in states)),
-        identity_of(runs, checkpoint),
+        "+".join(dict.fromkeys(checkpoint.state.name for checkpoint in checkpoints)),
+        "+".join(checkpoint.identity for checkpoint in checkpoints),
         configs[0].run.threads,
     )
 
@@ -116,7 +123,7 @@ def _with_torch(
 def _with_ctranslate2(
     runs: Sequence[RunFolder],
     config: Config,
-    checkpoint: str,
+    checkpoints: Sequence[PinnedCheckpoint],
     search: SearchConfig,
     device: str,
     *,
@@ -125,12 +132,12 @@ def _with_ctranslate2(
     if len(runs) != 1:
         raise InputError("only the torch engine supports an ensemble of several runs; leave out --engine ctranslate2")
     (run,), torch_model = runs, None
-    if is_export(run.path) and (index := read_index(run.path)).format == "ctranslate2":
-        folder = run.path
+    if not checkpoints:
+        folder, index = run.path, read_index(run.path)
     else:
-        folder, index = exported_beside(run, checkpoint)
+        folder, index = exported_beside(run, checkpoints[0])
         exact = search.model_copy(update={"precision": "float32"})
-        torch_model = partial(_for_attention, run, config, index.state.name, exact)
+        torch_model = partial(_for_attention, checkpoints[0], config, exact)
     if device != "cpu" and require("ctranslate2").get_cuda_device_count() == 0:
         if must_have_gpu:
             raise ConfigError("ctranslate2 finds no CUDA GPU; use --set run.device=cpu, or --engine torch")
@@ -138,7 +145,7 @@ def _with_ctranslate2(
     compute_type = _COMPUTE_TYPES[search.precision]
     if device.startswith("cuda") and index.quantization == "float16" and compute_type == "float32":
         compute_type = "float16"
-    subword = load_subword(run, index.state, index.state.name)
+    subword = load_subword(run, index.state)
     positions = int(index.state.model["max_positions"])
     workers = search.processes or config.run.threads
     searcher = Ctranslate2Searcher(folder, subword, positions, device, compute_type, workers)
@@ -157,19 +164,19 @@ def _with_ctranslate2(
     )
 
 
-def load_subword(run: RunFolder, state: CheckpointState, checkpoint: str) -> SubwordPair:
-    """Return the subword models of `run`; raise CheckpointError if they, or the rules, do not match `checkpoint`."""
+def load_subword(run: RunFolder, state: CheckpointState) -> SubwordPair:
+    """Return the subword models of `run`; raise CheckpointError if they, or the rules, are not those of `state`."""
     check_normalizer(state, run.path)
     subword = SubwordPair.load(run.subword_folder)
     if subword.sha256 != state.subword:
         raise CheckpointError(
-            f"the subword models in {run.subword_folder} are not those that checkpoint `{checkpoint}` was trained "
+            f"the subword models in {run.subword_folder} are not those that checkpoint `{state.name}` was trained "
             "with (checksums differ); restore the whole run folder from a copy"
         )
     rules = run.config().corpus.normalization.model_dump(mode="json")
     if changed := [key for key, value in state.normalization.items() if rules.get(key) != value]:
         raise CheckpointError(
-            f"corpus.normalization in {run.config_file} is not what checkpoint `{checkpoint}` was trained with "
+            f"corpus.normalization in {run.config_file} is not what checkpoint `{state.name}` was trained with "
             f"({', '.join(changed)}); restore the file from a copy"
         )
     return subword
@@ -195,16 +202,10 @@ def check_ensemble(runs: Sequence[RunFolder], configs: Sequence[Config], subword
                 )
 
 
-def identity_of(runs: Sequence[RunFolder], checkpoint: str) -> str:
-    """Return a hash of the state files of these checkpoints, which contain the checksums of their tensors."""
-    files = [find_checkpoint(run.checkpoints_folder, checkpoint) / STATE_FILE for run in runs]
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
-
-
-def _for_attention(run: RunFolder, config: Config, checkpoint: str, search: SearchConfig) -> Searcher:
+def _for_attention(checkpoint: PinnedCheckpoint, config: Config, search: SearchConfig) -> Searcher:
     from translator.inference.torch_searcher import load_searcher
 
-    return load_searcher([run], [config], checkpoint, search, "cpu")[0]
+    return load_searcher([checkpoint], config.training, search, "cpu")
 
 
 def _device_for(config: Config, asked: str) -> str:
@@ -226,11 +227,10 @@ def _may_have_gpu() -> bool:
     return sys.platform != "linux" or any(map(os.path.exists, _GPU_DRIVERS))
 
 
-def exported_beside(run: RunFolder, checkpoint: str) -> tuple[Path, ExportIndex]:
+def exported_beside(run: RunFolder, checkpoint: PinnedCheckpoint) -> tuple[Path, ExportIndex]:
     """Return the run's CTranslate2 export of a checkpoint; create it if it is missing or damaged."""
     require("ctranslate2")
-    state = read_state(find_checkpoint(run.checkpoints_folder, checkpoint))
-    identity = identity_of([run], checkpoint)
+    state, identity = checkpoint.state, checkpoint.identity
     exports = run.path / "export"
     folder = exports / f"ctranslate2-{state.name}-{identity[:12]}"
     with contextlib.suppress(RunError):
@@ -251,8 +251,8 @@ def exported_beside(run: RunFolder, checkpoint: str) -> tuple[Path, ExportIndex]
         from translator.inference.ctranslate2_writer import write_ctranslate2
 
         LOGGER.debug("exporting %s for ctranslate2 into %s; later calls reuse it", state.name, folder)
-        model, state = load_model(run.checkpoints_folder, checkpoint, torch.device("cpu"))
-        subword = load_subword(run, state, checkpoint)
+        model = load_model(checkpoint, torch.device("cpu"))
+        subword = load_subword(run, state)
         index = ExportIndex("ctranslate2", "float32", run.path.resolve().name, identity, state)
         with new_folder(folder) as beside:
             write_ctranslate2(beside, model, ModelConfig(**state.model), subword)

@@ -42,7 +42,8 @@ class Searcher(ABC):
             config: the search settings.
             count: number of hypotheses per row.
             prefixes: for each row, the target ids that begin its hypotheses.
-            check: called before each decoding step, if the engine exposes them; an exception it raises ends the search.
+            check: called before each decoding step, or while few rows at a time are searched, if the engine does not
+                expose its steps; an exception it raises ends the search.
             scored: False if only the tokens are needed; an engine may then skip exact scores.
             no_doubles: forbid that a token follows itself.
 

@@ -22,7 +22,7 @@ from translator import __version__
 from translator.corpus.compression import read_blocks
 from translator.corpus.encoding import encoding_advice, first_invalid_byte, is_utf8, refuse_other_encoding
 from translator.corpus.lines import whole_lines
-from translator.errors import CorpusError, InputError, StorageError
+from translator.errors import CorpusError, InputError, RunError, StorageError
 from translator.inference.output import OutputForm, write_lines
 from translator.run.logging import LOGGER, progress_bar
 from translator.run.storage import output_stream, resolve_output, sha256_of_json, storage_errors, write_json, write_text
@@ -165,7 +165,11 @@ class Work:
         """Yield for each chunk, in order, the number of its texts and its output lines; `chunks` is read ahead.
 
         With one process, this one uses `translator`; several are workers with one thread each. An error of `chunks`
-        is raised after the lines of all earlier chunks. Raises StorageError: a worker process was killed.
+        is raised after the lines of all earlier chunks.
+
+        Raises:
+            RunError: a worker process loaded other weights than those of `translator`.
+            StorageError: a worker process was killed.
         """
         problems: list[InputError | CorpusError] = []
 
@@ -187,7 +191,9 @@ class Work:
                 yield len(chunk.texts), self.render(translator, chunk.texts, chunk.first_line)
         else:
             try:
-                for texts, lines, warnings in map_in_order(partial(_begin, self), readable(), processes):
+                for texts, lines, warnings in map_in_order(
+                    partial(_begin, self, translator.identity), readable(), processes
+                ):
                     for warning in warnings:
                         LOGGER.warning("%s", warning)
                     yield texts, lines
@@ -201,14 +207,22 @@ class Work:
             raise problems[0]
 
 
-def _begin(work: Work) -> Callable[[Chunk], tuple[int, list[str], list[str]]]:
-    """Prepare a worker process; return a function from a chunk to its number of texts, output lines and warnings."""
+def _begin(work: Work, identity: str) -> Callable[[Chunk], tuple[int, list[str], list[str]]]:
+    """Prepare a worker process; return a function from a chunk to its number of texts, output lines and warnings.
+
+    Raises RunError: the loaded weights do not have this `identity`.
+    """
     heard: list[str] = []
     handler = logging.Handler(logging.WARNING)
     handler.emit = lambda record: heard.append(record.getMessage())  # type: ignore[method-assign]
     LOGGER.addHandler(handler)
     LOGGER.propagate = False
     translator = work.load()
+    if translator.identity != identity:
+        raise RunError(
+            "a worker process found other weights than this command began with, since a training moved `best` or "
+            "`last` meanwhile; run the same command again, with --checkpoint STEP while that training runs"
+        )
     torch: Any = sys.modules.get("torch")
     if torch is not None:
         torch.set_num_threads(1)

@@ -10,15 +10,14 @@ import torch
 from torch import Tensor
 
 from translator.checkpoint.files import load_model
-from translator.checkpoint.state import CheckpointState
-from translator.config import Config, SearchConfig, TrainingConfig
+from translator.checkpoint.state import PinnedCheckpoint
+from translator.config import SearchConfig, TrainingConfig
 from translator.data import collate_source
 from translator.errors import ConfigError
 from translator.inference.searcher import Check, Searcher
 from translator.model import Transformer
 from translator.model.device import MatmulPrecision, choose_rounding, has_bf16, matmul_precision
 from translator.model.inference_copy import prepare
-from translator.run.folder import RunFolder
 from translator.search.algorithms import search as search_with
 from translator.search.hypothesis import Hypothesis, Rows
 from translator.search.scoring import Ensemble, score_targets
@@ -104,14 +103,13 @@ class _Cancellable:
 
 
 def load_searcher(
-    runs: Sequence[RunFolder], configs: Sequence[Config], checkpoint: str, search: SearchConfig, device: str
-) -> tuple[TorchSearcher, list[CheckpointState]]:
-    """Return the engine of one run or of an ensemble of several, and the states of their checkpoints."""
+    checkpoints: Sequence[PinnedCheckpoint], training: TrainingConfig, search: SearchConfig, device: str
+) -> TorchSearcher:
+    """Return the engine of one checkpoint, or of an ensemble of several; `training` decides the rounding on a GPU."""
     place = torch.device(device)
     precision = search_precision(search.precision, place)
-    found = [load_model(run.checkpoints_folder, checkpoint, place) for run in runs]
-    rounding = search_rounding(place, configs[0].training)
-    return TorchSearcher([prepare(model, precision) for model, _ in found], place, rounding), [one for _, one in found]
+    models = [prepare(load_model(checkpoint, place), precision) for checkpoint in checkpoints]
+    return TorchSearcher(models, place, search_rounding(place, training))
 
 
 def search_precision(precision: str, device: torch.device) -> Literal["float32", "bf16"]:

@@ -123,7 +123,7 @@ class Translator:
             prefixes: for each text, the beginning of its translations in whole words, or an empty text.
             attention: also return attention maps and word alignments.
             first_line: number of the first text, for warnings and errors.
-            check: called before each batch and each decoding step of the torch engine; its exception ends the call.
+            check: called before each batch and during each search (see `Searcher.find`); its exception ends the call.
             scored: False if only texts are needed; scores may then be the engine's approximate search scores.
 
         Raises:

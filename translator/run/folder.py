@@ -2,6 +2,7 @@
 
 import contextlib
 import filecmp
+import hashlib
 import json
 import os
 import platform
@@ -194,10 +195,6 @@ def describe_environment() -> dict[str, Any]:
     """Return versions, git commit and hardware as JSON values; unknown values are null."""
     import torch
 
-    versions = {"python": platform.python_version()}
-    for package in _PACKAGES:
-        with contextlib.suppress(metadata.PackageNotFoundError):
-            versions[package] = metadata.version(package)
     processor = platform.processor() or None
     with contextlib.suppress(OSError):
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
@@ -205,7 +202,7 @@ def describe_environment() -> dict[str, Any]:
     return {
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
-        "versions": versions,
+        "versions": {"python": platform.python_version(), **package_versions()},
         "git": _git_commit(),
         "hardware": {
             "system": platform.platform(),
@@ -215,6 +212,26 @@ def describe_environment() -> dict[str, Any]:
             "gpus": [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())],
         },
     }
+
+
+def package_versions() -> dict[str, str]:
+    """Return the version of each installed package that can change a score."""
+    versions: dict[str, str] = {}
+    for package in _PACKAGES:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            versions[package] = metadata.version(package)
+    return versions
+
+
+def code_fingerprint() -> str:
+    """Return the SHA-256, as hexadecimal digits, of the Python files of this program, with their names."""
+    package = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for file in sorted(package.rglob("*.py")):
+        content = file.read_bytes()
+        digest.update(f"{file.relative_to(package).as_posix()}\0{len(content)}\0".encode())
+        digest.update(content)
+    return digest.hexdigest()
 
 
 def _git_commit() -> str | None:

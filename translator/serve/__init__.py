@@ -2,9 +2,15 @@
 
 import math
 from dataclasses import dataclass
+from typing import Final
 
 from translator.config import SearchConfig
 from translator.errors import InputError
+
+RECEIVING_SECONDS: Final = 10.0  # that a client has to send the head of a request, and again to send its body
+_BYTES_PER_CHARACTER: Final = 12  # of JSON, where an emoji may be two escapes such as \\ud83d
+_BYTES_PER_LINE: Final = 16  # quotes, comma and white space around a line
+_OTHER_BYTES: Final = 4_096  # keys, and what clients add
 
 
 @dataclass(frozen=True)
@@ -21,6 +27,11 @@ class Limits:
         for name, value in vars(self).items():
             if not 0 < value < math.inf:
                 raise InputError(f"the server's limit of {name} is {value:g}; it must be positive and finite")
+
+    @property
+    def bytes(self) -> int:
+        """The largest body of a request: room for all its characters and lines, however JSON spells them."""
+        return _BYTES_PER_CHARACTER * self.characters + _BYTES_PER_LINE * self.lines + _OTHER_BYTES
 
     def most_translations(self, search: SearchConfig) -> int:
         """Return the largest number of translations of a line that a request may ask for under `search`."""

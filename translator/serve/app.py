@@ -27,8 +27,9 @@ from translator.inference.segments import Translation, checked_texts
 from translator.inference.translator import Translator
 from translator.run.pages import page_script, render_page
 from translator.run.signals import StopRequest
-from translator.serve import Limits
+from translator.serve import RECEIVING_SECONDS, Limits
 from translator.serve.batcher import Batcher, BusyError, Form
+from translator.serve.receiving import BodyReceiver, TimedProtocol
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
@@ -43,7 +44,8 @@ _ANSWER: Final = (
 )
 _PROBLEMS: Final = {
     400: "the host name of the request is unknown (plain text)",
-    413: "the text is too long",
+    408: "the request did not arrive in time",
+    413: "the text, or the whole request, is too long",
     422: "the request is invalid, or asks for something that this model does not support",
     500: "internal server error; see the log of the server",
     503: "too many requests are waiting; try again after `Retry-After` seconds",
@@ -86,7 +88,7 @@ def make_app(translator: Translator, limits: Limits, hosts: Iterable[str] = ()) 
         "engine": translator.searcher.name,
         "search": translator.search.model_dump(mode="json"),
         "attention": translator.searcher.gives_attention,
-        "limits": asdict(limits) | {"translations": limits.most_translations(translator.search)},
+        "limits": asdict(limits) | {"translations": limits.most_translations(translator.search), "bytes": limits.bytes},
         "versions": {"translator": __version__, "python": python_version(), "torch": version("torch")},
     }
 
@@ -101,6 +103,7 @@ def make_app(translator: Translator, limits: Limits, hosts: Iterable[str] = ()) 
     summary = f"Translates {source.name} into {target.name}"
     app = FastAPI(title="translator", version=__version__, summary=summary, lifespan=lifespan, **pages)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts) or ["*"], www_redirect=False)
+    app.add_middleware(BodyReceiver, most_bytes=limits.bytes, seconds=RECEIVING_SECONDS)  # before the other one
     _add_page(app, model, translator.normalizer.languages)
     _say_problems(app)
 
@@ -252,7 +255,15 @@ def serve(app: FastAPI, bound: socket.socket, stop: StopRequest, patience: float
     """
     quiet: dict[str, Any] = {"log_config": None, "log_level": "warning", "access_log": False, "server_header": False}
     patience = math.ceil(patience)
-    config = uvicorn.Config(app, loop="asyncio", ws="none", lifespan="on", timeout_graceful_shutdown=patience, **quiet)
+    config = uvicorn.Config(
+        app,
+        loop="asyncio",
+        http=TimedProtocol,
+        ws="none",
+        lifespan="on",
+        timeout_graceful_shutdown=patience,
+        **quiet,
+    )
     server = uvicorn.Server(config)
     with stop.deferred(), ThreadPoolExecutor(1, "server") as thread:  # in a thread, uvicorn installs no signal handlers
         work = thread.submit(server.run, [bound])

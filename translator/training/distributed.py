@@ -4,22 +4,25 @@
 """
 
 import contextlib
+import json
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
+from translator.config.keys import show_value
 from translator.errors import ConfigError
 from translator.training.launching import ADVICE, LostProcessError, launched, stop_with_launcher
 
 _UPDATE_TIMEOUT: Final = timedelta(minutes=5)  # longest wait for another rank; a killed one is detected immediately
 _BARRIER_TIMEOUT: Final = timedelta(hours=24)  # one rank may prepare data or save while the others wait
+_RANKS_SHOWN: Final = 8  # in a message
 _POLL_SECONDS: Final = 0.02  # at a barrier; Python handles signals in between
 _CONNECTION_WORDS: Final = ("gloo", "nccl", "connection", "socket", "timed out", "timeout", "broken pipe")
 """Lower-case substrings of torch's errors about a lost connection, most of which have no specific type."""
@@ -61,6 +64,7 @@ class Distributed:
 
         Raises:
             ConfigError: `device` is a GPU, and this machine has fewer GPUs than ranks.
+            ConfigError: some ranks have a GPU and some have none.
             LostProcessError: not all ranks connected.
         """
         if not launched():
@@ -92,6 +96,7 @@ class Distributed:
         """Create the process groups of Gloo and, for gradients on GPUs, of NCCL."""
         dist.init_process_group("gloo", timeout=_UPDATE_TIMEOUT)
         self._barriers = dist.new_group(backend="gloo", timeout=_BARRIER_TIMEOUT)
+        self.check_equal({"run.device, as found": device.type})  # NCCL would wait for a rank without a GPU
         if device.type == "cuda":
             torch.cuda.set_device(self.local_rank)
             self._gradients = dist.new_group(backend="nccl", timeout=_UPDATE_TIMEOUT)
@@ -133,6 +138,16 @@ class Distributed:
             dist.all_gather_object(texts, text)
         return texts
 
+    def check_equal(self, values: Mapping[str, Any]) -> None:
+        """Raise ConfigError, the same on every rank, with each key whose JSON value is not the same on all ranks."""
+        texts = self.gather_text(json.dumps(dict(values)))
+        differences = _differences([json.loads(text) for text in texts])
+        if differences:
+            raise ConfigError(
+                "\n".join(["the ranks of this training differ in:", *differences])
+                + "\nnothing was trained; start all with the same recipe, the same --set and the same code"
+            )
+
     @lost_process_errors()
     def barrier(self) -> None:
         """Wait for all ranks, up to 24 hours; signals are handled meanwhile."""
@@ -165,3 +180,32 @@ class Distributed:
         """Replace `values`, any shape, by its sum over all ranks, reproducibly."""
         if self.world_size > 1:
             dist.all_reduce(values, group=self._gradients)
+
+
+def _differences(values_by_rank: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return one line for each key whose value is not the same on all ranks: its values, each with its ranks."""
+    every_key: dict[str, None] = {}
+    for values in values_by_rank:
+        every_key |= dict.fromkeys(values)
+
+    lines: list[str] = []
+    for key in every_key:
+        ranks_by_value: dict[str, list[int]] = {}
+        for rank, values in enumerate(values_by_rank):
+            ranks_by_value.setdefault(json.dumps(values.get(key)), []).append(rank)
+        if len(ranks_by_value) > 1:
+            shown = [
+                f"{show_value(json.loads(value))} on {_ranks_in_words(ranks)}"
+                for value, ranks in ranks_by_value.items()
+            ]
+            lines.append(f"  {key}: {', '.join(shown)}")
+    return lines
+
+
+def _ranks_in_words(ranks: Sequence[int]) -> str:
+    """Return `rank 3`, or `ranks 0, 1, 2`, with the first eight of many."""
+    if len(ranks) == 1:
+        return f"rank {ranks[0]}"
+    shown = ", ".join(map(str, ranks[:_RANKS_SHOWN]))
+    more = f" and {len(ranks) - _RANKS_SHOWN} more" if len(ranks) > _RANKS_SHOWN else ""
+    return f"ranks {shown}{more}"

@@ -10,7 +10,7 @@ import torch
 
 from translator.checkpoint.state import find_checkpoint
 from translator.config import Config, TrainingConfig
-from translator.config.resuming import NO_CHANGES, Changes
+from translator.config.resuming import NO_CHANGES, Changes, shared_settings
 from translator.corpus.held_out import write_held_out
 from translator.corpus.normalizer import NORMALIZER_VERSION
 from translator.corpus.report import format_report
@@ -18,7 +18,7 @@ from translator.data import DataHandler
 from translator.data.preparation_report import preparation_report, write_preparation_report
 from translator.evaluation import Score, TranslatedPair, evaluate_run, saved_scores, search_label
 from translator.model.device import choose_device
-from translator.run.folder import RunFolder, describe_environment
+from translator.run.folder import RunFolder, code_fingerprint, describe_environment, package_versions
 from translator.run.logging import LOGGER, log_to_file
 from translator.run.signals import StopRequest
 from translator.run.storage import hold_folder
@@ -53,7 +53,7 @@ def train_run(config: Config, stop: StopRequest, allow_changed: bool = False) ->
     Every rank calls this; rank 0 writes. `allow_changed` permits resuming with settings that change the result.
 
     Raises:
-        TranslatorError: an error in the configuration, the corpus or the run folder.
+        TranslatorError: an error in the configuration, the corpus or the run folder; or the ranks differ in settings.
         Interrupted: a stop signal arrived; a later call resumes.
     """
     # Report a missing GPU and a missing checkpoint before the preparation, which takes long.
@@ -62,6 +62,7 @@ def train_run(config: Config, stop: StopRequest, allow_changed: bool = False) ->
     if config.training.initialize_from is not None and not run.has_checkpoint:
         initial_checkpoint(config)
     with Distributed.join(device) as distributed, contextlib.ExitStack() as stack:
+        _check_ranks(config, distributed)
         changes = NO_CHANGES
         if distributed.main:
             run.check(config, allow_changed)  # report a wrong folder before waiting for its lock
@@ -79,12 +80,24 @@ def train_run(config: Config, stop: StopRequest, allow_changed: bool = False) ->
         return _train_and_evaluate(config, run, data, changes, distributed, stop)
 
 
+def _check_ranks(config: Config, distributed: Distributed) -> None:
+    """Raise ConfigError if a rank has another recipe, other code, or other versions of the libraries."""
+    versions = {f"version of {package}": version for package, version in package_versions().items()}
+    distributed.check_equal({**shared_settings(config), **versions, "code of translator": code_fingerprint()[:12]})
+
+
 def _train_and_evaluate(
     config: Config, run: RunFolder, data: DataHandler, changes: Changes, distributed: Distributed, stop: StopRequest
 ) -> TrainingOutcome:
     # 1. The trainer, which resumes from the last checkpoint.
     device = distributed.device(choose_device(config.run.device))
     choices = set_up(config, device, distributed)
+    distributed.check_equal(
+        {
+            "training.precision, as chosen": choices.precision,
+            "training.matmul_precision, as chosen": choices.matmul_precision,
+        }
+    )
     vocabularies = (data.subword.source.vocabulary_size, data.subword.target.vocabulary_size)
     updater = Updater(config, vocabularies, device, choices, distributed)
     trainer = Trainer(config, run, data, updater, distributed, stop)
@@ -173,7 +186,7 @@ def _evaluate(
     if scores:
         return scores, []
     LOGGER.info("training is over: %s; evaluating the best checkpoint", reason)
-    evaluation = evaluate_run(run)
+    evaluation = evaluate_run(run, checkpoint=checkpoint)
     all_scores: list[Score] = []
     for scored_set in evaluation.sets:
         all_scores += scored_set.all_scores
