@@ -20,10 +20,9 @@ def small_model(tied: str = "target", seed: int = 0) -> Transformer:
 
 
 def small_state(step: int, tied: str = "target", score: float | None = None) -> CheckpointState:
-    config = SMALL.model_copy(update={"tied_embeddings": tied}).model_dump(mode="json")
     return CheckpointState(
         step=step,
-        model=config,
+        model=SMALL.model_copy(update={"tied_embeddings": tied}),
         source_vocabulary=11,
         target_vocabulary=11,
         subword={},

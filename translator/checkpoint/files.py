@@ -4,9 +4,8 @@ import re
 import shutil
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from safetensors import SafetensorError
@@ -20,18 +19,20 @@ from translator.checkpoint.state import (
     MODEL_FILE,
     OPTIMIZER_FILE,
     STATE_FILE,
+    CheckpointDescription,
     CheckpointState,
     DamagedCheckpointError,
+    TensorFile,
     check_normalizer,
     find_checkpoint,
     other_checkpoints,
     read_description,
     verify_file,
 )
-from translator.config import ModelConfig
 from translator.errors import CheckpointError, StorageError
 from translator.model import Transformer
-from translator.run.storage import new_folder, replace_link, sha256_of_file, sha256_of_json, storage_errors, write_json
+from translator.run.records import sign
+from translator.run.storage import new_folder, replace_link, sha256_of_file, storage_errors, write_json
 
 
 class LoadedCheckpoint(NamedTuple):
@@ -86,23 +87,23 @@ def write_checkpoint(path: Path, state: CheckpointState, files: Mapping[str, Map
                 raise OSError(int(number[1]) if number else 0, str(error)) from error
             file.chmod(0o644)  # safetensors sets 0600, but a run folder is readable by others
             digests[name], sizes[name] = sha256_of_file(file), file.stat().st_size
-        body = {"format": FORMAT, "sha256": digests, "bytes": sizes, "state": asdict(state)}
-        write_json(beside / STATE_FILE, body | {"own_sha256": sha256_of_json(body)})
+        body = {"format": FORMAT, "sha256": digests, "bytes": sizes, "state": state.to_json()}
+        write_json(beside / STATE_FILE, sign(body))
     return path
 
 
 def load_checkpoint(path: Path) -> LoadedCheckpoint:
     """Return the checkpoint in `path`; raise CheckpointError if it is damaged or its format is unsupported."""
-    content = read_description(path)
-    tensors = [_read_tensors(path, name, content) for name in (MODEL_FILE, OPTIMIZER_FILE, AVERAGE_FILE)]
-    return LoadedCheckpoint(CheckpointState(**content["state"]), *tensors)
+    description = read_description(path)
+    tensors = [_read_tensors(path, name, description) for name in (MODEL_FILE, OPTIMIZER_FILE, AVERAGE_FILE)]
+    return LoadedCheckpoint(description.state, *tensors)
 
 
 def load_weights(path: Path) -> tuple[CheckpointState, dict[str, Tensor]]:
     """Return state and weights for translation: the moving average, if there is one; errors as `load_checkpoint`."""
-    content = read_description(path)
-    name = AVERAGE_FILE if AVERAGE_FILE in content["sha256"] else MODEL_FILE
-    return CheckpointState(**content["state"]), _read_tensors(path, name, content)
+    description = read_description(path)
+    name: TensorFile = AVERAGE_FILE if AVERAGE_FILE in description.sha256 else MODEL_FILE
+    return description.state, _read_tensors(path, name, description)
 
 
 def load_model(folder: Path, name: str, device: torch.device) -> tuple[Transformer, CheckpointState]:
@@ -116,7 +117,7 @@ def load_model(folder: Path, name: str, device: torch.device) -> tuple[Transform
     except DamagedCheckpointError as error:
         raise CheckpointError(f"{error}; other {other_checkpoints(folder, path)}") from error
     check_normalizer(state, path)
-    model = Transformer(ModelConfig(**state.model), state.source_vocabulary, state.target_vocabulary)
+    model = Transformer(state.model, state.source_vocabulary, state.target_vocabulary)
     restore_weights(model, weights, path)
     return model.to(device).eval(), state
 
@@ -130,9 +131,9 @@ def restore_weights(model: Transformer, tensors: Mapping[str, Tensor], path: Pat
         raise CheckpointError(f"the weights in {path} do not fit the model: {listed}") from error
 
 
-def _read_tensors(path: Path, name: str, content: Mapping[str, Any]) -> dict[str, Tensor]:
+def _read_tensors(path: Path, name: TensorFile, description: CheckpointDescription) -> dict[str, Tensor]:
     """Return the verified tensors of one file; empty if the checkpoint does not include it."""
-    if name not in content["sha256"]:
+    if name not in description.sha256:
         return {}
-    verify_file(path, name, content["sha256"][name])
+    verify_file(path, name, description.sha256[name])
     return load_file(path / name)

@@ -30,6 +30,8 @@ _EXPECTED: Final = {
     "too_short": "a list with at least one item",
 }
 """The expected value in YAML terms, by pydantic error type."""
+UNKNOWN_KEY: Final = ("extra_forbidden", "unexpected_keyword_argument")
+"""Names that pydantic gives to an unknown key: of a model, and of a dataclass."""
 _LINE: Final = re.compile(r"line (\d+)")
 _CHOICE: Final = re.compile(r"literal\[.*\]|constrained-(int|float)|int|float")
 """Names that pydantic gives to the members of a union."""
@@ -48,11 +50,16 @@ RecipeLoader.add_implicit_resolver(
 )
 
 
+_MOST_VALUES: Final = 100_000
+"""Largest number of values in a document, with those of an alias counted at each of its places."""
+
+
 @dataclass
 class _Document:
     """The values of a YAML text with `--set` overrides, and the place of each."""
 
     values: Any = None
+    count: int = 0  # of values, keys excluded
     places: dict[KeyPath, str] = field(default_factory=dict)  # a phrase for messages: `line 12`, or the override
     problems: list[str] = field(default_factory=list)  # in the document itself, such as duplicate keys
 
@@ -104,14 +111,18 @@ def _parsed(text: str, name: str, overrides: tuple[str, ...]) -> Config:
         raise ConfigError(f"{name}: expected sections (`run:`, `corpus:`, ...) at the top level, found no keys")
     for override in overrides:
         _apply(override, document)
+    newer = False
     try:
         config = Config.model_validate(document.values)
     except ValidationError as error:
         document.problems += _explain(error, document)
+        details = error.errors(include_url=False)
+        complete = all(detail["type"] != "missing" for detail in details)
+        newer = complete and any(map(may_be_newer, details))
     if problems := document.problems:
         problems.sort(key=lambda problem: int(line[1]) if (line := _LINE.match(problem)) else sys.maxsize)
         count = "1 mistake" if len(problems) == 1 else f"{len(problems)} mistakes"
-        raise ConfigError(f"{name} has {count}:\n" + "\n".join(f"  {problem}" for problem in problems))
+        raise ConfigError(f"{name} has {count}:\n" + "\n".join(f"  {problem}" for problem in problems), newer=newer)
     return config
 
 
@@ -136,8 +147,12 @@ def _read_yaml(text: str, document: _Document) -> Any:
 def _values(node: yaml.Node, path: KeyPath, loader: RecipeLoader, document: _Document) -> Any:
     """Return the values of `node`; record the line of each key and item, and duplicate keys.
 
-    Each alias gets a separate copy, so that an override changes only one of them.
+    Each alias gets a separate copy, so that an override changes only one of them. A few lines of nested aliases can
+    stand for more copies than any memory holds, so their number is limited.
     """
+    document.count += 1
+    if document.count > _MOST_VALUES:
+        raise ConfigError(f"more than {_MOST_VALUES:,} values, each alias (`*name`) copied out; remove aliases")
     document.places.setdefault(path, f"line {node.start_mark.line + 1}")
     if isinstance(node, yaml.SequenceNode):
         return [_values(item, (*path, index), loader, document) for index, item in enumerate(node.value)]
@@ -239,6 +254,13 @@ def _describe(detail: Mapping[str, Any]) -> str:
 def _describe_unknown(path: KeyPath) -> str:
     """Return what is wrong with a key that no section has."""
     return REMOVED_KEYS.get(_dotted(path)) or "unknown key" + _nearest(path)
+
+
+def may_be_newer(detail: Mapping[str, Any]) -> bool:
+    """Return whether a mistake that pydantic found is a key or a choice that a newer version may have added."""
+    if detail["type"] == "literal_error":
+        return isinstance(detail["input"], str)
+    return detail["type"] in UNKNOWN_KEY
 
 
 def _known_keys(section: type[Section], prefix: str = "") -> Iterator[str]:
