@@ -117,9 +117,20 @@ def load_model(folder: Path, name: str, device: torch.device) -> tuple[Transform
     except DamagedCheckpointError as error:
         raise CheckpointError(f"{error}; other {other_checkpoints(folder, path)}") from error
     check_normalizer(state, path)
+    _check_size(state, weights, path)
     model = Transformer(state.model, state.source_vocabulary, state.target_vocabulary)
     restore_weights(model, weights, path)
     return model.to(device).eval(), state
+
+
+def _check_size(state: CheckpointState, weights: Mapping[str, Tensor], path: Path) -> None:
+    """Raise CheckpointError if the model has more weights than were saved: building it could take all memory."""
+    config = state.model
+    layers = config.encoder_layers + config.decoder_layers
+    rows = max(state.source_vocabulary, state.target_vocabulary) + layers * config.feed_forward
+    saved = sum(weight.numel() for weight in weights.values())
+    if rows * config.d_model > saved:
+        raise CheckpointError(f"the weights in {path} do not fit the model: {saved:,} are fewer than the model has")
 
 
 def restore_weights(model: Transformer, tensors: Mapping[str, Tensor], path: Path) -> None:

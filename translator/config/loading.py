@@ -116,9 +116,7 @@ def _parsed(text: str, name: str, overrides: tuple[str, ...]) -> Config:
         config = Config.model_validate(document.values)
     except ValidationError as error:
         document.problems += _explain(error, document)
-        details = error.errors(include_url=False)
-        complete = all(detail["type"] != "missing" for detail in details)
-        newer = complete and any(map(may_be_newer, details))
+        newer = may_be_newer(error.errors(include_url=False))
     if problems := document.problems:
         problems.sort(key=lambda problem: int(line[1]) if (line := _LINE.match(problem)) else sys.maxsize)
         count = "1 mistake" if len(problems) == 1 else f"{len(problems)} mistakes"
@@ -256,11 +254,18 @@ def _describe_unknown(path: KeyPath) -> str:
     return REMOVED_KEYS.get(_dotted(path)) or "unknown key" + _nearest(path)
 
 
-def may_be_newer(detail: Mapping[str, Any]) -> bool:
-    """Return whether a mistake that pydantic found is a key or a choice that a newer version may have added."""
-    if detail["type"] == "literal_error":
-        return isinstance(detail["input"], str)
-    return detail["type"] in UNKNOWN_KEY
+def may_be_newer(details: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether the mistakes that pydantic found look like keys or choices that a newer version has added.
+
+    Where a required key is missing, another kind of file is more likely.
+    """
+    if any(detail["type"] == "missing" for detail in details):
+        return False
+    for detail in details:
+        unknown_choice = detail["type"] == "literal_error" and isinstance(detail["input"], str)
+        if unknown_choice or detail["type"] in UNKNOWN_KEY:
+            return True
+    return False
 
 
 def _known_keys(section: type[Section], prefix: str = "") -> Iterator[str]:

@@ -222,7 +222,7 @@ def read_held_out_folder(folder: Path, split: HeldOutSplit) -> list[HeldOutSet]:
         if len(rows) != sum(part.sentences for part in head.sets):
             raise RecordError(f"it has {len(rows):,} sentences", newer=False)
     except RecordError as error:
-        raise RunError(f"the {split} text of the run: {error.about(path, advice)}") from error
+        raise RunError(f"the {split} text of the run is unusable: {error.about(path, advice)}") from error
     sets = []
     start = 0
     for part in head.sets:

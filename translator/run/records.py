@@ -46,7 +46,7 @@ def read_record(kind: TypeAdapter[Record], content: str | bytes) -> Record:
         reasons.append(f"{key}: {_reason(detail)}" if key else _reason(detail))
     if len(details) > _SHOWN:
         reasons.append(f"and {len(details) - _SHOWN:,} more")
-    raise RecordError("; ".join(reasons), newer=any(map(_is_newer, details)))
+    raise RecordError("; ".join(reasons), newer=may_be_newer(details) or any(map(_is_later_format, details)))
 
 
 def read_signed_record(kind: TypeAdapter[Record], content: bytes) -> Record:
@@ -80,6 +80,5 @@ def _reason(detail: Mapping[str, Any]) -> str:
     return f"{detail['msg'].replace('Input should be', 'expected')}, got {show_value(given)}"
 
 
-def _is_newer(detail: Mapping[str, Any]) -> bool:
-    too_high = detail["type"] == "less_than_equal" and detail["loc"][-1] in _VERSIONS
-    return too_high or may_be_newer(detail)
+def _is_later_format(detail: Mapping[str, Any]) -> bool:
+    return detail["type"] == "less_than_equal" and detail["loc"][-1] in _VERSIONS
