@@ -109,7 +109,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_no_change_of_the_state_gives_anything_but_a_checkpoint_error(tmp_path: Path, data: st.DataObject) -> None:
     if not (tmp_path / "step-000001").exists():

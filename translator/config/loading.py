@@ -251,7 +251,8 @@ def _describe(detail: Mapping[str, Any]) -> str:
 
 def _describe_unknown(path: KeyPath) -> str:
     """Return what is wrong with a key that no section has."""
-    return REMOVED_KEYS.get(_dotted(path)) or "unknown key" + _nearest(path)
+    section = "".join(f"{part}." for part in path[:-1] if isinstance(part, str))
+    return REMOVED_KEYS.get(_dotted(path)) or "unknown key" + _nearest(section, str(path[-1]))
 
 
 def may_be_newer(details: Sequence[Mapping[str, Any]]) -> bool:
@@ -275,14 +276,14 @@ def _known_keys(section: type[Section], prefix: str = "") -> Iterator[str]:
             yield from _known_keys(inner, f"{prefix}{key}.")
 
 
-def _nearest(path: KeyPath) -> str:
-    """Return a hint that names the most similar known key: in the same section first, then anywhere."""
+@functools.lru_cache(maxsize=1000)  # an unknown key may be in each item of a long list
+def _nearest(prefix: str, unknown: str) -> str:
+    """Return a hint that names the most similar known key: in the section `prefix` first, then anywhere."""
     keys = list(_known_keys(Config))
-    prefix = "".join(f"{part}." for part in path[:-1] if isinstance(part, str))
     siblings = [key[len(prefix) :] for key in keys if key.startswith(prefix) and "." not in key[len(prefix) :]]
     leaves = {key.rpartition(".")[2]: key for key in reversed(keys)}
-    close = difflib.get_close_matches(str(path[-1]), siblings, n=1, cutoff=0.6)
-    close += [leaves[leaf] for leaf in difflib.get_close_matches(str(path[-1]), list(leaves), n=1, cutoff=0.8)]
+    close = difflib.get_close_matches(unknown, siblings, n=1, cutoff=0.6)
+    close += [leaves[leaf] for leaf in difflib.get_close_matches(unknown, list(leaves), n=1, cutoff=0.8)]
     return f"; did you mean `{close[0]}`?" if close else f"; keys of this section: {', '.join(siblings)}"
 
 
