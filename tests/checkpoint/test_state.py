@@ -117,6 +117,7 @@ def test_no_change_of_the_state_gives_anything_but_a_checkpoint_error(tmp_path: 
     places: list[tuple[Any, ...]] = []
     change_state(tmp_path / "step-000001", lambda values: places.extend(paths(values)))
     keys = data.draw(st.sampled_from(sorted(places)))
+    value: object
     if data.draw(st.booleans(), "whether the key is new") and isinstance(keys[-1], str):
         keys = (*keys[:-1], "stranger")
         value = data.draw(VALUES)
