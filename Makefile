@@ -11,15 +11,17 @@ TO     ?= ctranslate2
 PART   ?= training search preparation
 
 BIN  := $(VENV)/bin
-SETS := $(if $(SET),--set $(foreach override,$(SET),'$(override)'))
+# One word of a shell command, apostrophes included.
+quoted = '$(subst ','\'',$(1))'
+SETS := $(if $(SET),--set $(foreach override,$(SET),$(call quoted,$(override))))
 PROCESSES := $(if $(NPROC),--set training.processes=$(NPROC))
-SEARCH_FLAGS := $(if $(SEARCH),--search '$(SEARCH)') $(if $(BEAM),--beam '$(BEAM)') $(if $(ENGINE),--engine '$(ENGINE)')
-CHECKPOINTS := $(foreach checkpoint,$(CHECKPOINT),--checkpoint '$(checkpoint)')
+SEARCH_FLAGS := $(if $(SEARCH),--search $(call quoted,$(SEARCH))) $(if $(BEAM),--beam $(call quoted,$(BEAM))) $(if $(ENGINE),--engine $(call quoted,$(ENGINE)))
+CHECKPOINTS := $(foreach checkpoint,$(CHECKPOINT),--checkpoint $(call quoted,$(checkpoint)))
 
 # RUN is a list; a path with spaces is one run where that run exists.
 empty :=
 space := $(empty) $(empty)
-RUNS = $(if $(wildcard $(subst $(space),\ ,$(RUN))/config.yaml),--run '$(RUN)',$(foreach run,$(RUN),--run '$(run)'))
+RUNS = $(if $(wildcard $(subst $(space),\ ,$(RUN))/config.yaml),--run $(call quoted,$(RUN)),$(foreach run,$(RUN),--run $(call quoted,$(run))))
 # Make would expand the text again when it exports it by itself.
 unexport TEXT
 
@@ -52,31 +54,31 @@ $(VENV)/.installed-%: pyproject.toml constraints.txt | $(BIN)/python
 install: $(VENV)/.installed  ## make .venv with translator in it
 
 download: install  ## fetch DATASET=mizan|tatoeba|flores200 into data/; no other target downloads a corpus
-	@'$(BIN)/translator' download $(if $(DATASET),'$(DATASET)')
+	@'$(BIN)/translator' download $(if $(DATASET),$(call quoted,$(DATASET)))
 
 prepare: install  ## clean and split the corpus of CONFIG, train its subword models, store its tokens
-	@'$(BIN)/translator' prepare --config '$(CONFIG)' $(SETS)
+	@'$(BIN)/translator' prepare --config $(call quoted,$(CONFIG)) $(SETS)
 
 train: install  ## train the recipe CONFIG (default: the embedded sample) or CORPUS="my.en my.fa", then evaluate it; NPROC=4 processes
-	@'$(BIN)/translator' train $(if $(CONFIG),--config '$(CONFIG)') $(if $(CORPUS),--corpus $(CORPUS)) $(SETS) $(PROCESSES)
+	@'$(BIN)/translator' train $(if $(CONFIG),--config $(call quoted,$(CONFIG))) $(if $(CORPUS),--corpus $(CORPUS)) $(SETS) $(PROCESSES)
 
 evaluate: install  ## score RUN, or RUN="A B", on its test sets or TEST_SET="NAME=PATH ..."; SEARCH= BEAM= CHECKPOINT="best last" ENGINE= ENSEMBLE=1 ROBUSTNESS=1
-	@'$(BIN)/translator' evaluate $(RUNS) $(SEARCH_FLAGS) $(CHECKPOINTS) $(foreach set,$(TEST_SET),--test-set '$(set)') $(if $(ENSEMBLE),--ensemble) $(if $(ROBUSTNESS),--robustness) $(SETS)
+	@'$(BIN)/translator' evaluate $(RUNS) $(SEARCH_FLAGS) $(CHECKPOINTS) $(foreach set,$(TEST_SET),--test-set $(call quoted,$(set))) $(if $(ENSEMBLE),--ensemble) $(if $(ROBUSTNESS),--robustness) $(SETS)
 
 compare: install  ## test whether run B is better than run A; both evaluated before
-	@'$(BIN)/translator' compare $(if $(A),'$(A)') $(if $(B),'$(B)')
+	@'$(BIN)/translator' compare $(if $(A),$(call quoted,$(A))) $(if $(B),$(call quoted,$(B)))
 
 translate: install  ## translate TEXT, or standard input line by line, with RUN
-	@'$(BIN)/translator' translate --run '$(RUN)' $(SEARCH_FLAGS) $(CHECKPOINTS) $(SETS) $(if $(value TEXT),-- "$$TRANSLATE_TEXT")
+	@'$(BIN)/translator' translate --run $(call quoted,$(RUN)) $(SEARCH_FLAGS) $(CHECKPOINTS) $(SETS) $(if $(value TEXT),-- "$$TRANSLATE_TEXT")
 # `value` keeps a dollar sign in the text a dollar sign.
 translate: export TRANSLATE_TEXT = $(value TEXT)
 
 export: install  ## write RUN for other programs into FOLDER; TO=ctranslate2|marian|safetensors
-	@'$(BIN)/translator' export --run '$(RUN)' --to '$(TO)' $(CHECKPOINTS) $(if $(QUANTIZATION),--quantization '$(QUANTIZATION)') '$(or $(FOLDER),exports/$(notdir $(RUN))-$(TO))'
+	@'$(BIN)/translator' export --run $(call quoted,$(RUN)) --to $(call quoted,$(TO)) $(CHECKPOINTS) $(if $(QUANTIZATION),--quantization $(call quoted,$(QUANTIZATION))) $(call quoted,$(or $(FOLDER),exports/$(notdir $(patsubst %/,%,$(RUN)))-$(TO)))
 
 # PORT is TensorBoard's unless one is named.
 serve: $(VENV)/.installed-serve  ## serve RUN as a page and a JSON API at http://127.0.0.1:8000/, or at PORT; ADDRESS=0.0.0.0 lets other machines in
-	@'$(BIN)/translator' serve --run '$(RUN)' $(if $(filter file,$(origin PORT)),,--port '$(PORT)') $(if $(ADDRESS),--host '$(ADDRESS)') $(SEARCH_FLAGS) $(CHECKPOINTS) $(SETS)
+	@'$(BIN)/translator' serve --run $(call quoted,$(RUN)) $(if $(filter file,$(origin PORT)),,--port $(call quoted,$(PORT))) $(if $(ADDRESS),--host $(call quoted,$(ADDRESS))) $(SEARCH_FLAGS) $(CHECKPOINTS) $(SETS)
 
 tensorboard: install  ## watch all runs in a browser, at PORT
 	@'$(BIN)/translator' tensorboard runs --port $(PORT)
@@ -107,7 +109,7 @@ $(VENV)/eole/.installed: bench/quality-eole.txt constraints.txt | $(BIN)/python
 	@touch '$@'
 
 bench: $(VENV)/.installed-bench $(if $(filter quality,$(PART)),$(if $(QUALITY_PYTHON),,$(VENV)/eole/.installed))  ## measure PART="training search preparation", or torture, quality ...; OPTIONS="--rounds 3"
-	QUALITY_PYTHON='$(or $(QUALITY_PYTHON),$(VENV)/eole/bin/python)' '$(BIN)/python' -m bench $(PART) $(if $(filter command line,$(origin CONFIG)),--config '$(CONFIG)') $(SETS) $(OPTIONS)
+	QUALITY_PYTHON='$(or $(QUALITY_PYTHON),$(VENV)/eole/bin/python)' '$(BIN)/python' -m bench $(PART) $(if $(filter command line,$(origin CONFIG)),--config $(call quoted,$(CONFIG))) $(SETS) $(OPTIONS)
 
 bench-gpu: PART := gpu
 bench-gpu: bench  ## measure all that is to be known of a GPU, in eight minutes

@@ -2,6 +2,8 @@
 
 import importlib.util
 import re
+import shlex
+import subprocess
 import tomllib
 from pathlib import Path
 from types import ModuleType
@@ -70,3 +72,11 @@ def test_install_hints_match_the_declared_requirements() -> None:
     assert f"pip install {serve}" in (ROOT / "translator/serve/__init__.py").read_text(encoding="utf-8")
     (engine,) = (asked for asked in PROJECT["dependencies"] if asked.startswith("ctranslate2"))
     assert f'pip install "{engine}"' in (ROOT / "translator/inference/ctranslate2.py").read_text(encoding="utf-8")
+
+
+def test_make_passes_apostrophes_on_and_names_an_export_after_its_run() -> None:
+    command = ["make", "-n", "-o", "install", "export", "translate", "RUN=it's/run/", "SET=run.device='cpu'"]
+    shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    export, translate = (shlex.split(line) for line in shown.splitlines() if "translator'" in line)
+    assert export[1:] == ["export", "--run", "it's/run/", "--to", "ctranslate2", "exports/run-ctranslate2"]
+    assert translate[1:] == ["translate", "--run", "it's/run/", "--set", "run.device='cpu'"]

@@ -30,8 +30,7 @@ def untrained_run(config: Config, step: int = 5) -> RunFolder:
 
 def add_checkpoint(run: RunFolder, config: Config, data: DataHandler, step: int) -> None:
     sizes = data.subword.source.vocabulary_size, data.subword.target.vocabulary_size
-    model = config.model.model_dump(mode="json")
-    state = CheckpointState(step, model, *sizes, data.subword.sha256, data.fingerprint)
+    state = CheckpointState(step, config.model, *sizes, data.subword.sha256, data.fingerprint)
     torch.manual_seed(step)
     save_checkpoint(run.checkpoints_folder, state, Transformer(config.model, *sizes).state_dict(), {})
     mark_best(run.checkpoints_folder, step)

@@ -1,16 +1,22 @@
 """Checkpoints of a model of a few weights, and ways to damage them."""
 
+import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from translator.checkpoint.files import save_checkpoint
-from translator.checkpoint.state import CheckpointState
+from translator.checkpoint.state import STATE_FILE, CheckpointState
 from translator.config import ModelConfig
 from translator.model import Transformer
+from translator.run.records import sign
+from translator.run.storage import write_json
 
 SMALL = ModelConfig(d_model=8, heads=2, encoder_layers=1, decoder_layers=1, feed_forward=16, max_positions=32)
+MISSING = object()
 HARMS = ("truncate", "flip", "remove", "empty")
 
 
@@ -20,10 +26,9 @@ def small_model(tied: str = "target", seed: int = 0) -> Transformer:
 
 
 def small_state(step: int, tied: str = "target", score: float | None = None) -> CheckpointState:
-    config = SMALL.model_copy(update={"tied_embeddings": tied}).model_dump(mode="json")
     return CheckpointState(
         step=step,
-        model=config,
+        model=SMALL.model_copy(update={"tied_embeddings": tied}),
         source_vocabulary=11,
         target_vocabulary=11,
         subword={},
@@ -44,6 +49,24 @@ def save(
     training = {"optimizer.0.exp_avg": torch.arange(5.0)}
     save_checkpoint(folder, small_state(step, tied, score), saved.state_dict(), training, average)
     return saved
+
+
+def put(values: Any, keys: tuple[Any, ...], value: object) -> None:
+    """Set the value at `keys`, or delete it if `value` is MISSING."""
+    for key in keys[:-1]:
+        values = values[key]
+    if value is MISSING:
+        del values[keys[-1]]
+    else:
+        values[keys[-1]] = value
+
+
+def change_state(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change the values in state.json of the checkpoint in `path`, as another version writes it."""
+    values = json.loads((path / STATE_FILE).read_text(encoding="utf-8"))
+    del values["own_sha256"]
+    change(values)
+    write_json(path / STATE_FILE, sign(values))
 
 
 def damage(folder: Path, step: int, harm: str = "flip", name: str = "model.safetensors") -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from checkpoint.small_checkpoints import HARMS, damage, named, save, small_model
+from checkpoint.small_checkpoints import HARMS, SMALL, damage, named, save, small_model
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from untrained import untrained_run
@@ -65,7 +65,7 @@ def test_retention_keeps_newest_best_scored_and_linked_checkpoints(
     mark_best(folder, named_best)
     whole = [step for step in steps if step not in damaged]
     states = {
-        step: CheckpointState(step=step, model={}, source_vocabulary=1, target_vocabulary=1, subword={}, score=score)
+        step: CheckpointState(step=step, model=SMALL, source_vocabulary=1, target_vocabulary=1, subword={}, score=score)
         for step, score in zip(steps, scores, strict=True)
         if step in whole
     }

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -127,8 +128,28 @@ def test_fine_tuning_again_reuses_its_recipe_and_refuses_other_settings(
     assert fine_tune(folder) == 0, "a recipe that its user has changed is taken"
     assert fine_tune(folder, "--replay", "0.2") == 2
     assert "was made with other settings; give --output another folder" in capsys.readouterr().err
-    assert fine_tune(folder, "--replay", "1") == 2
-    assert "--replay 1: the share must be" in capsys.readouterr().err
+    assert fine_tune(folder, "--replay", "0.9999999") == 2
+    assert "--replay 0.9999999: the share must be at least 0 and at most 0.99" in capsys.readouterr().err
+
+
+def test_the_best_translations_follow_the_content_of_their_files_and_not_time_stamps(tmp_path: Path) -> None:
+    n_best, best = tmp_path / "n.jsonl", tmp_path / "best"
+
+    def best_after(*texts: str, reference: str = "a b c d", fingerprint: str = "first") -> str:
+        listed = {"translations": [{"text": text} for text in texts]}
+        n_best.write_text(json.dumps(listed) + "\n", encoding="utf-8")
+        os.utime(n_best, (1, 1))
+        write_best(n_best, [reference], fingerprint, sentence_bleu, best)
+        return best.read_text(encoding="utf-8")
+
+    assert best_after("a b", "a b c d", "d c") == "a b c d\n"
+    stamp = best.stat().st_mtime_ns
+    assert best_after("a b", "a b c d", "d c") == "a b c d\n"
+    assert best.stat().st_mtime_ns == stamp, "nothing has changed"
+    assert best_after("a b", "a b c", "d c") == "a b c\n"
+    assert best_after("a b", "a b c", "d c", reference="d c", fingerprint="second") == "d c\n"
+    best.write_text("")
+    assert best_after("a b", "a b c", "d c", reference="d c", fingerprint="second") == "d c\n"
 
 
 def test_fine_tuning_without_replay_renames_a_corpus_whose_name_is_taken(folder: Path) -> None:
@@ -234,10 +255,6 @@ def test_a_student_learns_the_best_of_its_teachers_translations(
     assert (config.model.d_model, config.subword.vocabulary_size, config.training.initialize_from) == (8, 30, None)
     corpus = corpus_of_run(of(folder, "en-fa"))
     sources = list(corpus.lines("train", "toy", corpus.sides[0]))
-    listed = {"translations": [{"text": text} for text in ("a b", "a b c d", "d c")]}
-    (tmp_path / "n.jsonl").write_text(json.dumps(listed) + "\n", encoding="utf-8")
-    write_best(tmp_path / "n.jsonl", ["a b c d"], sentence_bleu, tmp_path / "best")
-    assert (tmp_path / "best").read_text(encoding="utf-8") == "a b c d\n"
     taught = (folder / "en-fa-student-text" / "toy.fa").read_text(encoding="utf-8").splitlines()
     n_best = Translator.load(folder / "en-fa").translations(sources[:20], count=3)
     for row, chosen in zip(n_best, taught, strict=False):

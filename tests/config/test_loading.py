@@ -146,6 +146,35 @@ def test_yaml_values_that_cannot_be_constructed_are_explained(value: str) -> Non
     assert "not valid YAML" in message or "nested too deeply" in message
 
 
+def test_nested_aliases_are_refused_before_they_fill_the_memory() -> None:
+    levels = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    for level in range(1, 10):
+        levels.append(f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 10)}]")
+    assert "more than 100,000 values, each alias (`*name`) copied out" in problem("\n".join(levels))
+
+
+def test_an_alias_in_a_recipe_is_copied() -> None:
+    recipe = MINIMAL + "search: {beam_size: &size 7}\nmodel: {heads: *size, d_model: 14}"
+    assert parse_config(recipe, "r").model.heads == 7
+
+
+@pytest.mark.parametrize(
+    ("text", "newer"),
+    [
+        ("model: {experts: 8}", True),
+        ("model: {norm: rms}", True),
+        ("model: {norm: 3}", False),
+        ("model: {heads: -1}", False),
+        ("corpora: 1\nrun: {folder: x}", False),
+    ],
+)
+def test_only_unknown_keys_and_choices_of_a_whole_recipe_may_be_of_a_newer_version(text: str, newer: bool) -> None:
+    whole = text if "run:" in text else MINIMAL + text
+    with pytest.raises(ConfigError) as caught:
+        parse_config(whole, "r")
+    assert caught.value.newer == newer
+
+
 @given(st.text(max_size=60), st.text(alphabet='runcopsi.=0123[]{},: &*!<?\n"\\', max_size=40))
 def test_neither_a_text_nor_an_override_makes_the_loader_crash(text: str, override: str) -> None:
     for recipe, overrides in ((text, []), (MINIMAL, [override])):

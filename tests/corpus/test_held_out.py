@@ -155,7 +155,7 @@ def test_damaged_held_out_text_is_refused(tmp_path: Path, old: bytes | None, new
     content = file.read_bytes()
     file.write_bytes(b"" if old is None else content.replace(old, new))
     assert file.read_bytes() != content
-    told = rf"test text of the run is .*{file}.*resume training, which writes it"
+    told = rf"test text of the run.* is .*{file}.*resume training, which writes it"
     with pytest.raises(RunError, match=told):
         read_held_out_folder(tmp_path, "test")
     file.unlink()

@@ -72,7 +72,7 @@ def test_scored_sets_with_any_text_are_read_back_as_written(
         (lambda lines: lines[:-1], "it has 1 of 2 sentences"),
         (lambda lines: [lines[0], lines[1][:-3], lines[2]], "line 2: "),
         (lambda lines: [lines[0], lines[1], b'{"source": 3}'], "line 3: source"),
-        (lambda lines: [lines[0].replace(b'"version": 1', b'"version": 2'), *lines[1:]], "line 1: version"),
+        (lambda lines: [lines[0].replace(b'"version": 1', b'"version": 0'), *lines[1:]], "line 1: version"),
         (lambda lines: lines[1:], "line 1: "),
         (lambda lines: [b"\xff\xfe"], "line 1: "),
         (lambda lines: [b""], "line 1: "),
@@ -86,6 +86,13 @@ def test_a_damaged_sentences_file_is_refused_with_the_reason(tmp_path: Path, dam
         read_scored_set(path)
     assert reason in str(caught.value)
     assert "evaluate again" in str(caught.value)
+
+
+def test_a_sentences_file_with_an_unknown_key_is_called_newer(tmp_path: Path) -> None:
+    path = write_scored_set(tmp_path, scored([("آ", "ب", "a")]))
+    path.write_bytes(path.read_bytes().replace(b'{"source"', b'{"colour": 1, "source"'))
+    with pytest.raises(InputError, match=r"made by a newer version of translator \(colour: unknown key\)"):
+        read_scored_set(path)
 
 
 FIRST = Score(test_set="mizan", metric="bleu", score=1.0, signature="s", normalization="raw", search="greedy",

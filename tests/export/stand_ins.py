@@ -96,13 +96,13 @@ def small_run(folder: Path, subword_folder: Path, norm: str = "post", step: int 
     subword = SubwordPair.load(subword_folder)
     state = CheckpointState(
         step=step,
-        model=config.model.model_dump(mode="json"),
+        model=config.model,
         source_vocabulary=subword.source.vocabulary_size,
         target_vocabulary=subword.target.vocabulary_size,
         subword=subword.sha256,
         normalization=config.corpus.normalization.model_dump(mode="json"),
     )
-    model = stand_in(ModelConfig(**state.model), subword, seed=step)
+    model = stand_in(state.model, subword, seed=step)
     save_checkpoint(run.checkpoints_folder, state, model.state_dict(), {})
     mark_best(run.checkpoints_folder, step)
     return run

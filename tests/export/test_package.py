@@ -19,6 +19,8 @@ from translator.evaluation.results import add_scores
 from translator.export.package import FORMATS, export_run
 from translator.inference.exported import INDEX_FILE, read_index
 from translator.run.folder import RunFolder
+from translator.run.records import sign
+from translator.run.storage import write_json
 
 FILES = {
     "ctranslate2": {"model.bin", "config.json", "source_vocabulary.json", "target_vocabulary.json", "config.yaml"},
@@ -116,11 +118,17 @@ def test_damage_to_any_file_except_the_card_is_detected(run: RunFolder, tmp_path
     (folder / "README.md").write_text("my own words", encoding="utf-8")
     index = folder / INDEX_FILE
     assert read_index(folder).quantization == "float32"
-    changed = json.dumps(json.loads(index.read_bytes()) | {"quantization": "int8"}).encode()
-    for content in (b"", b"[]", b"\xff", changed):
+    written = index.read_bytes()
+    changed = json.dumps(json.loads(written) | {"quantization": "int8"}).encode()
+    for content in (b"", b"[]", b"[" * 100_000, b"\xff", changed):
         index.write_bytes(content)
         with pytest.raises(RunError, match=r"damaged export: cannot read .*export\.json"):
             read_index(folder)
+    values = json.loads(written)
+    del values["own_sha256"]
+    write_json(index, sign(values | {"colour": 1}))
+    with pytest.raises(RunError, match=r"export\.json was made by a newer version .*colour: unknown key"):
+        read_index(folder)
 
 
 def test_card_states_data_licence_scores_and_normalization_rules(subword_folder: Path, tmp_path: Path) -> None:

@@ -103,6 +103,19 @@ def test_open_rejects_a_file_and_lists_runs_near_a_missing_folder(tmp_path: Path
         RunFolder.open(tmp_path / "nowhere")
 
 
+@pytest.mark.parametrize("name", ["a\tb", "a\nb", "a\udcffb"])
+def test_a_run_that_could_not_be_opened_again_is_refused_at_the_start(
+    tiny: Any, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / name
+    place.mkdir()
+    config = tiny("corpus.prepared_directory=prepared")
+    monkeypatch.chdir(place)
+    with pytest.raises(ConfigError, match=r"could not be opened again: .* rename that folder"):
+        RunFolder(tmp_path / "run").check(config)
+    assert not (tmp_path / "run").exists()
+
+
 def test_the_fingerprint_depends_on_values_and_not_on_their_order() -> None:
     # The value is fixed: computing it differently would orphan all data that is already prepared.
     expected = "cd61dace9285d480fd374562e3792427"

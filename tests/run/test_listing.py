@@ -10,7 +10,7 @@ from untrained import untrained_run
 
 from translator.checkpoint.files import load_checkpoint
 from translator.checkpoint.state import find_checkpoint
-from translator.errors import InputError
+from translator.errors import InputError, RunError
 from translator.run.folder import RunFolder, format_run_list
 from translator.run.storage import hold_folder
 
@@ -63,7 +63,11 @@ def test_runs_are_listed_newest_first_with_their_states(stopped: RunFolder, tiny
     [
         ("checkpoints/step-000005/state.json", "{"),
         ("checkpoints/step-000005/state.json", '{"state": 3}'),
+        ("checkpoints/step-000005/state.json", "[" * 100_000),
+        ("checkpoints/step-000005/state.json", '{"state": {"step": 5, "progress": {"seconds": 1e400}}}'),
+        ("checkpoints/step-000005/state.json", '{"state": {"step": 5, "progress": {"best_score": [1]}}}'),
         ("evaluation/scores.json", '[{"test_set": "a", "score": "x"}]'),
+        ("config.yaml", "a: &a [1, 2]\nb: &b [" + "*a, " * 999 + "]\nc: [" + "*b, " * 999 + "]"),
         ("config.yaml", "nothing: of ours"),
     ],
 )
@@ -72,6 +76,20 @@ def test_damage_is_reported_in_the_row_of_its_run(stopped: RunFolder, tmp_path: 
     damaged.parent.mkdir(exist_ok=True)
     damaged.write_text(content)
     assert rows(tmp_path / "runs")["stopped"].startswith(f"damaged: {damaged.parent.name}/{damaged.name}")
+
+
+def test_a_run_of_a_newer_version_has_a_row_of_its_own_kind(stopped: RunFolder, tmp_path: Path) -> None:
+    text = stopped.config_file.read_text(encoding="utf-8")
+    stopped.config_file.write_text(text.replace("\nmodel:\n", "\nmodel:\n  experts: 8\n"), encoding="utf-8")
+    assert rows(tmp_path / "runs")["stopped"].startswith("of another version of translator  ")
+    with pytest.raises(RunError, match=r"made by a newer version of translator, or changed by hand(?s:.*)experts"):
+        stopped.config()
+
+
+def test_unreadable_provenance_and_an_impossible_date_do_not_stop_the_list(stopped: RunFolder, tmp_path: Path) -> None:
+    stopped.info_file.write_text("[" * 100_000)
+    os.utime(stopped.info_file, (1e12, 1e12))
+    assert rows(tmp_path / "runs")["stopped"].startswith("stopped  ")
 
 
 def test_empty_folder_gives_a_hint_and_missing_folder_is_an_error(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def test_samples_do_not_depend_on_batch_order_or_number_of_draws(
         assert not Counter(one.tokens for one in alone) - Counter(one.tokens for one in more)
 
 
-@pytest.mark.parametrize("narrow", [{"top_k": 1}, {"top_p": 1e-6}, {"temperature": 0.001}, {"temperature": 1e-38}])
+@pytest.mark.parametrize("narrow", [{"top_k": 1}, {"top_p": 1e-6}, {"temperature": 0.001}])
 def test_sampling_at_its_narrowest_settings_equals_greedy_search(narrow: dict[str, float]) -> None:
     model, source, lengths, config = KnownModel(6), sources(10, 11), [9, 7], SearchConfig.model_validate(narrow)
     greedy = follow_paths(model, source, torch.tensor(lengths), likeliest, config)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from checkpoint.small_checkpoints import damage, named
+from checkpoint.small_checkpoints import change_state, damage, named, put
 from faults import Faults, Killed, Kind
 from safetensors import SafetensorError
 from tiny_runs import assert_same_bits
@@ -152,6 +152,34 @@ def test_resume_refuses_changed_text_or_lost_optimizer_state(tmp_path: Path, mon
     monkeypatch.setattr(third.state.optimizer, "tensors", dict)
     third.save()
     with pytest.raises(CheckpointError, match=r"lacks data for training.*delete it to resume"):
+        SmallRun(tmp_path).restore()
+
+
+@pytest.mark.parametrize(
+    ("keys", "value", "told"),
+    [
+        (("progress", "colour"), 1, "newer version of translator .*colour: unknown key"),
+        (("progress", "skipped_updates", "colour"), 1, "newer version of translator .*colour: unknown key"),
+        (("progress", "step"), 7, "lacks data for training"),
+        (("progress", "seconds"), -1.0, "lacks data for training"),
+        (("progress", "seconds"), math.nan, "lacks data for training"),
+        (("progress", "best_score"), "9", "lacks data for training"),
+        (("progress", "validation_losses"), [[1]], "lacks data for training"),
+        (("progress", "loss_spikes"), None, "lacks data for training"),
+        (("progress", "skipped_updates"), {"skipped": "1"}, "lacks data for training"),
+        (("position", "row"), 2**70, "damaged"),
+        (("position", "column"), 1, "newer version of translator .*column: unknown key"),
+        (("average", "updates"), 0.5, "damaged"),
+        (("average",), {}, "lacks data for training"),
+    ],
+)
+def test_resume_refuses_progress_that_it_cannot_continue(
+    tmp_path: Path, keys: tuple[str, ...], value: object, told: str
+) -> None:
+    run_of(tmp_path, 5.0)
+    last = find_checkpoint(SmallRun(tmp_path).folder, "last")
+    change_state(last, lambda values: put(values["state"], keys, value))
+    with pytest.raises(CheckpointError, match=told):
         SmallRun(tmp_path).restore()
 
 

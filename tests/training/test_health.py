@@ -17,7 +17,7 @@ from step_results import broken_step, step_result
 from translator.errors import RunError
 from translator.training.breakdown import Breakdown
 from translator.training.distributed import Distributed
-from translator.training.health import STOPPED_BATCH, LossSpikes, SkippedUpdates
+from translator.training.health import STOPPED_BATCH, LossSpikes, SkippedCounts, SkippedUpdates
 from translator.training.meter import Meter, StepLoss
 from translator.training.step_result import StepResult
 
@@ -42,14 +42,14 @@ def read(results: list[StepResult], first: int) -> list[StepLoss]:
 
 
 def skipped_updates(folder: Path, distributed: Distributed) -> SkippedUpdates:
-    return SkippedUpdates(folder, 3, BREAKDOWN, distributed, {"skipped": 0, "in_a_row": 0})
+    return SkippedUpdates(folder, 3, BREAKDOWN, distributed, SkippedCounts())
 
 
 def test_skipped_updates_are_counted_over_reports(tmp_path: Path) -> None:
     skipped = skipped_updates(tmp_path, Distributed())
     skipped.check(read([broken_step(), broken_step(), GOOD], first=5))
     skipped.check(read([broken_step()], first=8))
-    assert skipped.counts == {"skipped": 3, "in_a_row": 1}
+    assert skipped.counts == SkippedCounts(skipped=3, in_a_row=1)
     assert list(tmp_path.iterdir()) == []
 
 

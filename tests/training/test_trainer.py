@@ -221,7 +221,7 @@ def test_an_overflow_in_fp16_is_skipped_and_counted(tiny: Any, monkeypatch: pyte
     original = LossScale.__init__
     monkeypatch.setattr(LossScale, "__init__", start)
     outcome = run(tiny("training.precision=fp16", "training.max_skipped_updates=50", "training.max_steps=60"))
-    assert 10 < outcome.progress.skipped_updates["skipped"] < 50
+    assert 10 < outcome.progress.skipped_updates.skipped < 50
     assert outcome.progress.last_validation["loss"] < 5
 
 

@@ -4,7 +4,6 @@ import re
 import shutil
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,15 +22,16 @@ from translator.checkpoint.state import (
     CheckpointState,
     DamagedCheckpointError,
     PinnedCheckpoint,
+    TensorFile,
     check_normalizer,
     other_checkpoints,
     read_description,
     verify_file,
 )
-from translator.config import ModelConfig
 from translator.errors import CheckpointError, StorageError
 from translator.model import Transformer
-from translator.run.storage import new_folder, replace_link, sha256_of_file, sha256_of_json, storage_errors, write_json
+from translator.run.records import sign
+from translator.run.storage import new_folder, replace_link, sha256_of_file, storage_errors, write_json
 
 
 class LoadedCheckpoint(NamedTuple):
@@ -86,23 +86,22 @@ def write_checkpoint(path: Path, state: CheckpointState, files: Mapping[str, Map
                 raise OSError(int(number[1]) if number else 0, str(error)) from error
             file.chmod(0o644)  # safetensors sets 0600, but a run folder is readable by others
             digests[name], sizes[name] = sha256_of_file(file), file.stat().st_size
-        body = {"format": FORMAT, "sha256": digests, "bytes": sizes, "state": asdict(state)}
-        write_json(beside / STATE_FILE, body | {"own_sha256": sha256_of_json(body)})
+        body = {"format": FORMAT, "sha256": digests, "bytes": sizes, "state": state.to_json()}
+        write_json(beside / STATE_FILE, sign(body))
     return path
 
 
 def load_checkpoint(path: Path) -> LoadedCheckpoint:
     """Return the checkpoint in `path`; raise CheckpointError if it is damaged or its format is unsupported."""
-    content = read_description(path)
-    digests = content["sha256"]
-    tensors = [_read_tensors(path, name, digests) for name in (MODEL_FILE, OPTIMIZER_FILE, AVERAGE_FILE)]
-    return LoadedCheckpoint(CheckpointState(**content["state"]), *tensors)
+    description = read_description(path)
+    tensors = [_read_tensors(path, name, description.sha256) for name in (MODEL_FILE, OPTIMIZER_FILE, AVERAGE_FILE)]
+    return LoadedCheckpoint(description.state, *tensors)
 
 
 def load_weights(path: Path) -> tuple[CheckpointState, dict[str, Tensor]]:
     """Return state and weights for translation: the moving average, if there is one; errors as `load_checkpoint`."""
-    content = read_description(path)
-    return CheckpointState(**content["state"]), _read_weights(path, content["sha256"])
+    description = read_description(path)
+    return description.state, _read_weights(path, description.sha256)
 
 
 def load_model(checkpoint: PinnedCheckpoint, device: torch.device) -> Transformer:
@@ -122,9 +121,20 @@ def load_model(checkpoint: PinnedCheckpoint, device: torch.device) -> Transforme
             ) from error
         raise CheckpointError(f"{error}; other {other_checkpoints(path.parent, path)}") from error
     check_normalizer(state, path)
-    model = Transformer(ModelConfig(**state.model), state.source_vocabulary, state.target_vocabulary)
+    _check_size(state, weights, path)
+    model = Transformer(state.model, state.source_vocabulary, state.target_vocabulary)
     restore_weights(model, weights, path)
     return model.to(device).eval()
+
+
+def _check_size(state: CheckpointState, weights: Mapping[str, Tensor], path: Path) -> None:
+    """Raise CheckpointError if the model has more weights than were saved: building it could take all memory."""
+    config = state.model
+    layers = config.encoder_layers + config.decoder_layers
+    rows = max(state.source_vocabulary, state.target_vocabulary) + layers * config.feed_forward
+    saved = sum(weight.numel() for weight in weights.values())
+    if rows * config.d_model > saved:
+        raise CheckpointError(f"the weights in {path} do not fit the model: {saved:,} are fewer than the model has")
 
 
 def restore_weights(model: Transformer, tensors: Mapping[str, Tensor], path: Path) -> None:
@@ -136,12 +146,12 @@ def restore_weights(model: Transformer, tensors: Mapping[str, Tensor], path: Pat
         raise CheckpointError(f"the weights in {path} do not fit the model: {listed}") from error
 
 
-def _read_weights(path: Path, digests: Mapping[str, str]) -> dict[str, Tensor]:
+def _read_weights(path: Path, digests: Mapping[TensorFile, str]) -> dict[str, Tensor]:
     """Return the verified weights for translation: the moving average, if there is one."""
     return _read_tensors(path, AVERAGE_FILE if AVERAGE_FILE in digests else MODEL_FILE, digests)
 
 
-def _read_tensors(path: Path, name: str, digests: Mapping[str, str]) -> dict[str, Tensor]:
+def _read_tensors(path: Path, name: TensorFile, digests: Mapping[TensorFile, str]) -> dict[str, Tensor]:
     """Return the verified tensors of one file; empty if the checkpoint does not include it."""
     if name not in digests:
         return {}

@@ -130,6 +130,8 @@ def _set_aside_if_damaged(folder: Path, step: int, whole: int) -> bool:
         newest = step_folder(folder, whole).name
         LOGGER.warning(f"damaged checkpoint: {error.damage}; renamed to {aside}, training continues from {newest}")
         return True
+    except CheckpointError as error:
+        LOGGER.warning(str(error))  # of a newer version, which can still use it
     return False
 
 

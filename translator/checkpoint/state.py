@@ -10,16 +10,19 @@ checkpoints/averaged/                           the mean of several: model.safet
 checkpoints/.damaged-step-000120/               a damaged checkpoint, renamed
 """
 
-import json
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal
 
+from pydantic import Field, TypeAdapter, with_config
+
+from translator.config import ModelConfig
 from translator.corpus.normalizer import NORMALIZER_VERSION
 from translator.errors import CheckpointError
-from translator.run.storage import sha256_of_file, sha256_of_json
+from translator.run.records import STRICT, RecordError, WholeNumber, read_signed_record
+from translator.run.storage import sha256_of_file
 
 MODEL_FILE: Final = "model.safetensors"
 AVERAGE_FILE: Final = "ema.safetensors"
@@ -28,32 +31,54 @@ STATE_FILE: Final = "state.json"
 FORMAT = 1
 LAST, BEST, AVERAGED = "last", "best", "averaged"
 _STEP_NAME = re.compile(r"step-([0-9]{6,12})")
+Step = Annotated[int, Field(ge=0, lt=10**12)]  # as in `_STEP_NAME`
+_Vocabulary = Annotated[int, Field(ge=1, lt=2**31)]
+TensorFile = Literal["model.safetensors", "optimizer.safetensors", "ema.safetensors"]
 
 
+@with_config(STRICT)
 @dataclass(frozen=True)
 class CheckpointState:
     """The content of a checkpoint besides tensors, for resuming training and for using the weights."""
 
-    step: int
-    model: dict[str, Any]  # the model section of the configuration
-    source_vocabulary: int
-    target_vocabulary: int
+    step: Step
+    model: ModelConfig  # of the configuration
+    source_vocabulary: _Vocabulary
+    target_vocabulary: _Vocabulary
     subword: dict[str, str]  # SHA-256 of each subword model by file name
     data: str = ""  # fingerprint of the prepared data, with subword sampling and augmentation
     tokens: str = ""  # fingerprint of the prepared data without them
     batch_order: str = ""  # fingerprint of the settings for which `position` is valid
-    normalizer_version: int = NORMALIZER_VERSION
-    normalization: dict[str, Any] = field(default_factory=dict)  # `corpus.normalization` of the configuration
-    position: dict[str, int] = field(default_factory=dict)  # of the next batch in the data
-    progress: dict[str, Any] = field(default_factory=dict)  # best score, patience, tokens and seconds so far
+    normalizer_version: WholeNumber = NORMALIZER_VERSION
+    normalization: dict[str, bool | str] = field(default_factory=dict)  # `corpus.normalization` of the configuration
+    position: dict[str, WholeNumber] = field(default_factory=dict)  # of the next batch in the data
+    progress: dict[str, Any] = field(default_factory=dict)  # a `TrainingProgress`, which training checks
     score: float | None = None  # the validation score of these weights, by `training.best_metric`
-    average: dict[str, Any] = field(default_factory=dict)  # counters of the moving average
-    averaged_steps: list[int] = field(default_factory=list)  # the steps averaged into this checkpoint; empty otherwise
+    average: dict[str, WholeNumber] = field(default_factory=dict)  # counters of the moving average
+    averaged_steps: list[Step] = field(default_factory=list)  # the steps averaged into this checkpoint; empty otherwise
 
     @property
     def name(self) -> str:
         """The name of its folder."""
         return AVERAGED if self.averaged_steps else f"step-{self.step:06d}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all fields as JSON values."""
+        return asdict(self) | {"model": self.model.model_dump(mode="json")}
+
+
+@with_config(STRICT)
+@dataclass(frozen=True)
+class CheckpointDescription:
+    """The content of state.json."""
+
+    format: Annotated[int, Field(ge=FORMAT, le=FORMAT)]
+    sha256: dict[TensorFile, str]
+    bytes: dict[TensorFile, WholeNumber]
+    state: CheckpointState
+
+
+_DESCRIPTION: Final = TypeAdapter(CheckpointDescription)
 
 
 @dataclass(frozen=True)
@@ -65,14 +90,14 @@ class PinnedCheckpoint:
 
     path: Path
     state: CheckpointState
-    sha256: dict[str, str]  # of each tensor file
-    identity: str  # SHA-256 of the state and of the checksums
+    sha256: dict[TensorFile, str]
+    identity: str  # SHA-256 of state.json, which has the state and the checksums
 
     def is_unchanged(self) -> bool:
         """Return whether the folder still has this state and these checksums."""
         try:
-            return bool(read_description(self.path)["own_sha256"] == self.identity)
-        except DamagedCheckpointError:
+            return sha256_of_file(self.path / STATE_FILE) == self.identity
+        except OSError:
             return False
 
 
@@ -136,34 +161,32 @@ def pin_checkpoint(folder: Path, name: str) -> PinnedCheckpoint:
     """
     path = find_checkpoint(folder, name)
     try:
-        content = _read_sized(path)
+        identity = sha256_of_file(path / STATE_FILE)
+        description = _read_sized(path)
+    except OSError as error:
+        raise CheckpointError(f"cannot read {path / STATE_FILE} ({error.strerror})") from error
     except DamagedCheckpointError as error:
         raise CheckpointError(f"{error}; other {other_checkpoints(folder, path)}") from error
-    return PinnedCheckpoint(
-        path=path,
-        state=CheckpointState(**content["state"]),
-        sha256=content["sha256"],
-        identity=content["own_sha256"],
-    )
+    return PinnedCheckpoint(path=path, state=description.state, sha256=description.sha256, identity=identity)
 
 
 def read_state(path: Path) -> CheckpointState:
     """Return the state of the checkpoint in `path`; verify only sizes of tensor files; errors as `load_checkpoint`."""
-    return CheckpointState(**_read_sized(path)["state"])
+    return _read_sized(path).state
 
 
-def _read_sized(path: Path) -> dict[str, Any]:
+def _read_sized(path: Path) -> CheckpointDescription:
     """Return the content of state.json, if each tensor file has the size that it names; errors as `load_checkpoint`."""
-    content = read_description(path)
-    for name, size in content["bytes"].items():
+    description = read_description(path)
+    for name, size in description.bytes.items():
         if not (path / name).is_file() or (path / name).stat().st_size != size:
             raise DamagedCheckpointError(f"{path / name} is missing or has the wrong length", path)
-    return content
+    return description
 
 
 def verify_checkpoint(path: Path) -> None:
     """Verify the checksum of every file in `path` without loading it; errors as `load_checkpoint`."""
-    for name, digest in read_description(path)["sha256"].items():
+    for name, digest in read_description(path).sha256.items():
         verify_file(path, name, digest)
 
 
@@ -185,25 +208,22 @@ def check_normalizer(state: CheckpointState, path: Path) -> None:
         )
 
 
-def read_description(path: Path) -> dict[str, Any]:
+def read_description(path: Path) -> CheckpointDescription:
     """Return the content of state.json of the checkpoint in `path`; errors as `load_checkpoint`."""
     file = path / STATE_FILE
     try:
-        text = file.read_text(encoding="utf-8")
-        content: dict[str, Any] = json.loads(text)
-        if json.dumps(content, ensure_ascii=False, indent=2) + "\n" != text:
-            raise ValueError("its content is damaged")
-        body = {key: value for key, value in content.items() if key != "own_sha256"}
-        if content["own_sha256"] != sha256_of_json(body):
-            raise ValueError("checksum differs")
-        if content["format"] != FORMAT:
-            raise CheckpointError(
-                f"{path} has checkpoint format {content['format']}, but this version of translator reads {FORMAT}; "
-                "use the version that wrote it (see run.json)"
-            )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        description = read_signed_record(_DESCRIPTION, file.read_bytes())
+    except OSError as error:
+        raise DamagedCheckpointError(f"cannot read {file} ({error.strerror})", path) from error
+    except RecordError as error:
+        if error.newer:
+            raise CheckpointError(error.about(file, "train again into another folder")) from error
         raise DamagedCheckpointError(f"cannot read {file} ({error})", path) from error
-    return content
+    # A renamed folder would be resumed under another step.
+    name = _STEP_NAME.fullmatch(path.name)
+    if name and int(name[1]) != description.state.step:
+        raise DamagedCheckpointError(f"{file} is of step {description.state.step}, unlike its folder", path)
+    return description
 
 
 def verify_file(path: Path, name: str, digest: str) -> None:

@@ -29,6 +29,7 @@ _FEWEST_UPDATES: Final = 900
 _BATCH: Final = 2048  # tokens at most: in the same time, small batches gain more
 _PASSES: Final = 3  # over the new text, but at least `_FEWEST_UPDATES` updates
 _REPLAYED: Final = 50_000  # old pairs, or all if fewer; more if the new text has more: preparing all takes minutes
+_MOST_REPLAYED: Final = 0.99  # share of the training text: the updates grow with 1 / (1 - share)
 _TOKENS_A_WORD: Final = 1.5
 _TIMED: Final = 500  # sentences whose translation is timed
 
@@ -113,8 +114,8 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
     from translator.recipes.corpus_recipe import measure, shipped_settings, write_derived
     from translator.run.folder import RunFolder
 
-    if not 0 <= options.replay < 1:
-        raise InputError(f"--replay {options.replay:g}: the share must be at least 0 and below 1")
+    if not 0 <= options.replay <= _MOST_REPLAYED:
+        raise InputError(f"--replay {options.replay}: the share must be at least 0 and at most {_MOST_REPLAYED}")
     new = with_overrides(corpora_in_arguments(options.corpora), options.overrides)
     run, config = _opened(options.run)
     old = corpus_of_run(config)
@@ -330,8 +331,7 @@ def _distill(options: argparse.Namespace, stop: StopRequest) -> None:
         paths = {"en": Path(str(one.source_path)), "fa": Path(str(one.target_path))}
         n_best, best = text / f"{one.name}.jsonl", text / f"{one.name}.{target}"
         _translate(teacher, paths[source], n_best, options.beam)
-        if not best.exists() or best.stat().st_mtime < n_best.stat().st_mtime:
-            write_best(n_best, corpus.lines("train", one.name, target), sentence_bleu, best)
+        write_best(n_best, corpus.lines("train", one.name, target), corpus.fingerprint, sentence_bleu, best)
     _run_verb(stop, "train", "--config", str(recipe))
     small = student.with_name(f"{student.name}-int8")
     if is_export(small):

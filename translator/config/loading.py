@@ -30,6 +30,8 @@ _EXPECTED: Final = {
     "too_short": "a list with at least one item",
 }
 """The expected value in YAML terms, by pydantic error type."""
+UNKNOWN_KEY: Final = ("extra_forbidden", "unexpected_keyword_argument")
+"""Names that pydantic gives to an unknown key: of a model, and of a dataclass."""
 _LINE: Final = re.compile(r"line (\d+)")
 _CHOICE: Final = re.compile(r"literal\[.*\]|constrained-(int|float)|int|float")
 """Names that pydantic gives to the members of a union."""
@@ -48,11 +50,16 @@ RecipeLoader.add_implicit_resolver(
 )
 
 
+_MOST_VALUES: Final = 100_000
+"""Largest number of values in a document, with those of an alias counted at each of its places."""
+
+
 @dataclass
 class _Document:
     """The values of a YAML text with `--set` overrides, and the place of each."""
 
     values: Any = None
+    count: int = 0  # of values, keys excluded
     places: dict[KeyPath, str] = field(default_factory=dict)  # a phrase for messages: `line 12`, or the override
     problems: list[str] = field(default_factory=list)  # in the document itself, such as duplicate keys
 
@@ -104,14 +111,16 @@ def _parsed(text: str, name: str, overrides: tuple[str, ...]) -> Config:
         raise ConfigError(f"{name}: expected sections (`run:`, `corpus:`, ...) at the top level, found no keys")
     for override in overrides:
         _apply(override, document)
+    newer = False
     try:
         config = Config.model_validate(document.values)
     except ValidationError as error:
         document.problems += _explain(error, document)
+        newer = may_be_newer(error.errors(include_url=False))
     if problems := document.problems:
         problems.sort(key=lambda problem: int(line[1]) if (line := _LINE.match(problem)) else sys.maxsize)
         count = "1 mistake" if len(problems) == 1 else f"{len(problems)} mistakes"
-        raise ConfigError(f"{name} has {count}:\n" + "\n".join(f"  {problem}" for problem in problems))
+        raise ConfigError(f"{name} has {count}:\n" + "\n".join(f"  {problem}" for problem in problems), newer=newer)
     return config
 
 
@@ -136,8 +145,12 @@ def _read_yaml(text: str, document: _Document) -> Any:
 def _values(node: yaml.Node, path: KeyPath, loader: RecipeLoader, document: _Document) -> Any:
     """Return the values of `node`; record the line of each key and item, and duplicate keys.
 
-    Each alias gets a separate copy, so that an override changes only one of them.
+    Each alias gets a separate copy, so that an override changes only one of them. A few lines of nested aliases can
+    stand for more copies than any memory holds, so their number is limited.
     """
+    document.count += 1
+    if document.count > _MOST_VALUES:
+        raise ConfigError(f"more than {_MOST_VALUES:,} values, each alias (`*name`) copied out; remove aliases")
     document.places.setdefault(path, f"line {node.start_mark.line + 1}")
     if isinstance(node, yaml.SequenceNode):
         return [_values(item, (*path, index), loader, document) for index, item in enumerate(node.value)]
@@ -238,7 +251,22 @@ def _describe(detail: Mapping[str, Any]) -> str:
 
 def _describe_unknown(path: KeyPath) -> str:
     """Return what is wrong with a key that no section has."""
-    return REMOVED_KEYS.get(_dotted(path)) or "unknown key" + _nearest(path)
+    section = "".join(f"{part}." for part in path[:-1] if isinstance(part, str))
+    return REMOVED_KEYS.get(_dotted(path)) or "unknown key" + _nearest(section, str(path[-1]))
+
+
+def may_be_newer(details: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether the mistakes that pydantic found look like keys or choices that a newer version has added.
+
+    Where a required key is missing, another kind of file is more likely.
+    """
+    if any(detail["type"] == "missing" for detail in details):
+        return False
+    for detail in details:
+        unknown_choice = detail["type"] == "literal_error" and isinstance(detail["input"], str)
+        if unknown_choice or detail["type"] in UNKNOWN_KEY:
+            return True
+    return False
 
 
 def _known_keys(section: type[Section], prefix: str = "") -> Iterator[str]:
@@ -248,14 +276,14 @@ def _known_keys(section: type[Section], prefix: str = "") -> Iterator[str]:
             yield from _known_keys(inner, f"{prefix}{key}.")
 
 
-def _nearest(path: KeyPath) -> str:
-    """Return a hint that names the most similar known key: in the same section first, then anywhere."""
+@functools.lru_cache(maxsize=1000)  # an unknown key may be in each item of a long list
+def _nearest(prefix: str, unknown: str) -> str:
+    """Return a hint that names the most similar known key: in the section `prefix` first, then anywhere."""
     keys = list(_known_keys(Config))
-    prefix = "".join(f"{part}." for part in path[:-1] if isinstance(part, str))
     siblings = [key[len(prefix) :] for key in keys if key.startswith(prefix) and "." not in key[len(prefix) :]]
     leaves = {key.rpartition(".")[2]: key for key in reversed(keys)}
-    close = difflib.get_close_matches(str(path[-1]), siblings, n=1, cutoff=0.6)
-    close += [leaves[leaf] for leaf in difflib.get_close_matches(str(path[-1]), list(leaves), n=1, cutoff=0.8)]
+    close = difflib.get_close_matches(unknown, siblings, n=1, cutoff=0.6)
+    close += [leaves[leaf] for leaf in difflib.get_close_matches(unknown, list(leaves), n=1, cutoff=0.8)]
     return f"; did you mean `{close[0]}`?" if close else f"; keys of this section: {', '.join(siblings)}"
 
 

@@ -274,7 +274,7 @@ class SearchConfig(Section, effect=Effect.HARMLESS):
     """Persian output: join affixes by ZWNJ (می روم, کتاب ها), and use a space before auxiliary verbs."""
     correct_spelling: Annotated[bool, Effect.SCORED] = True
     """Replace an English word unseen in training by the frequent word that is one typo away; capitalized names stay."""
-    temperature: Annotated[float, Field(gt=0, le=100)] = 1.0
+    temperature: Annotated[float, Field(ge=0.001, le=100)] = 1.0
     """With `method: sampling`: divisor of the logits; below 1, probable tokens become more probable."""
     top_k: Annotated[int, Field(ge=0, le=1_000_000)] = 0
     """With `method: sampling`: sample from the k most probable tokens; 0: from all."""

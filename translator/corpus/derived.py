@@ -18,7 +18,7 @@ from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.split import SPLITS, Split
 from translator.errors import CorpusError
 from translator.run.logging import LOGGER
-from translator.run.storage import storage_errors, write_text
+from translator.run.storage import sha256_of_file, storage_errors, write_text
 from translator.special_tokens import TAG
 
 _NUMBERS_SHOWN: Final = 10  # of lines that are not UTF-8
@@ -163,8 +163,28 @@ def write_synthetic(
     return counts
 
 
-def write_best(n_best: Path, references: Iterable[str], score: Callable[[str, str], float], output: Path) -> None:
-    """Write, for each row of a JSON Lines file of n-best translations, the one with the best `score`."""
+def write_best(
+    n_best: Path, references: Iterable[str], fingerprint: str, score: Callable[[str, str], float], output: Path
+) -> None:
+    """Write, for each row of a JSON Lines file of n-best translations, the one with the best `score`.
+
+    An `output` that was made from the same text, by the record beside it, stays as it is. Time stamps do not count,
+    because clocks and copies change them.
+
+    Args:
+        n_best: the file of translations.
+        references: one for each row.
+        fingerprint: of the prepared text that has the references.
+        score: of a translation and a reference; the higher, the better.
+        output: a line for each row.
+    """
+    record = output.with_name(f".{output.name}.made-from")
+    with storage_errors(n_best, "read"):
+        made_from = f"{fingerprint} {sha256_of_file(n_best)}"
+    with storage_errors(output, "read"):
+        is_recorded = output.exists() and record.exists()
+        if is_recorded and record.read_text(encoding="utf-8") == f"{made_from} {sha256_of_file(output)}":
+            return
 
     def best() -> Iterator[str]:
         for row, reference in zip(read_texts(n_best), references, strict=True):
@@ -172,6 +192,7 @@ def write_best(n_best: Path, references: Iterable[str], score: Callable[[str, st
             yield max(texts, key=lambda text: score(text, reference))
 
     write_text(output, "".join(f"{text}\n" for text in best()))
+    write_text(record, f"{made_from} {sha256_of_file(output)}")
 
 
 def read_texts(path: Path) -> Iterator[str]:

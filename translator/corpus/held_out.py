@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import numpy as np
-from pydantic import ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from translator.config import Config, SourceConfig
 from translator.config.corpus_section import PERSIAN
@@ -20,6 +20,7 @@ from translator.corpus.normalizer import Normalizer
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.sources import corpus_argument, path_exists, read_pairs
 from translator.errors import CorpusError, InputError, RunError
+from translator.run.records import STRICT, RecordError, WholeNumber, read_record
 from translator.run.storage import storage_errors, write_bytes
 
 VALIDATION: Final = "validation"  # name of the set that training translates at each validation
@@ -176,6 +177,35 @@ def write_held_out(folder: Path, split: HeldOutSplit, sets: Sequence[HeldOutSet]
     write_bytes(path, content)
 
 
+class _SetHead(BaseModel):
+    model_config = STRICT
+
+    name: str
+    sentences: WholeNumber
+    left_out: tuple[WholeNumber, ...] = ()  # an earlier version did not write it
+
+
+class _Head(BaseModel):
+    model_config = STRICT
+
+    split: HeldOutSplit
+    sets: tuple[_SetHead, ...]
+    sha256: str
+
+
+class _Row(BaseModel):
+    model_config = STRICT
+
+    set: str
+    source: str
+    references: Annotated[tuple[str, ...], Field(min_length=1)]
+    origin: str
+
+
+_HEAD: Final = TypeAdapter(_Head)
+_ROW: Final = TypeAdapter(_Row)
+
+
 def read_held_out_folder(folder: Path, split: HeldOutSplit) -> list[HeldOutSet]:
     """Return the sets that `write_held_out` wrote; raise RunError where the file is missing or damaged."""
     path = folder / f"{split}.jsonl"
@@ -185,23 +215,27 @@ def read_held_out_folder(folder: Path, split: HeldOutSplit) -> list[HeldOutSet]:
             raise RunError(f"the {split} text of the run is missing: {path} does not exist; {advice}")
         first, _, text = path.read_bytes().partition(b"\n")
     try:
-        head = json.loads(first)
-        if head["split"] != split or head["sha256"] != hashlib.sha256(text).hexdigest():
-            raise ValueError("its hash differs")
-        rows = [json.loads(row) for row in text.decode("utf-8").split("\n")[:-1]]
-        sets: list[HeldOutSet] = []
-        start = 0
-        for description in head["sets"]:
-            end = start + description["sentences"]
-            set_rows = rows[start:end]
-            start = end
-            columns = [tuple(row[key] for row in set_rows) for key in ("source", "references", "origin")]
-            sources, references, origins = columns
-            # A run of an earlier version has no `left_out`.
-            left_out = tuple(description.get("left_out", ()))
-            sets.append(HeldOutSet(description["name"], sources, tuple(map(tuple, references)), origins, left_out))
-    except (ValueError, TypeError, KeyError) as error:
-        raise RunError(f"the {split} text of the run is damaged: {path} has changed; {advice}") from error
+        head = read_record(_HEAD, first)
+        if head.split != split or head.sha256 != hashlib.sha256(text).hexdigest():
+            raise RecordError("its hash differs", newer=False)
+        rows = [read_record(_ROW, line) for line in text.split(b"\n")[:-1]]
+        if len(rows) != sum(part.sentences for part in head.sets):
+            raise RecordError(f"it has {len(rows):,} sentences", newer=False)
+    except RecordError as error:
+        raise RunError(f"the {split} text of the run is unusable: {error.about(path, advice)}") from error
+    sets = []
+    start = 0
+    for part in head.sets:
+        set_rows = rows[start : start + part.sentences]
+        start += part.sentences
+        held_out = HeldOutSet(
+            name=part.name,
+            sources=tuple(row.source for row in set_rows),
+            references=tuple(row.references for row in set_rows),
+            origins=tuple(row.origin for row in set_rows),
+            left_out=part.left_out,
+        )
+        sets.append(held_out)
     return sets
 
 

@@ -6,7 +6,6 @@ the keys stay in memory. Second pass: the selected pairs of each source are copi
 
 import contextlib
 import itertools
-import json
 import shutil
 import unicodedata
 import zlib
@@ -107,7 +106,7 @@ def _finished_report(directory: Path, fingerprint: str) -> CorpusReport | None:
         return None
     try:
         with storage_errors(path, "read"):
-            report = CorpusReport.from_json(json.loads(path.read_text(encoding="utf-8")))
+            report = CorpusReport.from_json(path.read_bytes())
     except ValueError:
         return None
     if report.fingerprint != fingerprint:

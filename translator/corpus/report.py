@@ -81,9 +81,9 @@ class CorpusReport:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> "CorpusReport":
-        """Return the report from the values of `to_json`; raises `ValueError` if they are invalid."""
-        return TypeAdapter(CorpusReport).validate_python(values)
+    def from_json(cls, text: bytes) -> "CorpusReport":
+        """Return the report from the values of `to_json` as JSON text; raise `ValueError` if they are invalid."""
+        return TypeAdapter(CorpusReport).validate_json(text)
 
     def kept(self, split: Split, name: str) -> int:
         """Return the number of pairs of the sources called `name` in `split`."""

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from pydantic import with_config
 from torch import Tensor
 
+from translator.run.records import STRICT, WholeNumber
 from translator.special_tokens import EOS, PAD, SOS
 
 Ids = NDArray[np.int32]
@@ -19,12 +21,13 @@ Numbers = NDArray[np.int64]
 Lengths = NDArray[np.int32] | NDArray[np.int64]
 
 
+@with_config(STRICT)
 @dataclass(frozen=True)
 class DataPosition:
     """The position of the next batch: its first row, in the plan of its epoch (both from 0)."""
 
-    epoch: int = 0
-    row: int = 0
+    epoch: WholeNumber = 0
+    row: WholeNumber = 0
 
     def state_dict(self) -> dict[str, int]:
         """Return the position as JSON values; `DataPosition(**state)` restores it."""

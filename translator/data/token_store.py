@@ -9,7 +9,6 @@ PREFIX.json      expected sizes and checksums of the two files, to detect damage
 """
 
 import itertools
-import json
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic_core import from_json
 
 from translator.config import NormalizationConfig
 from translator.config.resuming import fingerprint_of
@@ -145,7 +145,7 @@ class TokenStore:
     def open(cls, prefix: Path) -> "TokenStore":
         """Return the store at `prefix`, memory-mapped; raise DamagedStoreError if a file is damaged."""
         try:
-            description = json.loads(_file(prefix, "json").read_text("utf-8"))
+            description = from_json(_file(prefix, "json").read_bytes())
             dtype = np.dtype(description["dtype"])
             sentences = int(description["sentences"])
             tokens = int(description["tokens"])
@@ -155,7 +155,7 @@ class TokenStore:
             ascending = bool((np.diff(offsets) >= 0).all())
             if offsets[0] != 0 or offsets[-1] != tokens or not ascending:
                 raise ValueError("the offsets do not fit the ids")
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, OverflowError) as error:
             raise DamagedStoreError(f"the token store {prefix} is damaged ({error})") from error
         return cls(ids, offsets)
 

@@ -1,7 +1,6 @@
 """Evaluation of runs: translate the test sets, score and diagnose the translations, and save the results."""
 
 import hashlib
-import json
 import os
 import random
 import tempfile
@@ -11,6 +10,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final
 
+from pydantic_core import from_json
 from tqdm import tqdm
 
 from translator.config import Config, MetricName, SearchConfig
@@ -332,7 +332,7 @@ def _kept(partial: Path, key: Mapping[str, Any]) -> list[ModelScore]:
     """Return the translations of an interrupted evaluation; none if model, search or sources have changed."""
     try:
         head, *lines = partial.read_bytes().split(b"\n")[:-1]
-        return list(map(ModelScore.model_validate_json, lines)) if json.loads(head) == key else []
+        return list(map(ModelScore.model_validate_json, lines)) if from_json(head) == key else []
     except (OSError, ValueError):
         return []
 

@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 import sacrebleu.utils
+from pydantic import with_config
 from sacrebleu.metrics.base import Metric
 from sacrebleu.metrics.base import Score as MetricScore
 from sacrebleu.metrics.bleu import BLEU, BLEUScore
@@ -28,6 +29,7 @@ from translator.config.corpus_section import ENGLISH, PERSIAN, Languages
 from translator.corpus.normalizer import NORMALIZER_VERSION, Normalizer
 from translator.errors import InputError
 from translator.run.folder import RunFolder
+from translator.run.records import STRICT, WholeNumber
 from translator.run.storage import storage_errors, write_text
 
 RAW: Final = "raw"  # the `normalization` of a score on unchanged text: references as read, hypotheses as translated
@@ -51,6 +53,7 @@ _COMET: Final = "comet-score"
 _SENTENCE_BLEU: Final = BLEU(effective_order=True)
 
 
+@with_config(STRICT)
 @dataclass(frozen=True, kw_only=True)
 class Score:
     """One number, with everything that defines it."""
@@ -62,8 +65,8 @@ class Score:
     normalization: str  # `raw`, or the normalization of both sides
     search: str = ""
     checkpoint: str = ""
-    sentences: int  # that are scored
-    left_out: tuple[int, ...] = ()  # lines of the test set, from 1, that are not scored: no source text or reference
+    sentences: WholeNumber  # that are scored
+    left_out: tuple[WholeNumber, ...] = ()  # lines of the test set, from 1, without source text or without reference
     interval: tuple[float, float] | None = None  # 95% bootstrap interval; None if not requested
 
     @property

@@ -7,12 +7,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter
 
 from translator.errors import InputError, RunError
 from translator.evaluation.metrics import Score
 from translator.inference.segments import Translation, finite
 from translator.run.folder import RunFolder
+from translator.run.records import STRICT, RecordError, WholeNumber, read_record
 from translator.run.storage import exclusive, storage_errors, write_bytes, write_json
 
 ENDING: Final = ".sentences.jsonl"
@@ -24,12 +25,12 @@ _LOCK_SECONDS: Final = 30  # a process that updates scores.json takes millisecon
 class ModelScore(BaseModel):
     """The model's score of a translation or of a reference, as stored."""
 
-    model_config = ConfigDict(strict=True, frozen=True)
+    model_config = STRICT
 
     score: float | None  # None for minus infinity, which JSON does not have: the pair was too long for the model
     normalized_score: float | None
-    tokens: int
-    pieces: int
+    tokens: WholeNumber
+    pieces: WholeNumber
     finished: bool
     text: str | None = None  # as the model sees it; None if it equals the text of the sentence
 
@@ -121,7 +122,7 @@ def write_scored_set(folder: Path, scored: ScoredSet) -> Path:
 
 
 class _Head(BaseModel):
-    model_config = ConfigDict(strict=True)
+    model_config = STRICT
 
     version: Annotated[int, Field(ge=VERSION, le=VERSION)]
     test_set: str
@@ -129,34 +130,44 @@ class _Head(BaseModel):
     checkpoint: str
     search: str
     sentences: Annotated[int, Field(ge=1)]
-    left_out: tuple[int, ...] = ()  # an earlier version did not write it
+    left_out: tuple[WholeNumber, ...] = ()  # an earlier version did not write it
     scores: list[Score]
 
 
 class _Row(BaseModel):
-    model_config = ConfigDict(strict=True)
+    model_config = STRICT
 
     source: str
-    references: Annotated[tuple[str, ...], Field(min_length=1, strict=False)]
+    references: Annotated[tuple[str, ...], Field(min_length=1)]
     hypothesis: str
     origin: str
     hypothesis_score: ModelScore | None = None
     reference_score: ModelScore | None = None
-    rare_share: float | None = None
+    rare_share: Annotated[float, Field(ge=0, le=1)] | None = None
+
+
+_HEAD: Final = TypeAdapter(_Head)
+_ROW: Final = TypeAdapter(_Row)
 
 
 def read_scored_set(path: Path) -> ScoredSet:
     """Return the set that `write_scored_set` saved; raise InputError if the file is damaged or of another kind."""
     with storage_errors(path, "read"):
         lines = path.read_bytes().removesuffix(b"\n").split(b"\n")
-    read: list[Any] = []
+    rows: list[_Row] = []
+    damage = ""
+    line_number = 1
     try:
-        for line in lines:
-            read.append((_Row if read else _Head).model_validate_json(line))
-        head, *rows = read
-        damage = "" if len(rows) == head.sentences else f"it has {len(rows):,} of {head.sentences:,} sentences"
-    except ValidationError as error:
-        damage = f"line {len(read) + 1:,}: {_reason(error)}"
+        head = read_record(_HEAD, lines[0])
+        for line in lines[1:]:
+            line_number += 1
+            rows.append(read_record(_ROW, line))
+        if len(rows) != head.sentences:
+            damage = f"it has {len(rows):,} of {head.sentences:,} sentences"
+    except RecordError as error:
+        if error.newer:
+            raise InputError(error.about(path, "evaluate again")) from error
+        damage = f"line {line_number:,}: {error}"
     if damage:
         raise InputError(f"{path} is not a file of translated sentences, or it is damaged ({damage}); evaluate again")
     columns = {key: tuple(getattr(row, key) for row in rows) for key in _Row.model_fields}
@@ -172,11 +183,6 @@ def read_scored_set(path: Path) -> ScoredSet:
         reference_scores=known["reference_score"],
         rare_shares=known["rare_share"] or (),
     )
-
-
-def _reason(error: ValidationError) -> str:
-    first = error.errors()[0]
-    return ": ".join([*(str(part) for part in first["loc"]), first["msg"]])
 
 
 def distinct_labels(sets: Sequence[ScoredSet]) -> tuple[str, ...]:
@@ -217,9 +223,9 @@ def read_scores(folder: Path) -> list[Score]:
             return []
         content = path.read_bytes()
     try:
-        return _ENTRIES.validate_json(content, strict=True)
-    except ValidationError as error:
-        raise RunError(f"{path} is damaged ({_reason(error)}); delete it and evaluate again") from error
+        return read_record(_ENTRIES, content)
+    except RecordError as error:
+        raise RunError(error.about(path, "delete it and evaluate again")) from error
 
 
 def add_scores(folder: Path, scores: Sequence[Score], *, first: bool = True) -> list[Score]:

@@ -1,12 +1,12 @@
 """Test sets of an evaluation, from the run or from files; checks of their languages and of leaks from training."""
 
-import json
 import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Final
 
+from pydantic_core import from_json
 from tqdm import tqdm
 
 from translator.config import Config
@@ -84,10 +84,10 @@ def look_into_training(
     """
     config = run.config()
     try:
-        report = json.loads((run.preparation_folder / "report.json").read_text(encoding="utf-8"))
+        report = from_json((run.preparation_folder / "report.json").read_bytes())
         fingerprint = str(report["corpus"]["fingerprint"])
         folder = prepared_folder(config.corpus.prepared_directory, "corpus", fingerprint)
-        counts = CorpusReport.from_json(json.loads((folder / "report.json").read_text(encoding="utf-8")))
+        counts = CorpusReport.from_json((folder / "report.json").read_bytes())
     except (OSError, ValueError, KeyError, TypeError):
         message = "the prepared corpus of %s is not on this disk: leaks into training and rare words are not checked"
         LOGGER.info(message, run.path)

@@ -74,12 +74,11 @@ def export_run(
     subword = load_subword(run, state)
     _check_space(target, model)
     index = ExportIndex(chosen, weights, run.path.resolve().name, pinned.identity, state)
-    architecture = ModelConfig(**state.model)
     with new_folder(target) as beside:
         if chosen == "ctranslate2":
-            write_ctranslate2(beside, model, architecture, subword, weights)
+            write_ctranslate2(beside, model, state.model, subword, weights)
         elif chosen == "marian":
-            write_marian_weights(beside, model, architecture, config.search, weights)
+            write_marian_weights(beside, model, state.model, config.search, weights)
             write_marian_tokenizer(beside, run.subword_folder, config.batching.max_length, config.corpus.languages)
         else:  # a run folder of one checkpoint
             write_checkpoint(step_folder(beside / "checkpoints", state.step), state, {MODEL_FILE: model.state_dict()})

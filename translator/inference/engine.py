@@ -14,7 +14,7 @@ from typing import Final
 import filelock
 
 from translator.checkpoint.state import CheckpointState, PinnedCheckpoint, check_normalizer, pin_checkpoint
-from translator.config import Config, ModelConfig, SearchConfig
+from translator.config import Config, SearchConfig
 from translator.corpus.normalizer import Normalizer
 from translator.errors import CheckpointError, ConfigError, InputError, RunError, StorageError
 from translator.inference.ctranslate2 import Ctranslate2Searcher, require
@@ -146,7 +146,7 @@ def _with_ctranslate2(
     if device.startswith("cuda") and index.quantization == "float16" and compute_type == "float32":
         compute_type = "float16"
     subword = load_subword(run, index.state)
-    positions = int(index.state.model["max_positions"])
+    positions = index.state.model.max_positions
     workers = search.processes or config.run.threads
     searcher = Ctranslate2Searcher(folder, subword, positions, device, compute_type, workers)
     if torch_model is not None:
@@ -255,6 +255,6 @@ def exported_beside(run: RunFolder, checkpoint: PinnedCheckpoint) -> tuple[Path,
         subword = load_subword(run, state)
         index = ExportIndex("ctranslate2", "float32", run.path.resolve().name, identity, state)
         with new_folder(folder) as beside:
-            write_ctranslate2(beside, model, ModelConfig(**state.model), subword)
+            write_ctranslate2(beside, model, state.model, subword)
             write_index(beside, index)
         return folder, index

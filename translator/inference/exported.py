@@ -1,29 +1,45 @@
 """Exported folders: export.json records the origin of a folder and the checksums of its files."""
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Final
+
+from pydantic import Field, TypeAdapter, with_config
 
 from translator import __version__
 from translator.checkpoint.state import CheckpointState
 from translator.errors import RunError
-from translator.run.storage import sha256_of_file, sha256_of_json, storage_errors, write_json
+from translator.run.records import STRICT, RecordError, read_signed_record, sign
+from translator.run.storage import sha256_of_file, storage_errors, write_json
 
 INDEX_FILE: Final = "export.json"
 CARD_FILE: Final = "README.md"  # has no checksum, so that its owner may edit it
 _VERSION: Final = 1
 
 
+@with_config(STRICT)
 @dataclass(frozen=True)
 class ExportIndex:
-    """The content of export.json: the format and origin of an exported folder."""
+    """The format and origin of an exported folder."""
 
-    format: str
+    format: str  # a name in `export.package.FORMATS`
     quantization: str  # type of the weights
     run: str  # its name
     identity: str  # hash of the weights of the run's checkpoint
     state: CheckpointState
+
+
+@with_config(STRICT)
+@dataclass(frozen=True)
+class _IndexFile(ExportIndex):
+    """The content of export.json."""
+
+    version: Annotated[int, Field(ge=_VERSION, le=_VERSION)]
+    translator: str  # the version that wrote it
+    sha256: dict[str, str]  # by path inside the folder
+
+
+_INDEX_FILE: Final = TypeAdapter(_IndexFile)
 
 
 def is_export(folder: Path) -> bool:
@@ -37,10 +53,14 @@ def write_index(folder: Path, index: ExportIndex) -> None:
     content = {
         "version": _VERSION,
         "translator": __version__,
-        **asdict(index),
+        "format": index.format,
+        "quantization": index.quantization,
+        "run": index.run,
+        "identity": index.identity,
+        "state": index.state.to_json(),
         "sha256": {path.relative_to(folder).as_posix(): sha256_of_file(path) for path in files},
     }
-    write_json(folder / INDEX_FILE, content | {"own_sha256": sha256_of_json(content)})
+    write_json(folder / INDEX_FILE, sign(content))
 
 
 def read_index(folder: Path, *, verify: bool = True) -> ExportIndex:
@@ -49,17 +69,12 @@ def read_index(folder: Path, *, verify: bool = True) -> ExportIndex:
     with storage_errors(file, "read"):
         text = file.read_bytes()
     try:
-        content: dict[str, Any] = json.loads(text)
-        if content.pop("own_sha256") != sha256_of_json(content):
-            raise ValueError("checksum differs")
-        if content["version"] != _VERSION:
-            raise ValueError(f"version {content['version']}, and this program reads {_VERSION}")
-        about = {name: content[name] for name in ("format", "quantization", "run", "identity")}
-        index = ExportIndex(**about, state=CheckpointState(**content["state"]))
-        listed: dict[str, str] = dict(content["sha256"]) if verify else {}
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise RunError(f"damaged export: cannot read {file} ({error}); {advice}") from error
-    for path, digest in ((folder / name, digest) for name, digest in listed.items()):
+        index = read_signed_record(_INDEX_FILE, text)
+    except RecordError as error:
+        message = f"damaged export: cannot read {file} ({error}); {advice}"
+        raise RunError(error.about(file, advice) if error.newer else message) from error
+    for name, digest in index.sha256.items() if verify else ():
+        path = folder / name
         if not path.is_file():
             raise RunError(f"damaged export: {path} is missing; {advice}")
         with storage_errors(path, "read"):

@@ -3,7 +3,6 @@
 import contextlib
 import fcntl
 import hashlib
-import json
 import logging
 import os
 import select
@@ -16,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
 
+from pydantic_core import from_json
 from tqdm import tqdm
 
 from translator import __version__
@@ -362,9 +362,9 @@ class PartialOutput:
                 self._file.close()
                 raise InputError(f"another process is writing {output}; wait for it, or give another output")
             # Ignore a record that is damaged, or that counts bytes lost in a power failure.
-            with contextlib.suppress(OSError, ValueError, TypeError):
-                lines, size = map(int, json.loads(self._place_file.read_bytes()))
-                if size <= os.fstat(self._file.fileno()).st_size:
+            with contextlib.suppress(OSError, ValueError, TypeError, OverflowError):
+                lines, size = map(int, from_json(self._place_file.read_bytes()))
+                if lines >= 0 and 0 <= size <= os.fstat(self._file.fileno()).st_size:
                     self.lines, self._bytes = lines, size
             self._file.truncate(self._bytes)
             self._file.seek(self._bytes)

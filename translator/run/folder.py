@@ -3,7 +3,6 @@
 import contextlib
 import filecmp
 import hashlib
-import json
 import os
 import platform
 import shutil
@@ -15,15 +14,19 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from translator.config import Config, load_config, parse_config, resolved_yaml
 from translator.config.resuming import NO_CHANGES, Changes, compare_settings, flatten, refusal
 from translator.config.sections import REMOVED_KEYS
-from translator.errors import ConfigError, InputError, RunError, StorageError, TranslatorError
+from translator.errors import ConfigError, InputError, OtherVersionError, RunError, StorageError, TranslatorError
+from translator.run.records import RecordError, WholeNumber, read_record
 from translator.run.storage import is_held, new_folder, storage_errors, write_json, write_text
 from translator.run.text import excerpt, text_table
 
+_SESSIONS: Final = TypeAdapter(dict[Literal["sessions"], list[dict[str, Any]]])  # run.json
 MARK: Final = "# The settings of this run, as resolved by translator."  # first line of config.yaml in every run
 DIGITS_IN_NAME: Final = 16  # of a fingerprint, in the name of a folder
 _PICKLES: Final = (".pt", ".pth", ".bin", ".ckpt", ".pkl", ".pickle", ".joblib")
@@ -37,6 +40,9 @@ _RECOGNISED: Final = (
 _MACHINE: Final = ("versions", "hardware", "processes", "threads", "choices")  # may change the bits of a result
 _PACKAGES: Final = ("translator", "torch", "numpy", "sentencepiece", "sacrebleu", "safetensors", "pydantic")
 """Packages whose version can change a score."""
+_SHOWN: Final = ConfigDict(strict=True, frozen=True, allow_inf_nan=False)
+"""For the classes of what the table of runs shows: other keys are ignored."""
+_LAST_TIME: Final = datetime(9999, 1, 1).timestamp()  # a time stamp can be later, a date cannot
 _COLUMNS: Final = ("run", "state", "steps", "epochs", "minutes", "best", "tokens/s", "BLEU", "chrF", "last change")
 
 
@@ -98,10 +104,15 @@ class RunFolder:
             config = load_config(self.config_file)
         except ConfigError as error:
             if any(message in str(error) for message in REMOVED_KEYS.values()):
-                raise RunError(
+                raise OtherVersionError(
                     f"{self.path} was trained by an earlier version of translator, whose batches were made otherwise; "
                     "use the version that wrote it (see run.json), or train again into another folder "
                     "(run.directory=runs/OTHER)"
+                ) from error
+            if error.newer:
+                raise OtherVersionError(
+                    f"{self.config_file} was made by a newer version of translator, or changed by hand; use the "
+                    f"version that wrote it (see run.json), or correct it. {error}"
                 ) from error
             advice = f"restore it from a copy, or delete {self.path} and train again"
             raise RunError(f"the configuration in the run folder is damaged; {advice}. {error}") from error
@@ -119,8 +130,10 @@ class RunFolder:
         """Return the changed settings, if a run with the settings `config` can start or continue here.
 
         Before the first checkpoint of a run all settings may change, without a report. `allow_changed` accepts changes
-        that affect the result. Raises `RunError` with the old and new values of refused settings.
+        that affect the result. Raises `RunError` with the old and new values of refused settings, `ConfigError` if the
+        settings could not be read again.
         """
+        _check_readable(config)
         with storage_errors(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
             tempfile.TemporaryFile(dir=self.path).close()  # fail before the preparation, not after it
@@ -155,8 +168,8 @@ class RunFolder:
 
     def sessions(self) -> list[dict[str, Any]]:
         """Return the entries of run.json; none if it is missing or unreadable."""
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-            return list(json.loads(self.info_file.read_text(encoding="utf-8"))["sessions"])
+        with contextlib.suppress(OSError, RecordError):
+            return read_record(_SESSIONS, self.info_file.read_bytes())["sessions"]
         return []
 
     def environment_changes(self, environment: dict[str, Any]) -> list[str]:
@@ -169,6 +182,20 @@ class RunFolder:
             for key in dict.fromkeys([*old, *new])
             if old.get(key) != new.get(key) and not key.startswith("choices.reasons")
         ]
+
+
+def _check_readable(config: Config) -> None:
+    """Raise ConfigError if config.yaml, with absolute paths, could not be read: the run could never be opened."""
+    try:
+        text = resolved_yaml(config, absolute=True)
+        text.encode("utf-8")
+        parse_config(text, "config.yaml of this run")
+    except (ConfigError, UnicodeEncodeError) as error:
+        raise ConfigError(
+            f"this run could not be opened again: the path of the current folder, {str(Path.cwd())!r}, or of another "
+            "that the settings name has a character like a line break or a tab; rename that folder, or start from "
+            f"another one. {error}"
+        ) from error
 
 
 def _why_no_run(place: Path) -> str:
@@ -282,39 +309,82 @@ def _row(run: RunFolder, folder: Path) -> dict[str, str]:
             last = run.checkpoints_folder / "last"
             newest = last.resolve() if last.exists() else max(run.checkpoints_folder.glob("step-*"))
             file = newest / "state.json"
-            row |= _progress(json.loads(file.read_text(encoding="utf-8"))["state"], config)
+            row |= _progress(read_record(_CHECKPOINT, file.read_bytes()).state, config)
         file = run.evaluation_folder / "scores.json"
         if file.exists():
-            row |= _scores(json.loads(file.read_text(encoding="utf-8")))
-    except (TranslatorError, OSError, ValueError, LookupError, TypeError, AttributeError):
+            row |= _scores(read_record(_SCORES, file.read_bytes()))
+    except OtherVersionError:
+        row["state"] = "of another version of translator"
+    except (TranslatorError, OSError, ValueError):
         row["state"] = f"damaged: {file.parent.name}/{file.name}"
     if is_held(run.path):
         row["state"] = "running"
     changed = 0.0
     with contextlib.suppress(OSError):  # an entry was deleted meanwhile
         changed = max(entry.lstat().st_mtime for entry in run.path.iterdir())
-    return row | {"last change": datetime.fromtimestamp(changed).isoformat(sep=" ", timespec="seconds")}
+    last_change = datetime.fromtimestamp(min(changed, _LAST_TIME)).isoformat(sep=" ", timespec="seconds")
+    return row | {"last change": last_change}
 
 
-def _progress(state: dict[str, Any], config: Config) -> dict[str, str]:
-    progress = state["progress"]
-    step, seconds = max(int(progress.get("step", 0)), int(state["step"])), float(progress.get("seconds", 0))
-    row = {"steps": f"{step:,}", "minutes": f"{seconds / 60:.1f}"}
-    if state.get("position"):
-        row["epochs"] = f"{state['position']['epoch']:,}"
-    if seconds > 0:
-        row["tokens/s"] = f"{int(progress.get('target_tokens', 0)) / seconds:,.0f}"
-    if (best := progress.get("best_score")) is not None:
-        row["best"] = f"{config.training.best_metric} {float(best):.2f} at {progress.get('best_step')}"
-    if reason := config.training.finished(step, seconds, int(progress.get("validations_without_gain", 0))):
+# Only what the table shows: it lists the runs of newer versions as well.
+
+
+class _Progress(BaseModel):
+    model_config = _SHOWN
+
+    step: WholeNumber = 0
+    seconds: Annotated[float, Field(ge=0)] = 0.0
+    target_tokens: WholeNumber = 0
+    best_score: float | None = None
+    best_step: WholeNumber | None = None
+    validations_without_gain: WholeNumber = 0
+
+
+class _State(BaseModel):
+    model_config = _SHOWN
+
+    step: WholeNumber
+    position: dict[str, WholeNumber] = Field(default_factory=dict)
+    progress: _Progress
+
+
+class _Checkpoint(BaseModel):
+    model_config = _SHOWN
+
+    state: _State
+
+
+class _Score(BaseModel):
+    model_config = _SHOWN
+
+    test_set: str
+    metric: str
+    score: float
+    normalization: str
+
+
+_CHECKPOINT: Final = TypeAdapter(_Checkpoint)  # state.json
+_SCORES: Final = TypeAdapter(list[_Score])  # scores.json
+
+
+def _progress(state: _State, config: Config) -> dict[str, str]:
+    progress = state.progress
+    step = max(progress.step, state.step)
+    row = {"steps": f"{step:,}", "minutes": f"{progress.seconds / 60:.1f}"}
+    if "epoch" in state.position:
+        row["epochs"] = f"{state.position['epoch']:,}"
+    if progress.seconds > 0:
+        row["tokens/s"] = f"{progress.target_tokens / progress.seconds:,.0f}"
+    if progress.best_score is not None:
+        row["best"] = f"{config.training.best_metric} {progress.best_score:.2f} at {progress.best_step}"
+    if reason := config.training.finished(step, progress.seconds, progress.validations_without_gain):
         row["state"] = f"finished: {reason}"
     return row
 
 
-def _scores(entries: list[dict[str, Any]]) -> dict[str, str]:
-    found = {
-        entry["metric"]: f"{entry['score']:.2f}"
-        for entry in reversed(entries)  # the newest come first
-        if entry["test_set"] == entries[0]["test_set"] and entry["normalization"] == "raw"
-    }
-    return {column: found[metric] for column, metric in (("BLEU", "bleu"), ("chrF", "chrf")) if metric in found}
+def _scores(entries: list[_Score]) -> dict[str, str]:
+    scores = {}
+    for entry in reversed(entries):  # the newest come first
+        if entry.test_set == entries[0].test_set and entry.normalization == "raw":
+            scores[entry.metric] = f"{entry.score:.2f}"
+    return {column: scores[metric] for column, metric in (("BLEU", "bleu"), ("chrF", "chrf")) if metric in scores}

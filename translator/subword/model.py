@@ -1,7 +1,6 @@
 """The subword models: text to ids and back; training on prepared text, and reuse of trained models."""
 
 import hashlib
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import sentencepiece
+from pydantic_core import from_json
 
 from translator.config import SubwordConfig
 from translator.config.resuming import fingerprint_of
@@ -200,7 +200,7 @@ class SubwordPair:
         record = folder / RECORD_FILE
         if record.exists():
             try:
-                expected = dict(json.loads(_read(record))["sha256"])
+                expected = dict(from_json(_read(record))["sha256"])
             except (ValueError, KeyError, TypeError) as error:
                 raise SubwordError(f"{record} is damaged; {_remedy(record)}") from error
             for file, sha256 in pair.sha256.items():

@@ -1,10 +1,13 @@
 """The training state in checkpoints: weights, averages, moments, data position, progress. Each update sets its seed."""
 
+import json
 import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Final
 
 import torch
+from pydantic import TypeAdapter
 from torch import Tensor
 
 from translator.checkpoint.files import LoadedCheckpoint, check_space, restore_weights, save_checkpoint
@@ -25,11 +28,14 @@ from translator.errors import CheckpointError, RunError
 from translator.model import Transformer
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER
+from translator.run.records import RecordError, read_record
 from translator.run.storage import restore_folders, storage_errors
-from translator.training.health import LossSpikes
 from translator.training.moving_average import MovingAverage
 from translator.training.optimizer import ModelOptimizer
 from translator.training.progress import TrainingProgress
+
+_PROGRESS: Final = TypeAdapter(TrainingProgress)
+_POSITION: Final = TypeAdapter(DataPosition)
 
 
 @dataclass
@@ -132,7 +138,9 @@ class TrainingState:
         restore_weights(self.model, checkpoint.model, path)
         try:
             self._load_training(checkpoint)
-        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        except (KeyError, ValueError, RuntimeError) as error:
+            if isinstance(error, RecordError) and error.newer:
+                raise CheckpointError(error.about(path, "train again into another folder")) from error
             raise CheckpointError(
                 f"{path} lacks data for training ({error!r}); delete it to resume from the checkpoint before it"
             ) from error
@@ -171,9 +179,10 @@ class TrainingState:
         if self.average is not None:  # if newly enabled, it starts from the weights
             updates = state.average["updates"] if checkpoint.average else 0
             self.average.restore(checkpoint.average or checkpoint.model, updates)
-        loss_spikes = LossSpikes(**state.progress["loss_spikes"])
-        self.progress = TrainingProgress(**state.progress | {"loss_spikes": loss_spikes})
-        self.position = DataPosition(**state.position)
+        self.progress = read_record(_PROGRESS, json.dumps(state.progress))
+        if self.progress.step != state.step:
+            raise ValueError(f"its progress is at step {self.progress.step}")
+        self.position = read_record(_POSITION, json.dumps(state.position))
 
     def _description(self) -> CheckpointState:
         # The score counts only if it is of these weights.
@@ -185,7 +194,7 @@ class TrainingState:
             score = None
         return CheckpointState(
             step=progress.step,
-            model=self.config.model.model_dump(mode="json"),
+            model=self.config.model,
             source_vocabulary=self.data.subword.source.vocabulary_size,
             target_vocabulary=self.data.subword.target.vocabulary_size,
             subword=self.data.subword.sha256,

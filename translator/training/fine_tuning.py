@@ -132,7 +132,7 @@ def _cautions(state: CheckpointState, config: Config) -> list[str]:
     """Return a line for each setting that the shapes do not show and that differs from that of the checkpoint."""
     settings = []  # name, value in the checkpoint, value in the new run
     for key in _SHAPELESS_SETTINGS:
-        settings.append((f"model.{key}", state.model.get(key), getattr(config.model, key)))
+        settings.append((f"model.{key}", getattr(state.model, key), getattr(config.model, key)))
     for key, rule in config.corpus.normalization.model_dump(mode="json").items():
         settings.append((f"corpus.normalization.{key}", state.normalization.get(key, rule), rule))
     settings.append(("the version of the normalizer", state.normalizer_version, NORMALIZER_VERSION))

@@ -8,14 +8,16 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 import numpy as np
+from pydantic import Field, with_config
 from torch import Tensor
 
 from translator.data.batch import Numbers
 from translator.errors import RunError
 from translator.run.logging import LOGGER
+from translator.run.records import STRICT, WholeNumber
 from translator.run.storage import write_json
 from translator.training.breakdown import Breakdown
 from translator.training.distributed import Distributed
@@ -31,6 +33,15 @@ _RATIO: Final = 1.2  # and by this factor
 _NAMED_PAIRS: Final = 5  # hardest pairs in the message about a spike
 
 
+@with_config(STRICT)
+@dataclass
+class SkippedCounts:
+    """Numbers of skipped updates."""
+
+    skipped: WholeNumber = 0  # in the whole run
+    in_a_row: WholeNumber = 0  # until now
+
+
 @dataclass
 class SkippedUpdates:
     """Counts updates skipped because loss or gradient is not finite; ends the run after too many in a row."""
@@ -39,22 +50,22 @@ class SkippedUpdates:
     limit: int  # `training.max_skipped_updates`
     breakdown: Breakdown  # of the training split
     distributed: Distributed  # all ranks call `check` with the same steps
-    counts: dict[str, int]  # updates `skipped` in the whole run, and those `in_a_row`
+    counts: SkippedCounts
 
     def check(self, steps: Iterable[StepLoss]) -> None:
         """Count the skipped updates among the next `steps`; raise RunError if there are too many in a row."""
         for step in steps:
             if not math.isnan(step.loss):
-                self.counts["in_a_row"] = 0
+                self.counts.in_a_row = 0
                 continue
-            self.counts["skipped"] += 1
-            self.counts["in_a_row"] += 1
-            if self.counts["in_a_row"] == 1 and self.distributed.main:
+            self.counts.skipped += 1
+            self.counts.in_a_row += 1
+            if self.counts.in_a_row == 1 and self.distributed.main:
                 LOGGER.warning(
                     f"step {step.step}: loss or gradient is not finite, so this update is skipped ("
-                    f"{self.counts['skipped']} in all; training.max_skipped_updates={self.limit} in a row stop the run)"
+                    f"{self.counts.skipped} in all; training.max_skipped_updates={self.limit} in a row stop the run)"
                 )
-            if self.counts["in_a_row"] >= self.limit:
+            if self.counts.in_a_row >= self.limit:
                 self._stop(step)
 
     def _stop(self, step: StepLoss) -> None:
@@ -67,7 +78,7 @@ class SkippedUpdates:
                 sentences += json.loads(text)
             norm = str(step.result.gradient_norm.item())  # JSON has no NaN
             write_json(file, {"step": step.step, "gradient_norm": norm, "sentences": sentences})
-        in_a_row = self.counts["in_a_row"]
+        in_a_row = self.counts.in_a_row
         raise RunError(
             f"{in_a_row} updates in a row (steps {step.step - in_a_row + 1} to {step.step}) were skipped because the "
             "loss or the gradient was not finite (training.max_skipped_updates); the sentences of the last are in "
@@ -122,13 +133,14 @@ class LossSpike(NamedTuple):
     line: str  # for the log, with the hardest pairs of this rank
 
 
+@with_config(STRICT)
 @dataclass
 class LossSpikes:
     """Finds updates whose loss is far above the previous ones, by exponential mean and variance of the token loss."""
 
     mean: float = 0.0
-    variance: float = 0.0
-    steps: int = 0
+    variance: Annotated[float, Field(ge=0)] = 0.0
+    steps: WholeNumber = 0
 
     def find(self, steps: Iterable[StepLoss]) -> list[LossSpike]:
         """Add the next steps; return the spikes among them."""

@@ -140,7 +140,7 @@ class Observer:
     def _add_curves(self, report: Report, last: StepResult) -> None:
         """Add what rank 0 knows to `report`: skipped updates of the whole run, loss scale, norms of the blocks."""
         train = report.curves["train"]
-        train["skipped_updates_in_all"] = self._skipped.counts["skipped"]
+        train["skipped_updates_in_all"] = self._skipped.counts.skipped
         if self.updater.choices.precision == "fp16":
             train["loss_scale"] = float(self.updater.optimizer.scale)
         if last.block_norms is not None:

@@ -2,27 +2,36 @@
 
 import math
 from dataclasses import dataclass, field
+from typing import Annotated
+
+from pydantic import Field, with_config
 
 from translator.config import TrainingConfig
-from translator.training.health import LossSpikes
+from translator.run.records import STRICT, WholeNumber
+from translator.training.health import LossSpikes, SkippedCounts
+
+Seconds = Annotated[float, Field(ge=0)]
+AnyNumber = Annotated[float, Field(allow_inf_nan=True)]  # a model can be too bad for a finite loss
+UpdateAndLoss = Annotated[list[int | float], Field(min_length=2, max_length=2)]  # of a validation
 
 
+@with_config(STRICT)
 @dataclass
 class TrainingProgress:
     """The counters and scores of a run, saved in every checkpoint."""
 
-    step: int = 0
-    target_tokens: int = 0
-    seconds: float = 0.0  # of training and validation, over all restarts
-    starts: int = 0  # number of starts and restarts
-    validated_step: int = 0  # step of the last validation
+    step: WholeNumber = 0
+    target_tokens: WholeNumber = 0
+    seconds: Seconds = 0.0  # of training and validation, over all restarts
+    starts: WholeNumber = 0  # number of starts and restarts
+    validated_step: WholeNumber = 0  # step of the last validation
     best_score: float | None = None
-    best_step: int | None = None
-    validations_without_gain: int = 0
-    last_validation: dict[str, float] = field(default_factory=dict)
-    validation_losses: list[list[float]] = field(default_factory=list)  # update and loss of each validation
+    best_step: WholeNumber | None = None
+    validations_without_gain: WholeNumber = 0
+    last_validation: dict[str, AnyNumber] = field(default_factory=dict)
+    validation_losses: list[UpdateAndLoss] = field(default_factory=list)
     best_metric: str = ""  # the metric of `best_score`
-    skipped_updates: dict[str, int] = field(default_factory=lambda: {"skipped": 0, "in_a_row": 0})
+    skipped_updates: SkippedCounts = field(default_factory=SkippedCounts)
     loss_spikes: LossSpikes = field(default_factory=LossSpikes)
 
     def note_validation(self, scores: dict[str, float], metric: str) -> bool:

@@ -1,0 +1,84 @@
+"""JSON that translator wrote and reads back: every value is checked as strictly as a recipe's."""
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, TypeVar
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+
+from translator.config.keys import show_value
+from translator.config.loading import UNKNOWN_KEY, may_be_newer
+from translator.run.storage import sha256_of_json
+
+STRICT: Final = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+"""For the class of a record: no unknown keys, no conversion between types, only finite numbers."""
+_SHOWN: Final = 3  # mistakes in a message
+_CHECKSUM: Final = "own_sha256"
+_VERSIONS: Final = ("format", "version")  # keys whose number grows with the format of a file
+
+Record = TypeVar("Record")
+WholeNumber = Annotated[int, Field(ge=0, lt=2**63)]
+
+
+class RecordError(ValueError):
+    """A record is invalid; the text says why. `newer`: probably because a newer version of translator wrote it."""
+
+    def __init__(self, reason: str, *, newer: bool) -> None:
+        super().__init__(reason)
+        self.newer = newer
+
+    def about(self, what: object, remedy: str) -> str:
+        """Return the message for the user: `what` is wrong, why, and the `remedy`."""
+        if self.newer:
+            return f"{what} was made by a newer version of translator ({self}); use that version, or {remedy}"
+        return f"{what} is damaged ({self}); {remedy}"
+
+
+def read_record(kind: TypeAdapter[Record], content: str | bytes) -> Record:
+    """Return the record in JSON text; raise RecordError if its type is not `kind`."""
+    try:
+        return kind.validate_json(content)
+    except ValidationError as error:
+        details = error.errors(include_url=False)
+    reasons = []
+    for detail in details[:_SHOWN]:
+        key = ".".join(map(str, detail["loc"]))
+        reasons.append(f"{key}: {_reason(detail)}" if key else _reason(detail))
+    if len(details) > _SHOWN:
+        reasons.append(f"and {len(details) - _SHOWN:,} more")
+    raise RecordError("; ".join(reasons), newer=may_be_newer(details) or any(map(_is_later_format, details)))
+
+
+def read_signed_record(kind: TypeAdapter[Record], content: bytes) -> Record:
+    """Return the record in JSON text with its own checksum, as `sign` and `write_json` write it.
+
+    Raises RecordError: a byte of it has changed, or its type is not `kind`.
+    """
+    try:
+        text = content.decode("utf-8")
+        values: dict[str, Any] = json.loads(text)
+        if json.dumps(values, ensure_ascii=False, indent=2) + "\n" != text:
+            raise ValueError("its content is damaged")
+        if values.pop(_CHECKSUM) != sha256_of_json(values):
+            raise ValueError("checksum differs")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise RecordError(str(error), newer=False) from error
+    return read_record(kind, json.dumps(values))
+
+
+def sign(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `values` with their checksum, for `read_signed_record`."""
+    return {**values, _CHECKSUM: sha256_of_json(values)}
+
+
+def _reason(detail: Mapping[str, Any]) -> str:
+    kind, given = detail["type"], detail["input"]
+    if kind in UNKNOWN_KEY:
+        return "unknown key"
+    if kind in ("json_invalid", "missing") or isinstance(given, list | dict):
+        return str(detail["msg"])
+    return f"{detail['msg'].replace('Input should be', 'expected')}, got {show_value(given)}"
+
+
+def _is_later_format(detail: Mapping[str, Any]) -> bool:
+    return detail["type"] == "less_than_equal" and detail["loc"][-1] in _VERSIONS
