@@ -122,13 +122,13 @@ def test_a_model_of_another_width_is_refused(tiny: Any, old: RunFolder) -> None:
 def test_settings_that_differ_from_those_of_the_weights_give_a_caution(tiny: Any, old: RunFolder) -> None:
     loaded = load_checkpoint(find_checkpoint(old.checkpoints_folder, "best"))
     rules = tiny("corpus.normalization.digits=ascii").corpus.normalization.model_dump()
-    state = replace(loaded.state, normalizer_version=-1, normalization=rules)
+    state = replace(loaded.state, normalizer_version=0, normalization=rules)
     save_checkpoint(old.checkpoints_folder, state, loaded.model, {})
     _, _, lines = start(tiny("model.activation=gelu", f"training.initialize_from={old.path}"))
     activation, digits, version = (line for line in lines if line.startswith("caution: "))
     assert "model.activation is gelu, but the weights were trained with relu" in activation
     assert "corpus.normalization.digits is persian, but the weights were trained with ascii" in digits
-    assert "but the weights were trained with -1" in version
+    assert "but the weights were trained with 0" in version
 
 
 def test_a_path_without_a_run_or_checkpoint_is_refused(tiny: Any, tmp_path: Path, old: RunFolder) -> None:
