@@ -68,8 +68,8 @@ class SpellingCorrector:
     as correct. These stay:
 
     - a word of the training text, and a frequent one with an English ending;
-    - a word with a capital, which may be a name; but at the start of a sentence, `Thsi` becomes `This`;
-    - a quoted word, and what touches a sign other than punctuation, as in #teh and /usr/lcoal;
+    - a word with a capital, which may be a name; but at the start of a sentence, `Wheere` becomes `Where`;
+    - a quoted word, and what touches a sign other than punctuation, as in #teh and /home/jhon;
     - each word of a sentence with code.
     """
 
@@ -84,7 +84,7 @@ class SpellingCorrector:
     def __call__(self, text: str) -> str:
         """Return `text` with typing errors corrected.
 
-        >>> SpellingCorrector({"where": 90, "there": 99, "school": 40})("Whree is the shcool? Jhon goes thre.")
+        >>> SpellingCorrector({"where": 90, "there": 99, "school": 40})("Whree is the shcool? Jhon goes theer.")
         'Where is the school? Jhon goes there.'
         """
         if not self._counts or _CODE.search(text):
