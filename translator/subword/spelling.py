@@ -84,8 +84,8 @@ class SpellingCorrector:
     def __call__(self, text: str) -> str:
         """Return `text` with typing errors corrected.
 
-        >>> SpellingCorrector({"where": 90, "there": 99, "school": 40})("Whree is the shcool? Jhon goes theer.")
-        'Where is the school? Jhon goes there.'
+        >>> SpellingCorrector({"where": 90, "the": 99, "school": 40})("Whree is teh shcool? Ask Jhon.")
+        'Where is the school? Ask Jhon.'
         """
         if not self._counts or _CODE.search(text):
             return text
