@@ -2,7 +2,6 @@
 
 import shutil
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -20,14 +19,68 @@ FAR_APART = ("children", "beautiful", "window", "yesterday", "mountain")
 COUNTS = dict.fromkeys(FAR_APART, FREQUENT) | {"invade": FREQUENT, "rare": RARE - 1, "teh": 1}
 
 
-@given(st.sampled_from(FAR_APART), st.integers(0, 10**6), st.sampled_from([str.lower, str.upper, str.capitalize]))
-def test_each_typo_of_the_robustness_test_is_corrected(word: str, seed: int, case: Callable[[str], str]) -> None:
-    text = case(word)
-    assert SpellingCorrector(COUNTS)(with_typos(text, 1.0, Random(seed))) == text
+NAMES = Path(__file__).with_name("names.txt").read_text().split()
+CODE_LIKE = (
+    "https://example.org/?q={0}",
+    "http://{0}.example/{0}",
+    "www.{0}.org",
+    "{0}@example.org",
+    "/home/{0}/.config",
+    "~/{0}",
+    "C:\\Users\\{0}",
+    "./{0}.py",
+    "open {0}.txt now",
+    "#{0}",
+    "@{0}",
+    "${0}",
+    "echo ${{{0}}}",
+    "--{0}=5",
+    "ls -l {0}",
+    "{0} = {0} + {0}",
+    "if ({0} == 5) return",
+    "print({0})",
+    "the {0}_{0} field",
+    "self.{0}",
+    "std::{0}",
+    "<{0}>{0}</{0}>",
+    '{{"{0}": "{0}"}}',
+    "run `git {0}` first",
+    'the key "{0}"',
+)
+MISTYPED = [
+    "chidren", "chlidren", "childen", "chilren", "childrem", "beautful", "beatuiful", "beautifull", "beautiul",
+    "beaitiful", "windwo", "widnow", "wimdow", "winodw", "yesteday", "yestreday", "yesterdya", "moutain", "mountan",
+    "mounatin",
+]  # fmt: skip
+
+
+@given(st.sampled_from(FAR_APART), st.integers(0, 10**6), st.sampled_from(["{}", "It: {}!", '"a {}," (b)', "a—{}…"]))
+def test_each_typo_of_the_robustness_test_is_corrected(word: str, seed: int, place: str) -> None:
+    mistyped = with_typos(word, 1.0, Random(seed))
+    assert SpellingCorrector(COUNTS)(place.format(mistyped)) == place.format(word)
+
+
+@pytest.mark.parametrize("place", ["{} is it.", '"{}, it is I!"', "I am {}.", "IT IS {}."])
+def test_no_name_is_corrected(place: str) -> None:
+    assert len(set(NAMES)) == 500
+    # Each name is one letter away from a frequent word.
+    correct = SpellingCorrector(dict.fromkeys((f"{name}x".lower() for name in NAMES), FREQUENT))
+    assert correct("mina") == "minax"
+    names = [name.upper() if place.isupper() else name for name in NAMES]
+    texts = [place.format(name) for name in names]
+    assert [correct(text) for text in texts] == texts
+
+
+def test_no_part_of_code_is_corrected() -> None:
+    correct = SpellingCorrector(COUNTS)
+    assert {correct(word) for word in MISTYPED} == set(FAR_APART)
+    texts = [form.format(word) for form in CODE_LIKE for word in MISTYPED]
+    assert len(set(texts)) == 500
+    assert [correct(text) for text in texts] == texts
 
 
 def test_no_neighbours_of_an_overlong_word_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spelling, "_one_mistake_away", pytest.fail)
+    monkeypatch.setattr(spelling, "_one_slip_away", pytest.fail)
     text = "x" * (max(map(len, FAR_APART)) + 2)
     assert SpellingCorrector(COUNTS)(text) == text
 
@@ -40,6 +93,8 @@ def test_no_neighbours_of_an_overlong_word_are_made(monkeypatch: pytest.MonkeyPa
         "thildren",  # the first letter is taken to be right
         "rrae teh te",  # not frequent, known, and too short
         "ask Chidren there",  # a name
+        "Chidren play",  # possibly a name
+        "childken xchildren",  # no slip of a finger
         "windows windowless invaded",  # endings of frequent words
         "childrem.py www.chidren.org chidren@x.org it's-chidren chidren() /chidren chidren2",
         "کودکان chidrenها",
@@ -50,12 +105,25 @@ def test_words_that_are_not_clear_typos_stay_unchanged(text: str) -> None:
 
 
 def test_a_typo_is_corrected_to_the_most_frequent_candidate() -> None:
-    counts = {"their": 90, "there": 99, "three": 80}
-    assert SpellingCorrector(counts)("THEER is theer") == "THEER is there"
-    assert SpellingCorrector(counts)("Theer, THERE") == "There, THERE"
+    counts = {"there": 99, "their": 90, "three": 80}
+    assert SpellingCorrector(counts)("is theer") == "is there"
     assert SpellingCorrector({})("theer") == "theer"
     for others, meant in ((0, "there"), (10**7, "theer")):
         assert SpellingCorrector({"there": FREQUENT - 1, "of": others})("theer") == meant
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("Thsi is it.", "This is it."), ("Wheere, Thsi", "Where, Thsi"), ("Thea is it", "Thea is it"), ("THSI", "THSI")],
+)
+def test_a_capitalized_word_is_corrected_only_to_a_word_that_opens_a_sentence(typed: str, meant: str) -> None:
+    counts = dict.fromkeys(("this", "where", "then", "they"), FREQUENT)
+    assert SpellingCorrector(counts)(typed) == meant
+
+
+def test_another_vowel_is_corrected_in_a_long_word_only() -> None:
+    counts = dict.fromkeys(("separate", "rose"), FREQUENT)
+    assert SpellingCorrector(counts)("seperate rosa") == "separate rosa"
 
 
 @given(st.lists(st.text("abAB 'é۱.", max_size=20), max_size=5))

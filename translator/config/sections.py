@@ -273,7 +273,7 @@ class SearchConfig(Section, effect=Effect.HARMLESS):
     orthography: Annotated[bool, Effect.SCORED] = True
     """Persian output: join affixes by ZWNJ (می روم, کتاب ها), and use a space before auxiliary verbs."""
     correct_spelling: Annotated[bool, Effect.SCORED] = True
-    """Replace an English word unseen in training by the frequent word that is one typo away; capitalized names stay."""
+    """Replace an English word unseen in training by the frequent word that is one typo away; names and code stay."""
     temperature: Annotated[float, Field(ge=0.001, le=100)] = 1.0
     """With `method: sampling`: divisor of the logits; below 1, probable tokens become more probable."""
     top_k: Annotated[int, Field(ge=0, le=1_000_000)] = 0

@@ -10,6 +10,7 @@ from random import Random
 from typing import Final, NamedTuple
 
 from translator.config.sections import AugmentationConfig
+from translator.subword.spelling import NEIGHBOURING_KEYS
 
 SHARE_OF_TYPOS: Final = 0.2  # in a text that gets typos, the share of its longer words that are mistyped
 
@@ -190,20 +191,6 @@ def _in_another_case(pair: SidePair, random: Random) -> SidePair:
 # --- typos ---
 
 
-def _neighbouring_keys() -> dict[str, str]:
-    """Return the keys beside each letter of a keyboard."""
-    neighbours: dict[str, str] = {}
-    for keyboard_row in ("qwertyuiop", "asdfghjkl", "zxcvbnm"):
-        for place, key in enumerate(keyboard_row):
-            before = keyboard_row[max(0, place - 1) : place]
-            after = keyboard_row[place + 1 : place + 2]
-            neighbours[key] = before + after
-    return neighbours
-
-
-_NEIGHBOURS: Final = _neighbouring_keys()
-
-
 def with_typos(text: str, share: float, random: Random) -> str:
     """Return `text` with one letter swapped, dropped, doubled or mistyped in a `share` of the words of 4+ letters."""
 
@@ -228,7 +215,7 @@ def _mistyped(word: str, random: Random) -> str:
     after = word[place + 1 :]
 
     # A finger that misses its key hits a neighbour.
-    neighbours = _NEIGHBOURS[letter.lower()]
+    neighbours = NEIGHBOURING_KEYS[letter.lower()]
     wrong_letter = neighbours[random.randrange(len(neighbours))]
     if letter.isupper():
         wrong_letter = wrong_letter.upper()

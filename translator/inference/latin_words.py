@@ -27,7 +27,7 @@ def with_source_spelling(text: str, source: str) -> str:
         nearest = [] if word in spellings else difflib.get_close_matches(word, spellings, n=1, cutoff=LIKENESS)
         if not nearest:
             return found[0]
-        glued = text[: found.start()][-1:].isalpha()
+        glued = text[found.start() - 1 : found.start()].isalpha()
         return f"{' ' * glued}{spellings[nearest[0]]}"
 
     return _WORD.sub(spelt, text)

@@ -35,7 +35,9 @@ from translator.subword.placeholders import (
 
 SOURCE_POSITIONS_AT_ONCE: Final = 16_384
 """Maximum source positions of a batch, each counted once per hypothesis; bounds memory for long lines."""
-_SEVERAL_ENDINGS: Final = re.compile(r"([.!?:;؟،؛])[\s.!?:;؟،؛…]*[.!?:;؟،؛…]\s*$")
+_ENDINGS: Final = ".!?:;؟،؛"
+# A match begins where a run of marks and spaces does, so that the search takes linear time.
+_SEVERAL_ENDINGS: Final = re.compile(rf"(?<![\s{_ENDINGS}…])([\s…]*+[{_ENDINGS}])[\s{_ENDINGS}…]*[{_ENDINGS}…]\s*$")
 
 
 @dataclass

@@ -41,7 +41,7 @@ _COPIED: Final = re.compile(
 _DIGIT_OR_INNER_DOT: Final = re.compile(rf"{_DIGIT}|\.(?=\w)")
 _TO_ASCII: Final = str.maketrans("٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹٫٬", "0123456789" * 2 + ".,")
 _ANY: Final = re.compile(f"[{PLACEHOLDERS}]")
-_WITH_SPACES: Final = re.compile(f" *[{PLACEHOLDERS}]")
+_WITH_SPACES: Final = re.compile(f"(?<! ) *[{PLACEHOLDERS}]")  # from the first of its spaces: linear in their number
 
 
 def _may_have(text: str) -> bool:

@@ -1,5 +1,6 @@
 """Spelling correction: replaces a word unseen in training with a frequent word that is one typing error away."""
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,8 +13,44 @@ _WORDS_FOR_ONE: Final = 60_000
 SHORTEST: Final = 3  # letters; shorter words have too many neighbours
 _ENDINGS: Final = ("s", "es", "ed", "d", "ing", "ly", "er", "ers", "r", "rs", "est", "ness", "less", "able", "ish")
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
+_KEYBOARD: Final = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+_VOWELS: Final = "aeiou"
+_LONG: Final = 7  # letters; in a shorter word, another vowel often makes a name: Rosa, rose
+_OPENERS: Final = re.compile(
+    "after|although|another|because|before|however|th(?:at|en|ere|ese|ey|is|ose|ough)|what|when|where|which|with|your"
+)
+"""The words to which a capitalized word at the start of a sentence is corrected: no usual name is close to them."""
 _LETTERS_ONLY: Final = re.compile("[a-z]+")
-_WORD: Final = re.compile(rf"(?<![\w.@'’`/-])[A-Za-z]{{{SHORTEST},}}(?![\w@'’`(/-]|\.\w)")  # not part of a name or path
+# A word, in lower case after its first letter, that only spaces, dashes, sentence punctuation, quotation marks and
+# brackets touch. Any other sign makes it part of an address, a path, an option, a hashtag or code. The possessive `+`
+# keeps the search linear.
+_LONE_WORD: Final = re.compile(
+    rf"""(?<![^\s—…])(?P<opening>["“«(\[]?)(?P<word>[A-Za-z][a-z]{{{SHORTEST - 1},}}+)"""
+    r"""(?P<closing>[.,;:!?]*+["”»)\]]?[.,;:!?]*+)(?![^\s—…])"""
+)
+_QUOTED: Final = re.compile(r"""["”»)\]]""")
+_CODE: Final = re.compile(
+    r"[`=<>|{}\\]|&&"
+    r"|(?<!\S)--?[A-Za-z]"  # an option
+    r"|\$[A-Za-z({]"  # a variable of a shell
+    r"|[A-Za-z]\("  # a call
+    r"|[A-Za-z]_[A-Za-z]"
+    r"|[a-z]{2}\.[a-z]{2}"  # an attribute, but not e.g.
+)
+"""Signs of a sentence with code, in which a word may be a part of a command or of a program."""
+
+
+def _neighbouring_keys() -> dict[str, str]:
+    """Return the keys beside each letter of a keyboard."""
+    neighbours = dict.fromkeys(_LETTERS, "")
+    for row in _KEYBOARD:
+        for left, right in itertools.pairwise(row):
+            neighbours[left] += right
+            neighbours[right] += left
+    return neighbours
+
+
+NEIGHBOURING_KEYS: Final = _neighbouring_keys()
 
 
 def count_words(lines: Iterable[str]) -> Counter[str]:
@@ -25,10 +62,15 @@ def count_words(lines: Iterable[str]) -> Counter[str]:
 
 
 class SpellingCorrector:
-    """Corrects typing errors: letters transposed, missing, extra or replaced, one per word (Norvig 2007).
+    """Corrects slips of the fingers: letters transposed, missing, doubled or replaced, one per word (Norvig 2007).
 
-    The first letter of a word counts as correct. A word with a capital, inside a text that is not all capitals, counts
-    as a name and stays; so does a frequent word with an English ending.
+    A replaced letter is that of a neighbouring key or, in a long word, another vowel. The first letter of a word counts
+    as correct. These stay:
+
+    - a word of the training text, and a frequent one with an English ending;
+    - a word with a capital, which may be a name; but at the start of a sentence, `Wheere` becomes `Where`;
+    - a quoted word, and what touches a sign other than punctuation, as in #teh and /home/jhon;
+    - each word of a sentence with code.
     """
 
     def __init__(self, counts: Mapping[str, int]) -> None:
@@ -42,29 +84,32 @@ class SpellingCorrector:
     def __call__(self, text: str) -> str:
         """Return `text` with typing errors corrected.
 
-        >>> SpellingCorrector({"where": 90, "there": 99, "school": 40})("Whree is Shool? At teh shcool.")
-        'Where is Shool? At teh school.'
+        >>> SpellingCorrector({"where": 90, "the": 99, "school": 40})("Whree is teh shcool? Ask Jhon.")
+        'Where is the school? Ask Jhon.'
         """
-        if not self._counts:
+        if not self._counts or _CODE.search(text):
             return text
-        capitals = text.isupper()
+        return _LONE_WORD.sub(self._corrected, text)
 
-        def corrected(found: re.Match[str]) -> str:
-            word = found[0]
-            named = not (word.islower() or capitals or (found.start() == 0 and word[1:].islower()))
-            meant = word if named else self._meant(word.lower())
-            return meant.upper() if capitals else meant.capitalize() if word[0].isupper() and not named else meant
-
-        return _WORD.sub(corrected, text)
+    def _corrected(self, match: re.Match[str]) -> str:
+        """Return the text of a match of `_LONE_WORD`, with its word corrected unless it is quoted."""
+        opening, word, closing = match.groups()
+        if opening and _QUOTED.search(closing):
+            return match[0]
+        if word.islower():
+            return f"{opening}{self._meant(word)}{closing}"
+        meant = self._meant(word.lower())
+        is_opener = match.start() == 0 and len(word) > SHORTEST and _OPENERS.fullmatch(meant) is not None
+        return f"{opening}{meant.capitalize()}{closing}" if is_opener else match[0]
 
     def _most_frequent_neighbour(self, word: str) -> str:
         """Return the most frequent word one error away, or `word` if it is known or no such word is frequent."""
         # A longer word is not one error away from any correction, and has very many neighbours.
         if len(word) > self._longest + 1 or self._is_known(word):
             return word
-        known = {one: self._counts.get(one, 0) for one in _one_mistake_away(word)}
-        best = max(known, key=lambda one: (known[one], one))
-        return best if known[best] >= self._frequent else word
+        neighbours = set(_one_slip_away(word))
+        best = max(neighbours, key=lambda neighbour: (self._counts.get(neighbour, 0), neighbour))
+        return best if self._counts.get(best, 0) >= self._frequent else word
 
     def _is_known(self, word: str) -> bool:
         stems = (word.removesuffix(ending) for ending in _ENDINGS if word.endswith(ending))
@@ -72,13 +117,17 @@ class SpellingCorrector:
         return word in self._counts or any(frequent)
 
 
-def _one_mistake_away(word: str) -> Iterator[str]:
-    """Yield the words that differ from `word` by one error after the first letter."""
+def _one_slip_away(word: str) -> Iterator[str]:
+    """Yield the words that may have become `word` by one slip after their first letter."""
     for place in range(1, len(word) + 1):
         before, letter, after = word[:place], word[place : place + 1], word[place + 1 :]
-        yield from (before + other + letter + after for other in _LETTERS)
-        if letter:
+        yield from (before + missing + letter + after for missing in _LETTERS)
+        if not letter:
+            continue
+        yield from (before + meant + after for meant in NEIGHBOURING_KEYS[letter])
+        if letter in _VOWELS and len(word) >= _LONG:
+            yield from (before + meant + after for meant in _VOWELS)
+        if letter == before[-1]:  # doubled
             yield before + after
-            yield from (before + other + after for other in _LETTERS)
         if after:
             yield before + after[0] + letter + after[1:]
