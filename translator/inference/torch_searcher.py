@@ -70,14 +70,27 @@ class TorchSearcher(Searcher):
 
     def cross_attention(self, rows: Rows, labels: Rows) -> list[npt.NDArray[np.float32]]:
         """Return the cross-attention of the last layer, averaged over heads and models; each row sums to 1."""
-        target_input = torch.full((len(rows), max(map(len, labels))), PAD)  # (B, T)
-        for row, label in zip(target_input, labels, strict=True):
-            row[: len(label)] = torch.tensor([SOS, *label[:-1]])
-        inputs = collate_source(rows).to(self._device), target_input.to(self._device)  # (B, S), (B, T)
+        # 1. The target input: each label behind SOS, without its last token.
+        longest = max(len(label) for label in labels)
+        target_input = torch.full((len(rows), longest), PAD)  # (B, T)
+        for row_input, label in zip(target_input, labels, strict=True):
+            row_input[: len(label)] = torch.tensor([SOS, *label[:-1]])
+        target_input = target_input.to(self._device)
+        source = collate_source(rows).to(self._device)  # (B, S)
+
+        # 2. The mean over heads, then over models.
+        model_weights = []
         with self._evaluating():
-            found = [model.attention(*inputs).cross[-1] for model in self.models]  # (B, H, T, S) each
-        mean = torch.stack([weights.float().mean(dim=1) for weights in found]).mean(dim=0).cpu().numpy()  # (B, T, S)
-        return [weights[: len(label), : len(row) + 1] for weights, row, label in zip(mean, rows, labels, strict=True)]
+            for model in self.models:
+                heads = model.attention(source, target_input).cross[-1]  # (B, H, T, S)
+                model_weights.append(heads.float().mean(dim=1))
+        mean_weights = torch.stack(model_weights).mean(dim=0).cpu().numpy()  # (B, T, S)
+
+        # 3. Without padding; the source ends in EOS.
+        maps = []
+        for weights, row, label in zip(mean_weights, rows, labels, strict=True):
+            maps.append(weights[: len(label), : len(row) + 1])
+        return maps
 
     @contextlib.contextmanager
     def _evaluating(self) -> Iterator[None]:

@@ -415,17 +415,29 @@ class Translator:
 
     def _attention(self, segment: Segment, hypotheses: Sequence[Hypothesis]) -> list[tuple[AttentionMap, Alignment]]:
         """Return the attention map and the word alignment of each hypothesis of a segment."""
-        copied = {token: segment.copied.get(chr(token), "") for token in map(ord, self.subword.source.placeholders)}
-        source = [piece.translate(copied) for piece in self.subword.source.pieces_of([*segment.ids, EOS])]
-        labels = [[*one.tokens, *[EOS] * one.finished] for one in hypotheses]
-        found = []
-        weights = self.searcher.cross_attention([segment.ids] * len(labels), labels)
-        for one, label, looked in zip(hypotheses, labels, weights, strict=True):
-            seen = AttentionMap(source, [one.translate(copied) for one in self.subword.target.pieces_of(label)], looked)
-            aligned = align_words(self.subword, segment.ids, one.tokens, looked)
-            words = [tuple(word.translate(copied) for word in side) for side in (aligned.source, aligned.target)]
-            found.append((seen, Alignment(words[0], words[1], aligned.pairs)))
-        return found
+        # Placeholders are shown as the text that they stand for.
+        copied_parts = {}
+        for placeholder in self.subword.source.placeholders:
+            copied_parts[ord(placeholder)] = segment.copied.get(placeholder, "")
+
+        def shown(pieces: Sequence[str]) -> list[str]:
+            return [piece.translate(copied_parts) for piece in pieces]
+
+        labels = []
+        for hypothesis in hypotheses:
+            ending = [EOS] if hypothesis.finished else []
+            labels.append([*hypothesis.tokens, *ending])
+        source_pieces = shown(self.subword.source.pieces_of([*segment.ids, EOS]))
+        all_weights = self.searcher.cross_attention([segment.ids] * len(labels), labels)
+
+        results = []
+        for hypothesis, label, weights in zip(hypotheses, labels, all_weights, strict=True):
+            target_pieces = shown(self.subword.target.pieces_of(label))
+            attention_map = AttentionMap(source_pieces, target_pieces, weights)
+            aligned = align_words(self.subword, segment.ids, hypothesis.tokens, weights)
+            alignment = Alignment(tuple(shown(aligned.source)), tuple(shown(aligned.target)), aligned.pairs)
+            results.append((attention_map, alignment))
+        return results
 
 
 def without_second_ending(text: str, source: str) -> str:
