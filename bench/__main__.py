@@ -16,6 +16,7 @@ PARTS = {
     "feeding": "whether the data of a GPU arrive in time, and disturb the loop that launches kernels",
     "gpu": "a GPU in eight minutes: training, loss, resuming, search, the sample",
     "torture": "kill, stop and disturb training, and compare the bits with those of an undisturbed run",
+    "verbs": "kill the other verbs, alone and two at a time, beside files of the user's that must keep their bytes",
     "quality": "our recipe compared with eole and Marian at equal size and training time (hours; resumes)",
     "experiments": "train the variants of a recipe and compare them on validation text (hours; resumes)",
     "newcomer": "a new user's first hour, with the wheel and the source distribution in a folder (`newcomer dist`)",
