@@ -25,8 +25,15 @@ from translator.cli import main
 from translator.config import Config, SearchConfig
 from translator.data import DataHandler
 from translator.errors import CorpusError, InputError, RunError, StorageError
-from translator.evaluation import Evaluation, System, evaluate_run, evaluate_systems, read_scored_set, saved_scores
-from translator.evaluation.evaluate import search_label
+from translator.evaluation import (
+    Evaluation,
+    System,
+    evaluate_run,
+    evaluate_systems,
+    read_scored_set,
+    saved_scores,
+    search_label,
+)
 from translator.evaluation.metrics import comet_lacks, comet_score
 from translator.inference.segments import Translation
 from translator.run.folder import RunFolder
@@ -112,7 +119,7 @@ def test_a_stopped_evaluation_keeps_its_translations_and_resumes(
     run = untrained_run(tiny(*QUICK))
     whole = evaluate_run(run)
     shutil.rmtree(run.evaluation_folder)
-    monkeypatch.setattr("translator.evaluation.evaluate._BLOCK", 6)
+    monkeypatch.setattr("translator.evaluation.unfinished._BLOCK", 6)
     asked: list[int] = []
     translations = Translator.translations
 
@@ -132,22 +139,14 @@ def test_a_stopped_evaluation_keeps_its_translations_and_resumes(
     assert "Traceback" not in err
     (partial,) = run.evaluation_folder.iterdir()
     assert partial.name.endswith(".partial.jsonl")
-    kept = [json.loads(line)["text"] for line in lines(partial)[1:]]
-    assert kept == list(whole.sets[0].hypotheses[:12])
+    saved = [json.loads(line) for line in lines(partial)]
+    assert [row["line"] for row in saved] == list(range(1, 13))
+    assert [row["translation"]["text"] for row in saved] == list(whole.sets[0].hypotheses[:12])
     with partial.open("a", encoding="utf-8") as stream:
-        stream.write('{"text": "cut off')
+        stream.write('{"line": 13, "translation": {"text": "cut off')
     assert evaluate_run(run).sets[0].hypotheses == whole.sets[0].hypotheses
     assert asked == [6, 2], "the first 12 of 20 are kept"
     assert not partial.exists()
-
-
-def test_partial_translations_of_another_search_are_not_resumed(tiny: Any) -> None:
-    run = untrained_run(tiny(*QUICK))
-    run.evaluation_folder.mkdir()
-    partial = run.evaluation_folder / "toy.step-000005.greedy.partial.jsonl"
-    other = {"text": "other", "score": -1.0, "normalized_score": -1.0, "tokens": 3, "pieces": 1, "finished": True}
-    partial.write_text(f'{{"search": {{}}}}\n{json.dumps(other)}\n', encoding="utf-8")
-    assert "other" not in evaluate_run(run).sets[0].hypotheses
 
 
 def test_repeated_evaluations_agree_and_other_settings_keep_their_scores(tiny: Any) -> None:

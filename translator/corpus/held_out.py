@@ -15,10 +15,11 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from translator.config import Config, SourceConfig
 from translator.config.corpus_section import PERSIAN
+from translator.corpus.file_hashes import refuse_changed
 from translator.corpus.lines import Pair
 from translator.corpus.normalizer import Normalizer
 from translator.corpus.prepared_corpus import PreparedCorpus
-from translator.corpus.sources import corpus_argument, path_exists, read_pairs, refuse_changed
+from translator.corpus.sources import corpus_argument, path_exists, read_pairs
 from translator.errors import CorpusError, InputError, RunError
 from translator.run.records import STRICT, RecordError, WholeNumber, read_record
 from translator.run.storage import storage_errors, write_bytes

@@ -23,6 +23,7 @@ from translator.config import CorpusConfig, FilterConfig, NormalizationConfig, S
 from translator.config.keys import present_path
 from translator.config.resuming import fingerprint_of
 from translator.corpus.duplicates import Hashes, Keys, Mask, NearDuplicateIndex, Numbers, pair_keys, signatures
+from translator.corpus.file_hashes import hashes_of_files, refuse_changed
 from translator.corpus.filters import EMPTY, PairFilter
 from translator.corpus.lines import Pair
 from translator.corpus.normalizer import NORMALIZER_VERSION, Normalizer, fold
@@ -36,7 +37,7 @@ from translator.corpus.report import (
     TestSetReport,
     example_places,
 )
-from translator.corpus.sources import hashes_of_files, read_pairs, refuse_changed, source_files
+from translator.corpus.sources import read_pairs, source_files
 from translator.corpus.split import SELECTION_RULES, SPLITS, TRAIN, Fates, count_fates, fate_of, select_pairs
 from translator.errors import CorpusError
 from translator.run.folder import prepared_folder

@@ -21,7 +21,7 @@ from translator.corpus.tables import BAD_ROW, pairs_of_table
 from translator.corpus.tmx import pairs_of_tmx
 from translator.errors import CorpusError, InputError
 from translator.run.logging import LOGGER
-from translator.run.storage import sha256_of_file, storage_errors
+from translator.run.storage import storage_errors
 from translator.run.text import excerpt
 
 _LOOKED_AT: Final = 1000  # pairs that show whether the sides are swapped
@@ -242,28 +242,6 @@ class _BadRows:
 def source_files(source: SourceConfig) -> list[Path]:
     """Return the files of `source` in the order of reading; raise CorpusError if one is missing or unsuitable."""
     return list(itertools.chain.from_iterable(_corpora(source)))
-
-
-def hashes_of_files(source: SourceConfig) -> tuple[str, ...]:
-    """Return the SHA-256 of each file of `source`, in the order of `source_files`; raises as that does."""
-    hashes = []
-    for file in source_files(source):
-        with storage_errors(file, "read"):
-            hashes.append(sha256_of_file(file))
-    return tuple(hashes)
-
-
-def refuse_changed(source: SourceConfig, hashes: Sequence[str]) -> None:
-    """Raise CorpusError if the files of `source` no longer have these `hashes`; call this after reading them.
-
-    What was read may then be neither the old text nor the new one, so nothing may be stored under either hash.
-    """
-    if hashes_of_files(source) != tuple(hashes):
-        files = " and ".join(map(str, source_files(source)))
-        raise CorpusError(
-            f"corpus source `{source.name}`: {files} changed while it was read, and nothing of it was stored; "
-            "repeat the command when no program writes it any more"
-        )
 
 
 def _corpora(source: SourceConfig) -> list[tuple[Path, ...]]:
