@@ -140,8 +140,9 @@ def test_a_stopped_evaluation_keeps_its_translations_and_resumes(
     err = capsys.readouterr().err
     assert message in err
     assert "Traceback" not in err
-    (partial,) = run.evaluation_folder.iterdir()
-    assert partial.name.endswith(".partial.jsonl")
+    (partial,) = run.evaluation_folder.glob("*.partial.jsonl")
+    texts = [run.evaluation_folder / f"toy.{side}.txt" for side in ("reference", "source")]
+    assert sorted(run.evaluation_folder.iterdir()) == sorted([partial, *texts])
     saved = [json.loads(line) for line in lines(partial)]
     assert [row["line"] for row in saved] == list(range(1, 13))
     assert [row["translation"]["text"] for row in saved] == list(whole.sets[0].hypotheses[:12])

@@ -16,7 +16,7 @@ from translator.corpus.held_out import HeldOutSet, write_held_out
 from translator.corpus.normalizer import Normalizer
 from translator.errors import CorpusError
 from translator.evaluation.metrics import Score
-from translator.evaluation.results import add_scores, write_text_sides
+from translator.evaluation.results import add_scores, claim_name
 from translator.evaluation.robustness import WAYS
 from translator.evaluation.systems import System
 from translator.evaluation.test_sets import check_languages, look_into_training, sides_of, with_distinct_names
@@ -87,7 +87,7 @@ def name_in_results(test_set: HeldOutSet, *systems: System) -> str:
 
 def write_results(system: System, test_set: HeldOutSet) -> None:
     score = Score(test_set=test_set.name, metric="bleu", score=1.0, signature="s", normalization="raw", sentences=1)
-    write_text_sides(system.folder, test_set.name, sides_of(test_set))
+    claim_name(system.folder, test_set.name, sides_of(test_set), replaces=True)
     add_scores(system.folder, [score])
 
 

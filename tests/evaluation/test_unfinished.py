@@ -103,7 +103,7 @@ def test_a_lock_file_that_its_holder_removes_meanwhile_is_replaced(
 ) -> None:
     """The holder ends while another process opens the file; a lock on the removed file would hold nothing."""
     file = tmp_path / ".toy.lock"
-    removals = []
+    removals: list[Path] = []
 
     @contextmanager
     def exclusive_after_removal(path: Path) -> Iterator[bool]:

@@ -19,11 +19,10 @@ from translator.evaluation.results import (
     ModelScore,
     ScoredSet,
     add_scores,
+    claim_name,
     distinct_labels,
     read_scores,
-    text_sides,
     write_scored_set,
-    write_text_sides,
 )
 from translator.evaluation.robustness import measure_robustness
 from translator.evaluation.search_labels import search_label
@@ -258,11 +257,15 @@ def _evaluate_system(
     """
     folder, checkpoint = system.folder, translator.checkpoint_name
     test_split = sides_of_test_split(system.runs[0])
+    is_own_text: dict[str, bool] = {}
+    for test_set in plan.test_sets:
+        is_own_text[test_set.name] = test_split.get(test_set.name) == sides_of(test_set)
     scored_sets: list[ScoredSet] = []
     diagnoses: list[Diagnosis] = []
     with ExitStack() as held:
         for test_set in plan.test_sets:
             held.enter_context(hold_results(folder, f"{test_set.name}.{checkpoint}.{search}"))
+            claim_name(folder, test_set.name, sides_of(test_set), replaces=is_own_text[test_set.name])
         for test_set in plan.test_sets:
             rare = rare_shares.get(test_set.name, ())
             scored = _translate_and_score(plan, test_set, translator, search, rare, folder)
@@ -273,8 +276,7 @@ def _evaluate_system(
             # Save the scores of all sets so far, in their order; those of a run's own test text come first.
             _write_files(folder, scored, diagnosis)
             scores = [score for scored_set in scored_sets for score in scored_set.all_scores]
-            is_own_text = test_split.get(test_set.name) == sides_of(test_set)
-            add_scores(folder, scores, first=is_own_text)
+            add_scores(folder, scores, first=is_own_text[test_set.name])
             _remove_partial_files(folder, scored)
     return _SystemResults(folder=folder, checkpoint=checkpoint, search=search, sets=scored_sets, diagnoses=diagnoses)
 
@@ -353,7 +355,6 @@ def _partial_file(folder: Path, name: str, checkpoint: str, search: str) -> Path
 
 def _write_files(folder: Path, scored: ScoredSet, diagnosis: Diagnosis) -> None:
     """Write the files of a test set, translated by one system."""
-    write_text_sides(folder, scored.test_set, text_sides(scored.sources, scored.references))
     write_text(folder / f"{scored.name}.hypotheses.txt", "".join(f"{text}\n" for text in scored.hypotheses))
     write_scored_set(folder, scored)
     write_json(folder / f"{scored.name}.diagnosis.json", diagnosis.to_json())

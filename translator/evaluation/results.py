@@ -2,7 +2,8 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -21,7 +22,7 @@ ENDING: Final = ".sentences.jsonl"
 VERSION: Final = 1  # of the format of these files
 _ENTRIES: Final = TypeAdapter(list[Score])
 _Value = TypeVar("_Value")
-_LOCK_SECONDS: Final = 30  # a process that updates scores.json takes milliseconds
+_LOCK_SECONDS: Final = 30  # an update takes milliseconds
 
 
 class ModelScore(BaseModel):
@@ -123,14 +124,35 @@ def text_sides(sources: Sequence[str], references: Sequence[tuple[str, ...]]) ->
     return sides
 
 
-def write_text_sides(folder: Path, name: str, sides: Mapping[str, bytes]) -> None:
-    """Write the text of the test set `name` to `folder`."""
-    for side, content in sides.items():
-        write_bytes(_side_file(folder, name, side), content)
+def claim_name(folder: Path, name: str, sides: Mapping[str, bytes], *, replaces: bool) -> None:
+    """Write the text of the test set `name` to `folder`, which keeps the name from other texts.
+
+    Args:
+        folder: an evaluation folder.
+        name: of the test set.
+        sides: its text, as `text_sides` returns it.
+        replaces: whether another text of that name is replaced.
+
+    Raises RunError: another process has given the name to another text meanwhile, or holds the folder.
+    """
+    with _updating(folder):
+        saved_sides = read_text_sides(folder, name)
+        if saved_sides == sides:
+            return
+        if saved_sides and not replaces:
+            raise RunError(f"another process evaluates another text called {name} in {folder}; repeat the command")
+        # The source comes last: where it is, all references are, and no reference of a text that was never complete.
+        _side_file(folder, name, "source").unlink(missing_ok=True)
+        number = 1
+        while (side := _reference_name(number)) in sides:
+            write_bytes(_side_file(folder, name, side), sides[side])
+            number += 1
+        _side_file(folder, name, _reference_name(number)).unlink(missing_ok=True)
+        write_bytes(_side_file(folder, name, "source"), sides["source"])
 
 
 def read_text_sides(folder: Path, name: str) -> dict[str, bytes]:
-    """Return the text of the test set `name` as `write_text_sides` wrote it; empty if it is not there."""
+    """Return the text of the test set `name` as `claim_name` wrote it; empty if it is not there."""
     sides: dict[str, bytes] = {}
     side, number = "source", 0
     with storage_errors(folder, "read"):
@@ -340,12 +362,19 @@ def add_scores(folder: Path, scores: Sequence[Score], *, first: bool = True) -> 
     Raises RunError: the file is damaged (it stays unchanged), or another process holds the folder.
     """
     replaced_settings = {score.setting for score in scores}
-    with storage_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-    with exclusive(folder, _LOCK_SECONDS) as free:
-        if not free:
-            raise RunError(f"another process holds {folder} and does not release it; wait for it, or stop it")
+    with _updating(folder):
         other_scores = [score for score in read_scores(folder) if score.setting not in replaced_settings]
         merged = [*scores, *other_scores] if first else [*other_scores, *scores]
         write_json(folder / "scores.json", [score.to_json() for score in merged])
     return merged
+
+
+@contextmanager
+def _updating(folder: Path) -> Iterator[None]:
+    """Lock an evaluation folder for a short update; make it if it is missing."""
+    with storage_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    with exclusive(folder, _LOCK_SECONDS) as is_free, storage_errors(folder):
+        if not is_free:
+            raise RunError(f"another process holds {folder} and does not release it; wait for it, or stop it")
+        yield

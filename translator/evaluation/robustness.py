@@ -61,10 +61,10 @@ def measure_robustness(
         # 1. Type every source with the noise; translate those that the model reads differently.
         sources = [change(text, Random(f"{number} {text}")) for number, text in enumerate(plain.sources)]
         noisy_input = _model_input(sources, translator)
-        changed = [number for number in range(sentence_count) if noisy_input[number] != plain_input[number]]
+        changed_numbers = [number for number in range(sentence_count) if noisy_input[number] != plain_input[number]]
         hypotheses = list(plain.hypotheses)
-        translations = translate([sources[number] for number in changed], way)
-        for number, translation in zip(changed, translations, strict=True):
+        translations = translate([sources[number] for number in changed_numbers], way)
+        for number, translation in zip(changed_numbers, translations, strict=True):
             hypotheses[number] = translation
 
         # 2. Score all sentences, and compare with the original ones on the same resamples.
@@ -89,7 +89,7 @@ def measure_robustness(
             score=score,
             loss=plain_chrf.score - noisy_chrf.score,
             loss_interval=intervals.loss,
-            changed=len(changed),
+            changed=len(changed_numbers),
             sources=tuple(sources),
             hypotheses=tuple(hypotheses),
         )
