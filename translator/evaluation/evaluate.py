@@ -133,6 +133,7 @@ def evaluate_systems(
         return Evaluation()
     _check_outputs(plan)
 
+    # Translate and score; every result is on the disk before the next begins.
     results: list[_SystemResults] = []
     for system_results in _evaluate_each(plan, load or _load):
         results.append(system_results)
@@ -161,6 +162,7 @@ def _plan(
         read_scores(system.folder)  # report a damaged file before the translation
     test_sets = chosen_test_sets(first_run, config, named, "validation" if split == "validation" else "test")
 
+    # Metrics that need something that is not there are named, and the others computed.
     lacks = {"spbleu": spbleu_lacks(), "comet": comet_lacks(config.evaluation.comet_model, first_run)}
     metrics: list[MetricName] = []
     missing: list[str] = []
@@ -263,6 +265,7 @@ def _evaluate_system(
     scored_sets: list[ScoredSet] = []
     diagnoses: list[Diagnosis] = []
     with ExitStack() as held:
+        # Hold all results before the first translation, so that a second process stops at once.
         for test_set in plan.test_sets:
             held.enter_context(hold_results(folder, f"{test_set.name}.{checkpoint}.{search}"))
             claim_name(folder, test_set.name, sides_of(test_set), replaces=is_own_text[test_set.name])
@@ -384,10 +387,12 @@ def _summary(plan: _Plan, results: Sequence[_SystemResults]) -> Evaluation:
         for scored in system_results.sets:
             scores += scored.scores
 
+    # The first system shows what translations look like.
     samples: list[TranslatedPair] = []
     for scored in results[0].sets:
         samples += _samples(scored, plan.config.run.seed)
 
+    # The other systems are compared with the first, on each test set.
     comparisons: list[SystemComparison] = []
     if len(results) > 1:
         metrics = [metric for metric in METRICS if metric in plan.metrics] or METRICS

@@ -136,6 +136,7 @@ def claim_name(folder: Path, name: str, sides: Mapping[str, bytes], *, replaces:
     Raises RunError: another process has given the name to another text meanwhile, or holds the folder.
     """
     with _updating(folder):
+        # Look again: a plan was made before this folder was locked.
         saved_sides = read_text_sides(folder, name)
         if saved_sides == sides:
             return

@@ -53,6 +53,7 @@ def measure_robustness(
     sentence_count = len(plain.sources)
     samples = bounded_samples(samples, sentence_count)
     resamples = _resamples(sentence_count, samples)
+    # What all kinds of noise are compared with.
     plain_input = _model_input(plain.sources, translator)
     plain_chrf = _measure_chrf(plain.hypotheses, plain.references)
 

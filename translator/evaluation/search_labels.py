@@ -27,12 +27,14 @@ def search_label(config: SearchConfig, engine: str = "") -> str:
 
     Without `by-sentence`, lines are translated whole.
     """
+    # The method, with the one setting that always counts.
     parts: list[str] = [config.method]
     if config.method == "beam":
         parts.append(str(config.beam_size))
     elif config.method == "sampling":
         parts.append(f"seed-{config.seed}")
 
+    # Settings at their defaults are not named, so that labels stay short.
     defaults = SearchConfig()
     for key, prefix in _PREFIXES[config.method].items():
         value = getattr(config, key)

@@ -63,6 +63,7 @@ def chosen_test_sets(run: RunFolder, config: Config, named: Sequence[str], split
     else:
         test_sets = read_held_out_folder(run.held_out_folder, split)
 
+    # Results are found by name, and a user who gives two texts one name has to say which is which.
     for name, count in Counter(test_set.name for test_set in test_sets).items():
         if count > 1:
             raise InputError(f"two test sets are called `{name}`; name them: --test-set NAME=PATH")
@@ -107,6 +108,7 @@ def with_distinct_names(test_sets: Sequence[HeldOutSet], systems: Sequence[Syste
     places = [_NamedTexts.of(system) for system in systems]
     renamed: list[HeldOutSet] = []
     for test_set in test_sets:
+        # One system whose results have another text of that name is enough: comparisons need one name.
         sides = sides_of(test_set)
         reason = ""
         for place in places:
@@ -143,6 +145,7 @@ class _NamedTexts(NamedTuple):
         for way in WAYS:
             if name.endswith(f".{way}"):
                 return f"the results with noisy input end in `.{way}`"
+        # The text of the run itself has its name, evaluated or not, and whatever the folder has.
         if name in self.held_out:
             return "" if self.held_out[name] == sides else f"{self.run.path} has another text of that name"
         saved_sides = read_text_sides(self.folder, name)
@@ -284,6 +287,7 @@ def _search_training(corpus: PreparedCorpus, vocabulary: set[str], folded_sides:
     progress: tqdm[object] = progress_bar(description="reading the training text", total=total, unit=" pairs")
     with progress:
         for name in corpus.names("train"):
+            # Both words and whole sentences of the source side, in one pass.
             for line in corpus.lines("train", name, source_side):
                 findings.word_counts.update(word for word in _words(line) if word in vocabulary)
                 folded = fold(line) if folded_sides else ""

@@ -91,6 +91,7 @@ class UnfinishedTranslations:
             if not self._path.exists():
                 return {}
             content = self._path.read_bytes()
+        # A file of another format, or torn in the middle, gives lines that are no records.
         translations = {}
         for json_line in content.split(b"\n"):
             try:
