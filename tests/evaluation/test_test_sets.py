@@ -100,6 +100,10 @@ def test_another_text_cannot_have_the_name_of_the_text_of_a_run(
     assert f"test set `{name}` is called `{new_name}` in the results, since" in caplog.text
 
 
+def test_a_separate_folder_of_results_has_only_the_names_in_it(system: System, tmp_path: Path) -> None:
+    assert name_in_results(named("toy", "Other."), replace(system, results=tmp_path / "separate")) == "toy"
+
+
 def test_the_text_of_a_run_keeps_its_name_among_results_on_another_text(system: System) -> None:
     write_results(system, named("toy", "Other."))
     assert name_in_results(named("toy", "Of the run."), system) == "toy"

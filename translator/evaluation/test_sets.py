@@ -133,10 +133,14 @@ class _NamedTexts(NamedTuple):
     def of(cls, system: System) -> "_NamedTexts":
         """Read them."""
         run = system.runs[0]
+        held_out: dict[str, Sides] = {}
+        # A separate folder has no results on the run's own text that could be mistaken.
+        if system.results is None:
+            held_out = _text_of_split(run, "validation") | _text_of_split(run, "test")
         return cls(
             run=run,
             folder=system.folder,
-            held_out=_text_of_split(run, "validation") | _text_of_split(run, "test"),
+            held_out=held_out,
             scored_names={score.test_set for score in read_scores(system.folder)},
         )
 
