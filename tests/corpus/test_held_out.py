@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from corpus.corpora import tsv
@@ -129,6 +130,17 @@ def test_held_out_of_run_gives_sources_test_sets_and_a_validation_sample(tmp_pat
     assert found == [("a", 5, (), {"a"}), ("b", 5, (), {"b"}), ("c", 2, (2,), {"c"}), ("news", 40, (), {"news"})]
     (sample,) = held_out_of_run(config, corpus, "validation")
     assert (sample.name, sample.origins, len(sample.references)) == ("validation", ("a", "a", "b", "b"), 4)
+
+
+def test_a_test_set_that_changes_after_the_preparation_is_refused(tiny: Any, tmp_path: Path) -> None:
+    """Its new text was not kept out of the training text."""
+    news = write_pairs(tmp_path / "news.tsv", [("the first text", "متن یکم")])
+    config = tiny(f"evaluation.test_sets=[{{name: news, path: '{news}'}}]")
+    corpus = prepare_corpus(config.corpus, config.evaluation.test_sources)
+    assert [text.name for text in held_out_of_run(config, corpus, "test")] == ["toy", "news"]
+    write_pairs(news, [("another text", "متن دیگر")])
+    with pytest.raises(CorpusError, match=r"news\.tsv changed while it was read"):
+        held_out_of_run(config, corpus, "test")
 
 
 SETS = [

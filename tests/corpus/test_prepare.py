@@ -237,6 +237,25 @@ def test_fingerprint_depends_on_sources_settings_and_versions(tmp_path: Path, mo
     assert len(set(prints)) == len(prints)
 
 
+def test_a_file_that_changes_while_it_is_read_is_not_stored_under_its_old_hash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = config_of(tmp_path, small(tmp_path))
+
+    def read_and_change(source: SourceConfig, *others: Any) -> Any:
+        small(tmp_path, rows(10, "other"))
+        yield from read_pairs(source, *others)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(prepare, "read_pairs", read_and_change)
+        with pytest.raises(CorpusError, match=r"small\.tsv changed while it was read"):
+            prepare_corpus(config)
+    assert not list((tmp_path / "prepared").glob("*")), "nothing is stored"
+    corpus = prepare_corpus(config)
+    assert next(corpus.lines("train", "small", "en")).startswith("other")
+    assert corpus.fingerprint == corpus_fingerprint(config)
+
+
 def test_failed_preparation_explains_the_problem_and_leaves_no_files(tmp_path: Path) -> None:
     def complaint(*sources: SourceConfig, test_sets: Sequence[SourceConfig] = ()) -> str:
         with pytest.raises(CorpusError) as caught:

@@ -8,6 +8,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,20 @@ from translator.checkpoint.manager import average_run
 from translator.checkpoint.state import find_checkpoint
 from translator.cli import main
 from translator.config import Config, SearchConfig
+from translator.corpus.held_out import read_held_out_folder, write_held_out
 from translator.data import DataHandler
 from translator.errors import CorpusError, InputError, RunError, StorageError
-from translator.evaluation import Evaluation, System, evaluate_run, evaluate_systems, read_scored_set, saved_scores
-from translator.evaluation.evaluate import search_label
+from translator.evaluation import (
+    Evaluation,
+    System,
+    evaluate_run,
+    evaluate_systems,
+    read_scored_set,
+    saved_scores,
+    search_label,
+)
 from translator.evaluation.metrics import comet_lacks, comet_score
+from translator.evaluation.unfinished import hold_results
 from translator.inference.segments import Translation
 from translator.run.folder import RunFolder
 
@@ -112,7 +122,7 @@ def test_a_stopped_evaluation_keeps_its_translations_and_resumes(
     run = untrained_run(tiny(*QUICK))
     whole = evaluate_run(run)
     shutil.rmtree(run.evaluation_folder)
-    monkeypatch.setattr("translator.evaluation.evaluate._BLOCK", 6)
+    monkeypatch.setattr("translator.evaluation.unfinished._BLOCK", 6)
     asked: list[int] = []
     translations = Translator.translations
 
@@ -130,24 +140,17 @@ def test_a_stopped_evaluation_keeps_its_translations_and_resumes(
     err = capsys.readouterr().err
     assert message in err
     assert "Traceback" not in err
-    (partial,) = run.evaluation_folder.iterdir()
-    assert partial.name.endswith(".partial.jsonl")
-    kept = [json.loads(line)["text"] for line in lines(partial)[1:]]
-    assert kept == list(whole.sets[0].hypotheses[:12])
+    (partial,) = run.evaluation_folder.glob("*.partial.jsonl")
+    texts = [run.evaluation_folder / f"toy.{side}.txt" for side in ("reference", "source")]
+    assert sorted(run.evaluation_folder.iterdir()) == sorted([partial, *texts])
+    saved = [json.loads(line) for line in lines(partial)]
+    assert [row["line"] for row in saved] == list(range(1, 13))
+    assert [row["translation"]["text"] for row in saved] == list(whole.sets[0].hypotheses[:12])
     with partial.open("a", encoding="utf-8") as stream:
-        stream.write('{"text": "cut off')
+        stream.write('{"line": 13, "translation": {"text": "cut off')
     assert evaluate_run(run).sets[0].hypotheses == whole.sets[0].hypotheses
     assert asked == [6, 2], "the first 12 of 20 are kept"
     assert not partial.exists()
-
-
-def test_partial_translations_of_another_search_are_not_resumed(tiny: Any) -> None:
-    run = untrained_run(tiny(*QUICK))
-    run.evaluation_folder.mkdir()
-    partial = run.evaluation_folder / "toy.step-000005.greedy.partial.jsonl"
-    other = {"text": "other", "score": -1.0, "normalized_score": -1.0, "tokens": 3, "pieces": 1, "finished": True}
-    partial.write_text(f'{{"search": {{}}}}\n{json.dumps(other)}\n', encoding="utf-8")
-    assert "other" not in evaluate_run(run).sets[0].hypotheses
 
 
 def test_repeated_evaluations_agree_and_other_settings_keep_their_scores(tiny: Any) -> None:
@@ -267,6 +270,39 @@ def test_named_test_set_scores_follow_existing_ones_and_leaks_are_counted(
     caplog.clear()
     evaluate_systems([System((run,))], report=False)
     assert "was trained on" not in caplog.text
+
+
+def test_another_text_with_the_name_of_the_test_set_of_a_run_replaces_nothing(tiny: Any, tmp_path: Path) -> None:
+    run = untrained_run(tiny(*QUICK))
+    own = evaluate_systems([System((run,))], report=False)
+    files = {file: file.read_bytes() for file in run.evaluation_folder.glob("toy.*")}
+    named = [write_named(tmp_path).replace("news=", "toy=")]
+    found = evaluate_systems([System((run,))], test_sets=named, report=False)
+    again = evaluate_systems([System((run,))], test_sets=named, report=False)
+    assert {file: file.read_bytes() for file in files} == files
+    assert again == found
+    assert saved_scores(run) == [*own.scores, *found.scores]
+    assert found.sets[0].test_set.startswith("toy-")
+
+
+def test_the_own_text_of_the_first_run_does_not_lead_the_scores_of_another_run(tiny: Any) -> None:
+    run = untrained_run(tiny(*QUICK))
+    other = copy_of(run, run.path.with_name("other"))
+    text = read_held_out_folder(run.held_out_folder, "test")[0]
+    write_held_out(other.held_out_folder, "test", [replace(text, sources=("another", *text.sources[1:]))])
+    own = evaluate_systems([System((other,))], report=False)
+    found = evaluate_systems([System((run,)), System((other,))], report=False)
+    assert saved_scores(other)[: len(own.scores)] == own.scores
+    assert {scored.test_set for scored in found.sets} != {"toy"}
+
+
+def test_an_evaluation_that_another_process_makes_is_refused(tiny: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    run = untrained_run(tiny(*QUICK))
+    run.evaluation_folder.mkdir()
+    with hold_results(run.evaluation_folder, "toy.step-000005.greedy"):
+        assert main(["evaluate", "--run", str(run.path)]) == 2
+    assert "another process evaluates toy.step-000005.greedy in" in capsys.readouterr().err
+    assert list(run.evaluation_folder.iterdir()) == []
 
 
 def test_invalid_named_test_sets_are_reported_before_any_work(tiny: Any, tmp_path: Path) -> None:

@@ -16,8 +16,11 @@ from translator.evaluation.results import (
     ModelScore,
     ScoredSet,
     add_scores,
+    claim_name,
     read_scored_set,
+    read_text_sides,
     saved_scores,
+    text_sides,
     write_scored_set,
 )
 from translator.inference.segments import Translation
@@ -124,6 +127,32 @@ def test_a_damaged_scores_file_is_named_and_left_unchanged(tmp_path: Path, conte
     with pytest.raises(RunError, match=r"scores\.json is damaged \(.*\); delete it and evaluate again"):
         add_scores(run.evaluation_folder, [FIRST])
     assert (run.evaluation_folder / "scores.json").read_bytes() == content.encode("latin-1")
+
+
+SIDES = text_sides(["a", "b"], [("آ",), ("ب", "پ")])
+
+
+def test_the_text_of_a_test_set_is_read_back_as_written(tmp_path: Path) -> None:
+    claim_name(tmp_path, "flores", SIDES, replaces=False)
+    assert read_text_sides(tmp_path, "flores") == SIDES
+    assert (tmp_path / "flores.reference-2.txt").read_text(encoding="utf-8") == "\nپ\n"
+
+
+def test_a_name_that_another_text_got_meanwhile_is_refused(tmp_path: Path) -> None:
+    claim_name(tmp_path, "flores", SIDES, replaces=False)
+    other = text_sides(["c"], [("ت",)])
+    with pytest.raises(RunError, match="another text called flores"):
+        claim_name(tmp_path, "flores", other, replaces=False)
+    assert read_text_sides(tmp_path, "flores") == SIDES
+    claim_name(tmp_path, "flores", other, replaces=True)
+    assert read_text_sides(tmp_path, "flores") == other, "without the second reference"
+
+
+def test_a_text_that_a_killed_process_did_not_write_to_the_end_has_no_name(tmp_path: Path) -> None:
+    claim_name(tmp_path, "flores", SIDES, replaces=False)
+    (tmp_path / "flores.source.txt").unlink()
+    claim_name(tmp_path, "flores", text_sides(["c"], [("ت",)]), replaces=False)
+    assert len(read_text_sides(tmp_path, "flores")) == 2
 
 
 def test_a_second_writer_waits_for_the_first(tmp_path: Path) -> None:

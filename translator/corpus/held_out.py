@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from translator.config import Config, SourceConfig
 from translator.config.corpus_section import PERSIAN
+from translator.corpus.file_hashes import refuse_changed
 from translator.corpus.lines import Pair
 from translator.corpus.normalizer import Normalizer
 from translator.corpus.prepared_corpus import PreparedCorpus
@@ -140,7 +141,8 @@ def held_out_of_run(config: Config, corpus: PreparedCorpus, split: HeldOutSplit)
     translates at each validation, as one set.
 
     Raises:
-        CorpusError: a test set cannot be read, or has no line with text on both sides.
+        CorpusError: a test set cannot be read, has no line with text on both sides, or has changed since `corpus` was
+            prepared without its text.
         StorageError: the prepared text is damaged.
     """
     parts = []
@@ -151,7 +153,11 @@ def held_out_of_run(config: Config, corpus: PreparedCorpus, split: HeldOutSplit)
         parts.append(HeldOutSet(name, sources, references, (name,) * len(sources), left_out))
     if split == "test":
         normalizer = Normalizer(config.corpus.normalization, config.corpus.languages)
-        return [*parts, *(read_held_out([source], normalizer) for source in config.evaluation.test_sources)]
+        for source in config.evaluation.test_sources:
+            parts.append(read_held_out([source], normalizer))
+            if source.name in corpus.test_set_hashes:
+                refuse_changed(source, corpus.test_set_hashes[source.name])
+        return parts
     rows = [row for part in parts for row in zip(part.sources, part.references, part.origins, strict=True)]
     chosen = [rows[number] for number in evenly_spread(len(rows), config.training.validation_sentences)]
     return [HeldOutSet(VALIDATION, *map(tuple, zip(*chosen, strict=True)))] if chosen else []

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import ftfy
 import numpy as np
@@ -23,6 +23,7 @@ from translator.config import CorpusConfig, FilterConfig, NormalizationConfig, S
 from translator.config.keys import present_path
 from translator.config.resuming import fingerprint_of
 from translator.corpus.duplicates import Hashes, Keys, Mask, NearDuplicateIndex, Numbers, pair_keys, signatures
+from translator.corpus.file_hashes import hashes_of_files, refuse_changed
 from translator.corpus.filters import EMPTY, PairFilter
 from translator.corpus.lines import Pair
 from translator.corpus.normalizer import NORMALIZER_VERSION, Normalizer, fold
@@ -41,7 +42,7 @@ from translator.corpus.split import SELECTION_RULES, SPLITS, TRAIN, Fates, count
 from translator.errors import CorpusError
 from translator.run.folder import prepared_folder
 from translator.run.logging import LOGGER, progress_bar, stage
-from translator.run.storage import new_folder, sha256_of_file, storage_errors, write_json
+from translator.run.storage import new_folder, storage_errors, write_json
 from translator.run.workers import map_in_order, processes_for, refuse_in_starting_process
 
 PREPARE_VERSION: Final = 3  # raised when the same settings give different text
@@ -61,43 +62,49 @@ def prepare_corpus(config: CorpusConfig, test_sets: Sequence[SourceConfig] = ())
     of the validation split with test or `test_sets`, whose text is used for nothing else.
 
     Raises:
-        CorpusError: a source cannot be read (see `read_pairs`), or too few pairs remain.
+        CorpusError: a source cannot be read (see `read_pairs`) or changes meanwhile, or too few pairs remain.
         StorageError: the prepared data cannot be written, or the calling script lacks a main guard.
     """
     refuse_in_starting_process()
     with stage("fingerprint"):
-        fingerprint = corpus_fingerprint(config, test_sets)
+        hashes = [hashes_of_files(source) for source in (*config.sources, *test_sets)]
+        fingerprint = _fingerprint(config, test_sets, hashes)
     directory = prepared_folder(config.prepared_directory, "corpus", fingerprint)
     report = _finished_report(directory, fingerprint)
     if report is None:
         with new_folder(directory) as folder:
-            report = _build(config, test_sets, folder, fingerprint)
+            report = _build(config, test_sets, hashes, folder, fingerprint)
             write_json(folder / _REPORT, report.to_json())
     if warning := report.split_warning():
         LOGGER.warning("%s", warning)
-    return PreparedCorpus(directory, fingerprint, report)
+    test_set_names = [source.name for source in test_sets]
+    test_set_hashes = dict(zip(test_set_names, hashes[len(config.sources) :], strict=True))
+    return PreparedCorpus(directory, fingerprint, report, test_set_hashes=test_set_hashes)
 
 
 def corpus_fingerprint(config: CorpusConfig, test_sets: Sequence[SourceConfig] = ()) -> str:
     """Return SHA-256 in hexadecimal over the bytes of the corpus files (not their paths), all settings and versions."""
 
-    def description(source: SourceConfig) -> dict[str, Any]:
-        files = []
-        for file in source_files(source):
-            with storage_errors(file, "read"):
-                files.append(sha256_of_file(file))
-        where = {"path", "source_path", "target_path", "obtain", "weight"}
+    hashes = [hashes_of_files(source) for source in (*config.sources, *test_sets)]
+    return _fingerprint(config, test_sets, hashes)
+
+
+def _fingerprint(config: CorpusConfig, test_sets: Sequence[SourceConfig], hashes: Sequence[tuple[str, ...]]) -> str:
+    """Return the fingerprint of a corpus; `hashes` has those of the files of each source, then of each test set."""
+    descriptions = []
+    for source, file_hashes in zip((*config.sources, *test_sets), hashes, strict=True):
         # The two sides of a corpus may have the same bytes as two tables in a folder.
         layout = "sides" if source.path is None else "folder" if present_path(source.path).is_dir() else "file"
-        return {**source.model_dump(mode="json", exclude=where), "files": files, "layout": layout}
-
-    settings = {
-        "sources": [description(source) for source in config.sources],
-        "test_sets": [description(source) for source in test_sets],
+        settings = source.model_dump(mode="json", exclude={"path", "source_path", "target_path", "obtain", "weight"})
+        descriptions.append({**settings, "files": list(file_hashes), "layout": layout})
+    count = len(config.sources)
+    made_from = {
+        "sources": descriptions[:count],
+        "test_sets": descriptions[count:],
         **config.model_dump(mode="json", include={"normalization", "filters", "split", "bad_rows"}),
         "versions": [NORMALIZER_VERSION, PREPARE_VERSION, ftfy.__version__, unicodedata.unidata_version],
     }
-    return fingerprint_of(settings)
+    return fingerprint_of(made_from)
 
 
 def _finished_report(directory: Path, fingerprint: str) -> CorpusReport | None:
@@ -128,13 +135,22 @@ def _checksums(folder: Path) -> dict[str, int]:
     return checksums
 
 
-def _build(config: CorpusConfig, test_sets: Sequence[SourceConfig], folder: Path, fingerprint: str) -> CorpusReport:
+def _build(
+    config: CorpusConfig,
+    test_sets: Sequence[SourceConfig],
+    hashes: Sequence[tuple[str, ...]],
+    folder: Path,
+    fingerprint: str,
+) -> CorpusReport:
+    """Write the prepared text to `folder`; raise CorpusError if a file no longer has its `hashes` after reading."""
     spool = folder / "candidates"
     spool.mkdir()
     size = sum(file.stat().st_size for source in (*config.sources, *test_sets) for file in source_files(source))
     with NearDuplicateIndex(spool) as index:
         with stage("clean"):
             candidates = collect_candidates(config, test_sets, spool, index, processes_for(config.workers, size))
+            for source, file_hashes in zip((*config.sources, *test_sets), hashes, strict=True):
+                refuse_changed(source, file_hashes)
         with stage("select"):
             fates = select_pairs(config, [item.keys for item in candidates], index.find)
     divided = len(config.sources)  # test sets come after them

@@ -1,8 +1,8 @@
 """A prepared corpus: cleaned and split text on disk, as `translator.corpus.prepare` writes it."""
 
 import itertools
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -43,6 +43,8 @@ class PreparedCorpus:
     fingerprint: str  # `corpus_fingerprint`
     report: CorpusReport
     languages: Languages = (ENGLISH, PERSIAN)
+    test_set_hashes: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
+    """By the name of an additional test set, the SHA-256 of its files when its text was kept out of the others."""
 
     @property
     def sides(self) -> tuple[Side, Side]:

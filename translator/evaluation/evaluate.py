@@ -1,19 +1,14 @@
 """Evaluation of runs: translate the test sets, score and diagnose the translations, and save the results."""
 
-import hashlib
-import os
 import random
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from pydantic_core import from_json
-from tqdm import tqdm
-
-from translator.config import Config, MetricName, SearchConfig
+from translator.config import Config, MetricName
 from translator.corpus.held_out import HeldOutSet
 from translator.errors import InputError
 from translator.evaluation.compare import METRICS, SystemComparison, compare_systems
@@ -24,81 +19,33 @@ from translator.evaluation.results import (
     ModelScore,
     ScoredSet,
     add_scores,
+    claim_name,
     distinct_labels,
-    json_lines,
     read_scores,
     write_scored_set,
 )
 from translator.evaluation.robustness import measure_robustness
-from translator.evaluation.test_sets import chosen_test_sets, look_into_training
+from translator.evaluation.search_labels import search_label
+from translator.evaluation.systems import System
+from translator.evaluation.test_sets import (
+    chosen_test_sets,
+    look_into_training,
+    sides_of,
+    sides_of_test_split,
+    with_distinct_names,
+)
+from translator.evaluation.unfinished import hold_results, translate_resumably
 from translator.inference.translator import Translator
 from translator.run.folder import RunFolder
-from translator.run.logging import LOGGER, progress_bar
-from translator.run.storage import resolve_output, storage_errors, write_bytes, write_json, write_output, write_text
+from translator.run.logging import LOGGER
+from translator.run.storage import resolve_output, storage_errors, write_json, write_output, write_text
 
 _SAMPLES: Final = 10  # samples of each test set
-_BLOCK: Final = 256  # sentences translated and written at a time
-_LONGEST_NAME: Final = 100
 WHOLE_LINES: Final = "search.split_sentences=false"
 """The override with which test lines stay whole, as published scores have them; a later override can replace it."""
-_COMMON: Final = {
-    "max_length_ratio": "ratio-",
-    "min_length_ratio": "min-ratio-",
-    "no_repeat_ngram": "no-repeat-",
-    "avoid_loops": "loops-",
-    "correct_spelling": "spelling-",
-    "orthography": "orthography-",
-    "precision": "",
-}
-_DETAILS: Final[Mapping[str, Mapping[str, str]]] = {
-    "greedy": _COMMON,
-    "beam": {"length_penalty": "penalty-", "length_normalization": "", **_COMMON},
-    "sampling": {"temperature": "temperature-", "top_k": "top-k-", "top_p": "top-p-", **_COMMON},
-}
-"""By search method: settings that a search label names if they differ from the defaults, with their prefixes."""
 
-
-@dataclass(frozen=True)
-class System:
-    """A system to evaluate: a run at one of its checkpoints, or several runs as an ensemble."""
-
-    runs: tuple[RunFolder, ...]
-    checkpoint: str = "best"  # `best`, `last`, `averaged` or a step number
-    results: Path | None = None  # folder of the results, instead of that of the runs
-
-    @property
-    def folder(self) -> Path:
-        """Folder of the results; by default that of the first run, or for an ensemble a folder in it."""
-        if self.results is not None:
-            return self.results
-        folder = self.runs[0].evaluation_folder
-        if len(self.runs) == 1:
-            return folder
-        # The name has a hash of the paths, since runs in other folders may have the same names.
-        paths = [run.path.resolve() for run in self.runs]
-        places = "//".join(os.path.relpath(path, paths[0].parent) for path in paths)
-        name = "+".join(path.name for path in paths)[:_LONGEST_NAME]
-        return folder / f"{name}-{hashlib.sha256(places.encode()).hexdigest()[:8]}"
-
-
-Loader = Callable[[System, Sequence[str]], Translator]  # loads a system with `key.path=value` overrides
-
-
-def search_label(config: SearchConfig, engine: str = "") -> str:
-    """Return a short name of all search settings, and of an explicitly chosen engine, for use in file names.
-
-    Without `by-sentence`, lines are translated whole.
-    """
-    always = {"greedy": [], "beam": [str(config.beam_size)], "sampling": [f"seed-{config.seed}"]}
-    parts = [config.method, *always[config.method]]
-    defaults = SearchConfig()
-    for key, prefix in _DETAILS[config.method].items():
-        value = getattr(config, key)
-        if value != getattr(defaults, key):
-            parts.append(f"{prefix}{value:g}" if isinstance(value, float) else f"{prefix}{value}".lower())
-    if config.split_sentences:
-        parts.append("by-sentence")
-    return "-".join([*parts, engine] if engine else parts)
+Loader = Callable[[System, Sequence[str]], Translator]
+"""Loads a system with `key.path=value` overrides."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +62,29 @@ class Evaluation:
     report: Path | None = None
 
 
-_Result = tuple[ScoredSet, Diagnosis]
+@dataclass(frozen=True, kw_only=True)
+class _Plan:
+    """What to evaluate, decided and checked before any model is loaded."""
+
+    config: Config  # of the first run, whose scoring settings apply to all systems
+    systems: Sequence[System]
+    test_sets: Sequence[HeldOutSet]
+    are_named: bool  # whether the user named the test sets
+    metrics: Sequence[MetricName]  # that can be computed
+    missing: Sequence[str]  # metrics that cannot, with the reason
+    overrides: Sequence[str]  # `key.path=value`, of every system
+    report: Path | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _SystemResults:
+    """A system at the checkpoint and with the search that it was evaluated with, and its results."""
+
+    folder: Path
+    checkpoint: str
+    search: str
+    sets: Sequence[ScoredSet]  # of each test set
+    diagnoses: Sequence[Diagnosis]  # in the order of `sets`
 
 
 def evaluate_run(run: RunFolder, *, checkpoint: str = "best", overrides: Sequence[str] = ()) -> Evaluation:
@@ -140,6 +109,7 @@ def evaluate_systems(
     An interrupted evaluation resumes, since translations are saved at once. Each system's evaluation folder
     gets `TEST_SET.CHECKPOINT.SEARCH.hypotheses.txt`, `.sentences.jsonl`, `.diagnosis.json` and, with
     `evaluation.robustness`, `.robustness.json`, beside `TEST_SET.source.txt`, `TEST_SET.reference.txt` and scores.json.
+    A test set whose name another text has there gets a name of its own, see `with_distinct_names`.
 
     Args:
         systems: at least one.
@@ -151,192 +121,311 @@ def evaluate_systems(
         output: folder of the report; by default the first system's.
 
     Raises:
-        RunError: a run, its checkpoint, held-out text or scores are damaged or missing, or an ensemble is impossible.
+        RunError: a run, its checkpoint, held-out text or scores are damaged or missing, an ensemble is impossible, or
+            another process evaluates the same.
         CorpusError: a test set cannot be read, is empty or in other languages.
         InputError: a test set is missing, or COMET fails.
     """
-    overrides = [WHOLE_LINES, *overrides]
-    run = systems[0].runs[0]
-    config = run.config(overrides)
-    for one in (one for system in systems for one in system.runs):
-        if (other := one.config().corpus.direction) != config.corpus.direction:
-            message = f"{run.path} translates {config.corpus.direction}, and {one.path} {other}"
-            raise InputError(f"{message}; evaluate them one after the other")
-    for system in systems:
-        read_scores(system.folder)  # report a damaged file before the translation
-    held_out = chosen_test_sets(run, config, test_sets, split)
-    if not held_out:
+    page = (output or systems[0].folder) / "report.html" if report else None
+    plan = _plan(systems, test_sets, split, [WHOLE_LINES, *overrides], page)
+    if not plan.test_sets:
         LOGGER.warning("nothing to evaluate: corpus.split.%s is 0 and evaluation.test_sets is empty", split)
         return Evaluation()
-    page = (output or systems[0].folder) / "report.html" if report else None
-    for folder in [*(system.folder for system in systems), *([page.parent] if page else [])]:
+    _check_outputs(plan)
+
+    # Translate and score; every result is on the disk before the next begins.
+    results: list[_SystemResults] = []
+    for system_results in _evaluate_each(plan, load or _load):
+        results.append(system_results)
+    search_settings = list(dict.fromkeys(result.search for result in results))
+    if len(search_settings) > 1:
+        shown = ", ".join(search_settings)
+        LOGGER.warning("the runs have different search settings (%s); set --search for all", shown)
+
+    evaluation = _summary(plan, results)
+    if page is not None:
+        _write_page(page, evaluation)
+    return evaluation
+
+
+# --- before the work ---
+
+
+def _plan(
+    systems: Sequence[System], named: Sequence[str], split: str, overrides: Sequence[str], report: Path | None
+) -> _Plan:
+    """Return what to evaluate; report the mistakes of the user that can be found without a model."""
+    first_run = systems[0].runs[0]
+    config = first_run.config(overrides)
+    _refuse_other_directions(systems, config)
+    for system in systems:
+        read_scores(system.folder)  # report a damaged file before the translation
+    test_sets = chosen_test_sets(first_run, config, named, "validation" if split == "validation" else "test")
+
+    # Metrics that need something that is not there are named, and the others computed.
+    lacks = {"spbleu": spbleu_lacks(), "comet": comet_lacks(config.evaluation.comet_model, first_run)}
+    metrics: list[MetricName] = []
+    missing: list[str] = []
+    for metric in config.evaluation.metrics:
+        lack = lacks.get(metric)
+        if lack is None:
+            metrics.append(metric)
+        else:
+            missing.append(lack)
+    return _Plan(
+        config=config,
+        systems=systems,
+        test_sets=with_distinct_names(test_sets, systems),
+        are_named=bool(named),
+        metrics=metrics,
+        missing=missing,
+        overrides=overrides,
+        report=report,
+    )
+
+
+def _refuse_other_directions(systems: Sequence[System], config: Config) -> None:
+    """Raise InputError if a run translates in another direction than `config`, that of the first run."""
+    direction = config.corpus.direction
+    for system in systems:
+        for run in system.runs:
+            run_direction = run.config().corpus.direction
+            if run_direction != direction:
+                raise InputError(
+                    f"{systems[0].runs[0].path} translates {direction}, and {run.path} {run_direction}; "
+                    "evaluate them one after the other"
+                )
+
+
+def _check_outputs(plan: _Plan) -> None:
+    """Make the folders of the results; raise StorageError if one, or the report, cannot be written."""
+    folders = [system.folder for system in plan.systems]
+    if plan.report is not None:
+        folders.append(plan.report.parent)
+    for folder in folders:
         with storage_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
-            tempfile.TemporaryFile(dir=folder).close()  # fail before the translation, not after it
-    if page is not None:
-        resolve_output(page)
-    lacks = {"spbleu": spbleu_lacks(), "comet": comet_lacks(config.evaluation.comet_model, run)}
-    metrics = [name for name in config.evaluation.metrics if lacks.get(name) is None]
-    found: dict[tuple[Path, str, str], list[_Result]] = {}
-    rare: dict[RunFolder, Mapping[str, tuple[float, ...]]] = {}
-    for system in systems:
-        translator = (load or _load)(system, overrides)
-        search = search_label(translator.search, translator.engine)
-        key = system.folder, translator.checkpoint_name, search
-        if key in found:  # `best` and `last` may be one checkpoint
-            continue
-        for one in (one for one in system.runs if one not in rare):
-            leaks = bool(test_sets) or one != run
-            rare[one] = look_into_training(one, held_out, config.evaluation.rare_below, leaks=leaks)
-        found[key] = results = []
-        for sentences in held_out:
-            shares = rare[system.runs[0]].get(sentences.name, ())
-            scored = _translate_and_score(sentences, translator, search, config, metrics, shares, system.folder)
-            results.append((scored, diagnose(scored)))
-            _write(system.folder, results, first=not test_sets and split == "test")
-    searches = list(dict.fromkeys(search for _, _, search in found))
-    if len(searches) > 1:
-        LOGGER.warning("the runs have different search settings (%s); set --search for all", ", ".join(searches))
-    by_test = list(zip(*found.values(), strict=True))
-    every = [result for results in found.values() for result in results]
-    compared = [name for name in METRICS if name in metrics] or METRICS
-    evaluation = Evaluation(
-        scores=[score for scored, _ in every for score in scored.scores],
-        samples=[pair for (scored, _), *_ in by_test for pair in _samples(scored, config.run.seed)],
-        sets=[scored for scored, _ in every],
-        diagnoses=[diagnosis for _, diagnosis in every],
-        comparisons=[
-            compare_systems([scored for scored, _ in of_test], metrics=compared)
-            for of_test in by_test
-            if len(of_test) > 1
-        ],
-        missing=[lack for name in config.evaluation.metrics if (lack := lacks.get(name)) is not None],
-        folders=list(dict.fromkeys(folder for folder, _, _ in found)),
-        report=page,
-    )
-    if page is not None:
-        title = f"Evaluation of {', '.join(dict.fromkeys(distinct_labels(evaluation.sets)))}"
-        of_sets = evaluation.sets, evaluation.diagnoses, evaluation.comparisons, evaluation.missing
-        write_output(page, evaluation_page(title, *of_sets))
-    return evaluation
+            tempfile.TemporaryFile(dir=folder).close()
+    if plan.report is not None:
+        resolve_output(plan.report)
+
+
+# --- translating and scoring ---
 
 
 def _load(system: System, overrides: Sequence[str]) -> Translator:
     return Translator.load([run.path for run in system.runs], checkpoint=system.checkpoint, overrides=overrides)
 
 
-def _translate_and_score(
-    held_out: HeldOutSet,
+def _evaluate_each(plan: _Plan, load: Loader) -> Iterator[_SystemResults]:
+    """Translate and score the test sets with each system; yield its results, which are saved."""
+    first_run = plan.systems[0].runs[0]
+    rare_shares: dict[RunFolder, Mapping[str, tuple[float, ...]]] = {}
+    evaluated: set[tuple[Path, str, str]] = set()
+    for system in plan.systems:
+        translator = load(system, plan.overrides)
+        search = search_label(translator.search, translator.engine)
+        key = (system.folder, translator.checkpoint_name, search)
+        if key in evaluated:  # `best` and `last` may be one checkpoint
+            continue
+        evaluated.add(key)
+
+        # The first run's own text is not in its training text.
+        for run in system.runs:
+            if run not in rare_shares:
+                leaks = plan.are_named or run != first_run
+                rare_below = plan.config.evaluation.rare_below
+                rare_shares[run] = look_into_training(run, plan.test_sets, rare_below, leaks=leaks)
+        yield _evaluate_system(plan, system, translator, search, rare_shares[system.runs[0]])
+
+
+def _evaluate_system(
+    plan: _Plan,
+    system: System,
     translator: Translator,
     search: str,
-    config: Config,
-    metrics: Sequence[MetricName],
+    rare_shares: Mapping[str, tuple[float, ...]],
+) -> _SystemResults:
+    """Translate and score the test sets with one system, and save the results of each.
+
+    Args:
+        plan: what to evaluate.
+        system: the system.
+        translator: of the system.
+        search: label of its search settings.
+        rare_shares: the share of rare words in each source, by test set; empty if unknown.
+
+    Raises RunError: another process evaluates the same.
+    """
+    folder, checkpoint = system.folder, translator.checkpoint_name
+    test_split = sides_of_test_split(system.runs[0])
+    is_own_text: dict[str, bool] = {}
+    for test_set in plan.test_sets:
+        is_own_text[test_set.name] = test_split.get(test_set.name) == sides_of(test_set)
+    scored_sets: list[ScoredSet] = []
+    diagnoses: list[Diagnosis] = []
+    with ExitStack() as held:
+        # Hold all results before the first translation, so that a second process stops at once.
+        for test_set in plan.test_sets:
+            held.enter_context(hold_results(folder, f"{test_set.name}.{checkpoint}.{search}"))
+            claim_name(folder, test_set.name, sides_of(test_set), replaces=is_own_text[test_set.name])
+        for test_set in plan.test_sets:
+            rare = rare_shares.get(test_set.name, ())
+            scored = _translate_and_score(plan, test_set, translator, search, rare, folder)
+            diagnosis = diagnose(scored)
+            scored_sets.append(scored)
+            diagnoses.append(diagnosis)
+
+            # Save the scores of all sets so far, in their order; those of a run's own test text come first.
+            _write_files(folder, scored, diagnosis)
+            scores = [score for scored_set in scored_sets for score in scored_set.all_scores]
+            add_scores(folder, scores, first=is_own_text[test_set.name])
+            _remove_partial_files(folder, scored)
+    return _SystemResults(folder=folder, checkpoint=checkpoint, search=search, sets=scored_sets, diagnoses=diagnoses)
+
+
+def _translate_and_score(
+    plan: _Plan,
+    test_set: HeldOutSet,
+    translator: Translator,
+    search: str,
     rare_shares: tuple[float, ...],
     folder: Path,
 ) -> ScoredSet:
-    name, checkpoint = held_out.name, translator.checkpoint_name
-    first_references = [several[0] for several in held_out.references]
+    """Translate and score a test set; see `_evaluate_system`."""
+    config, checkpoint = plan.config, translator.checkpoint_name
 
-    def translate(sources: Sequence[str], of: str) -> list[ModelScore]:
-        return _translate(sources, translator, of, folder / f"{of}.{checkpoint}.{search}.partial.jsonl")
+    def translate(sources: Sequence[str], name: str) -> list[ModelScore]:
+        return translate_resumably(sources, translator, name, _partial_file(folder, name, checkpoint, search))
 
-    translations = translate(held_out.sources, name)
+    # 1. Translate; score the references with the model as well.
+    translations = translate(test_set.sources, test_set.name)
     hypotheses = [translation.text or "" for translation in translations]
-    of_references = translator.score(held_out.sources, first_references)
-    LOGGER.info("scoring %s", name)
+    first_references = [references[0] for references in test_set.references]
+    scored_references = translator.score(test_set.sources, first_references)
+    reference_scores: list[ModelScore] = []
+    for scored_reference, reference in zip(scored_references, first_references, strict=True):
+        reference_scores.append(ModelScore.of(scored_reference, reference))
+
+    # 2. Score the translations.
+    LOGGER.info("scoring %s", test_set.name)
     scores = compute_scores(
         hypotheses,
-        held_out.references,
-        metrics=[metric for metric in metrics if metric != "comet"],
+        test_set.references,
+        metrics=[metric for metric in plan.metrics if metric != "comet"],
         normalization=config.corpus.normalization,
         languages=config.corpus.languages,
         bootstrap_samples=config.evaluation.bootstrap_samples,
-        test_set=name,
+        test_set=test_set.name,
     )
-    if "comet" in metrics:
-        scores.append(comet_score(config, held_out.sources, hypotheses, held_out.references))
+    if "comet" in plan.metrics:
+        scores.append(comet_score(config, test_set.sources, hypotheses, test_set.references))
+    labelled_scores: list[Score] = []
+    for score in scores:
+        labelled_score = replace(
+            score, test_set=test_set.name, search=search, checkpoint=checkpoint, left_out=test_set.left_out
+        )
+        labelled_scores.append(labelled_score)
     scored = ScoredSet(
-        test_set=name,
+        test_set=test_set.name,
         system=translator.label,
         checkpoint=checkpoint,
         search=search,
-        sources=held_out.sources,
-        references=held_out.references,
+        sources=test_set.sources,
+        references=test_set.references,
         hypotheses=tuple(hypotheses),
-        origins=held_out.origins,
-        left_out=held_out.left_out,
-        scores=tuple(
-            replace(score, test_set=name, search=search, checkpoint=checkpoint, left_out=held_out.left_out)
-            for score in scores
-        ),
-        hypothesis_scores=tuple(one.model_copy(update={"text": None}) for one in translations),
-        reference_scores=tuple(map(ModelScore.of, of_references, first_references)),
+        origins=test_set.origins,
+        left_out=test_set.left_out,
+        scores=tuple(labelled_scores),
+        hypothesis_scores=tuple(translation.model_copy(update={"text": None}) for translation in translations),
+        reference_scores=tuple(reference_scores),
         rare_shares=rare_shares,
     )
     if not config.evaluation.robustness:
         return scored
-    typed = measure_robustness(
-        scored,
-        translator,
-        lambda sources, way: [one.text or "" for one in translate(sources, f"{name}.{way}")],
-        config.evaluation.bootstrap_samples,
-    )
+
+    # 3. Translate and score noisy input.
+    def translate_noisy(sources: Sequence[str], way: str) -> list[str]:
+        return [translation.text or "" for translation in translate(sources, f"{test_set.name}.{way}")]
+
+    typed = measure_robustness(scored, translator, translate_noisy, config.evaluation.bootstrap_samples)
     return replace(scored, typed=tuple(typed))
 
 
-def _write(folder: Path, results: Sequence[_Result], *, first: bool) -> None:
-    scored, diagnosis = results[-1]
-    sides = {f"{scored.test_set}.source": scored.sources, f"{scored.name}.hypotheses": scored.hypotheses}
-    # Line N of every file is sentence N; a further reference that it lacks is a blank line.
-    for number, side in enumerate(zip_longest(*scored.references, fillvalue=""), start=1):
-        sides[f"{scored.test_set}.reference{f'-{number}' if number > 1 else ''}"] = side
-    for file, lines in sides.items():
-        write_text(folder / f"{file}.txt", "".join(f"{line}\n" for line in lines))
+def _partial_file(folder: Path, name: str, checkpoint: str, search: str) -> Path:
+    return folder / f"{name}.{checkpoint}.{search}.partial.jsonl"
+
+
+def _write_files(folder: Path, scored: ScoredSet, diagnosis: Diagnosis) -> None:
+    """Write the files of a test set, translated by one system."""
+    write_text(folder / f"{scored.name}.hypotheses.txt", "".join(f"{text}\n" for text in scored.hypotheses))
     write_scored_set(folder, scored)
     write_json(folder / f"{scored.name}.diagnosis.json", diagnosis.to_json())
     if scored.typed:
-        write_json(folder / f"{scored.name}.robustness.json", [one.to_json() for one in scored.typed])
-    add_scores(folder, [score for one, _ in results for score in one.all_scores], first=first)
+        write_json(folder / f"{scored.name}.robustness.json", [noisy.to_json() for noisy in scored.typed])
+
+
+def _remove_partial_files(folder: Path, scored: ScoredSet) -> None:
+    """Remove the translations that were saved for resuming, of the test set and of its noisy input."""
+    names = [scored.test_set, *[f"{scored.test_set}.{noisy.way}" for noisy in scored.typed]]
     with storage_errors(folder):
-        for way in ("", *(f".{one.way}" for one in scored.typed)):
-            partial = folder / f"{scored.test_set}{way}.{scored.checkpoint}.{scored.search}.partial.jsonl"
-            partial.unlink(missing_ok=True)
+        for name in names:
+            _partial_file(folder, name, scored.checkpoint, scored.search).unlink(missing_ok=True)
 
 
-def _translate(sources: Sequence[str], translator: Translator, name: str, partial: Path) -> list[ModelScore]:
-    """Return the translations; continue the file `partial` (JSON lines: a key of model and input, then each)."""
-    key = {
-        "model": [translator.label, translator.identity, translator.searcher.arithmetic],
-        "search": translator.search.model_dump(mode="json"),
-        "sources": hashlib.sha256("\n".join(sources).encode("utf-8", "replace")).hexdigest(),
-    }
-    found = _kept(partial, key)[: len(sources)]
-    if found:
-        LOGGER.info("%s: continuing after %d of %d sentences, from %s", name, len(found), len(sources), partial)
-    progress: tqdm[object] = progress_bar(
-        description=f"translating {name}", total=len(sources), unit=" lines", initial=len(found)
+# --- summing up ---
+
+
+def _summary(plan: _Plan, results: Sequence[_SystemResults]) -> Evaluation:
+    """Return the results of all systems, with comparisons if there are several."""
+    sets: list[ScoredSet] = []
+    diagnoses: list[Diagnosis] = []
+    scores: list[Score] = []
+    for system_results in results:
+        sets += system_results.sets
+        diagnoses += system_results.diagnoses
+        for scored in system_results.sets:
+            scores += scored.scores
+
+    # The first system shows what translations look like.
+    samples: list[TranslatedPair] = []
+    for scored in results[0].sets:
+        samples += _samples(scored, plan.config.run.seed)
+
+    # The other systems are compared with the first, on each test set.
+    comparisons: list[SystemComparison] = []
+    if len(results) > 1:
+        metrics = [metric for metric in METRICS if metric in plan.metrics] or METRICS
+        for by_system in zip(*[system_results.sets for system_results in results], strict=True):
+            comparisons.append(compare_systems(by_system, metrics=metrics))
+    return Evaluation(
+        scores=scores,
+        samples=samples,
+        sets=sets,
+        diagnoses=diagnoses,
+        comparisons=comparisons,
+        missing=list(plan.missing),
+        folders=list(dict.fromkeys(system_results.folder for system_results in results)),
+        report=plan.report,
     )
-    with storage_errors(partial), progress:
-        write_bytes(partial, json_lines([key, *(one.to_json() for one in found)]))
-        for start in range(len(found), len(sources), _BLOCK):
-            block = sources[start : start + _BLOCK]
-            fresh = [ModelScore.of(best) for best, *_ in translator.translations(block, first_line=start + 1)]
-            with partial.open("ab") as stream:
-                stream.write(json_lines([one.to_json() for one in fresh]))
-            found += fresh
-            progress.update(len(fresh))
-    return found
-
-
-def _kept(partial: Path, key: Mapping[str, Any]) -> list[ModelScore]:
-    """Return the translations of an interrupted evaluation; none if model, search or sources have changed."""
-    try:
-        head, *lines = partial.read_bytes().split(b"\n")[:-1]
-        return list(map(ModelScore.model_validate_json, lines)) if from_json(head) == key else []
-    except (OSError, ValueError):
-        return []
 
 
 def _samples(scored: ScoredSet, seed: int) -> list[TranslatedPair]:
-    numbers = random.Random(seed).sample(range(len(scored.sources)), min(_SAMPLES, len(scored.sources)))
-    return [TranslatedPair(scored.sources[n], scored.references[n][0], scored.hypotheses[n]) for n in numbers]
+    """Return random sentences of a test set; all systems get the same ones."""
+    sentence_count = len(scored.sources)
+    samples: list[TranslatedPair] = []
+    for number in random.Random(seed).sample(range(sentence_count), min(_SAMPLES, sentence_count)):
+        pair = TranslatedPair(
+            source=scored.sources[number],
+            reference=scored.references[number][0],
+            hypothesis=scored.hypotheses[number],
+        )
+        samples.append(pair)
+    return samples
+
+
+def _write_page(page: Path, evaluation: Evaluation) -> None:
+    labels = dict.fromkeys(distinct_labels(evaluation.sets))
+    title = f"Evaluation of {', '.join(labels)}"
+    html = evaluation_page(title, evaluation.sets, evaluation.diagnoses, evaluation.comparisons, evaluation.missing)
+    write_output(page, html)

@@ -2,10 +2,12 @@
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from itertools import zip_longest
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, NamedTuple, TypeVar
 
 from pydantic import BaseModel, Field, TypeAdapter
 
@@ -19,7 +21,8 @@ from translator.run.storage import exclusive, storage_errors, write_bytes, write
 ENDING: Final = ".sentences.jsonl"
 VERSION: Final = 1  # of the format of these files
 _ENTRIES: Final = TypeAdapter(list[Score])
-_LOCK_SECONDS: Final = 30  # a process that updates scores.json takes milliseconds
+_Value = TypeVar("_Value")
+_LOCK_SECONDS: Final = 30  # an update takes milliseconds
 
 
 class ModelScore(BaseModel):
@@ -37,10 +40,14 @@ class ModelScore(BaseModel):
     @classmethod
     def of(cls, scored: Translation, sentence: str | None = None) -> "ModelScore":
         """Return the score of a text; `text` is None if it equals `sentence`, which is stored separately."""
-        score, normalized = finite(scored.score), finite(scored.normalized_score)
-        text = None if scored.text == sentence else scored.text
-        return cls(score=score, normalized_score=normalized, tokens=scored.tokens, pieces=scored.pieces,
-                   finished=scored.finished, text=text)  # fmt: skip
+        return cls(
+            score=finite(scored.score),
+            normalized_score=finite(scored.normalized_score),
+            tokens=scored.tokens,
+            pieces=scored.pieces,
+            finished=scored.finished,
+            text=None if scored.text == sentence else scored.text,
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return the score for JSON."""
@@ -86,7 +93,7 @@ class ScoredSet:
     @property
     def all_scores(self) -> tuple[Score, ...]:
         """All scores, including those of noisy input."""
-        return (*self.scores, *(one.score for one in self.typed))
+        return (*self.scores, *[noisy.score for noisy in self.typed])
 
     @property
     def name(self) -> str:
@@ -99,25 +106,110 @@ def json_lines(rows: Sequence[Any]) -> bytes:
     return b"".join(json.dumps(row, ensure_ascii=False).encode("utf-8", "replace") + b"\n" for row in rows)
 
 
+# --- the text of a test set ---
+
+
+def text_sides(sources: Sequence[str], references: Sequence[tuple[str, ...]]) -> dict[str, bytes]:
+    """Return the text of a test set as the content of its files, by the ending of their names.
+
+    Line N of every file is sentence N; a further reference that it lacks is a blank line.
+
+    Args:
+        sources: N sentences.
+        references: one or more for each.
+    """
+    sides = {"source": _file_of_lines(sources)}
+    for number, texts in enumerate(zip_longest(*references, fillvalue=""), start=1):
+        sides[_reference_name(number)] = _file_of_lines(texts)
+    return sides
+
+
+def claim_name(folder: Path, name: str, sides: Mapping[str, bytes], *, replaces: bool) -> None:
+    """Write the text of the test set `name` to `folder`, which keeps the name from other texts.
+
+    Args:
+        folder: an evaluation folder.
+        name: of the test set.
+        sides: its text, as `text_sides` returns it.
+        replaces: whether another text of that name is replaced.
+
+    Raises RunError: another process has given the name to another text meanwhile, or holds the folder.
+    """
+    with _updating(folder):
+        # Look again: a plan was made before this folder was locked.
+        saved_sides = read_text_sides(folder, name)
+        if saved_sides == sides:
+            return
+        if saved_sides and not replaces:
+            raise RunError(f"another process evaluates another text called {name} in {folder}; repeat the command")
+        # The source comes last: where it is, all references are, and no reference of a text that was never complete.
+        _side_file(folder, name, "source").unlink(missing_ok=True)
+        number = 1
+        while (side := _reference_name(number)) in sides:
+            write_bytes(_side_file(folder, name, side), sides[side])
+            number += 1
+        _side_file(folder, name, _reference_name(number)).unlink(missing_ok=True)
+        write_bytes(_side_file(folder, name, "source"), sides["source"])
+
+
+def read_text_sides(folder: Path, name: str) -> dict[str, bytes]:
+    """Return the text of the test set `name` as `claim_name` wrote it; empty if it is not there."""
+    sides: dict[str, bytes] = {}
+    side, number = "source", 0
+    with storage_errors(folder, "read"):
+        while (file := _side_file(folder, name, side)).is_file():
+            sides[side] = file.read_bytes()
+            number += 1
+            side = _reference_name(number)
+    return sides
+
+
+def _file_of_lines(lines: Sequence[str]) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode("utf-8")
+
+
+def _reference_name(number: int) -> str:
+    return "reference" if number == 1 else f"reference-{number}"
+
+
+def _side_file(folder: Path, name: str, side: str) -> Path:
+    return folder / f"{name}.{side}.txt"
+
+
+# --- translated test sets ---
+
+
 def write_scored_set(folder: Path, scored: ScoredSet) -> Path:
     """Save `scored` in `folder` as JSON lines, a header and one line per sentence; return the file."""
-    head = {name: getattr(scored, name) for name in ("test_set", "system", "checkpoint", "search")}
-    head |= {"sentences": len(scored.sources), "left_out": scored.left_out}
-    head |= {"scores": [score.to_json() for score in scored.scores]}
-    ours, theirs = scored.hypothesis_scores, scored.reference_scores
+    header = {
+        "version": VERSION,
+        "test_set": scored.test_set,
+        "system": scored.system,
+        "checkpoint": scored.checkpoint,
+        "search": scored.search,
+        "sentences": len(scored.sources),
+        "left_out": scored.left_out,
+        "scores": [score.to_json() for score in scored.scores],
+    }
     columns: dict[str, Sequence[Any]] = {
         "source": scored.sources,
         "references": scored.references,
         "hypothesis": scored.hypotheses,
         "origin": scored.origins,
-        "hypothesis_score": [one.to_json() for one in ours or ()],
-        "reference_score": [one.to_json() for one in theirs or ()],
-        "rare_share": scored.rare_shares,
     }
-    columns = {name: column for name, column in columns.items() if column}
-    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    # What was not computed has no column.
+    if scored.hypothesis_scores:
+        columns["hypothesis_score"] = [score.to_json() for score in scored.hypothesis_scores]
+    if scored.reference_scores:
+        columns["reference_score"] = [score.to_json() for score in scored.reference_scores]
+    if scored.rare_shares:
+        columns["rare_share"] = scored.rare_shares
+
+    rows: list[dict[str, Any]] = []
+    for values in zip(*columns.values(), strict=True):
+        rows.append(dict(zip(columns, values, strict=True)))
     path = folder / f"{scored.name}{ENDING}"
-    write_bytes(path, json_lines([{"version": VERSION, **head}, *rows]))
+    write_bytes(path, json_lines([header, *rows]))
     return path
 
 
@@ -154,6 +246,7 @@ def read_scored_set(path: Path) -> ScoredSet:
     """Return the set that `write_scored_set` saved; raise InputError if the file is damaged or of another kind."""
     with storage_errors(path, "read"):
         lines = path.read_bytes().removesuffix(b"\n").split(b"\n")
+    # 1. Read the header, then a row for each sentence.
     rows: list[_Row] = []
     damage = ""
     line_number = 1
@@ -170,19 +263,42 @@ def read_scored_set(path: Path) -> ScoredSet:
         damage = f"line {line_number:,}: {error}"
     if damage:
         raise InputError(f"{path} is not a file of translated sentences, or it is damaged ({damage}); evaluate again")
-    columns = {key: tuple(getattr(row, key) for row in rows) for key in _Row.model_fields}
-    known = {key: None if None in column else column for key, column in columns.items()}
+
+    # 2. Turn the rows into columns; a column that some row lacks is unknown.
     return ScoredSet(
-        **head.model_dump(include={"test_set", "system", "checkpoint", "search", "left_out"}),
-        sources=columns["source"],
-        references=columns["references"],
-        hypotheses=columns["hypothesis"],
-        origins=columns["origin"],
+        test_set=head.test_set,
+        system=head.system,
+        checkpoint=head.checkpoint,
+        search=head.search,
+        left_out=head.left_out,
+        sources=tuple(row.source for row in rows),
+        references=tuple(row.references for row in rows),
+        hypotheses=tuple(row.hypothesis for row in rows),
+        origins=tuple(row.origin for row in rows),
         scores=tuple(head.scores),
-        hypothesis_scores=known["hypothesis_score"],
-        reference_scores=known["reference_score"],
-        rare_shares=known["rare_share"] or (),
+        hypothesis_scores=_complete([row.hypothesis_score for row in rows]),
+        reference_scores=_complete([row.reference_score for row in rows]),
+        rare_shares=_complete([row.rare_share for row in rows]) or (),
     )
+
+
+def _complete(column: Sequence[_Value | None]) -> tuple[_Value, ...] | None:
+    """Return the values of a column; None if one is missing."""
+    values = []
+    for value in column:
+        if value is None:
+            return None
+        values.append(value)
+    return tuple(values)
+
+
+class _Result(NamedTuple):
+    """What tells the results of an evaluation apart, apart from the test set."""
+
+    system: str
+    checkpoint: str
+    search: str
+    number: int  # of runs so far that agree in the other three, on the same test set
 
 
 def distinct_labels(sets: Sequence[ScoredSet]) -> tuple[str, ...]:
@@ -190,24 +306,35 @@ def distinct_labels(sets: Sequence[ScoredSet]) -> tuple[str, ...]:
 
     Runs that share a name may agree in all three; then the second result on a test set belongs to the second run.
     """
-    seen: Counter[tuple[str, ...]] = Counter()
-    system_of_set = []
-    for one in sets:
-        called = (one.system, one.checkpoint, one.search)
-        seen[one.test_set, *called] += 1
-        system_of_set.append((*called, seen[one.test_set, *called]))
-    labels: dict[tuple[Any, ...], str] = {}
-    for system in dict.fromkeys(system_of_set):
-        run, *details, _ = system
-        others = [others for name, *others, _ in system_of_set if name == run]
-        needed = [detail for place, detail in enumerate(details) if len({other[place] for other in others}) > 1]
-        name = label = " ".join(filter(None, [run, *needed]))
-        number = 2
+    # 1. Tell the systems apart.
+    result_counts: Counter[tuple[str, ...]] = Counter()
+    results: list[_Result] = []
+    for scored in sets:
+        setting = (scored.test_set, scored.system, scored.checkpoint, scored.search)
+        result_counts[setting] += 1
+        results.append(_Result(scored.system, scored.checkpoint, scored.search, result_counts[setting]))
+
+    # 2. Name each by its run, and by what differs among the results of runs of that name.
+    labels: dict[_Result, str] = {}
+    for result in dict.fromkeys(results):
+        namesakes = [namesake for namesake in results if namesake.system == result.system]
+        parts = [result.system]
+        if len({namesake.checkpoint for namesake in namesakes}) > 1:
+            parts.append(result.checkpoint)
+        if len({namesake.search for namesake in namesakes}) > 1:
+            parts.append(result.search)
+        name = " ".join(filter(None, parts))
+
+        # 3. Number those that still have the same name.
+        label, number = name, 2
         while label in labels.values():
             label = f"{name} ({number})"
             number += 1
-        labels[system] = label
-    return tuple(labels[system] for system in system_of_set)
+        labels[result] = label
+    return tuple(labels[result] for result in results)
+
+
+# --- scores.json ---
 
 
 def saved_scores(run: RunFolder) -> list[Score]:
@@ -235,13 +362,20 @@ def add_scores(folder: Path, scores: Sequence[Score], *, first: bool = True) -> 
 
     Raises RunError: the file is damaged (it stays unchanged), or another process holds the folder.
     """
-    replaced = {score.setting for score in scores}
-    with storage_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-    with exclusive(folder, _LOCK_SECONDS) as free:
-        if not free:
-            raise RunError(f"another process holds {folder} and does not release it; wait for it, or stop it")
-        kept = [score for score in read_scores(folder) if score.setting not in replaced]
-        merged = [*scores, *kept] if first else [*kept, *scores]
+    replaced_settings = {score.setting for score in scores}
+    with _updating(folder):
+        other_scores = [score for score in read_scores(folder) if score.setting not in replaced_settings]
+        merged = [*scores, *other_scores] if first else [*other_scores, *scores]
         write_json(folder / "scores.json", [score.to_json() for score in merged])
     return merged
+
+
+@contextmanager
+def _updating(folder: Path) -> Iterator[None]:
+    """Lock an evaluation folder for a short update; make it if it is missing."""
+    with storage_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    with exclusive(folder, _LOCK_SECONDS) as is_free, storage_errors(folder):
+        if not is_free:
+            raise RunError(f"another process holds {folder} and does not release it; wait for it, or stop it")
+        yield

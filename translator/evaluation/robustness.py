@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from translator.evaluation.results import ScoredSet, TypedScore
 from translator.inference.translator import Translator
 
 _BETA: Final = 2  # weight of recall in chrF
+_SEED: Final = 12345  # of the resamples, as in sacreBLEU
 _QUOTE: Final = re.compile(r'"([^"]*)"')
 
 
@@ -34,67 +35,117 @@ WAYS: Final[Mapping[str, Callable[[str, Random], str]]] = {
 """Kinds of noise: the name, which follows the name of a test set, and the function that changes a text."""
 
 
+Translate = Callable[[Sequence[str], str], Sequence[str]]
+"""Translates texts with the noise of that name."""
+
+
 def measure_robustness(
-    plain: ScoredSet, translator: Translator, translate: Callable[[Sequence[str], str], Sequence[str]], samples: int
+    plain: ScoredSet, translator: Translator, translate: Translate, samples: int
 ) -> list[TypedScore]:
     """Return the chrF of a test set under each noise of `WAYS`; all systems get the same typos.
 
-    `plain` is the original test set. `translate` takes texts and the name of the noise; sentences with unchanged model
-    input are not translated again. `samples` is the number of bootstrap resamples.
+    Args:
+        plain: the original test set, of N sentences.
+        translator: the system, which shows what the model reads.
+        translate: makes the translations; sentences with unchanged model input are not translated again.
+        samples: number of bootstrap resamples.
     """
-    metric, sides = scorer("chrf"), reference_sides(plain.references)
-    plain_score = float(metric.corpus_score(plain.hypotheses, sides).score)
-    plain_counts = counts_for_chrf(plain.hypotheses, plain.references)
-    plain_read = _as_read(plain.sources, translator)
-    sentences = len(plain.sources)
-    samples = bounded_samples(samples, sentences)
-    # The count of each sentence in each resample.
-    drawn = np.random.default_rng(12345).multinomial(sentences, [1 / sentences] * sentences, size=samples)
-    found = []
+    sentence_count = len(plain.sources)
+    samples = bounded_samples(samples, sentence_count)
+    resamples = _resamples(sentence_count, samples)
+    # What all kinds of noise are compared with.
+    plain_input = _model_input(plain.sources, translator)
+    plain_chrf = _measure_chrf(plain.hypotheses, plain.references)
+
+    results: list[TypedScore] = []
     for way, change in WAYS.items():
+        # 1. Type every source with the noise; translate those that the model reads differently.
         sources = [change(text, Random(f"{number} {text}")) for number, text in enumerate(plain.sources)]
-        read = _as_read(sources, translator)
-        other = [number for number in range(sentences) if read[number] != plain_read[number]]
+        noisy_input = _model_input(sources, translator)
+        changed_numbers = [number for number in range(sentence_count) if noisy_input[number] != plain_input[number]]
         hypotheses = list(plain.hypotheses)
-        for number, text in zip(other, translate([sources[n] for n in other], way), strict=True):
-            hypotheses[number] = text
-        value = float(metric.corpus_score(hypotheses, sides).score)
-        counts = counts_for_chrf(hypotheses, plain.references)
-        interval, loss_interval = _intervals(plain_counts, counts, drawn.astype(np.float64))
-        first, _, rest = str(metric.get_signature()).partition("|")
+        translations = translate([sources[number] for number in changed_numbers], way)
+        for number, translation in zip(changed_numbers, translations, strict=True):
+            hypotheses[number] = translation
+
+        # 2. Score all sentences, and compare with the original ones on the same resamples.
+        noisy_chrf = _measure_chrf(hypotheses, plain.references)
+        intervals = _intervals(plain_chrf.counts, noisy_chrf.counts, resamples)
+        # The place of the resamples is that of sacreBLEU: after the number of references.
+        references_part, _, other_parts = noisy_chrf.signature.partition("|")
         score = Score(
             test_set=f"{plain.test_set}.{way}",
             metric="chrf",
-            score=value,
-            signature=f"{first}|bs:{samples}|seed:12345|{rest}",
+            score=noisy_chrf.score,
+            signature=f"{references_part}|bs:{samples}|seed:{_SEED}|{other_parts}",
             normalization=RAW,
             search=plain.search,
             checkpoint=plain.checkpoint,
-            sentences=sentences,
+            sentences=sentence_count,
             left_out=plain.left_out,
-            interval=interval,
+            interval=intervals.score,
         )
-        found.append(
-            TypedScore(way, score, plain_score - value, loss_interval, len(other), tuple(sources), tuple(hypotheses))
+        result = TypedScore(
+            way=way,
+            score=score,
+            loss=plain_chrf.score - noisy_chrf.score,
+            loss_interval=intervals.loss,
+            changed=len(changed_numbers),
+            sources=tuple(sources),
+            hypotheses=tuple(hypotheses),
         )
-    return found
+        results.append(result)
+    return results
 
 
-def _as_read(texts: Sequence[str], translator: Translator) -> list[list[Any]]:
+def _resamples(sentences: int, samples: int) -> npt.NDArray[np.float64]:
+    """Return the count of each sentence in each bootstrap resample, (samples, N); always the same."""
+    shares = [1 / sentences] * sentences
+    return np.random.default_rng(_SEED).multinomial(sentences, shares, size=samples).astype(np.float64)
+
+
+def _model_input(texts: Sequence[str], translator: Translator) -> list[list[Any]]:
     """Return the model input for each text; texts with equal input have the same translation."""
-    read: list[list[Any]] = [[] for _ in texts]
+    inputs: list[list[Any]] = [[] for _ in texts]
     for segment in translator.segments(texts):
-        read[segment.line].append((segment.ids, segment.copied))
-    return [of_text or [text] for text, of_text in zip(texts, read, strict=True)]
+        inputs[segment.line].append((segment.ids, segment.copied))
+    # A text without segments is copied.
+    for number, text in enumerate(texts):
+        if not inputs[number]:
+            inputs[number].append(text)
+    return inputs
+
+
+class _Chrf(NamedTuple):
+    score: float
+    counts: npt.NDArray[np.float64]  # (N, 6, 3), as `counts_for_chrf` returns them
+    signature: str
+
+
+def _measure_chrf(hypotheses: Sequence[str], references: Sequence[tuple[str, ...]]) -> _Chrf:
+    metric = scorer("chrf")
+    score = float(metric.corpus_score(hypotheses, reference_sides(references)).score)
+    return _Chrf(score, counts_for_chrf(hypotheses, references), str(metric.get_signature()))
+
+
+class _Intervals(NamedTuple):
+    score: tuple[float, float]
+    loss: tuple[float, float]
 
 
 def _intervals(
-    plain: npt.NDArray[np.float64], typed: npt.NDArray[np.float64], drawn: npt.NDArray[np.float64]
-) -> list[tuple[float, float]]:
-    """Return the 95% intervals of the chrF of `typed` and of its loss; counts are (N, 6, 3), draws (resamples, N)."""
-    before, after = (chrf_of(np.tensordot(drawn, counts, axes=1)) for counts in (plain, typed))
-    bounds = [np.quantile(values, (0.025, 0.975)) for values in (after, before - after)]
-    return [(float(low), float(high)) for low, high in bounds]
+    plain_counts: npt.NDArray[np.float64], noisy_counts: npt.NDArray[np.float64], resamples: npt.NDArray[np.float64]
+) -> _Intervals:
+    """Return the 95% intervals of the chrF with noise and of its loss; counts are (N, 6, 3), resamples (samples, N)."""
+    plain_chrf = chrf_of(np.tensordot(resamples, plain_counts, axes=1))
+    noisy_chrf = chrf_of(np.tensordot(resamples, noisy_counts, axes=1))
+    return _Intervals(score=_middle(noisy_chrf), loss=_middle(plain_chrf - noisy_chrf))
+
+
+def _middle(values: npt.NDArray[np.float64]) -> tuple[float, float]:
+    """Return the bounds of the middle 95% of some values."""
+    low, high = np.quantile(values, (0.025, 0.975))
+    return float(low), float(high)
 
 
 def counts_for_chrf(hypotheses: Sequence[str], references: Sequence[tuple[str, ...]]) -> npt.NDArray[np.float64]:
@@ -106,11 +157,18 @@ def counts_for_chrf(hypotheses: Sequence[str], references: Sequence[tuple[str, .
 
 def chrf_of(counts: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return chrF, 0 to 100, of counts (…, 6, 3) that are summed over the sentences (Popović 2015; as in sacreBLEU)."""
-    ours, theirs, shared = np.moveaxis(counts, -1, 0)  # (…, 6) each
-    known = (ours > 0) & (theirs > 0)  # n-grams longer than the text do not count
-    orders = np.maximum(known.sum(axis=-1), 1)
-    precision = (shared / np.maximum(ours, 1) * known).sum(axis=-1) / orders
-    recall = (shared / np.maximum(theirs, 1) * known).sum(axis=-1) / orders
+    hypothesis_ngrams = counts[..., 0]  # (…, 6)
+    reference_ngrams = counts[..., 1]
+    shared_ngrams = counts[..., 2]
+
+    # Orders of n-grams that are longer than the text do not count.
+    is_counted = (hypothesis_ngrams > 0) & (reference_ngrams > 0)
+    order_count = np.maximum(is_counted.sum(axis=-1), 1)
+    precisions = is_counted * shared_ngrams / np.maximum(hypothesis_ngrams, 1)
+    recalls = is_counted * shared_ngrams / np.maximum(reference_ngrams, 1)
+    precision = precisions.sum(axis=-1) / order_count  # (…)
+    recall = recalls.sum(axis=-1) / order_count
+
     divisor = np.maximum(_BETA**2 * precision + recall, 1e-16)
     result: npt.NDArray[np.float64] = 100 * (1 + _BETA**2) * precision * recall / divisor
     return result

@@ -17,6 +17,7 @@ from translator.corpus.report import format_report
 from translator.data import DataHandler
 from translator.data.preparation_report import preparation_report, write_preparation_report
 from translator.evaluation import Score, TranslatedPair, evaluate_run, saved_scores, search_label
+from translator.evaluation.test_sets import sides_of_test_split
 from translator.model.device import choose_device
 from translator.run.folder import RunFolder, code_fingerprint, describe_environment, package_versions
 from translator.run.logging import LOGGER, log_to_file
@@ -183,7 +184,9 @@ def _evaluate(
         LOGGER.warning(f"no checkpoint was chosen by a score, since {without_choice}; `best` is {checkpoint}")
     search = search_label(config.search.model_copy(update={"split_sentences": False}))  # evaluation keeps lines whole
     scores = [score for score in saved_scores(run) if score.checkpoint == checkpoint and score.search == search]
-    if scores:
+    # Scores on other texts alone do not tell how good the run is.
+    test_sets = sides_of_test_split(run).keys()
+    if scores and test_sets <= {score.test_set for score in scores}:
         return scores, []
     LOGGER.info("training is over: %s; evaluating the best checkpoint", reason)
     evaluation = evaluate_run(run, checkpoint=checkpoint)
