@@ -41,7 +41,7 @@ from translator.corpus.split import SELECTION_RULES, SPLITS, TRAIN, Fates, count
 from translator.errors import CorpusError
 from translator.run.folder import prepared_folder
 from translator.run.logging import LOGGER, progress_bar, stage
-from translator.run.storage import new_folder, sha256_of_file, storage_errors, write_json
+from translator.run.storage import new_folder, restore_folders, sha256_of_file, storage_errors, write_json
 from translator.run.workers import map_in_order, processes_for, refuse_in_starting_process
 
 PREPARE_VERSION: Final = 3  # raised when the same settings give different text
@@ -70,6 +70,7 @@ def prepare_corpus(config: CorpusConfig, test_sets: Sequence[SourceConfig] = ())
     directory = prepared_folder(config.prepared_directory, "corpus", fingerprint)
     report = _finished_report(directory, fingerprint)
     if report is None:
+        restore_folders(directory.parent)  # a killed preparation with other settings left gigabytes
         with new_folder(directory) as folder:
             report = _build(config, test_sets, folder, fingerprint)
             write_json(folder / _REPORT, report.to_json())
