@@ -1,13 +1,13 @@
 """The verbs fine-tune, back-translate and distill: each builds on a trained run and prints the commands it runs."""
 
 import argparse
-import filecmp
+import contextlib
 import itertools
 import json
 import shlex
 import time
 from collections import Counter
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -20,8 +20,10 @@ from translator.run.signals import StopRequest
 
 if TYPE_CHECKING:
     from translator.config import Config
+    from translator.corpus.prepared_corpus import PreparedCorpus
     from translator.inference.translator import Translator
     from translator.run.folder import RunFolder
+    from translator.run.made_files import MadeFiles
 
 _CORPUS: Final = "the new text, in any form that `translator train --corpus` accepts; repeat it for several corpora"
 _ALONE: Final = "one sentence per line, in UTF-8 or UTF-16, plain or compressed by gzip, xz or zstd"
@@ -70,6 +72,44 @@ def _compare(before: Path, after: Path, test_sets: Sequence[str]) -> None:
     say("", text_table(header, rows, text_columns=2), f"For a browser: {found.report}")
 
 
+def _folder_to_make(output: str, run: Path) -> Path:
+    """Return the folder of a new run; raise InputError or StorageError if the path `output` cannot be one."""
+    from translator.run.storage import storage_errors
+
+    folder = Path(output)
+    if folder.name in ("", ".."):
+        raise InputError(f"--output {output} has no name of its own; give a new folder, for example runs/new")
+    with storage_errors(folder.parent):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"--output {output} is a file; give a new folder, for example runs/new")
+    if folder.resolve() == run.resolve():
+        raise InputError(f"--output {output} is the folder of the run itself; give another folder")
+    return folder
+
+
+@contextlib.contextmanager
+def _filled_folder(folder: Path, inputs: Sequence[str] = (), outputs: Sequence[Path] = ()) -> "Iterator[MadeFiles]":
+    """Hold a folder of derived text; yield its record.
+
+    Raises:
+        InputError: one of `outputs` is one of `inputs`, or a file that this program did not make.
+        RunError: another process fills the folder.
+    """
+    from translator.run.made_files import MadeFiles
+    from translator.run.storage import hold_folder, refuse_input_as_output, storage_errors
+
+    with storage_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    with hold_folder(folder, "give another --output"):
+        made_files = MadeFiles(folder)
+        for output in outputs:
+            if output.exists():
+                refuse_input_as_output(inputs, output)
+        made_files.refuse_strangers(outputs)
+        yield made_files
+
+
 def _opened(folder: str, direction: str | None = None) -> "tuple[RunFolder, Config]":
     from translator.inference.exported import is_export
     from translator.run.folder import RunFolder
@@ -110,7 +150,7 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
         training_weights,
         write_sample,
     )
-    from translator.corpus.sources import corpora_in_arguments, with_overrides
+    from translator.corpus.sources import corpora_in_arguments, source_files, with_overrides
     from translator.recipes.corpus_recipe import measure, shipped_settings, write_derived
     from translator.run.folder import RunFolder
 
@@ -121,7 +161,7 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
     old = corpus_of_run(config)
     known = {one.name for one in (*config.corpus.sources, *config.evaluation.test_sets)}
     new = [one.model_copy(update={"name": _free_name(one.name, known)}) for one in new]
-    folder = Path(options.output or f"{run.path}-{'+'.join(one.name for one in new)[:60]}")
+    folder = _folder_to_make(options.output or f"{run.path}-{'+'.join(one.name for one in new)[:60]}", run.path)
     sizes = [measure([one]) for one in new]
     pairs, words = sum(size.pairs for size in sizes), sum(size.words for size in sizes)
     if not pairs:
@@ -147,33 +187,37 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
     # The run's placeholders come with its subword models, and so does the share of pairs that teaches to copy them.
     training = shipped_settings(options.recipe, "training")
     training = [setting for setting in training if not setting.startswith("training.augmentation.copies=")]
-    line = write_derived(
-        run,
-        folder.with_name(f"{folder.name}.yaml"),
-        [*new, *replayed, *validation, *inherited_sources(old, "test")],
-        [
-            *training,
-            *(one for one in shipped_settings(options.recipe, "model") if one.partition("=")[0].endswith("dropout")),
-            f"training.learning_rate={config.training.learning_rate / 3}",
-            f"training.max_steps={steps}",
-            f"training.validate_every={-(-steps // 6)}",
-            f"training.checkpoint_every={-(-steps // 6)}",
-            f"training.initialize_from={json.dumps(str(run.path.resolve()))}",
-            f"subword.models_from={json.dumps(str(run.path.resolve()))}",
-            f"training.validation_sentences={max(1, min(50, 2 * validating))}",
-            f"corpus.split.validation={validating}",
-            f"corpus.split.test={held_out}",
-            f"batching.tokens_per_batch={batch}",
-            "batching.temperature=1.0",
-            *options.overrides,
-        ],
-    )
-    say(line, f"  {pairs:,} new pairs and {options.replay:.0%} old text; {steps:,} updates unless --set changes that")
-    if replayed:
-        write_sample(old, spacing, text)
-    say(f"  held out of each new corpus: {validating:,} pairs for validation, {held_out:,} for testing")
-    _run_verb(stop, "train", "--config", str(folder.with_name(f"{folder.name}.yaml")))
-    _compare(run.path, folder, test_set_arguments(corpus_of_run(RunFolder.open(folder).config())))
+    settings = [
+        *training,
+        *(one for one in shipped_settings(options.recipe, "model") if one.partition("=")[0].endswith("dropout")),
+        f"training.learning_rate={config.training.learning_rate / 3}",
+        f"training.max_steps={steps}",
+        f"training.validate_every={-(-steps // 6)}",
+        f"training.checkpoint_every={-(-steps // 6)}",
+        f"training.initialize_from={json.dumps(str(run.path.resolve()))}",
+        f"subword.models_from={json.dumps(str(run.path.resolve()))}",
+        f"training.validation_sentences={max(1, min(50, 2 * validating))}",
+        f"corpus.split.validation={validating}",
+        f"corpus.split.test={held_out}",
+        f"batching.tokens_per_batch={batch}",
+        "batching.temperature=1.0",
+        *options.overrides,
+    ]
+    sources = [*new, *replayed, *validation, *inherited_sources(old, "test")]
+    samples = [Path(str(path)) for source in replayed for path in (source.source_path, source.target_path)]
+    recipe = folder.with_name(f"{folder.name}.yaml")
+    inputs = [str(file) for source in new for file in source_files(source)]
+    with _filled_folder(text.parent, inputs, samples) as made_files:
+        line = write_derived(run, recipe, sources, settings)
+        say(
+            line,
+            f"  {pairs:,} new pairs and {options.replay:.0%} old text; {steps:,} updates unless --set changes that",
+        )
+        if replayed:
+            write_sample(old, spacing, text, made_files)
+        say(f"  held out of each new corpus: {validating:,} pairs for validation, {held_out:,} for testing")
+        _run_verb(stop, "train", "--config", str(recipe))
+        _compare(run.path, folder, test_set_arguments(corpus_of_run(RunFolder.open(folder).config())))
     example = config.corpus.languages[0].example
     say("", "Next:", f'  translator translate --run {shlex.quote(str(folder))} "{example}"')
 
@@ -203,24 +247,22 @@ def _back_translate(options: argparse.Namespace, stop: StopRequest) -> None:
     run, config = _opened(options.run, "fa-en")
     forward = None if options.round_trip is None else _opened(options.round_trip, "en-fa")[0]
     folder = Path(options.output)
-    folder.mkdir(parents=True, exist_ok=True)
     persian, english, back = (folder / name for name in ("monolingual.fa", "translated.en", "round-trip.fa"))
-    _write_monolingual(options.monolingual, config, persian)
-    model = options.engine, "best", options.device, tuple(search_flags(options))
-    _translate(partial(load_model, (run.path,), *model), persian, english)
-    scores = None
-    if forward is not None:
-        _translate(partial(load_model, (forward.path,), *model), english, back)
-        scores = sentence_chrf(list(read_texts(back)), [(text,) for text in read_texts(persian)])
     synthetic = folder / "synthetic"
-    counts = write_synthetic(
-        english,
-        persian,
-        config.corpus.filters,
-        synthetic,
-        scores,
-        20.0 if options.min_chrf is None else options.min_chrf,
-    )
+    outputs = [persian, english, synthetic.with_suffix(".en"), synthetic.with_suffix(".fa")]
+    if forward is not None:
+        outputs.append(back)
+    with _filled_folder(folder, options.monolingual, outputs) as made_files:
+        _write_monolingual(options.monolingual, config, persian, made_files)
+        model = options.engine, "best", options.device, tuple(search_flags(options))
+        _translate(partial(load_model, (run.path,), *model), persian, english, made_files)
+        scores = None
+        if forward is not None:
+            _translate(partial(load_model, (forward.path,), *model), english, back, made_files)
+            scores = sentence_chrf(list(read_texts(back)), [(text,) for text in read_texts(persian)])
+        least = 20.0 if options.min_chrf is None else options.min_chrf
+        filters = config.corpus.filters
+        counts = write_synthetic(english, persian, filters, synthetic, made_files, scores, least)
     say(f"back-translated pairs: {_counted(counts)}")
     if not counts["kept"]:
         raise InputError(
@@ -233,36 +275,35 @@ def _back_translate(options: argparse.Namespace, stop: StopRequest) -> None:
 
 
 def _write_monolingual(
-    files: Sequence[str], config: "Config", output: Path, student: "RunFolder | None" = None
+    files: Sequence[str], config: "Config", output: Path, made_files: "MadeFiles", student: "RunFolder | None" = None
 ) -> None:
     """Write the distinct lines of `files` to `output`; print counts. A trained `student` keeps its text."""
-    from translator.corpus.derived import write_monolingual
+    from translator.corpus.derived import read_monolingual, read_texts, write_lines
     from translator.corpus.normalizer import Normalizer
 
-    new = output.with_name(f"{output.name}.new")
     normalizer = Normalizer(config.corpus.normalization, config.corpus.languages)
-    try:
-        counts = write_monolingual([Path(file) for file in files], normalizer, config.corpus.filters.max_words, new)
-        if not counts["kept"]:
-            raise InputError(f"no line of {', '.join(files)} has text to translate ({_counted(counts)})")
-        trained = student is not None and student.has_checkpoint and output.exists()
-        if trained and not filecmp.cmp(new, output, shallow=False):
-            raise InputError(f"the student was trained on other text than {', '.join(files)}; give another --output")
-        new.replace(output)
-    finally:
-        new.unlink(missing_ok=True)
-    say(f"{config.corpus.languages[0].name} lines: {_counted(counts)}")
+    text = read_monolingual([Path(file) for file in files], normalizer, config.corpus.filters.max_words)
+    if not text.lines:
+        raise InputError(f"no line of {', '.join(files)} has text to translate ({_counted(text.counts)})")
+    trained = student is not None and student.has_checkpoint and output.exists()
+    if trained and list(read_texts(output)) != text.lines:
+        raise InputError(f"the student was trained on other text than {', '.join(files)}; give another --output")
+    with made_files.writing(output):
+        write_lines(output, text.lines)
+    say(f"{config.corpus.languages[0].name} lines: {_counted(text.counts)}")
 
 
 def _counted(counts: "Counter[str]") -> str:
     return ", ".join(f"{reason} {count:,}" for reason, count in counts.most_common())
 
 
-def _translate(load: "Callable[[], Translator]", source: Path, output: Path, count: int = 1) -> None:
+def _translate(
+    load: "Callable[[], Translator]", source: Path, output: Path, made_files: "MadeFiles", count: int = 1
+) -> None:
     """Write `count` translations of each line of `source` to `output` unless it is complete; print what was done."""
     work = Work(load, OutputForm("text" if count == 1 else "jsonl", count))
-    made = translate_file(work, source, output, reuse=True)
-    say(f"{output} {'is written' if made else 'exists and is reused'}")
+    is_written = translate_file(work, source, output, made_files)
+    say(f"{output} {'is written' if is_written else 'exists and is reused'}")
 
 
 @verb(
@@ -287,13 +328,10 @@ def _distill(options: argparse.Namespace, stop: StopRequest) -> None:
     from translator.corpus.derived import (
         corpus_of_run,
         inherited_sources,
-        test_set_arguments,
         training_weights,
         write_best,
     )
     from translator.evaluation.metrics import sentence_bleu
-    from translator.export.package import export_run
-    from translator.inference.exported import is_export
     from translator.recipes.corpus_recipe import shipped_settings, write_derived
     from translator.run.folder import RunFolder
 
@@ -302,9 +340,8 @@ def _distill(options: argparse.Namespace, stop: StopRequest) -> None:
     run, config = _opened(options.run)
     corpus = corpus_of_run(config)
     source, target = corpus.sides
-    student = Path(options.output or f"{run.path}-student")
-    text = student.with_name(f"{student.name}-text")
-    text.mkdir(parents=True, exist_ok=True)
+    student = _folder_to_make(options.output or f"{run.path}-student", run.path)
+    text = student.with_name(f"{student.name}.text")  # a name that no run gets by default
     originals = inherited_sources(corpus, "train", training_weights(config))
     key = "target_path" if target == "fa" else "source_path"
     sources = [one.model_copy(update={key: str((text / f"{one.name}.{target}").resolve())}) for one in originals]
@@ -321,18 +358,32 @@ def _distill(options: argparse.Namespace, stop: StopRequest) -> None:
     settings.append(f"subword.vocabulary_size={min(pieces, config.subword.vocabulary_size // 2)}")
     if source == "fa":  # these change English input only
         settings += [f"training.augmentation.{kind}=0" for kind in ("typos", "final_punctuation", "case")]
-    say(write_derived(run, recipe, [*sources, *held_out], [*settings, *options.overrides]))
-    beam = ("search.method=beam", f"search.beam_size={options.beam}")
-    teacher = partial(load_model, (run.path,), "auto", "best", "auto", beam)
+    outputs = [text / f"{one.name}{ending}" for one in originals for ending in (".jsonl", f".{target}")]
     if options.monolingual:
-        _write_monolingual(options.monolingual, config, alone[source], RunFolder(student))
-        _translate(teacher, alone[source], alone[target])
-    for one in originals:
-        paths = {"en": Path(str(one.source_path)), "fa": Path(str(one.target_path))}
-        n_best, best = text / f"{one.name}.jsonl", text / f"{one.name}.{target}"
-        _translate(teacher, paths[source], n_best, options.beam)
-        write_best(n_best, corpus.lines("train", one.name, target), corpus.fingerprint, sentence_bleu, best)
-    _run_verb(stop, "train", "--config", str(recipe))
+        outputs += alone.values()
+    with _filled_folder(text, options.monolingual or (), outputs) as made_files:
+        say(write_derived(run, recipe, [*sources, *held_out], [*settings, *options.overrides]))
+        beam = ("search.method=beam", f"search.beam_size={options.beam}")
+        teacher = partial(load_model, (run.path,), "auto", "best", "auto", beam)
+        if options.monolingual:
+            _write_monolingual(options.monolingual, config, alone[source], made_files, RunFolder(student))
+            _translate(teacher, alone[source], alone[target], made_files)
+        for one in originals:
+            paths = {"en": Path(str(one.source_path)), "fa": Path(str(one.target_path))}
+            n_best, best = text / f"{one.name}.jsonl", text / f"{one.name}.{target}"
+            _translate(teacher, paths[source], n_best, made_files, options.beam)
+            references = corpus.lines("train", one.name, target)
+            write_best(n_best, references, corpus.fingerprint, sentence_bleu, best, made_files)
+        _run_verb(stop, "train", "--config", str(recipe))
+        _export_and_compare(run, student, corpus)
+
+
+def _export_and_compare(run: "RunFolder", student: Path, corpus: "PreparedCorpus") -> None:
+    """Export a student in int8, and compare its scores, size and speed with those of its teacher."""
+    from translator.corpus.derived import test_set_arguments
+    from translator.export.package import export_run
+    from translator.inference.exported import is_export
+
     small = student.with_name(f"{student.name}-int8")
     if is_export(small):
         say("", f"{small} exists and is reused; delete it to export the student again")
@@ -342,7 +393,7 @@ def _distill(options: argparse.Namespace, stop: StopRequest) -> None:
         say("", f"no test text: {run.path} and {small} are not compared")
         return
     _compare(run.path, small, test_set_arguments(corpus))
-    lines = [line for name in corpus.names("test") for line in corpus.lines("test", name, source)][:_TIMED]
+    lines = [line for name in corpus.names("test") for line in corpus.lines("test", name, corpus.sides[0])][:_TIMED]
     say("", *(_sized(name, folder, lines) for name, folder in (("teacher", run.path), ("student in int8", small))))
     say("", "Next:", f"  translator serve --run {shlex.quote(str(small))}")
 

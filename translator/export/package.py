@@ -53,7 +53,7 @@ def export_run(
         quantization: type of the weights; by default `float32`.
 
     Raises:
-        RunError: the run, its checkpoint or its scores are damaged or missing.
+        RunError: the run, its checkpoint or its scores are damaged or missing; or another process writes `folder`.
         InputError: the format does not support this model or type, `folder` is not empty, or a library is missing.
     """
     run, target = RunFolder.open(run_folder), Path(folder).expanduser().resolve()
@@ -74,7 +74,7 @@ def export_run(
     subword = load_subword(run, state)
     _check_space(target, model)
     index = ExportIndex(chosen, weights, run.path.resolve().name, pinned.identity, state)
-    with new_folder(target) as beside:
+    with new_folder(target, replace=False) as beside:
         if chosen == "ctranslate2":
             write_ctranslate2(beside, model, state.model, subword, weights)
         elif chosen == "marian":

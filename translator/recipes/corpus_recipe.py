@@ -158,6 +158,8 @@ def find_recipe(
 
     # 2. Write the recipe.
     parse_config(text, str(file))
+    if file.exists():
+        raise ConfigError(f"another program has written {file} meanwhile; run the same command again")
     with storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     write_text(file, text)
@@ -211,7 +213,11 @@ def write_derived(parent: RunFolder, file: Path, sources: Sequence[SourceConfig]
     config = parse_config(text, f"the settings of {parent.path}, changed", [listed, *overrides, directory])
     made_of = f"# {fingerprint_of(config.model_dump(mode='json'))[:12]}: made from the run {parent.path}"
     if file.exists():
-        if not file.read_text(encoding="utf-8").startswith(made_of):
+        with storage_errors(file, "read"):
+            first_line = file.read_bytes().partition(b"\n")[0].decode("utf-8", "replace")
+        if not re.match(r"# [0-9a-f]{12}: made from the run ", first_line):
+            raise ConfigError(f"{file} was not made by this command; give --output another folder, or move it away")
+        if not first_line.startswith(made_of):
             raise ConfigError(
                 f"{file} was made with other settings; give --output another folder, or delete the file and its run"
             )

@@ -15,11 +15,11 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TextIO
 
-from translator.errors import RunError, StorageError
+from translator.errors import InputError, RunError, StorageError
 
 LOCK_FILE: Final = ".lock"
 _WORK_NAME: Final = re.compile(r"\.(?P<name>.+)\.(?P<digits>[0-9a-f]{8})-[0-9a-f]{8}\.partial", re.DOTALL)
@@ -168,6 +168,19 @@ def resolve_output(path: Path | str) -> Path | int:
             raise _os_error(errno.EACCES)
         tempfile.TemporaryFile(dir=place.parent).close()
     return place
+
+
+def refuse_input_as_output(inputs: Iterable[Path | str], output: Path | str) -> None:
+    """Raise InputError if `output`, a file or an open descriptor, is one of the files `inputs`, also through links."""
+    place = resolve_output(output)
+    for path in map(Path, inputs):
+        with storage_errors(path, "read"):
+            if isinstance(place, int):
+                is_input = path.exists() and os.path.samestat(os.fstat(place), path.stat())
+            else:
+                is_input = path.resolve() == place or (path.exists() and place.exists() and path.samefile(place))
+        if is_input:
+            raise InputError(f"the output {output} is the input itself; give another output")
 
 
 @contextlib.contextmanager
