@@ -104,7 +104,9 @@ def test_fine_tuning_inherits_settings_and_compares_scores(folder: Path, capsys:
 
 
 def test_replayed_text_samples_each_source_by_its_weight(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("translator.cli.chains._REPLAYED", 1)  # so as many pairs as there are new ones: 60, then 64
+    monkeypatch.setattr(
+        "translator.recipes.fine_tuning._REPLAYED_PAIRS", 1
+    )  # so as many pairs as there are new ones: 60, then 64
     assert fine_tune(folder, output="sample") == 0
     old, replayed = ([*corpus_of_run(of(folder, name)).pairs("train", "toy")] for name in ("en-fa", "sample"))
     assert replayed == [pair for row, pair in enumerate(old) if row % 13 in range(0, 12, 2)], "60 of 130, evenly spaced"

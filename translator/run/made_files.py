@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from translator.errors import InputError
-from translator.run.storage import sha256_of_file, storage_errors, write_json
+from translator.run.storage import hold_folder, refuse_input_as_output, sha256_of_file, storage_errors, write_json
 
 RECORD_FILE: Final = ".translator-made.json"
 
@@ -79,3 +79,27 @@ class MadeFiles:
     def _note(self, path: Path, made: MadeFile) -> None:
         self._made[self._name(path)] = made
         write_json(self._file, _RECORD.dump_python(self._made, mode="json"))
+
+
+@contextlib.contextmanager
+def filled_folder(folder: Path, inputs: Iterable[Path | str], outputs: Sequence[Path]) -> Iterator[MadeFiles]:
+    """Hold a folder that a verb fills with files; yield its record.
+
+    Args:
+        folder: made if it is missing.
+        inputs: the files that the verb reads.
+        outputs: the files that the block will write.
+
+    Raises:
+        InputError: one of `outputs` is one of `inputs`, or a file that this program did not make.
+        RunError: another process fills the folder.
+    """
+    with storage_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    with hold_folder(folder, "give another --output"):
+        made_files = MadeFiles(folder)
+        for output in outputs:
+            if output.exists():
+                refuse_input_as_output(inputs, output)
+        made_files.refuse_strangers(outputs)
+        yield made_files
