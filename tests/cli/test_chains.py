@@ -14,12 +14,15 @@ from toy import letters, write_pairs
 
 from translator.checkpoint.state import find_checkpoint, read_state
 from translator.cli import main
-from translator.config import Config, load_config, parse_config
+from translator.config import Config, SourceConfig, load_config, parse_config
 from translator.corpus.derived import corpus_of_run, write_best, write_synthetic
 from translator.data import DataHandler
 from translator.evaluation.metrics import sentence_bleu
 from translator.inference.exported import is_export
 from translator.inference.translator import Translator
+from translator.recipes.corpus_recipe import CorpusSize
+from translator.recipes.distillation import plan_distillation
+from translator.recipes.fine_tuning import plan_fine_tuning
 from translator.run.folder import RunFolder
 from translator.run.made_files import MadeFiles
 from translator.run.storage import hold_folder
@@ -134,6 +137,39 @@ def test_fine_tuning_again_reuses_its_recipe_and_refuses_other_settings(
     assert "was made with other settings; give --output another folder" in capsys.readouterr().err
     assert fine_tune(folder, "--replay", "0.9999999") == 2
     assert "--replay 0.9999999: the share must be at least 0 and at most 0.99" in capsys.readouterr().err
+
+
+def test_the_plan_of_a_fine_tuning_follows_the_size_of_the_new_text(folder: Path, tmp_path: Path) -> None:
+    parent = RunFolder.open(folder / "en-fa")
+    corpus = corpus_of_run(parent.config())
+    new = SourceConfig(name="new", path=str(folder / "new.tsv"))
+    updates = {}
+    for words in (1_000, 1_000_000):
+        size = CorpusSize(pairs=words // 10, words=words, distinct_words=100)
+        plan = plan_fine_tuning(
+            parent, corpus, [new], [size], tmp_path / "run", replay_share=0.5, recipe="fine-tune", overrides=[]
+        )
+        updates[words] = plan.updates
+        assert plan.config.training.max_steps == plan.updates
+        assert plan.held_out.test == min(500, size.pairs // 10)
+    # Three passes over 1.5 million new tokens, which are half of the 512 in a batch.
+    assert updates == {1_000: 900, 1_000_000: round(3 * 1.5e6 / 256)}
+    assert not list(tmp_path.iterdir()), "a plan writes nothing"
+
+
+def test_the_plan_of_a_student_puts_its_text_beside_the_run(folder: Path, tmp_path: Path) -> None:
+    teacher = RunFolder.open(folder / "fa-en")
+    corpus = corpus_of_run(teacher.config())
+    overrides = ["training.max_steps=7"]
+    plan = plan_distillation(
+        teacher, corpus, tmp_path / "small", has_monolingual=True, recipe="student", overrides=overrides
+    )
+    names = {path.name for path in plan.outputs}
+    assert names == {"toy.jsonl", "toy.en", "monolingual.fa", "monolingual.en"}
+    assert {path.parent for path in plan.outputs} == {tmp_path / "small.text"}
+    assert plan.config.training.max_steps == 7
+    assert plan.config.training.augmentation.typos == 0, "it changes English input, and this student reads Persian"
+    assert Path(plan.config.run.directory) == tmp_path / "small"
 
 
 def test_the_best_translations_follow_the_content_of_their_files_and_not_time_stamps(tmp_path: Path) -> None:

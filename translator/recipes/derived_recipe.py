@@ -62,7 +62,7 @@ def shipped_settings(recipe: str, *sections: str, defaults: bool = False) -> dic
         values = yaml.load(file.read_text(encoding="utf-8"), RecipeLoader)  # noqa: S506 - a SafeLoader
     found: dict[str, Any] = {}
     for section in sections:
-        found |= _by_key_path(section, values.get(section, {}))
+        found |= _by_key_path(section, values.get(section) or {})
     return found
 
 
