@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from translator.errors import RunError, StorageError
@@ -102,7 +102,8 @@ STRANGERS = st.dictionaries(st.sampled_from(LOOK_ALIKES), st.sampled_from(KINDS)
 LINKS_LIKE_OURS = st.sampled_from((None, "file", "link to folder", "link to file", "broken link"))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
+@example(strangers=dict.fromkeys(LOOK_ALIKES, "folder"), like_ours="link to folder", exists=True, kills=[9, 11])
 @given(strangers=STRANGERS, like_ours=LINKS_LIKE_OURS, exists=st.booleans(), kills=st.lists(st.integers(1, 30)))
 def test_a_kill_leaves_the_old_folder_or_the_new_one_and_strangers_as_they_are(
     strangers: dict[str, str], like_ours: str | None, exists: bool, kills: list[int]

@@ -83,7 +83,10 @@ def export_run(
         else:  # a run folder of one checkpoint
             write_checkpoint(step_folder(beside / "checkpoints", state.step), state, {MODEL_FILE: model.state_dict()})
         if chosen != "marian":
-            shutil.copytree(run.subword_folder, beside / "subword")
+            subword_folder = beside / "subword"
+            subword_folder.mkdir()
+            for file in run.subword_folder.iterdir():
+                shutil.copyfile(file, subword_folder / file.name)  # without its mode: a new file obeys the umask
             precision = {"bfloat16": "bf16", "int8": "int8"}.get(weights, "float32")
             write_text(beside / "config.yaml", _shared_config(config, index.run, precision))
         write_text(beside / CARD_FILE, _model_card(index, config, run))
