@@ -61,7 +61,7 @@ def make_stranger(path: Path, kind: str, elsewhere: Path) -> None:
         path.write_text(f"the user's {path.name}", encoding="utf-8")
     elif kind == "folder":
         path.mkdir()
-        for name in ("new", "old", "photo"):
+        for name in ("old", "photo"):
             (path / name).mkdir()
             (path / name / "a").write_text("x", encoding="utf-8")
     elif kind == "empty folder":
