@@ -14,13 +14,18 @@ from toy import letters, write_pairs
 
 from translator.checkpoint.state import find_checkpoint, read_state
 from translator.cli import main
-from translator.config import Config, load_config, parse_config
+from translator.config import Config, SourceConfig, load_config, parse_config
 from translator.corpus.derived import corpus_of_run, write_best, write_synthetic
 from translator.data import DataHandler
 from translator.evaluation.metrics import sentence_bleu
 from translator.inference.exported import is_export
 from translator.inference.translator import Translator
+from translator.recipes.corpus_recipe import CorpusSize
+from translator.recipes.distillation import plan_distillation
+from translator.recipes.fine_tuning import plan_fine_tuning
 from translator.run.folder import RunFolder
+from translator.run.made_files import MadeFiles
+from translator.run.storage import hold_folder
 from translator.special_tokens import TAG
 from translator.subword import SubwordPair
 
@@ -102,7 +107,9 @@ def test_fine_tuning_inherits_settings_and_compares_scores(folder: Path, capsys:
 
 
 def test_replayed_text_samples_each_source_by_its_weight(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("translator.cli.chains._REPLAYED", 1)  # so as many pairs as there are new ones: 60, then 64
+    monkeypatch.setattr(
+        "translator.recipes.fine_tuning._REPLAYED_PAIRS", 1
+    )  # so as many pairs as there are new ones: 60, then 64
     assert fine_tune(folder, output="sample") == 0
     old, replayed = ([*corpus_of_run(of(folder, name)).pairs("train", "toy")] for name in ("en-fa", "sample"))
     assert replayed == [pair for row, pair in enumerate(old) if row % 13 in range(0, 12, 2)], "60 of 130, evenly spaced"
@@ -132,6 +139,39 @@ def test_fine_tuning_again_reuses_its_recipe_and_refuses_other_settings(
     assert "--replay 0.9999999: the share must be at least 0 and at most 0.99" in capsys.readouterr().err
 
 
+def test_the_plan_of_a_fine_tuning_follows_the_size_of_the_new_text(folder: Path, tmp_path: Path) -> None:
+    parent = RunFolder.open(folder / "en-fa")
+    corpus = corpus_of_run(parent.config())
+    new = SourceConfig(name="new", path=str(folder / "new.tsv"))
+    updates = {}
+    for words in (1_000, 1_000_000):
+        size = CorpusSize(pairs=words // 10, words=words, distinct_words=100)
+        plan = plan_fine_tuning(
+            parent, corpus, [new], [size], tmp_path / "run", replay_share=0.5, recipe="fine-tune", overrides=[]
+        )
+        updates[words] = plan.updates
+        assert plan.config.training.max_steps == plan.updates
+        assert plan.held_out.test == min(500, size.pairs // 10)
+    # Three passes over 1.5 million new tokens, which are half of the 512 in a batch.
+    assert updates == {1_000: 900, 1_000_000: round(3 * 1.5e6 / 256)}
+    assert not list(tmp_path.iterdir()), "a plan writes nothing"
+
+
+def test_the_plan_of_a_student_puts_its_text_beside_the_run(folder: Path, tmp_path: Path) -> None:
+    teacher = RunFolder.open(folder / "fa-en")
+    corpus = corpus_of_run(teacher.config())
+    overrides = ["training.max_steps=7"]
+    plan = plan_distillation(
+        teacher, corpus, tmp_path / "small", has_monolingual=True, recipe="student", overrides=overrides
+    )
+    names = {path.name for path in plan.outputs}
+    assert names == {"toy.jsonl", "toy.en", "monolingual.fa", "monolingual.en"}
+    assert {path.parent for path in plan.outputs} == {tmp_path / "small.text"}
+    assert plan.config.training.max_steps == 7
+    assert plan.config.training.augmentation.typos == 0, "it changes English input, and this student reads Persian"
+    assert Path(plan.config.run.directory) == tmp_path / "small"
+
+
 def test_the_best_translations_follow_the_content_of_their_files_and_not_time_stamps(tmp_path: Path) -> None:
     n_best, best = tmp_path / "n.jsonl", tmp_path / "best"
 
@@ -139,7 +179,7 @@ def test_the_best_translations_follow_the_content_of_their_files_and_not_time_st
         listed = {"translations": [{"text": text} for text in texts]}
         n_best.write_text(json.dumps(listed) + "\n", encoding="utf-8")
         os.utime(n_best, (1, 1))
-        write_best(n_best, [reference], fingerprint, sentence_bleu, best)
+        write_best(n_best, [reference], fingerprint, sentence_bleu, best, MadeFiles(tmp_path))
         return best.read_text(encoding="utf-8")
 
     assert best_after("a b", "a b c d", "d c") == "a b c d\n"
@@ -148,7 +188,7 @@ def test_the_best_translations_follow_the_content_of_their_files_and_not_time_st
     assert best.stat().st_mtime_ns == stamp, "nothing has changed"
     assert best_after("a b", "a b c", "d c") == "a b c\n"
     assert best_after("a b", "a b c", "d c", reference="d c", fingerprint="second") == "d c\n"
-    best.write_text("")
+    best.unlink()
     assert best_after("a b", "a b c", "d c", reference="d c", fingerprint="second") == "d c\n"
 
 
@@ -219,9 +259,8 @@ def test_synthetic_pairs_are_filtered_tagged_and_trained_on(folder: Path, tmp_pa
         (tmp_path / f"all.{name}").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     scores = [0.0 if number == 3 else 50.0 for number in range(40)]
     out = tmp_path / "synthetic"
-    counts = write_synthetic(
-        tmp_path / "all.en", tmp_path / "all.fa", of(folder, "fa-en").corpus.filters, out, scores, 20
-    )
+    filters, made_files = of(folder, "fa-en").corpus.filters, MadeFiles(tmp_path)
+    counts = write_synthetic(tmp_path / "all.en", tmp_path / "all.fa", filters, out, made_files, scores, 20)
     assert counts == {"kept": 36, "empty": 1, "length_ratio": 2, "round_trip": 1}
     kept = [text.read_text(encoding="utf-8").splitlines() for text in (out.with_suffix(".en"), out.with_suffix(".fa"))]
     assert kept == [[f"{TAG} {text}" for text in english[4:]], persian[4:]]
@@ -255,11 +294,11 @@ def test_a_student_learns_the_best_of_its_teachers_translations(
     assert (config.model.d_model, config.subword.vocabulary_size, config.training.initialize_from) == (8, 30, None)
     corpus = corpus_of_run(of(folder, "en-fa"))
     sources = list(corpus.lines("train", "toy", corpus.sides[0]))
-    taught = (folder / "en-fa-student-text" / "toy.fa").read_text(encoding="utf-8").splitlines()
+    taught = (folder / "en-fa-student.text" / "toy.fa").read_text(encoding="utf-8").splitlines()
     n_best = Translator.load(folder / "en-fa").translations(sources[:20], count=3)
     for row, chosen in zip(n_best, taught, strict=False):
         assert chosen in [one.text for one in row]
-    made = (folder / "en-fa-student-text" / "monolingual.fa").read_text(encoding="utf-8").splitlines()
+    made = (folder / "en-fa-student.text" / "monolingual.fa").read_text(encoding="utf-8").splitlines()
     assert made == Translator.load(folder / "en-fa").translate_lines(more), "the repeated line once"
     assert corpus_of_run(config).count("train", "monolingual") > 0
     assert is_export(folder / "en-fa-student-int8") and re.search(r"\ntoy +chrf .*\n", said)
@@ -285,3 +324,95 @@ def test_distill_and_back_translate_refuse_unusable_input(folder: Path, capsys: 
     empty.write_text("\n\n", encoding="utf-8")
     assert back_translate(folder, "--monolingual", str(empty)) == 2
     assert "has text to translate" in capsys.readouterr().err and not [*folder.rglob("*.new")]
+
+
+@pytest.fixture
+def texts_of_the_user(tmp_path: Path) -> Path:
+    """A folder of a user with files whose names back-translate would use."""
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    for name in ("monolingual.fa", "translated.en", "synthetic.fa"):
+        (folder / name).write_text("ابپ تجچ\n", encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("monolingual", "message"),
+    [
+        ("texts/monolingual.fa", "monolingual.fa is the input itself; give another output"),
+        ("link", "monolingual.fa is the input itself; give another output"),
+        ("other.fa", "monolingual.fa was not made by this command"),
+    ],
+)
+def test_back_translation_replaces_no_file_of_the_user(
+    folder: Path, texts_of_the_user: Path, monolingual: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = texts_of_the_user.parent
+    (place / "link").symlink_to(texts_of_the_user / "monolingual.fa")
+    (place / "other.fa").write_text("ابپ\n", encoding="utf-8")
+    before = {path.name: path.read_bytes() for path in texts_of_the_user.iterdir()}
+    command = ["back-translate", "--run", str(folder / "fa-en"), "--output", str(texts_of_the_user)]
+    assert main([*command, "--monolingual", str(place / monolingual)]) == 2
+    assert message in capsys.readouterr().err
+    assert {path.name: path.read_bytes() for path in texts_of_the_user.iterdir() if path.name != ".lock"} == before
+
+
+def test_a_folder_that_another_process_fills_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    verbs = {
+        "back": ["back-translate", "--run", "fa-en", "--monolingual", "new.tsv", "--output", "back"],
+        "tune.text": ["fine-tune", "--run", "en-fa", "--corpus", "new.tsv", "--output", "tune"],
+        "learn.text": ["distill", "--run", "en-fa", "--output", "learn"],
+    }
+    for name, command in verbs.items():
+        (folder / name).mkdir()
+        arguments = [
+            str(folder / word) if command[place - 1].startswith("--") else word for place, word in enumerate(command)
+        ]
+        with hold_folder(folder / name):
+            assert main(arguments) == 2
+        assert f"another process uses {folder / name}; wait for it, stop it, or give another --output" in (
+            capsys.readouterr().err
+        )
+        assert [path.name for path in (folder / name).iterdir()] == [".lock"], "nothing is written"
+        assert not (folder / name).with_suffix(".yaml").exists()
+
+
+@pytest.mark.parametrize("verb", ["fine-tune", "distill"])
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        (".", "has no name of its own"),
+        ("/", "has no name of its own"),
+        ("..", "has no name of its own"),
+        ("runs/..", "has no name of its own"),
+        ("file", "is a file; give a new folder"),
+        ("file/run", "cannot write file: a file of this name exists"),
+        ("RUN", "is the folder of the run itself"),
+    ],
+)
+def test_an_output_that_is_no_new_folder_is_refused(
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    verb: str,
+    output: str,
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    more = ["--corpus", str(folder / "new.tsv")] if verb == "fine-tune" else []
+    run_folder = str(folder / "en-fa")
+    assert main([verb, "--run", run_folder, *more, "--output", output.replace("RUN", run_folder)]) == 2
+    assert message in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_recipe_of_the_user_beside_the_new_run_is_not_replaced(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recipe = folder / "mine.yaml"
+    recipe.write_text("run: {directory: runs/mine}\n", encoding="utf-8")
+    assert fine_tune(folder, output="mine") == 2
+    assert "mine.yaml was not made by this command; give --output another folder" in capsys.readouterr().err
+    assert recipe.read_text(encoding="utf-8") == "run: {directory: runs/mine}\n"

@@ -21,7 +21,8 @@ from corpus.corpora import contents, zip_bytes
 from translator.config import SourceConfig
 from translator.corpus import download
 from translator.corpus.download import DATASETS, Dataset, download_dataset, recipe_snippet
-from translator.errors import CorpusError, InputError
+from translator.errors import CorpusError, InputError, RunError
+from translator.run.storage import _work_name, work_folder
 
 
 def sha256(content: bytes) -> str:
@@ -221,3 +222,21 @@ def test_recipe_snippet_refers_only_to_downloaded_files(name: str) -> None:
     for source in map(SourceConfig.model_validate, entries):
         assert {source.path, source.source_path, source.target_path} - {None} <= fetched
         assert {source.source_member, source.target_member} - {None} <= set(dataset.members)
+
+
+def test_a_download_clears_what_a_killed_one_left_and_nothing_else(server: Server, tmp_path: Path) -> None:
+    for name in (_work_name("toy.zip", "0123abcd"), ".toy.zip.partial", ".mizan.zip.12345.partial"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "half").write_bytes(b"x")
+    obtain(zip_dataset(server), tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"toy.zip", ".toy.zip.partial", ".mizan.zip.12345.partial"}
+
+
+def test_a_second_download_of_the_same_corpus_is_refused(server: Server, tmp_path: Path) -> None:
+    with (
+        work_folder(tmp_path / "toy.zip") as living,
+        pytest.raises(RunError, match=r"another process is writing .*toy\.zip; wait for it"),
+    ):
+        obtain(zip_dataset(server), tmp_path)
+    assert not living.exists()
+    assert obtain(zip_dataset(server), tmp_path).read_bytes() == ZIP

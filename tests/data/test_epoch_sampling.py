@@ -232,12 +232,12 @@ def test_sampled_epochs_come_in_order_and_leave_no_files(
 ) -> None:
     monkeypatch.setattr(epoch_sampling, "_WORTH_PROCESSES", 0)
     prepared = tmp_path / "prepared"
-    for left_over in ("sampled-1", ".sampled-2.partial", "tokens-1"):
-        (prepared / left_over / "train").mkdir(parents=True)
+    for stranger in ("sampled-1", ".sampled-2.partial", "tokens-1"):
+        (prepared / stranger / "train").mkdir(parents=True)
     epochs = sampled_epochs(sampler, lambda epoch: draws(sampler), 2, prepared, processes_ahead=processes_ahead)
     with contextlib.closing(epochs):
         stores = list(itertools.islice(epochs, 3))
-    assert [path.name for path in prepared.iterdir()] == ["tokens-1"]
+    assert {path.name for path in prepared.iterdir()} == {"sampled-1", ".sampled-2.partial", "tokens-1"}
     expected = [sampled_rows(sampler, tmp_path / "here", epoch) for epoch in (2, 3, 4)]
     assert [rows(pairs) for pairs in stores] == expected
 

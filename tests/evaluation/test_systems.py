@@ -168,6 +168,7 @@ def test_compare_command_saves_json(runs: tuple[str, str], tmp_path: Path, capsy
         (["{run}", "{run}", "--samples", "-1"], "--samples -1 is negative"),
         (["{run}", "{run}", "--samples", "0", "--trials", "0"], "leave no significance test"),
         (["{run}", "{run}", "--json", "{folder}"], "cannot write {folder}: this is a folder"),
+        (["{run}", "{run}", "--json", "{run}/evaluation/scores.json"], "scores.json is the input itself"),
     ],
 )
 def test_compare_command_refuses_wrong_arguments(

@@ -17,6 +17,7 @@ from loud_translator import ENVIRONMENT, STOPPABLE, loud
 from translator.errors import CorpusError, InputError, Interrupted, StorageError
 from translator.inference.output import OutputForm
 from translator.inference.stream import FILE, Work, translate_file
+from translator.run.made_files import MadeFiles
 
 WORK = Work(loud, OutputForm())
 LINES = FILE.at_most
@@ -30,7 +31,7 @@ def begun(source: Path, output: Path, processes: int, program: Path) -> "subproc
     program.write_text(SLOW, encoding="utf-8")
     command = [sys.executable, str(program), str(source), str(output), "0.2", str(processes)]
     started = subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, start_new_session=True)
-    while not list(output.parent.glob("*.partial.json")):
+    while not any(path.read_bytes().count(b"\n") > 1 for path in output.parent.glob("*.partial")):
         assert started.poll() is None, started.communicate()[1].decode()
         time.sleep(0.01)
     return started
@@ -111,7 +112,7 @@ def test_a_killed_file_translation_resumes_to_the_same_bytes(
 def test_a_partial_file_of_other_input_or_settings_is_kept_not_resumed(what: str, source: Path, tmp_path: Path) -> None:
     older = interrupted(source, tmp_path / "out")
     before = older.read_bytes()
-    assert before.count(b"\n") == 2 * LINES
+    assert before.count(b"\n") == 3, "the head, and two chunks"
     translator = loud(max_length_ratio=3.0 if what == "search" else 2.0)
     if what == "input":
         source.write_text(source.read_text(encoding="utf-8").replace("line 7\n", "line x\n"), encoding="utf-8")
@@ -123,20 +124,61 @@ def test_a_partial_file_of_other_input_or_settings_is_kept_not_resumed(what: str
     translate_file(Work(lambda: translator, form), source, tmp_path / "out")
     assert translator.first_lines[0] == 1
     assert older.read_bytes() == before
-    assert {path.name for path in tmp_path.iterdir()} == {"out", "source.txt", older.name, f"{older.name}.json"}
+    assert {path.name for path in tmp_path.iterdir()} == {"out", "source.txt", older.name}
 
 
-@pytest.mark.parametrize("damage", ["[7]", "[1, 99999999]", '{"lines": 1, "bytes": 2}', None])
-def test_an_impossible_resume_position_restarts_translation(damage: str | None, source: Path, tmp_path: Path) -> None:
+def damaged_head(chunks: list[bytes]) -> list[bytes]:
+    return [chunks[0][:10]]
+
+
+def cut_short(chunks: list[bytes]) -> list[bytes]:
+    return [*chunks[:2], chunks[2][:50]]
+
+
+def without_the_first(chunks: list[bytes]) -> list[bytes]:
+    return [chunks[0], chunks[2]]
+
+
+def in_another_order(chunks: list[bytes]) -> list[bytes]:
+    return [chunks[0], chunks[2], chunks[1]]
+
+
+def with_another_translation(chunks: list[bytes]) -> list[bytes]:
+    return [*chunks[:2], chunks[2].replace(b"LINE 700", b"LINE 701")]
+
+
+def with_numbers_alone(chunks: list[bytes]) -> list[bytes]:
+    return [*chunks[:2], b"[7]\n"]
+
+
+@pytest.mark.parametrize(
+    ("harm", "first_line"),
+    [
+        (damaged_head, 1),
+        (cut_short, LINES + 1),
+        (without_the_first, 1),
+        (in_another_order, 1),
+        (with_another_translation, LINES + 1),
+        (with_numbers_alone, LINES + 1),
+    ],
+)
+def test_lines_of_a_partial_file_that_do_not_fit_are_translated_again(
+    harm: Callable[[list[bytes]], list[bytes]], first_line: int, source: Path, tmp_path: Path
+) -> None:
     partial_file = interrupted(source, tmp_path / "out")
-    if damage is None:
-        os.truncate(partial_file, 10)
-    else:
-        partial_file.with_name(f"{partial_file.name}.json").write_text(damage, encoding="utf-8")
+    partial_file.write_bytes(b"".join(harm(partial_file.read_bytes().splitlines(keepends=True))))
     translator = loud()
     translate_file(Work(lambda: translator, OutputForm()), source, tmp_path / "out")
-    assert translator.first_lines[0] == 1
+    assert translator.first_lines[0] == first_line
     assert (tmp_path / "out").read_text(encoding="utf-8") == source.read_text(encoding="utf-8").upper()
+
+
+def test_a_stranger_with_the_name_of_a_partial_file_stays(source: Path, tmp_path: Path) -> None:
+    partial_file = interrupted(source, tmp_path / "out")
+    partial_file.write_text("the user's", encoding="utf-8")
+    with pytest.raises(InputError, match=r"partial is not a part of this translation; move it away"):
+        translate_file(WORK, source, tmp_path / "out")
+    assert partial_file.read_text(encoding="utf-8") == "the user's"
 
 
 def test_a_second_process_cannot_write_the_same_output(source: Path, tmp_path: Path) -> None:
@@ -186,14 +228,13 @@ def test_output_appends_to_an_open_descriptor_and_keeps_a_symbolic_link(source: 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "log", "out", "source.txt"]
 
 
-def test_reuse_skips_translation_only_if_the_output_is_current(source: Path, tmp_path: Path) -> None:
+def test_a_recorded_output_is_reused_until_the_translation_changes(source: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    assert translate_file(WORK, source, out, reuse=True)
-    assert not translate_file(WORK, source, out, reuse=True)
-    expected = out.read_bytes()
-    assert translate_file(Work(loud, OutputForm("jsonl")), source, out)
-    assert translate_file(WORK, source, out, reuse=True), "another translation took its place"
-    assert out.read_bytes() == expected
+    assert translate_file(WORK, source, out, MadeFiles(tmp_path))
+    assert not translate_file(WORK, source, out, MadeFiles(tmp_path))
+    source.write_text("other\n", encoding="utf-8")
+    assert translate_file(WORK, source, out, MadeFiles(tmp_path))
+    assert out.read_text(encoding="utf-8") == "OTHER\n"
 
 
 def test_an_input_that_changes_during_translation_is_refused(source: Path, tmp_path: Path) -> None:

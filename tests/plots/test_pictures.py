@@ -128,3 +128,10 @@ def test_plot_commands_write_their_picture_or_refuse_wrong_arguments(
         capsys.readouterr()
         assert main(["plot", *arguments, "--output", str(output)]) == 2
         assert message in capsys.readouterr().err
+
+
+def test_a_link_to_a_file_of_another_kind_is_no_picture(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("x", encoding="utf-8")
+    (tmp_path / "a.png").symlink_to("mine.yaml")
+    with pytest.raises(InputError, match=r"is a link to .*mine\.yaml, which is no picture"):
+        check_picture(tmp_path / "a.png")

@@ -17,7 +17,6 @@ from translator.run.storage import (
     is_held,
     new_folder,
     replace_link,
-    restore_folders,
     write_json,
     write_text,
 )
@@ -60,17 +59,6 @@ def test_a_failed_replacement_keeps_the_old_folder(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["folder"]
 
 
-def test_folder_replacement_killed_midway_is_restored(tmp_path: Path) -> None:
-    with new_folder(tmp_path / "folder") as beside:
-        (beside / "a").write_text("old")
-    (tmp_path / "folder").rename(tmp_path / ".folder.replaced")  # as new_folder does, and then the process dies
-    restore_folders(tmp_path)
-    assert (tmp_path / "folder" / "a").read_text() == "old"
-    (tmp_path / ".folder.replaced").mkdir()  # killed after the second rename: only rubbish is left
-    restore_folders(tmp_path)
-    assert [entry.name for entry in tmp_path.iterdir()] == ["folder"]
-
-
 def test_two_processes_can_create_the_same_folder_at_once(tmp_path: Path) -> None:
     code = (
         "import sys, time; from pathlib import Path; from translator.run.storage import new_folder\n"
@@ -88,18 +76,6 @@ def test_two_processes_can_create_the_same_folder_at_once(tmp_path: Path) -> Non
     assert (tmp_path / "folder" / "a").read_text() in ("first", "second")
     assert [entry.name for entry in tmp_path.iterdir()] == ["folder"]
     first.stdout.close()
-
-
-def test_leftovers_of_killed_processes_are_removed_by_the_next_writer(tmp_path: Path) -> None:
-    """Otherwise they would stay forever once the settings, and with them the folder name, have changed."""
-    abandoned = tmp_path / ".corpus-1.partial"
-    abandoned.mkdir()
-    (abandoned / "text").write_text("half", encoding="utf-8")
-    with new_folder(tmp_path / "living"), new_folder(tmp_path / "other") as beside:
-        assert not abandoned.exists()
-        assert beside.exists()
-        assert len(list(tmp_path.glob(".living.*.partial"))) == 1  # its process is alive
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["living", "other"]
 
 
 HOLDER = """

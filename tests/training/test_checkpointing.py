@@ -202,7 +202,7 @@ def operations(folder: Path, case: str) -> list[tuple[str, str]]:
 
 def test_checkpoint_files_are_flushed_before_the_folder_is_renamed(tmp_path: Path) -> None:
     done = operations(tmp_path, "new")
-    partial = next(path for name, path in done if name == "mkdir" and path.endswith(".partial"))
+    partial = next(path for name, path in done if name == "mkdir" and path.endswith(".partial/new"))
     named_at = next(number for number, (name, path) in enumerate(done) if name == "rename" and path == partial)
     files = {path for name, path in done if name == "create" and path.startswith(partial) and "/.state" not in path}
     assert {Path(file).name for file in files} == {"model.safetensors", "optimizer.safetensors"}

@@ -84,7 +84,7 @@ def write_checkpoint(path: Path, state: CheckpointState, files: Mapping[str, Map
             except SafetensorError as error:  # gives the system's error number only in its text
                 number = re.search(r"os error (\d+)", str(error))
                 raise OSError(int(number[1]) if number else 0, str(error)) from error
-            file.chmod(0o644)  # safetensors sets 0600, but a run folder is readable by others
+            file.chmod(beside.stat().st_mode & 0o666)  # safetensors sets 0600; a new folder obeys the umask
             digests[name], sizes[name] = sha256_of_file(file), file.stat().st_size
         body = {"format": FORMAT, "sha256": digests, "bytes": sizes, "state": state.to_json()}
         write_json(beside / STATE_FILE, sign(body))

@@ -1,13 +1,10 @@
 """The verbs fine-tune, back-translate and distill: each builds on a trained run and prints the commands it runs."""
 
 import argparse
-import filecmp
-import itertools
-import json
 import shlex
 import time
 from collections import Counter
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -20,23 +17,14 @@ from translator.run.signals import StopRequest
 
 if TYPE_CHECKING:
     from translator.config import Config
+    from translator.corpus.prepared_corpus import PreparedCorpus
     from translator.inference.translator import Translator
     from translator.run.folder import RunFolder
+    from translator.run.made_files import MadeFiles
 
 _CORPUS: Final = "the new text, in any form that `translator train --corpus` accepts; repeat it for several corpora"
 _ALONE: Final = "one sentence per line, in UTF-8 or UTF-16, plain or compressed by gzip, xz or zstd"
-_FEWEST_UPDATES: Final = 900
-_BATCH: Final = 2048  # tokens at most: in the same time, small batches gain more
-_PASSES: Final = 3  # over the new text, but at least `_FEWEST_UPDATES` updates
-_REPLAYED: Final = 50_000  # old pairs, or all if fewer; more if the new text has more: preparing all takes minutes
-_MOST_REPLAYED: Final = 0.99  # share of the training text: the updates grow with 1 / (1 - share)
-_TOKENS_A_WORD: Final = 1.5
 _TIMED: Final = 500  # sentences whose translation is timed
-
-
-def _free_name(name: str, known: Container[str]) -> str:
-    names = itertools.chain((name, f"{name}-new"), (f"{name}-new-{number}" for number in itertools.count(2)))
-    return next(one for one in names if one not in known)
 
 
 def _run_verb(stop: StopRequest, *arguments: str) -> None:
@@ -103,77 +91,56 @@ def _opened(folder: str, direction: str | None = None) -> "tuple[RunFolder, Conf
     examples=("translator fine-tune --run runs/mizan --corpus my.en my.fa",),
 )
 def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
-    from translator.corpus.derived import (
-        corpus_of_run,
-        inherited_sources,
-        test_set_arguments,
-        training_weights,
-        write_sample,
+    from translator.corpus.derived import corpus_of_run, test_set_arguments, write_sample
+    from translator.corpus.sources import corpora_in_arguments, source_files, with_overrides
+    from translator.recipes.corpus_recipe import measure
+    from translator.recipes.derived_recipe import (
+        derived_folder,
+        free_name,
+        names_of,
+        recipe_file,
+        text_folder,
+        write_derived,
     )
-    from translator.corpus.sources import corpora_in_arguments, with_overrides
-    from translator.recipes.corpus_recipe import measure, shipped_settings, write_derived
+    from translator.recipes.fine_tuning import LARGEST_REPLAY, plan_fine_tuning
     from translator.run.folder import RunFolder
+    from translator.run.made_files import filled_folder
 
-    if not 0 <= options.replay <= _MOST_REPLAYED:
-        raise InputError(f"--replay {options.replay}: the share must be at least 0 and at most {_MOST_REPLAYED}")
-    new = with_overrides(corpora_in_arguments(options.corpora), options.overrides)
+    # 1. Read what is there: the run and the new text.
+    if not 0 <= options.replay <= LARGEST_REPLAY:
+        raise InputError(f"--replay {options.replay}: the share must be at least 0 and at most {LARGEST_REPLAY}")
+    sources = with_overrides(corpora_in_arguments(options.corpora), options.overrides)
     run, config = _opened(options.run)
-    old = corpus_of_run(config)
-    known = {one.name for one in (*config.corpus.sources, *config.evaluation.test_sets)}
-    new = [one.model_copy(update={"name": _free_name(one.name, known)}) for one in new]
-    folder = Path(options.output or f"{run.path}-{'+'.join(one.name for one in new)[:60]}")
-    sizes = [measure([one]) for one in new]
-    pairs, words = sum(size.pairs for size in sizes), sum(size.words for size in sizes)
-    if not pairs:
-        raise InputError("the new text has no sentence pairs; give files with one sentence per line")
-    held_out = min(500 // len(new), *(size.pairs // 10 for size in sizes))  # for testing, of each new corpus
-    validating = (held_out + 1) // 2  # of each new corpus; they only choose the checkpoint
-    batch = min(config.batching.tokens_per_batch, max(_BATCH, config.batching.max_length))
-    read = batch * config.training.accumulation_steps * (1 - options.replay)
-    steps = max(_FEWEST_UPDATES, round(_PASSES * _TOKENS_A_WORD * words / read))
-    weight = training_weights(config)
-    # Old text is drawn in proportion to weight × pairs; the new text has weight 1.
-    mass = sum(weight(name) * old.count("train", name) for name in old.names("train"))
-    share = options.replay / (1 - options.replay) * (pairs - (held_out + validating) * len(new)) / mass
-    # Of each source, one pair in `spacing` is replayed, with its weight multiplied by `spacing`.
-    most = max(_REPLAYED, pairs)
-    spacing = {name: max(1.0, mass / (weight(name) * most)) for name in old.names("train")}
-    text = folder.with_name(f"{folder.name}.text") / old.fingerprint  # a name that no run gets by default
-    weights = {name: share * weight(name) * step for name, step in spacing.items()}
-    replayed = inherited_sources(old, "train", weights.__getitem__, folder=text) if options.replay else []
-    # Old and new text have equal shares of the validation text, so the best checkpoint suits both.
-    names = old.names("validation")
-    validation = inherited_sources(old, "validation", most=max(1, validating // max(1, len(names))))
-    # The run's placeholders come with its subword models, and so does the share of pairs that teaches to copy them.
-    training = shipped_settings(options.recipe, "training")
-    training = [setting for setting in training if not setting.startswith("training.augmentation.copies=")]
-    line = write_derived(
+    taken_names = names_of(config)
+    sources = [source.model_copy(update={"name": free_name(source.name, taken_names)}) for source in sources]
+    names = "+".join(source.name for source in sources)[:60]
+    folder = derived_folder(options.output or f"{run.path}-{names}", run)
+    corpus = corpus_of_run(config)
+    sizes = [measure([source]) for source in sources]
+
+    # 2. Decide.
+    plan = plan_fine_tuning(
         run,
-        folder.with_name(f"{folder.name}.yaml"),
-        [*new, *replayed, *validation, *inherited_sources(old, "test")],
-        [
-            *training,
-            *(one for one in shipped_settings(options.recipe, "model") if one.partition("=")[0].endswith("dropout")),
-            f"training.learning_rate={config.training.learning_rate / 3}",
-            f"training.max_steps={steps}",
-            f"training.validate_every={-(-steps // 6)}",
-            f"training.checkpoint_every={-(-steps // 6)}",
-            f"training.initialize_from={json.dumps(str(run.path.resolve()))}",
-            f"subword.models_from={json.dumps(str(run.path.resolve()))}",
-            f"training.validation_sentences={max(1, min(50, 2 * validating))}",
-            f"corpus.split.validation={validating}",
-            f"corpus.split.test={held_out}",
-            f"batching.tokens_per_batch={batch}",
-            "batching.temperature=1.0",
-            *options.overrides,
-        ],
+        corpus,
+        sources,
+        sizes,
+        folder,
+        replay_share=options.replay,
+        recipe=options.recipe,
+        overrides=options.overrides,
     )
-    say(line, f"  {pairs:,} new pairs and {options.replay:.0%} old text; {steps:,} updates unless --set changes that")
-    if replayed:
-        write_sample(old, spacing, text)
-    say(f"  held out of each new corpus: {validating:,} pairs for validation, {held_out:,} for testing")
-    _run_verb(stop, "train", "--config", str(folder.with_name(f"{folder.name}.yaml")))
-    _compare(run.path, folder, test_set_arguments(corpus_of_run(RunFolder.open(folder).config())))
+
+    # 3. Write the recipe and the old text, train, and compare.
+    inputs = [file for source in sources for file in source_files(source)]
+    recipe, updates = recipe_file(folder), f"{plan.updates:,} updates unless --set changes that"
+    with filled_folder(text_folder(folder), inputs, plan.replay.files) as made_files:
+        say(write_derived(run, recipe, plan.config))
+        say(f"  {plan.new_pairs:,} new pairs and {options.replay:.0%} old text; {updates}")
+        write_sample(corpus, plan.replay.spacing, plan.replay.folder, made_files)
+        pairs = f"{plan.held_out.validation:,} pairs for validation, {plan.held_out.test:,} for testing"
+        say(f"  held out of each new corpus: {pairs}")
+        _run_verb(stop, "train", "--config", str(recipe))
+        _compare(run.path, folder, test_set_arguments(corpus_of_run(RunFolder.open(folder).config())))
     example = config.corpus.languages[0].example
     say("", "Next:", f'  translator translate --run {shlex.quote(str(folder))} "{example}"')
 
@@ -197,72 +164,66 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
 def _back_translate(options: argparse.Namespace, stop: StopRequest) -> None:
     from translator.corpus.derived import read_texts, write_synthetic
     from translator.evaluation.metrics import sentence_chrf
+    from translator.recipes.back_translation import BackTranslationPlan
+    from translator.run.made_files import filled_folder
 
     if options.min_chrf is not None and options.round_trip is None:
         raise InputError("--min-chrf has no meaning without --round-trip; name an en-fa run there, or leave it out")
     run, config = _opened(options.run, "fa-en")
     forward = None if options.round_trip is None else _opened(options.round_trip, "en-fa")[0]
-    folder = Path(options.output)
-    folder.mkdir(parents=True, exist_ok=True)
-    persian, english, back = (folder / name for name in ("monolingual.fa", "translated.en", "round-trip.fa"))
-    _write_monolingual(options.monolingual, config, persian)
-    model = options.engine, "best", options.device, tuple(search_flags(options))
-    _translate(partial(load_model, (run.path,), *model), persian, english)
-    scores = None
-    if forward is not None:
-        _translate(partial(load_model, (forward.path,), *model), english, back)
-        scores = sentence_chrf(list(read_texts(back)), [(text,) for text in read_texts(persian)])
-    synthetic = folder / "synthetic"
-    counts = write_synthetic(
-        english,
-        persian,
-        config.corpus.filters,
-        synthetic,
-        scores,
-        20.0 if options.min_chrf is None else options.min_chrf,
-    )
+    plan = BackTranslationPlan(Path(options.output), has_round_trip=forward is not None)
+    with filled_folder(plan.folder, options.monolingual, plan.outputs) as made_files:
+        _write_monolingual(options.monolingual, config, plan.persian, made_files)
+        model = options.engine, "best", options.device, tuple(search_flags(options))
+        _translate(partial(load_model, (run.path,), *model), plan.persian, plan.english, made_files)
+        scores = None
+        if forward is not None:
+            _translate(partial(load_model, (forward.path,), *model), plan.english, plan.round_trip, made_files)
+            references = [(text,) for text in read_texts(plan.persian)]
+            scores = sentence_chrf(list(read_texts(plan.round_trip)), references)
+        least = 20.0 if options.min_chrf is None else options.min_chrf
+        filters = config.corpus.filters
+        counts = write_synthetic(plan.english, plan.persian, filters, plan.synthetic, made_files, scores, least)
     say(f"back-translated pairs: {_counted(counts)}")
     if not counts["kept"]:
         raise InputError(
-            f"no back-translated pair is left; check the text ({persian}) and its translations ({english}), or loosen "
-            "corpus.filters of the run"
+            f"no back-translated pair is left; check the text ({plan.persian}) and its translations ({plan.english}), "
+            "or loosen corpus.filters of the run"
         )
     say("", "Next: mix them in, as configs/back-translation.yaml does:")
-    paths = [f"corpus.sources.2.{side}_path={synthetic}.{code}" for side, code in (("source", "en"), ("target", "fa"))]
-    say(f"  translator train --config back-translation --set {shlex.join(paths)}", "")
+    say(f"  translator train --config back-translation --set {shlex.join(plan.training_overrides())}", "")
 
 
 def _write_monolingual(
-    files: Sequence[str], config: "Config", output: Path, student: "RunFolder | None" = None
+    files: Sequence[str], config: "Config", output: Path, made_files: "MadeFiles", student: "RunFolder | None" = None
 ) -> None:
     """Write the distinct lines of `files` to `output`; print counts. A trained `student` keeps its text."""
-    from translator.corpus.derived import write_monolingual
+    from translator.corpus.derived import read_monolingual, read_texts, write_lines
     from translator.corpus.normalizer import Normalizer
 
-    new = output.with_name(f"{output.name}.new")
     normalizer = Normalizer(config.corpus.normalization, config.corpus.languages)
-    try:
-        counts = write_monolingual([Path(file) for file in files], normalizer, config.corpus.filters.max_words, new)
-        if not counts["kept"]:
-            raise InputError(f"no line of {', '.join(files)} has text to translate ({_counted(counts)})")
-        trained = student is not None and student.has_checkpoint and output.exists()
-        if trained and not filecmp.cmp(new, output, shallow=False):
-            raise InputError(f"the student was trained on other text than {', '.join(files)}; give another --output")
-        new.replace(output)
-    finally:
-        new.unlink(missing_ok=True)
-    say(f"{config.corpus.languages[0].name} lines: {_counted(counts)}")
+    text = read_monolingual([Path(file) for file in files], normalizer, config.corpus.filters.max_words)
+    if not text.lines:
+        raise InputError(f"no line of {', '.join(files)} has text to translate ({_counted(text.counts)})")
+    trained = student is not None and student.has_checkpoint and output.exists()
+    if trained and list(read_texts(output)) != text.lines:
+        raise InputError(f"the student was trained on other text than {', '.join(files)}; give another --output")
+    with made_files.writing(output):
+        write_lines(output, text.lines)
+    say(f"{config.corpus.languages[0].name} lines: {_counted(text.counts)}")
 
 
 def _counted(counts: "Counter[str]") -> str:
     return ", ".join(f"{reason} {count:,}" for reason, count in counts.most_common())
 
 
-def _translate(load: "Callable[[], Translator]", source: Path, output: Path, count: int = 1) -> None:
+def _translate(
+    load: "Callable[[], Translator]", source: Path, output: Path, made_files: "MadeFiles", count: int = 1
+) -> None:
     """Write `count` translations of each line of `source` to `output` unless it is complete; print what was done."""
     work = Work(load, OutputForm("text" if count == 1 else "jsonl", count))
-    made = translate_file(work, source, output, reuse=True)
-    say(f"{output} {'is written' if made else 'exists and is reused'}")
+    is_written = translate_file(work, source, output, made_files)
+    say(f"{output} {'is written' if is_written else 'exists and is reused'}")
 
 
 @verb(
@@ -283,56 +244,49 @@ def _translate(load: "Callable[[], Translator]", source: Path, output: Path, cou
     examples=("translator distill --run runs/cpu-small",),
 )
 def _distill(options: argparse.Namespace, stop: StopRequest) -> None:
-    from translator.config import SourceConfig
-    from translator.corpus.derived import (
-        corpus_of_run,
-        inherited_sources,
-        test_set_arguments,
-        training_weights,
-        write_best,
-    )
+    from translator.corpus.derived import corpus_of_run, write_best
     from translator.evaluation.metrics import sentence_bleu
-    from translator.export.package import export_run
-    from translator.inference.exported import is_export
-    from translator.recipes.corpus_recipe import shipped_settings, write_derived
+    from translator.recipes.derived_recipe import derived_folder, recipe_file, write_derived
+    from translator.recipes.distillation import plan_distillation
     from translator.run.folder import RunFolder
+    from translator.run.made_files import filled_folder
 
     if options.beam < 2:
         raise InputError(f"--beam {options.beam}: distillation needs at least two hypotheses; 5 is usual")
     run, config = _opened(options.run)
+    student = derived_folder(options.output or f"{run.path}-student", run)
     corpus = corpus_of_run(config)
-    source, target = corpus.sides
-    student = Path(options.output or f"{run.path}-student")
-    text = student.with_name(f"{student.name}-text")
-    text.mkdir(parents=True, exist_ok=True)
-    originals = inherited_sources(corpus, "train", training_weights(config))
-    key = "target_path" if target == "fa" else "source_path"
-    sources = [one.model_copy(update={key: str((text / f"{one.name}.{target}").resolve())}) for one in originals]
-    name = _free_name("monolingual", {one.name for one in (*config.corpus.sources, *config.evaluation.test_sets)})
-    alone = {side: text / f"{name}.{side}" for side in corpus.sides}
-    if options.monolingual:
-        english, persian = (str(alone[side].resolve()) for side in ("en", "fa"))
-        sources.append(SourceConfig(name=name, source_path=english, target_path=persian, use="train"))
-    held_out = [*inherited_sources(corpus, "validation"), *inherited_sources(corpus, "test")]
-    recipe = student.with_name(f"{student.name}.yaml")
-    settings = shipped_settings(options.recipe, "subword", "model", "training", defaults=True)
-    # A small teacher's text does not allow as many pieces as the recipe has.
-    pieces = next(int(one.partition("=")[2]) for one in settings if one.startswith("subword.vocabulary_size="))
-    settings.append(f"subword.vocabulary_size={min(pieces, config.subword.vocabulary_size // 2)}")
-    if source == "fa":  # these change English input only
-        settings += [f"training.augmentation.{kind}=0" for kind in ("typos", "final_punctuation", "case")]
-    say(write_derived(run, recipe, [*sources, *held_out], [*settings, *options.overrides]))
+    monolingual = options.monolingual or []
+    plan = plan_distillation(
+        run,
+        corpus,
+        student,
+        has_monolingual=bool(monolingual),
+        recipe=options.recipe,
+        overrides=options.overrides,
+    )
+    recipe = recipe_file(student)
     beam = ("search.method=beam", f"search.beam_size={options.beam}")
     teacher = partial(load_model, (run.path,), "auto", "best", "auto", beam)
-    if options.monolingual:
-        _write_monolingual(options.monolingual, config, alone[source], RunFolder(student))
-        _translate(teacher, alone[source], alone[target])
-    for one in originals:
-        paths = {"en": Path(str(one.source_path)), "fa": Path(str(one.target_path))}
-        n_best, best = text / f"{one.name}.jsonl", text / f"{one.name}.{target}"
-        _translate(teacher, paths[source], n_best, options.beam)
-        write_best(n_best, corpus.lines("train", one.name, target), corpus.fingerprint, sentence_bleu, best)
-    _run_verb(stop, "train", "--config", str(recipe))
+    with filled_folder(plan.folder, monolingual, plan.outputs) as made_files:
+        say(write_derived(run, recipe, plan.config))
+        if plan.monolingual is not None:
+            _write_monolingual(monolingual, config, plan.monolingual.source, made_files, RunFolder(student))
+            _translate(teacher, plan.monolingual.source, plan.monolingual.target, made_files)
+        for text in plan.texts:
+            _translate(teacher, text.source, text.n_best, made_files, options.beam)
+            references = corpus.lines("train", text.name, corpus.sides[1])
+            write_best(text.n_best, references, corpus.fingerprint, sentence_bleu, text.best, made_files)
+        _run_verb(stop, "train", "--config", str(recipe))
+        _export_and_compare(run, student, corpus)
+
+
+def _export_and_compare(run: "RunFolder", student: Path, corpus: "PreparedCorpus") -> None:
+    """Export a student in int8, and compare its scores, size and speed with those of its teacher."""
+    from translator.corpus.derived import test_set_arguments
+    from translator.export.package import export_run
+    from translator.inference.exported import is_export
+
     small = student.with_name(f"{student.name}-int8")
     if is_export(small):
         say("", f"{small} exists and is reused; delete it to export the student again")
@@ -342,7 +296,7 @@ def _distill(options: argparse.Namespace, stop: StopRequest) -> None:
         say("", f"no test text: {run.path} and {small} are not compared")
         return
     _compare(run.path, small, test_set_arguments(corpus))
-    lines = [line for name in corpus.names("test") for line in corpus.lines("test", name, source)][:_TIMED]
+    lines = [line for name in corpus.names("test") for line in corpus.lines("test", name, corpus.sides[0])][:_TIMED]
     say("", *(_sized(name, folder, lines) for name, folder in (("teacher", run.path), ("student in int8", small))))
     say("", "Next:", f"  translator serve --run {shlex.quote(str(small))}")
 

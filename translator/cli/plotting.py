@@ -35,8 +35,11 @@ def picture(
     def decorate(draw: Callable[[argparse.Namespace], "Figure"]) -> Verb:
         def write(options: argparse.Namespace, stop: StopRequest) -> None:
             from translator.plots import check_picture, write_picture
+            from translator.run.storage import refuse_input_as_output
 
             check_picture(options.output)
+            recipes = getattr(options, "config", None) or []
+            refuse_input_as_output([recipes] if isinstance(recipes, str) else recipes, options.output)
             write_picture(draw(options), options.output)
             say(f"Written to {options.output}")
 

@@ -296,10 +296,15 @@ def _compare(options: argparse.Namespace, stop: StopRequest) -> None:
     from translator.evaluation.compare import compare_systems, languages_of, read_systems
     from translator.evaluation.metrics import text_variants
     from translator.evaluation.report import format_comparison
-    from translator.run.storage import resolve_output, write_output
+    from translator.run.storage import refuse_input_as_output, write_output
 
     if options.json is not None:
-        resolve_output(options.json)
+        inputs = [*map(Path, options.systems), *map(Path, options.reference)]
+        if options.source is not None:
+            inputs.append(Path(options.source))
+        for system in options.systems:
+            inputs += Path(system).glob("evaluation/*.json*")
+        refuse_input_as_output(inputs, options.json)
     systems = read_systems(
         options.systems,
         source=options.source,

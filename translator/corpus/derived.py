@@ -5,8 +5,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from translator.config import Config, FilterConfig, SourceConfig
 from translator.corpus.compression import read_blocks
@@ -18,6 +19,7 @@ from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.split import SPLITS, Split
 from translator.errors import CorpusError
 from translator.run.logging import LOGGER
+from translator.run.made_files import MadeFiles
 from translator.run.storage import sha256_of_file, storage_errors, write_text
 from translator.special_tokens import TAG
 
@@ -55,15 +57,24 @@ def inherited_sources(
     ]
 
 
-def write_sample(corpus: PreparedCorpus, spacing: Mapping[str, float], folder: Path) -> None:
+def write_sample(corpus: PreparedCorpus, spacing: Mapping[str, float], folder: Path, made_files: MadeFiles) -> None:
     """Write one in `spacing`[name] training pairs of each source, evenly spaced, to `folder`/NAME.en and .fa."""
     for name, step in spacing.items():
         count = corpus.count("train", name)
-        kept = max(1, round(count / step))
-        chosen = {number * count // kept for number in range(kept)}
+        sample_size = max(1, round(count / step))
+        chosen = {number * count // sample_size for number in range(sample_size)}
         for side in corpus.sides:
-            lines = enumerate(corpus.lines("train", name, side))
-            write_text(folder / f"{name}.{side}", "".join(f"{line}\n" for number, line in lines if number in chosen))
+            lines = []
+            for number, line in enumerate(corpus.lines("train", name, side)):
+                if number in chosen:
+                    lines.append(line)
+            with made_files.writing(folder / f"{name}.{side}"):
+                write_lines(folder / f"{name}.{side}", lines)
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Replace `path` by `lines` atomically; raises StorageError."""
+    write_text(path, "".join(f"{line}\n" for line in lines))
 
 
 def training_weights(config: Config) -> Callable[[str], float]:
@@ -78,16 +89,24 @@ def test_set_arguments(corpus: PreparedCorpus) -> list[str]:
     return [f"{source.name}={source.source_path}:{source.target_path}" for source in found]
 
 
-def write_monolingual(files: Sequence[Path], normalizer: Normalizer, longest: int | None, output: Path) -> Counter[str]:
-    """Write each distinct line of `files`, normalized as source text; return counts of lines kept and dropped.
+class MonolingualText(NamedTuple):
+    """Lines to translate, and the number of lines kept and dropped, by reason."""
+
+    lines: list[str]
+    counts: Counter[str]
+
+
+def read_monolingual(files: Sequence[Path], normalizer: Normalizer, longest: int | None) -> MonolingualText:
+    """Return each distinct line of `files`, normalized as source text.
 
     A line is dropped if it is empty, is not UTF-8, has more than `longest` words, or equals an earlier one after
     `fold`. A warning gives the numbers of the lines that are not UTF-8.
 
     Raises CorpusError: a file cannot be read, or has text but no line in UTF-8.
     """
-    counts, seen = Counter[str](), set[int]()
-    kept_lines: list[str] = []
+    counts = Counter[str]()
+    seen = set[int]()
+    distinct_lines: list[str] = []
     for file in files:
         invalid_numbers: list[int] = []
         for number, line in enumerate(_lines_of(file, drop_invalid=True), start=1):
@@ -110,11 +129,10 @@ def write_monolingual(files: Sequence[Path], normalizer: Normalizer, longest: in
             counts[reason] += 1
             if reason == "kept":
                 seen.add(hash(key))
-                kept_lines.append(text)
+                distinct_lines.append(text)
         if invalid_numbers:
             _warn_of_invalid_lines(file, invalid_numbers)
-    write_text(output, "".join(f"{text}\n" for text in kept_lines))
-    return counts
+    return MonolingualText(lines=distinct_lines, counts=counts)
 
 
 def _lines_of(file: Path, *, drop_invalid: bool) -> Iterator[str]:
@@ -143,6 +161,7 @@ def write_synthetic(
     persian: Path,
     filters: FilterConfig,
     output: Path,
+    made_files: MadeFiles,
     round_trip: Sequence[float] | None = None,
     least: float = 0.0,
 ) -> Counter[str]:
@@ -152,24 +171,34 @@ def write_synthetic(
     below `least`.
     """
     broken_rule = PairFilter(filters.model_copy(update=_FAR_APART)).broken_rule
-    counts, kept = Counter[str](), list[tuple[str, str]]()
+    counts = Counter[str]()
+    sources: list[str] = []
+    targets: list[str] = []
     for number, pair in enumerate(zip(read_texts(english), read_texts(persian), strict=True)):
-        reason = broken_rule(*pair) or ("round_trip" if round_trip and round_trip[number] < least else "kept")
+        reason = broken_rule(*pair) or "kept"
+        if reason == "kept" and round_trip is not None and round_trip[number] < least:
+            reason = "round_trip"
         counts[reason] += 1
         if reason == "kept":
-            kept.append(pair)
-    write_text(output.with_suffix(".en"), "".join(f"{TAG} {source}\n" for source, _ in kept))
-    write_text(output.with_suffix(".fa"), "".join(f"{target}\n" for _, target in kept))
+            sources.append(f"{TAG} {pair[0]}")
+            targets.append(pair[1])
+    for path, lines in ((output.with_suffix(".en"), sources), (output.with_suffix(".fa"), targets)):
+        with made_files.writing(path):
+            write_lines(path, lines)
     return counts
 
 
 def write_best(
-    n_best: Path, references: Iterable[str], fingerprint: str, score: Callable[[str, str], float], output: Path
+    n_best: Path,
+    references: Iterable[str],
+    fingerprint: str,
+    score: Callable[[str, str], float],
+    output: Path,
+    made_files: MadeFiles,
 ) -> None:
     """Write, for each row of a JSON Lines file of n-best translations, the one with the best `score`.
 
-    An `output` that was made from the same text, by the record beside it, stays as it is. Time stamps do not count,
-    because clocks and copies change them.
+    An `output` that by its record was made from the same text stays as it is.
 
     Args:
         n_best: the file of translations.
@@ -177,22 +206,22 @@ def write_best(
         fingerprint: of the prepared text that has the references.
         score: of a translation and a reference; the higher, the better.
         output: a line for each row.
+        made_files: the record of the folder of `output`.
     """
-    record = output.with_name(f".{output.name}.made-from")
     with storage_errors(n_best, "read"):
         made_from = f"{fingerprint} {sha256_of_file(n_best)}"
-    with storage_errors(output, "read"):
-        is_recorded = output.exists() and record.exists()
-        if is_recorded and record.read_text(encoding="utf-8") == f"{made_from} {sha256_of_file(output)}":
-            return
+    if made_files.is_current(output, made_from):
+        return
+    best_texts = []
+    for row, reference in zip(read_texts(n_best), references, strict=True):
+        texts = [translation["text"] for translation in json.loads(row)["translations"]]
+        best_texts.append(max(texts, key=partial(_score_against, score, reference)))
+    with made_files.writing(output, made_from):
+        write_lines(output, best_texts)
 
-    def best() -> Iterator[str]:
-        for row, reference in zip(read_texts(n_best), references, strict=True):
-            texts = [one["text"] for one in json.loads(row)["translations"]]
-            yield max(texts, key=lambda text: score(text, reference))
 
-    write_text(output, "".join(f"{text}\n" for text in best()))
-    write_text(record, f"{made_from} {sha256_of_file(output)}")
+def _score_against(score: Callable[[str, str], float], reference: str, text: str) -> float:
+    return score(text, reference)
 
 
 def read_texts(path: Path) -> Iterator[str]:

@@ -3,7 +3,6 @@
 import gzip
 import os
 import tarfile
-import tempfile
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from translator.corpus.compression import damaged_files
 from translator.corpus.sources import listing
 from translator.errors import CorpusError, InputError
 from translator.run.logging import LOGGER, progress_bar
-from translator.run.storage import flush_file, new_folder, sha256_of_file, storage_errors, write_bytes
+from translator.run.storage import flush_file, new_folder, sha256_of_file, storage_errors, work_folder, write_bytes
 from translator.run.text import text_table
 
 RETRIES: Final = 3
@@ -120,6 +119,7 @@ def download_dataset(name: str, folder: Path) -> Path:
     Raises:
         InputError: the name is unknown.
         CorpusError: the download fails, a check fails, or another file is in its place.
+        RunError: another process is downloading the same corpus into `folder`.
     """
     if name not in DATASETS:
         raise InputError(f"unknown corpus `{name}`; corpora to download: {', '.join(DATASETS)}")
@@ -140,7 +140,7 @@ def download_dataset(name: str, folder: Path) -> Path:
         return path
     unpacked = folder / dataset.name
     if not unpacked.exists():
-        with new_folder(unpacked) as beside:
+        with new_folder(unpacked, replace=False) as beside:
             for file, text in texts.items():
                 write_bytes(beside / file, text)
         LOGGER.info(f"unpacked its texts to {unpacked}")
@@ -148,36 +148,37 @@ def download_dataset(name: str, folder: Path) -> Path:
 
 
 def _fetch(dataset: Dataset, path: Path) -> dict[str, bytes]:
-    """Download to a temporary folder, check the file and move it to `path`; return the texts of a tar."""
+    """Download to a work folder, check the file and move it to `path`; return the texts of a tar."""
     import pooch  # with requests, which is slow to import
     from requests import RequestException
 
     LOGGER.info(f"{dataset.title}; licence: {dataset.licence}\ndownloading {dataset.address} to {path}")
     pooch.get_logger().setLevel("WARNING")
-    with storage_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.", suffix=".partial") as beside:
-            bar: tqdm[NoReturn] = progress_bar(description=dataset.name, total=dataset.size or 1, unit="B")
-            bar.unit_scale = True
-            agent = {"User-Agent": f"translator/{__version__}"}
-            downloader = pooch.HTTPDownloader(progressbar=bar, timeout=TIMEOUT, chunk_size=1 << 16, headers=agent)
-            known = {path.name: dataset.sha256 and f"sha256:{dataset.sha256}"}
-            addresses = {path.name: dataset.address}
-            fetcher = pooch.create(beside, "", registry=known, urls=addresses, retry_if_failed=RETRIES)
-            partial = Path(beside) / path.name
-            try:
-                fetcher.fetch(path.name, downloader=downloader)
-                texts = _checked_texts(dataset, partial)
-            except (RequestException, ValueError, CorpusError) as error:  # pooch raises ValueError for a wrong hash
-                raise CorpusError(
-                    f"cannot download {dataset.address}: {str(error).replace(str(partial), 'the download')}. Check the "
-                    f"network (https_proxy sets a proxy), or get the file by other means (see "
-                    f"{dataset.home}), put it at {path}, and run the same command again"
-                ) from error
-            finally:
-                bar.close()
-            flush_file(partial)
-            partial.replace(path)
+    with work_folder(path, alone=True) as beside:
+        bar: tqdm[NoReturn] = progress_bar(description=dataset.name, total=dataset.size or 1, unit="B")
+        bar.unit_scale = True
+        agent = {"User-Agent": f"translator/{__version__}"}
+        downloader = pooch.HTTPDownloader(progressbar=bar, timeout=TIMEOUT, chunk_size=1 << 16, headers=agent)
+        known = {path.name: dataset.sha256 and f"sha256:{dataset.sha256}"}
+        addresses = {path.name: dataset.address}
+        fetcher = pooch.create(beside, "", registry=known, urls=addresses, retry_if_failed=RETRIES)
+        partial = beside / path.name
+        try:
+            fetcher.fetch(path.name, downloader=downloader)
+            texts = _checked_texts(dataset, partial)
+        except (RequestException, ValueError, CorpusError) as error:  # pooch raises ValueError for a wrong hash
+            raise CorpusError(
+                f"cannot download {dataset.address}: {str(error).replace(str(partial), 'the download')}. Check the "
+                f"network (https_proxy sets a proxy), or get the file by other means (see "
+                f"{dataset.home}), put it at {path}, and run the same command again"
+            ) from error
+        finally:
+            bar.close()
+        partial.chmod(beside.stat().st_mode & 0o666)  # the library makes it private; a new folder obeys the umask
+        flush_file(partial)
+        if os.path.lexists(path):
+            raise CorpusError(f"another program has made {path} meanwhile; run the same command again to check it")
+        partial.replace(path)
     LOGGER.info(f"{path} is downloaded and passes all checks")
     return texts
 

@@ -42,7 +42,7 @@ from translator.corpus.split import SELECTION_RULES, SPLITS, TRAIN, Fates, count
 from translator.errors import CorpusError
 from translator.run.folder import prepared_folder
 from translator.run.logging import LOGGER, progress_bar, stage
-from translator.run.storage import new_folder, storage_errors, write_json
+from translator.run.storage import new_folder, restore_folders, storage_errors, write_json
 from translator.run.workers import map_in_order, processes_for, refuse_in_starting_process
 
 PREPARE_VERSION: Final = 3  # raised when the same settings give different text
@@ -72,6 +72,7 @@ def prepare_corpus(config: CorpusConfig, test_sets: Sequence[SourceConfig] = ())
     directory = prepared_folder(config.prepared_directory, "corpus", fingerprint)
     report = _finished_report(directory, fingerprint)
     if report is None:
+        restore_folders(directory.parent)  # a killed preparation with other settings left gigabytes
         with new_folder(directory) as folder:
             report = _build(config, test_sets, hashes, folder, fingerprint)
             write_json(folder / _REPORT, report.to_json())

@@ -9,8 +9,6 @@ import contextlib
 import functools
 import itertools
 import math
-import shutil
-import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +22,7 @@ from translator.data.mixture import Numbers
 from translator.data.token_store import FlatRows, PairStore, TokenWriter
 from translator.run.folder import DIGITS_IN_NAME
 from translator.run.logging import LOGGER
-from translator.run.storage import new_folder
+from translator.run.storage import work_folder
 from translator.run.workers import map_in_order
 from translator.subword import SubwordPair
 from translator.subword.placeholders import cut_out_of_pair
@@ -244,8 +242,8 @@ def sampled_epochs(
 ) -> Generator[PairStore, None, None]:
     """Yield the sampled pairs of epoch `first` and all later epochs.
 
-    The stores are written to a hidden folder in `parent`, the folder of prepared data, mapped into memory, and deleted
-    immediately: the mapping stays readable. Leftovers of a killed run are deleted too.
+    The stores are written to a work folder in `parent`, the folder of prepared data, mapped into memory, and deleted
+    immediately: the mapping stays readable. What a killed run left there is deleted too.
 
     Args:
         sampler: all that decides the samples.
@@ -279,12 +277,7 @@ def _stored_epoch(
     parent: Path,
     check: Callable[[], None],
 ) -> PairStore:
-    """Return the next epoch of `blocks`, in stores that have no names any more."""
-    # Map the stores while they have names.
-    with new_folder(parent / f"sampled-{uuid.uuid4().hex}") as folder:
+    """Return the next epoch of `blocks`, in stores that have no names any more: a mapped file outlives its name."""
+    with work_folder(parent / "sampled") as folder:
         sampler.write(blocks, draws, folder, check)
-        pairs = PairStore.open(folder, list(draws), sampler.corpus.sides)
-
-    for sampled_folder in parent.glob("sampled-*"):
-        shutil.rmtree(sampled_folder, ignore_errors=True)
-    return pairs
+        return PairStore.open(folder, list(draws), sampler.corpus.sides)

@@ -53,7 +53,7 @@ def export_run(
         quantization: type of the weights; by default `float32`.
 
     Raises:
-        RunError: the run, its checkpoint or its scores are damaged or missing.
+        RunError: the run, its checkpoint or its scores are damaged or missing; or another process writes `folder`.
         InputError: the format does not support this model or type, `folder` is not empty, or a library is missing.
     """
     run, target = RunFolder.open(run_folder), Path(folder).expanduser().resolve()
@@ -74,7 +74,7 @@ def export_run(
     subword = load_subword(run, state)
     _check_space(target, model)
     index = ExportIndex(chosen, weights, run.path.resolve().name, pinned.identity, state)
-    with new_folder(target) as beside:
+    with new_folder(target, replace=False) as beside:
         if chosen == "ctranslate2":
             write_ctranslate2(beside, model, state.model, subword, weights)
         elif chosen == "marian":
@@ -83,7 +83,10 @@ def export_run(
         else:  # a run folder of one checkpoint
             write_checkpoint(step_folder(beside / "checkpoints", state.step), state, {MODEL_FILE: model.state_dict()})
         if chosen != "marian":
-            shutil.copytree(run.subword_folder, beside / "subword")
+            subword_folder = beside / "subword"
+            subword_folder.mkdir()
+            for file in run.subword_folder.iterdir():
+                shutil.copyfile(file, subword_folder / file.name)  # without its mode: a new file obeys the umask
             precision = {"bfloat16": "bf16", "int8": "int8"}.get(weights, "float32")
             write_text(beside / "config.yaml", _shared_config(config, index.run, precision))
         write_text(beside / CARD_FILE, _model_card(index, config, run))

@@ -1,7 +1,6 @@
 """Line by line translation of pipes and files, in one process or several; an output file appears only when complete."""
 
 import contextlib
-import fcntl
 import hashlib
 import logging
 import os
@@ -15,7 +14,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
 
-from pydantic_core import from_json
 from tqdm import tqdm
 
 from translator import __version__
@@ -24,8 +22,16 @@ from translator.corpus.encoding import encoding_advice, first_invalid_byte, is_u
 from translator.corpus.lines import whole_lines
 from translator.errors import CorpusError, InputError, RunError, StorageError
 from translator.inference.output import OutputForm, write_lines
+from translator.inference.partial_output import PartialOutput
 from translator.run.logging import LOGGER, progress_bar
-from translator.run.storage import output_stream, resolve_output, sha256_of_json, storage_errors, write_json, write_text
+from translator.run.made_files import MadeFiles
+from translator.run.storage import (
+    output_stream,
+    refuse_input_as_output,
+    resolve_output,
+    sha256_of_json,
+    storage_errors,
+)
 from translator.run.workers import available_cores, map_in_order
 
 if TYPE_CHECKING:  # a run-time import would slow the command line's help
@@ -275,37 +281,42 @@ def check_source(source: Path) -> None:
         next(read_lines(source, pace=FILE), None)
 
 
-def translate_file(work: Work, source: Path, output: Path, *, reuse: bool = False) -> bool:
+def translate_file(work: Work, source: Path, output: Path, made_files: MadeFiles | None = None) -> bool:
     """Translate the lines of `source` into `output`, replacing an older file at the end; return whether it was written.
-
-    With `reuse`, an `output` made earlier by the same translation stays, and the result is False.
 
     Until completion, the text is in `OUTPUT.HASH.partial`. HASH covers input, weights, settings and device. If all are
     equal, a restart resumes a stopped translation there, and gives the same bytes as one uninterrupted translation. An
     `output` that is an open descriptor of this process is written directly.
 
-    Raises InputError: the input is not a file on disk, equals the output or has an unreadable line, or another process
-    is writing the same translation.
+    Args:
+        work: how to translate.
+        source: the text, one line for each translation.
+        output: the file to write.
+        made_files: the record of the folder of `output`, if the program fills it. An `output` that by this record
+            comes from the same translation stays, and the result is False; one that is not recorded is never replaced.
+
+    Raises:
+        InputError: the input is not a file on disk, equals the output or has an unreadable line; `output` may not be
+            replaced; or another process is writing the same translation.
     """
     check_source(source)
     if not source.is_file():
         raise InputError(f"the input {source} is not a file on disk; leave out --output, and redirect the output")
+    refuse_input_as_output([source], output)
     place = resolve_output(output)
     if not isinstance(place, Path):
         with output_stream(output) as stream:
             translate_stream(work, work.load(), source, stream)
         return True
-    record = place.with_name(f".{place.name}.made-from")
-    with storage_errors(output):
-        if place.exists() and place.samefile(source):
-            raise InputError(f"the output {output} is the input itself; give another output")
+    if made_files is not None:
+        made_files.refuse_strangers([output])
     with storage_errors(source, "read"), source.open("rb", buffering=0) as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     # Find unreadable lines before hours of translation.
     total = sum(len(chunk.texts) for chunk in read_lines(source, work.strict, FILE))
     translator = work.load()
     fingerprint = _fingerprint(work, translator, sha256)
-    if reuse and place.exists() and record.exists() and record.read_text(encoding="utf-8") == fingerprint:
+    if made_files is not None and made_files.is_current(output, fingerprint):
         return False
     with contextlib.closing(PartialOutput(place, fingerprint)) as partial_output:
         if partial_output.lines:
@@ -313,14 +324,13 @@ def translate_file(work: Work, source: Path, output: Path, *, reuse: bool = Fals
         _translate_rest(work, translator, source, partial_output, total)
         if partial_output.lines != total:
             raise InputError(f"{source} changed during its translation; run the same command again")
-        record.unlink(missing_ok=True)
-        partial_output.finish()
-    if reuse:
-        write_text(record, fingerprint)
+        noted = made_files.writing(output, fingerprint) if made_files is not None else contextlib.nullcontext()
+        with noted:
+            partial_output.finish()
     return True
 
 
-def _translate_rest(work: Work, translator: "Translator", source: Path, output: "PartialOutput", total: int) -> None:
+def _translate_rest(work: Work, translator: "Translator", source: Path, output: PartialOutput, total: int) -> None:
     """Append the translations of the lines of `source`, `total` in all, that `output` does not have yet."""
     done, name = output.lines, source.name
     # By the size of the whole input, even on resuming: another number may change the last digits of a score.
@@ -329,7 +339,7 @@ def _translate_rest(work: Work, translator: "Translator", source: Path, output: 
     bar: tqdm[object] = progress_bar(description=f"translating {name}", total=total, initial=done, unit=" lines")
     with bar:
         for texts, lines in work.render_chunks(translator, left, processes):
-            output.add("".join(f"{line}\n" for line in lines).encode("utf-8"), texts)
+            output.add("".join(f"{line}\n" for line in lines), texts)
             bar.update(texts)
 
 
@@ -337,55 +347,3 @@ def _fingerprint(work: Work, translator: "Translator", sha256: str) -> str:
     engine, search = translator.searcher, translator.search.model_dump(mode="json", exclude={"processes"})
     made_of = [__version__, sha256, translator.identity, engine.name, engine.arithmetic, search, asdict(work.form)]
     return sha256_of_json(made_of)
-
-
-class PartialOutput:
-    """The file `OUTPUT.HASH.partial` until its renaming to `OUTPUT`; a `.json` beside it records the progress.
-
-    One process at a time locks it. Resuming truncates it to the last recorded progress.
-    """
-
-    def __init__(self, output: Path, fingerprint: str) -> None:
-        self._output = output
-        self._path = output.with_name(f"{output.name}.{fingerprint[:12]}.partial")
-        self._place_file = output.with_name(f"{self._path.name}.json")
-        self.lines = self._bytes = 0  # finished lines of the input, and the bytes of their output
-        with storage_errors(self._path):
-            self._file = os.fdopen(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
-            try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                # The previous holder of the lock may just have renamed the file.
-                free = self._path.exists() and os.path.samestat(self._path.stat(), os.fstat(self._file.fileno()))
-            except OSError as error:  # raised by a file system without locks
-                free = not isinstance(error, BlockingIOError)
-            if not free:
-                self._file.close()
-                raise InputError(f"another process is writing {output}; wait for it, or give another output")
-            # Ignore a record that is damaged, or that counts bytes lost in a power failure.
-            with contextlib.suppress(OSError, ValueError, TypeError, OverflowError):
-                lines, size = map(int, from_json(self._place_file.read_bytes()))
-                if lines >= 0 and 0 <= size <= os.fstat(self._file.fileno()).st_size:
-                    self.lines, self._bytes = lines, size
-            self._file.truncate(self._bytes)
-            self._file.seek(self._bytes)
-
-    def close(self) -> None:
-        """Release the lock; delete the file if it is empty."""
-        if not self.lines:
-            self._path.unlink(missing_ok=True)
-        self._file.close()
-
-    def add(self, content: bytes, lines: int) -> None:
-        """Append `content`, the output of the next `lines` of the input."""
-        with storage_errors(self._path):
-            self._file.write(content)
-            self._file.flush()
-            os.fsync(self._file.fileno())
-        self.lines, self._bytes = self.lines + lines, self._bytes + len(content)
-        write_json(self._place_file, [self.lines, self._bytes])
-
-    def finish(self) -> None:
-        """Rename the complete file to `OUTPUT`."""
-        with storage_errors(self._output):
-            self._path.replace(self._output)
-            self._place_file.unlink(missing_ok=True)

@@ -60,9 +60,12 @@ def draw_legend(figure: "Figure", colours: Mapping[str, str]) -> None:
 
 def check_picture(path: Path) -> None:
     """Raise InputError or StorageError if a picture cannot be written to `path`."""
-    if path.suffix.lower() not in (".png", ".svg"):
+    endings = (".png", ".svg")
+    if path.suffix.lower() not in endings:
         raise InputError(f"the name of the picture {path} must end in .png or .svg")
-    resolve_output(path)
+    place = resolve_output(path)
+    if path.is_symlink() and isinstance(place, Path) and place.suffix.lower() not in endings:
+        raise InputError(f"{path} is a link to {place}, which is no picture; give another output")
 
 
 @house_style()

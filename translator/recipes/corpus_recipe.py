@@ -12,12 +12,10 @@ import yaml
 
 from translator.config import Config, SourceConfig, load_config, parse_config
 from translator.config.keys import absolute_path
-from translator.config.loading import RecipeLoader, resolved_yaml, shipped_recipes
-from translator.config.resuming import fingerprint_of, flatten
+from translator.config.loading import shipped_recipes
 from translator.corpus.prepare import prepare_corpus
 from translator.corpus.sources import read_pairs
 from translator.errors import ConfigError
-from translator.run.folder import RunFolder
 from translator.run.storage import storage_errors, write_text
 from translator.run.workers import processes_for
 from translator.subword import VocabularySizeError, prepare_subword
@@ -158,6 +156,8 @@ def find_recipe(
 
     # 2. Write the recipe.
     parse_config(text, str(file))
+    if file.exists():
+        raise ConfigError(f"another program has written {file} meanwhile; run the same command again")
     with storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     write_text(file, text)
@@ -188,38 +188,6 @@ def _suitable_vocabulary(config: Config, choices: Sequence[Choice]) -> list[Choi
             suitable.append(Choice("subword.joint", "true", "one side has too little text for a model of its own"))
         return suitable
     return []
-
-
-def shipped_settings(recipe: str, *sections: str, defaults: bool = False) -> list[str]:
-    """Return the keys set in `sections` of a recipe, or all with `defaults`, as overrides; ConfigError: not found."""
-    file = shipped_recipes().get(recipe, Path(recipe))
-    values = load_config(file).model_dump(mode="json")  # raises ConfigError for a bad recipe
-    if not defaults:
-        values = yaml.load(file.read_text(encoding="utf-8"), RecipeLoader)  # noqa: S506 - a SafeLoader
-    flat = flatten({section: values.get(section, {}) for section in sections})
-    return [f"{key}={json.dumps(value)}" for key, value in flat.items()]
-
-
-def write_derived(parent: RunFolder, file: Path, sources: Sequence[SourceConfig], overrides: Sequence[str]) -> str:
-    """Write the recipe `file` from the settings of a run, new sources and `overrides`; return a line for the user.
-
-    Raises ConfigError: an override is wrong, or `file` exists with other settings.
-    """
-    text = parent.config_file.read_text(encoding="utf-8-sig")
-    listed = f"corpus.sources={json.dumps(_described(sources), ensure_ascii=False)}"
-    directory = f"run.directory={json.dumps(str(file.with_suffix('')))}"
-    config = parse_config(text, f"the settings of {parent.path}, changed", [listed, *overrides, directory])
-    made_of = f"# {fingerprint_of(config.model_dump(mode='json'))[:12]}: made from the run {parent.path}"
-    if file.exists():
-        if not file.read_text(encoding="utf-8").startswith(made_of):
-            raise ConfigError(
-                f"{file} was made with other settings; give --output another folder, or delete the file and its run"
-            )
-        return f"{file} exists and is reused"
-    with storage_errors(file.parent):
-        file.parent.mkdir(parents=True, exist_ok=True)
-    write_text(file, f"{made_of}; edit it as needed, and repeat the command.\n{resolved_yaml(config)}")
-    return f"{file}: a recipe made from {parent.path}"
 
 
 def _recipe_text(

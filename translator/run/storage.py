@@ -15,13 +15,16 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TextIO
 
-from translator.errors import RunError, StorageError
+from translator.errors import InputError, RunError, StorageError
 
 LOCK_FILE: Final = ".lock"
+_WORK_NAME: Final = re.compile(r"\.(?P<name>.+)\.(?P<digits>[0-9a-f]{8})-[0-9a-f]{8}\.partial", re.DOTALL)
+_NEW: Final = "new"  # what a work folder holds: the new content, and the replaced old folder
+_OLD: Final = "old"
 _TURN: Final = 60.0  # seconds to wait for another process that renames a folder in the same place
 _EXPLANATIONS: Final = {
     errno.ENOSPC: "the disk is full; free some space there and run the same command again",
@@ -30,6 +33,7 @@ _EXPLANATIONS: Final = {
     errno.EROFS: "the file system is read-only; choose a folder on a writable one",
     errno.ENOTDIR: "a part of this path is a file, not a folder; choose another path",
     errno.EISDIR: "this is a folder, and a file was expected; choose another path",
+    errno.ENOTEMPTY: "the folder is not empty; choose another path, or delete the folder first",
     errno.EEXIST: "a file of this name exists; choose another path, or move the file",
     errno.ENOENT: "it does not exist; check the path",
     errno.ELOOP: "the symbolic links of this path form a circle; choose another path",
@@ -62,20 +66,25 @@ def _os_error(number: int) -> OSError:
 
 
 @contextlib.contextmanager
-def _replacing(path: Path) -> Iterator[BinaryIO]:
-    """Yield a file that replaces `path` atomically if the block succeeds, and is deleted otherwise."""
-    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o644  # mkstemp gives 0600
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:50]}.")
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """Yield a file that replaces `path` atomically if the block succeeds, and is deleted otherwise.
+
+    It has the mode of the old file; a new one obeys the umask. A kill leaves a hidden `.NAME.<8 digits>.tmp` behind.
+    """
+    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
+    beside = path.with_name(f".{path.name[:50]}.{secrets.token_hex(4)}.tmp")
+    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)  # the system takes away the umask
     try:
-        with os.fdopen(handle, "wb") as beside:
-            yield beside
-            beside.flush()
-            os.fsync(beside.fileno())
-        Path(name).chmod(mode)
-        Path(name).replace(path)
+        with os.fdopen(handle, "wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        if mode is not None:
+            beside.chmod(mode)
+        beside.replace(path)
     except BaseException:
         with contextlib.suppress(OSError):
-            Path(name).unlink()
+            beside.unlink()
         raise
     _flush_folder(path.parent)
 
@@ -84,7 +93,7 @@ def write_bytes(path: Path, content: bytes) -> None:
     """Replace `path` by `content` atomically: a reader sees either the old or the new bytes."""
     with storage_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        with _replacing(path) as stream:
+        with replacing(path) as stream:
             stream.write(content)
 
 
@@ -161,13 +170,26 @@ def resolve_output(path: Path | str) -> Path | int:
     return place
 
 
+def refuse_input_as_output(inputs: Iterable[Path | str], output: Path | str) -> None:
+    """Raise InputError if `output`, a file or an open descriptor, is one of the files `inputs`, also through links."""
+    place = resolve_output(output)
+    for path in map(Path, inputs):
+        with storage_errors(path, "read"):
+            if isinstance(place, int):
+                is_input = path.exists() and os.path.samestat(os.fstat(place), path.stat())
+            else:
+                is_input = path.resolve() == place or (path.exists() and place.exists() and path.samefile(place))
+        if is_input:
+            raise InputError(f"the output {output} is the input itself; give another output")
+
+
 @contextlib.contextmanager
 def output_stream(path: Path | str) -> Iterator[TextIO]:
     """Yield a UTF-8 stream to `path`: a file is replaced if the block succeeds, a descriptor is appended to."""
     place = resolve_output(path)
     with storage_errors(path), contextlib.ExitStack() as stack:
         if isinstance(place, Path):
-            binary = stack.enter_context(_replacing(place))
+            binary = stack.enter_context(replacing(place))
         else:
             for printed in (sys.stdout, sys.stderr):
                 printed.flush()
@@ -188,64 +210,156 @@ def write_output(path: Path | str, data: str | bytes) -> None:
 
 
 @contextlib.contextmanager
-def new_folder(path: Path) -> Iterator[Path]:
-    """Yield an empty folder beside `path` that becomes `path` if the block succeeds, and is deleted otherwise.
+def work_folder(path: Path, *, alone: bool = False) -> Iterator[Path]:
+    """Yield a hidden folder beside `path` for work on `path`; it is locked by this process and deleted at the end.
 
-    An existing folder at `path` is replaced; a link to one stays. Remains of killed processes are removed or restored.
+    Its name, `.NAME.<random digits>-<checksum>.partial`, is its mark: only this program makes one whose checksum is
+    right. So the next process that works on `path` recognises what a killed process left, and restores or deletes it.
+    All else stays.
+
+    Raises:
+        RunError: with `alone`, another process has a work folder for the same path.
+        StorageError: the folder cannot be made, or the old content of `path` cannot be put back.
     """
     with storage_errors(path), contextlib.ExitStack() as stack:
-        path = path.resolve() if path.is_symlink() else path
         path.parent.mkdir(parents=True, exist_ok=True)
-        if path.exists() and not path.is_dir():
-            raise _os_error(errno.EEXIST)
-        with exclusive(path.parent, _TURN):
-            restore_folders(path.parent)
-            for other in path.parent.glob(".*.partial"):
-                with contextlib.suppress(StorageError), exclusive(other) as abandoned:
-                    if abandoned and other.is_dir() and not other.is_symlink():
-                        shutil.rmtree(other, ignore_errors=True)
-            beside = path.parent / f".{path.name}.{secrets.token_hex(4)}.partial"
-            beside.mkdir()
-            stack.enter_context(exclusive(beside))
+        with _turn(path.parent):
+            abandoned = _restore(path.parent, path.name, stack)
+            if alone and set(_work_folders(path.parent, path.name)) - set(abandoned):
+                raise RunError(f"another process is writing {path}; wait for it, or choose another path")
+            work = path.parent / _work_name(path.name, secrets.token_hex(4))
+            work.mkdir()
+            stack.enter_context(exclusive(work))
+        for folder in abandoned:
+            shutil.rmtree(folder, ignore_errors=True)
         try:
-            yield beside
-            for file in beside.rglob("*"):
+            yield work
+        finally:
+            with _turn(path.parent):
+                is_done = _put_back(work, path)
+            if is_done:
+                shutil.rmtree(work, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def new_folder(path: Path, *, replace: bool = True) -> Iterator[Path]:
+    """Yield an empty folder beside `path` that becomes `path` if the block succeeds, and is deleted otherwise.
+
+    An existing folder at `path` is replaced, and a link to one stays. Without `replace`, one that is not empty stays,
+    and a StorageError says so; only one process at a time may then write `path` (RunError).
+    """
+    with storage_errors(path):
+        path = path.resolve() if path.is_symlink() else path
+        _refuse_file(path)
+        with work_folder(path, alone=not replace) as work:
+            new = work / _NEW
+            new.mkdir()
+            yield new
+
+            # 1. Everything must be on the disk before it gets its name.
+            for file in new.rglob("*"):
                 if file.is_file() and not file.is_symlink():
                     flush_file(file)
-            _flush_folder(beside)
-            with exclusive(path.parent, _TURN):
-                if path.exists():
-                    path.rename(path.parent / f".{path.name}.replaced")
-                beside.rename(path)
-                restore_folders(path.parent)
-        except BaseException:
-            shutil.rmtree(beside, ignore_errors=True)
-            with exclusive(path.parent, _TURN):
-                restore_folders(path.parent)
-            raise
-        _flush_folder(path.parent)
+            _flush_folder(new)
+
+            # 2. Swap. After a kill or an error between the two renames, the old folder is put back from `work`.
+            with _turn(path.parent):
+                _refuse_file(path)
+                if replace and path.exists():
+                    shutil.copymode(path, new)
+                    path.rename(work / _OLD)
+                new.rename(path)
+            _flush_folder(path.parent)
 
 
 def restore_folders(parent: Path) -> None:
-    """Put back each folder in `parent` whose replacement was cut short by a kill, and remove replaced ones."""
-    for old in sorted(parent.glob(".*.replaced")):
-        path = parent / old.name.removeprefix(".").removesuffix(".replaced")
-        if path.exists():
-            shutil.rmtree(old, ignore_errors=True)
-        else:
-            old.rename(path)
+    """Finish the work folders in `parent` whose processes were killed.
+
+    A folder whose replacement was cut short is put back; all else in a work folder is deleted. Only folders that this
+    program has marked count.
+    """
+    if not parent.is_dir():
+        return
+    with storage_errors(parent), contextlib.ExitStack() as stack:
+        with _turn(parent):
+            abandoned = _restore(parent, None, stack)
+        for work in abandoned:
+            shutil.rmtree(work, ignore_errors=True)
 
 
 def replace_link(link: Path, target: str) -> None:
     """Point `link` at `target`, relative to its folder, in one step; move a folder in its place to a hidden name."""
-    with storage_errors(link):
+    with storage_errors(link), work_folder(link) as work:
+        new = work / _NEW
+        new.symlink_to(target)
         if link.is_dir() and not link.is_symlink():
             link.rename(tempfile.mkdtemp(dir=link.parent, prefix=f".{link.name}.copied."))
-        beside = link.parent / f".{link.name}.partial"
-        beside.unlink(missing_ok=True)
-        beside.symlink_to(target)
-        beside.replace(link)
+        new.replace(link)
         _flush_folder(link.parent)
+
+
+def _refuse_file(path: Path) -> None:
+    if os.path.lexists(path) and not path.is_dir():
+        raise _os_error(errno.EEXIST)
+
+
+def _work_name(name: str, digits: str) -> str:
+    """Return the name of a work folder for the target `name`."""
+    checksum = hashlib.sha256(f"translator {digits} ".encode() + os.fsencode(name)).hexdigest()
+    return f".{name}.{digits}-{checksum[:8]}.partial"
+
+
+def _work_folders(parent: Path, name: str | None) -> dict[Path, Path]:
+    """Return the work folders in `parent`, all or those for the target `name`, each with its target."""
+    folders: dict[Path, Path] = {}
+    for entry in sorted(parent.iterdir()):
+        parts = _WORK_NAME.fullmatch(entry.name)
+        if parts is None or entry.name != _work_name(parts["name"], parts["digits"]):
+            continue
+        if name in (None, parts["name"]) and entry.is_dir() and not entry.is_symlink():
+            folders[entry] = parent / parts["name"]
+    return folders
+
+
+def _restore(parent: Path, name: str | None, locks: contextlib.ExitStack) -> list[Path]:
+    """Lock the work folders of killed processes, put back what they replaced, and return those to delete.
+
+    The caller has its turn in `parent`, so that no other process makes or swaps a folder meanwhile.
+    """
+    finished = []
+    for work, target in _work_folders(parent, name).items():
+        try:
+            is_abandoned = locks.enter_context(exclusive(work))
+        except StorageError:  # its process has just deleted it
+            continue
+        if is_abandoned and _put_back(work, target):
+            finished.append(work)
+    return finished
+
+
+def _put_back(work: Path, path: Path) -> bool:
+    """Give the replaced folder in `work` its name again unless `path` exists; return whether `work` may be deleted."""
+    new, old = work / _NEW, work / _OLD
+    if not old.is_dir():
+        return True
+    if not os.path.lexists(path):
+        old.rename(path)
+        return True
+    if new.is_dir():  # another program has made `path` between the two renames
+        message = "%s exists, so the folder that it had replaced stays in %s; move one of them away"
+        logging.getLogger("translator").warning(message, path, old)
+        return False
+    old.rename(work / "replaced")  # a folder that is deleted in part must never be put back
+    return True
+
+
+@contextlib.contextmanager
+def _turn(parent: Path) -> Iterator[None]:
+    """Lock `parent` while names in it are exchanged; raise StorageError if another process keeps the lock."""
+    with exclusive(parent, _TURN) as free:
+        if not free:
+            raise StorageError(f"another process has kept {parent} locked for {_TURN:.0f} seconds; stop it, or wait")
+        yield
 
 
 # --- locks ---
@@ -280,14 +394,19 @@ def exclusive(path: Path, seconds: float = 0.0) -> Iterator[bool]:
 
 
 @contextlib.contextmanager
-def hold_folder(folder: Path) -> Iterator[None]:
-    """Lock a run folder by its file `.lock` while the block runs; raise `RunError` if another process holds it."""
+def hold_folder(folder: Path, advice: str = "set run.directory") -> Iterator[None]:
+    """Lock a folder by its file `.lock` while the block runs; raise `RunError` if another process holds it.
+
+    Args:
+        folder: of a run, or of files that a verb makes; it exists.
+        advice: how to choose another folder.
+    """
     file = folder / LOCK_FILE
     with storage_errors(file):
         file.touch()
     with exclusive(file, seconds=0.5) as free:  # `is_held` holds the lock briefly
         if not free:
-            raise RunError(f"another process uses {folder}; wait for it, stop it, or set run.directory")
+            raise RunError(f"another process uses {folder}; wait for it, stop it, or {advice}")
         yield
 
 

@@ -1,0 +1,235 @@
+"""A folder is replaced whole or not at all, whenever its process is killed, and nothing beside it changes."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from translator.errors import RunError, StorageError
+from translator.run.storage import (
+    _work_name,
+    new_folder,
+    replace_link,
+    restore_folders,
+    work_folder,
+    write_text,
+)
+
+CHANGES = ("os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.symlink", "open", "os.chmod")
+LOOK_ALIKES = (
+    ".exp.partial",
+    ".exp.replaced",
+    ".exp.0123abcd.partial",
+    ".exp.0123abcd-0123abcd.partial",
+    ".exp.0123abcd.tmp",
+    ".exp.copied.1",
+    ".photos.partial",
+    ".photos.replaced",
+    ".best.partial",
+    ".translator",
+    "exp.yaml",
+    "photos",
+)
+OURS = _work_name("exp", "0123abcd")  # only a folder of this name is ours, and not a link or a file
+Content = dict[str, str | bytes | None]
+
+
+def content_of(folder: Path, names: set[str] | None = None) -> Content:
+    """Return what lies in a folder, by path: bytes of files, targets of links, None for folders."""
+    found: Content = {}
+    for path in sorted(folder.rglob("*")):
+        name = str(path.relative_to(folder))
+        if names is not None and name.split("/")[0] not in names:
+            continue
+        if path.is_symlink():
+            found[name] = str(path.readlink())
+        else:
+            found[name] = path.read_bytes() if path.is_file() else None
+    return found
+
+
+def make_stranger(path: Path, kind: str, elsewhere: Path) -> None:
+    if kind == "file":
+        path.write_text(f"the user's {path.name}", encoding="utf-8")
+    elif kind == "folder":
+        path.mkdir()
+        for name in ("old", "photo"):
+            (path / name).mkdir()
+            (path / name / "a").write_text("x", encoding="utf-8")
+    elif kind == "empty folder":
+        path.mkdir()
+    else:
+        path.symlink_to({"link to folder": elsewhere, "link to file": elsewhere / "a", "broken link": "nowhere"}[kind])
+
+
+def kill_at(number: int, work: Callable[[], None]) -> None:
+    """Call `work` in a process of its own, which is killed before its change number `number` to a disk."""
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+        return
+    try:
+        changes = 0
+
+        def count(event: str, arguments: tuple[object, ...]) -> None:
+            nonlocal changes
+            changes += event in CHANGES
+            if changes == number:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        sys.addaudithook(count)
+        work()
+    finally:
+        os._exit(0)
+
+
+def write_new(target: Path) -> None:
+    with new_folder(target) as folder:
+        (folder / "deep").mkdir()
+        (folder / "deep" / "a").write_text("new", encoding="utf-8")
+
+
+KINDS = ("file", "folder", "empty folder", "link to folder", "link to file", "broken link")
+STRANGERS = st.dictionaries(st.sampled_from(LOOK_ALIKES), st.sampled_from(KINDS), max_size=5)
+LINKS_LIKE_OURS = st.sampled_from((None, "file", "link to folder", "link to file", "broken link"))
+
+
+@settings(max_examples=12, deadline=None)
+@example(strangers=dict.fromkeys(LOOK_ALIKES, "folder"), like_ours="link to folder", exists=True, kills=[9, 11])
+@given(strangers=STRANGERS, like_ours=LINKS_LIKE_OURS, exists=st.booleans(), kills=st.lists(st.integers(1, 30)))
+def test_a_kill_leaves_the_old_folder_or_the_new_one_and_strangers_as_they_are(
+    strangers: dict[str, str], like_ours: str | None, exists: bool, kills: list[int]
+) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        place, elsewhere = Path(name) / "place", Path(name) / "elsewhere"
+        (elsewhere / "old").mkdir(parents=True)
+        (elsewhere / "a").write_text("precious", encoding="utf-8")
+        place.mkdir()
+        if like_ours is not None:
+            strangers = {**strangers, OURS: like_ours}
+        for stranger, kind in strangers.items():
+            make_stranger(place / stranger, kind, elsewhere)
+        before, before_elsewhere = content_of(place), content_of(elsewhere)
+        target = place / "exp"
+        versions: list[Content] = [{"deep": None, "deep/a": b"new"}, {}]
+        if exists:
+            target.mkdir()
+            (target / "a").write_text("old", encoding="utf-8")
+            versions[1] = {"a": b"old"}
+
+        for kill in kills[:2]:
+            kill_at(kill, lambda: write_new(target))
+            restore_folders(place)
+            assert content_of(target) in versions
+            assert content_of(place, set(strangers)) == before
+            assert content_of(elsewhere) == before_elsewhere
+
+        write_new(target)
+        assert content_of(target) == versions[0]
+        assert {entry.name for entry in place.iterdir()} == {*strangers, "exp"}
+        assert content_of(place, set(strangers)) == before
+        assert content_of(elsewhere) == before_elsewhere
+
+
+@pytest.mark.parametrize("action", [write_new, lambda target: replace_link(target, "somewhere")])
+def test_the_next_process_clears_what_a_kill_at_any_instant_left(
+    tmp_path: Path, action: Callable[[Path], None]
+) -> None:
+    left_behind = 0
+    for number in range(1, 25):
+        kill_at(number, lambda number=number: action(tmp_path / "exp"))  # type: ignore[misc]
+        left_behind += len(list(tmp_path.glob(".exp.*")))
+        action(tmp_path / "exp")
+        assert [entry.name for entry in tmp_path.iterdir()] == ["exp"], number
+    assert left_behind > 3
+
+
+def test_a_killed_replacement_is_put_back_once_the_target_is_missing(tmp_path: Path) -> None:
+    work = tmp_path / OURS
+    (work / "old").mkdir(parents=True)
+    (work / "old" / "a").write_text("old", encoding="utf-8")
+    (work / "new").mkdir()
+    restore_folders(tmp_path)
+    assert content_of(tmp_path) == {"exp": None, "exp/a": b"old"}
+
+
+def test_a_replaced_folder_stays_if_another_program_has_taken_its_place(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("old", "new"):
+        (tmp_path / OURS / name).mkdir(parents=True)
+    (tmp_path / OURS / "old" / "a").write_text("old", encoding="utf-8")
+    (tmp_path / "exp").mkdir()
+    restore_folders(tmp_path)
+    assert (tmp_path / OURS / "old" / "a").read_text(encoding="utf-8") == "old"
+
+
+def test_a_failed_second_rename_puts_the_old_folder_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "exp"
+    write_new(target)
+    rename = Path.rename
+
+    def fail(path: Path, to: Path) -> Path:
+        if path.name == "new":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return rename(path, to)
+
+    monkeypatch.setattr(Path, "rename", fail)
+    with pytest.raises(StorageError, match="the disk is full"), new_folder(target):
+        pass
+    assert content_of(tmp_path) == {"exp": None, "exp/deep": None, "exp/deep/a": b"new"}
+
+
+def test_work_of_a_living_process_stays(tmp_path: Path) -> None:
+    with work_folder(tmp_path / "exp") as living:
+        write_new(tmp_path / "exp")
+        restore_folders(tmp_path)
+        assert living.is_dir()
+    assert [entry.name for entry in tmp_path.iterdir()] == ["exp"]
+
+
+def test_without_replacing_one_process_at_a_time_writes_a_folder(tmp_path: Path) -> None:
+    with new_folder(tmp_path / "exp", replace=False) as folder:
+        (folder / "a").write_text("first", encoding="utf-8")
+        with pytest.raises(RunError, match=r"another process is writing .*exp; wait for it"):
+            new_folder(tmp_path / "exp", replace=False).__enter__()
+        with new_folder(tmp_path / "other", replace=False):
+            pass
+    with pytest.raises(StorageError, match="the folder is not empty"), new_folder(tmp_path / "exp", replace=False):
+        pass
+    assert content_of(tmp_path / "exp") == {"a": b"first"}
+
+
+def test_files_and_folders_obey_the_umask(tmp_path: Path) -> None:
+    code = (
+        "import os, sys; from pathlib import Path; from translator.run.storage import new_folder, write_text\n"
+        "os.umask(0o077); place = Path(sys.argv[1]); write_text(place / 'file', 'x')\n"
+        "with new_folder(place / 'folder') as folder: (folder / 'a').write_text('x')"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)
+    modes = {name: (tmp_path / name).stat().st_mode & 0o777 for name in ("file", "folder", "folder/a")}
+    assert modes == {"file": 0o600, "folder": 0o700, "folder/a": 0o600}
+
+
+def test_a_replacement_keeps_the_mode_of_what_was_there(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir(mode=0o700)
+    write_text(tmp_path / "file", "old")
+    (tmp_path / "file").chmod(0o640)
+    write_new(tmp_path / "folder")
+    write_text(tmp_path / "file", "new")
+    assert [(tmp_path / name).stat().st_mode & 0o777 for name in ("folder", "file")] == [0o700, 0o640]
+
+
+def test_a_new_link_replaces_the_old_one_and_no_stranger(tmp_path: Path) -> None:
+    (tmp_path / ".best.partial").write_text("the user's", encoding="utf-8")
+    replace_link(tmp_path / "best", "one")
+    replace_link(tmp_path / "best", "two")
+    assert content_of(tmp_path) == {".best.partial": b"the user's", "best": "two"}

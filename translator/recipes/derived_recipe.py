@@ -1,0 +1,127 @@
+"""Recipes derived from another run: its settings, changed, with its text among the sources."""
+
+import itertools
+import re
+from collections.abc import Container, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from translator.config import Config, SourceConfig, load_config, parse_config
+from translator.config.loading import RecipeLoader, resolved_yaml, settings, shipped_recipes
+from translator.config.resuming import fingerprint_of
+from translator.errors import ConfigError, InputError
+from translator.run.folder import RunFolder
+from translator.run.storage import storage_errors, write_text
+
+
+def derived_folder(output: str, parent: RunFolder) -> Path:
+    """Return the folder of a new run; raise InputError or StorageError if the path `output` cannot be one."""
+    folder = Path(output)
+    if folder.name in ("", ".."):
+        raise InputError(f"--output {output} has no name of its own; give a new folder, for example runs/new")
+    with storage_errors(folder.parent):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"--output {output} is a file; give a new folder, for example runs/new")
+    if folder.resolve() == parent.path.resolve():
+        raise InputError(f"--output {output} is the folder of the run itself; give another folder")
+    return folder
+
+
+def text_folder(folder: Path) -> Path:
+    """Return the folder of the text that is made for the run `folder`; by default no run has such a name."""
+    return folder.with_name(f"{folder.name}.text")
+
+
+def recipe_file(folder: Path) -> Path:
+    """Return the recipe of the derived run `folder`."""
+    return folder.with_name(f"{folder.name}.yaml")
+
+
+def free_name(name: str, taken_names: Container[str]) -> str:
+    """Return `name`, or `name`-new, or `name`-new-2 and so on: the first that is not taken."""
+    candidates = itertools.chain((name, f"{name}-new"), (f"{name}-new-{number}" for number in itertools.count(2)))
+    return next(candidate for candidate in candidates if candidate not in taken_names)
+
+
+def names_of(config: Config) -> set[str]:
+    """Return the names of all sources and test sets of a recipe."""
+    return {source.name for source in (*config.corpus.sources, *config.evaluation.test_sets)}
+
+
+def shipped_settings(recipe: str, *sections: str, defaults: bool = False) -> dict[str, Any]:
+    """Return the keys set in `sections` of a recipe with their values, or all keys with `defaults`.
+
+    Raises ConfigError: the recipe is missing or wrong.
+    """
+    file = shipped_recipes().get(recipe, Path(recipe))
+    values = load_config(file).model_dump(mode="json")
+    if not defaults:
+        values = yaml.load(file.read_text(encoding="utf-8"), RecipeLoader)  # noqa: S506 - a SafeLoader
+    found: dict[str, Any] = {}
+    for section in sections:
+        found |= _by_key_path(section, values.get(section) or {})
+    return found
+
+
+def _by_key_path(path: str, value: Any) -> dict[str, Any]:
+    """Return the values of a section and its sections, by key path; a list is one value."""
+    if not isinstance(value, dict):
+        return {path: value}
+    values: dict[str, Any] = {}
+    for key, child in value.items():
+        values |= _by_key_path(f"{path}.{key}", child)
+    return values
+
+
+def derived_config(
+    parent: RunFolder,
+    folder: Path,
+    sources: Sequence[SourceConfig],
+    changes: Mapping[str, Any],
+    overrides: Sequence[str],
+) -> Config:
+    """Return the settings of a run with other sources, changes and, after these, the overrides of the user.
+
+    Args:
+        parent: the run.
+        folder: of the derived run.
+        sources: of the derived run.
+        changes: values by key path.
+        overrides: as KEY.PATH=VALUE.
+
+    Raises ConfigError: a value is wrong.
+    """
+    values = settings(parent.config())
+    values["corpus"]["sources"] = [source.model_dump(mode="json", exclude_defaults=True) for source in sources]
+    for key, value in changes.items():
+        *sections, name = key.split(".")
+        section = values
+        for section_name in sections:
+            section = section[section_name]
+        section[name] = value
+    text = yaml.safe_dump(values, allow_unicode=True, sort_keys=False)
+    config = parse_config(text, f"the settings of {parent.path}, changed", overrides)
+    return config.model_copy(update={"run": config.run.model_copy(update={"directory": str(folder)})})
+
+
+def write_derived(parent: RunFolder, file: Path, config: Config) -> str:
+    """Write the recipe `file`, derived from the run `parent`; return a line for the user.
+
+    Raises ConfigError: `file` exists, and was made with other settings or by somebody else.
+    """
+    made_of = f"# {fingerprint_of(config.model_dump(mode='json'))[:12]}: made from the run {parent.path}"
+    if file.exists():
+        with storage_errors(file, "read"):
+            first_line = file.read_bytes().partition(b"\n")[0].decode("utf-8", "replace")
+        if not re.match(r"# [0-9a-f]{12}: made from the run ", first_line):
+            raise ConfigError(f"{file} was not made by this command; give --output another folder, or move it away")
+        if not first_line.startswith(made_of):
+            raise ConfigError(
+                f"{file} was made with other settings; give --output another folder, or delete the file and its run"
+            )
+        return f"{file} exists and is reused"
+    write_text(file, f"{made_of}; edit it as needed, and repeat the command.\n{resolved_yaml(config)}")
+    return f"{file}: a recipe made from {parent.path}"

@@ -1,0 +1,105 @@
+"""A record of the files that this program made in a folder, so that it never replaces a file of the user's."""
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
+
+from translator.errors import InputError
+from translator.run.storage import hold_folder, refuse_input_as_output, sha256_of_file, storage_errors, write_json
+
+RECORD_FILE: Final = ".translator-made.json"
+
+
+@dataclass(frozen=True)
+class MadeFile:
+    """The SHA-256 of a file and of all that it was made from; both are None while the file is written."""
+
+    sha256: str | None = None
+    made_from: str | None = None
+
+
+_RECORD: Final = TypeAdapter(dict[str, MadeFile])
+
+
+class MadeFiles:
+    """The files that this program made in a folder, by the record `.translator-made.json` in it.
+
+    A name enters the record before the file is first written, so the record is right after a kill at any time. The
+    caller holds the folder (see `hold_folder`).
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._file = folder / RECORD_FILE
+        self._made: dict[str, MadeFile] = {}
+        with contextlib.suppress(OSError, ValidationError):  # without a record, every file is the user's
+            self._made = _RECORD.validate_json(self._file.read_bytes())
+
+    def refuse_strangers(self, paths: Iterable[Path]) -> None:
+        """Raise InputError if one of `paths` exists and is not, byte for byte, what this program made."""
+        for path in paths:
+            if os.path.lexists(path) and not self._is_ours(path):
+                raise InputError(
+                    f"{path} was not made by this command, or has been changed since, and would be replaced; move it "
+                    "away, or give another --output"
+                )
+
+    def is_current(self, path: Path, made_from: str) -> bool:
+        """Return whether `path` is, byte for byte, what this program made from `made_from`, a hash."""
+        made = self._made.get(self._name(path))
+        return made is not None and made.made_from == made_from and self._is_ours(path)
+
+    @contextlib.contextmanager
+    def writing(self, path: Path, made_from: str | None = None) -> Iterator[None]:
+        """Note that the block makes `path`, atomically, from what has the hash `made_from`.
+
+        Raises InputError: `path` exists and this program did not make it.
+        """
+        self.refuse_strangers([path])
+        self._note(path, MadeFile())
+        yield
+        with storage_errors(path, "read"):
+            self._note(path, MadeFile(sha256_of_file(path), made_from))
+
+    def _name(self, path: Path) -> str:
+        return os.path.relpath(path, self._folder)
+
+    def _is_ours(self, path: Path) -> bool:
+        made = self._made.get(self._name(path))
+        if made is None:
+            return False
+        with storage_errors(path, "read"):
+            return made.sha256 is None or (path.is_file() and sha256_of_file(path) == made.sha256)
+
+    def _note(self, path: Path, made: MadeFile) -> None:
+        self._made[self._name(path)] = made
+        write_json(self._file, _RECORD.dump_python(self._made, mode="json"))
+
+
+@contextlib.contextmanager
+def filled_folder(folder: Path, inputs: Iterable[Path | str], outputs: Sequence[Path]) -> Iterator[MadeFiles]:
+    """Hold a folder that a verb fills with files; yield its record.
+
+    Args:
+        folder: made if it is missing.
+        inputs: the files that the verb reads.
+        outputs: the files that the block will write.
+
+    Raises:
+        InputError: one of `outputs` is one of `inputs`, or a file that this program did not make.
+        RunError: another process fills the folder.
+    """
+    with storage_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    with hold_folder(folder, "give another --output"):
+        made_files = MadeFiles(folder)
+        for output in outputs:
+            if output.exists():
+                refuse_input_as_output(inputs, output)
+        made_files.refuse_strangers(outputs)
+        yield made_files
