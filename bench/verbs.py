@@ -417,7 +417,7 @@ def cases(folder: Path) -> list[VerbCase]:
         VerbCase("evaluate", evaluate, ("run",), strangers_in=("run/evaluation",)),
         VerbCase("back-translate", back_translate, ("pairs",), strangers_in=("pairs",)),
         VerbCase("fine-tune", fine_tune, ("tuned", "tuned.yaml", "tuned.text")),
-        VerbCase("distill", distill, ("student", "student.yaml", "student-text", "student-int8")),
+        VerbCase("distill", distill, ("student", "student.yaml", "student.text", "student-int8")),
     ]
 
 
