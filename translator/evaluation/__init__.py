@@ -2,8 +2,8 @@
 
 from translator.evaluation.evaluate import Evaluation, System, evaluate_run, evaluate_systems, search_label
 from translator.evaluation.metrics import Score, compute_scores
-from translator.evaluation.report import TranslatedPair
 from translator.evaluation.results import ScoredSet, read_scored_set, saved_scores, write_scored_set
+from translator.evaluation.terminal_report import TranslatedPair
 
 __all__ = ["Evaluation", "Score", "ScoredSet", "System", "TranslatedPair", "compute_scores", "evaluate_run"]
 __all__ += ["evaluate_systems", "read_scored_set", "saved_scores", "search_label", "write_scored_set"]

@@ -16,10 +16,11 @@ from tqdm import tqdm
 from translator.config import Config, MetricName, SearchConfig
 from translator.corpus.held_out import HeldOutSet
 from translator.errors import InputError
+from translator.evaluation.comet import comet_lacks, comet_score
 from translator.evaluation.compare import METRICS, SystemComparison, compare_systems
 from translator.evaluation.diagnosis import Diagnosis, diagnose
-from translator.evaluation.metrics import Score, comet_lacks, comet_score, compute_scores, spbleu_lacks
-from translator.evaluation.report import TranslatedPair, evaluation_page
+from translator.evaluation.evaluation_page import evaluation_page
+from translator.evaluation.metrics import Score, compute_scores, spbleu_lacks
 from translator.evaluation.results import (
     ModelScore,
     ScoredSet,
@@ -30,6 +31,7 @@ from translator.evaluation.results import (
     write_scored_set,
 )
 from translator.evaluation.robustness import measure_robustness
+from translator.evaluation.terminal_report import TranslatedPair
 from translator.evaluation.test_sets import chosen_test_sets, look_into_training
 from translator.inference.translator import Translator
 from translator.run.folder import RunFolder
