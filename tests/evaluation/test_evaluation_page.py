@@ -1,21 +1,19 @@
-"""report.html is complete, loads nothing, and shows any text as text, never as markup; Markdown tables do too."""
+"""report.html is complete, loads nothing, and shows any text as text, never as markup."""
 
 import base64
 import hashlib
-import html as html_library
 import re
 
 import pytest
 from html_page import BIDI_CONTROLS, Page, harmless
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tensorboard.plugin_util import markdown_to_safe_html
 from translated_sets import scored
 
-from translator.evaluation import report as module
+from translator.evaluation import evaluation_page as module
 from translator.evaluation.compare import compare_systems
 from translator.evaluation.diagnosis import diagnose
-from translator.evaluation.report import Table, evaluation_page, isolated, mark_differences, plain
+from translator.evaluation.evaluation_page import evaluation_page
 from translator.evaluation.results import ScoredSet
 
 TRICKS = (
@@ -32,11 +30,13 @@ HYPOTHESES = ("در باز است.", "سه عمو داری.", "باران NATO")
 
 
 def page_of(title: str, *sets: ScoredSet) -> str:
-    compared = [compare_systems(sets, metrics=("chrf",), samples=20, trials=20)] if len(sets) > 1 else []
-    return evaluation_page(title, sets, list(map(diagnose, sets)), compared, [f"{title} is missing"])
+    comparisons = [compare_systems(sets, metrics=("chrf",), samples=20, trials=20)] if len(sets) > 1 else []
+    return evaluation_page(title, sets, [diagnose(test_set) for test_set in sets], comparisons, [f"{title} is missing"])
 
 
-def whole_page() -> str:
+@pytest.fixture(scope="module")
+def html() -> str:
+    """The page of two systems on one test set."""
     return page_of("run", scored(HYPOTHESES), scored(HYPOTHESES, system="other"))
 
 
@@ -45,89 +45,73 @@ def check_safety(html: str) -> Page:
     return harmless(html, scripts=1)
 
 
-def test_report_has_all_sections_with_unique_ids_and_working_links() -> None:
-    html = whole_page()
-    page = check_safety(html)
-    assert page.texts["h2"] == ["Scores", "Parts of the test sets", "Comparisons", "Findings", "Sentences"]
+def test_the_page_has_all_sections(html: str) -> None:
+    headings = check_safety(html).texts["h2"]
+    assert headings == ["Scores", "Parts of the test sets", "Comparisons", "Findings", "Sentences"]
+
+
+def test_ids_are_unique_and_every_link_leads_to_one(html: str) -> None:
+    page = Page(html)
     identities = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(identities) == len(set(identities))
     assert {attributes["href"][1:] for attributes in page.of("a")} <= set(identities)
-    for text in ("run is missing", "over 25%", "nrefs:1|", "paired bootstrap", "latin words", ">NATO<"):
-        assert text in html
-    rows = [attributes["id"] for attributes in page.of("li") if attributes.get("id", "").startswith("s-")]
-    assert rows == ["s-1-1", "s-1-2", "s-1-3"], "both systems stand below one sentence"
-    sides = {(attributes.get("lang"), attributes.get("dir")) for attributes in page.of("p") if "lang" in attributes}
-    assert sides == {("en", "ltr"), ("fa", "rtl")}
 
 
-def test_report_policy_allows_only_its_own_script_and_no_requests() -> None:
-    html = whole_page()
-    (policy,) = (one["content"] for one in Page(html).of("meta") if "http-equiv" in one)
+@pytest.mark.parametrize(
+    "text", ["run is missing", "over 25%", "nrefs:1|", "paired bootstrap", "latin words", ">NATO<"]
+)
+def test_the_page_shows_what_each_section_is_for(html: str, text: str) -> None:
+    assert text in html
+
+
+def test_both_systems_stand_below_one_sentence(html: str) -> None:
+    items = [attributes.get("id", "") for attributes in Page(html).of("li")]
+    assert [identity for identity in items if identity.startswith("s-")] == ["s-1-1", "s-1-2", "s-1-3"]
+
+
+def test_texts_have_their_language_and_direction(html: str) -> None:
+    paragraphs = [attributes for attributes in Page(html).of("p") if "lang" in attributes]
+    assert {(attributes["lang"], attributes["dir"]) for attributes in paragraphs} == {("en", "ltr"), ("fa", "rtl")}
+
+
+def test_the_policy_allows_only_the_script_of_the_page(html: str) -> None:
+    (policy,) = (attributes["content"] for attributes in Page(html).of("meta") if "http-equiv" in attributes)
     script = html.rsplit("<script>", 1)[1].split("</script>")[0]
     digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode()
     assert policy == (
         "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
         f"script-src 'sha256-{digest}'"
     )
+
+
+def test_the_page_makes_no_requests(html: str) -> None:
     assert not re.search(r"https?:|url\(|@import", html)
 
 
 @pytest.mark.parametrize("trick", TRICKS)
-def test_report_escapes_hostile_text(trick: str) -> None:
+def test_the_page_escapes_hostile_text(trick: str) -> None:
     names = {"test_set": trick, "system": trick, "checkpoint": trick, "search": trick}
-    one = scored([trick, trick, "باران"], [(trick, "در"), ("دو", trick), ("باران", "برف")], [trick, "b", "c"], **names)
-    assert "49" not in "".join(check_safety(page_of(trick, one)).texts["h1"])
+    references = [(trick, "در"), ("دو", trick), ("باران", "برف")]
+    test_set = scored([trick, trick, "باران"], references, [trick, "b", "c"], **names)
+    page = check_safety(page_of(trick, test_set))
+    assert "49" not in "".join(page.texts["h1"])
 
 
 @settings(deadline=None, max_examples=15)
 @given(st.lists(st.text(st.characters() | st.sampled_from(BIDI_CONTROLS + "<>&\"'\u200c")), min_size=3, max_size=3))
-def test_report_with_any_text_is_safe_html(texts: list[str]) -> None:
+def test_a_page_with_any_text_is_safe_html(texts: list[str]) -> None:
     check_safety(page_of("any", scored(texts, sources=texts)))
 
 
-def test_report_of_a_large_test_set_shows_only_the_first_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_SENTENCES", 2)
+def test_the_page_of_one_system_marks_words_on_both_sides() -> None:
+    html = page_of("one", scored(HYPOTHESES))
+    assert "<del>دو</del>" in html
+    assert "<ins>سه</ins>" in html
+
+
+def test_the_page_of_a_large_test_set_shows_only_the_first_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_SENTENCES", 2)
     html = page_of("many", scored(HYPOTHESES))
     assert "1 more sentences are in the saved files only" in html
-    assert "<del>دو</del>" in html and "<ins>سه</ins>" in html
-    assert 's-1-2"' in html and 's-1-3"' not in html
-
-
-@pytest.mark.parametrize(
-    ("text", "others", "marked"),
-    [
-        ("او سیب دارد", ["او موز دارد."], "او <ins>سیب</ins> دارد"),
-        ("a b c", ["c"], "<ins>a b</ins> c"),
-        ("در باز است", ["x", "در بسته است"], "در <ins>باز</ins> است"),
-        ("<b> x", ["x"], "<ins>&lt;b&gt;</ins> x"),
-    ],
-)
-def test_differences_are_marked_against_the_most_similar_text(text: str, others: list[str], marked: str) -> None:
-    assert mark_differences(text, others, "ins") == marked
-
-
-@settings(deadline=None)
-@given(*[st.text(st.sampled_from("ab .\u200cدر،\U0001f642"))] * 2)
-def test_marking_differences_loses_no_character(text: str, other: str) -> None:
-    assert re.sub("<[^>]*>", "", mark_differences(text, [other], "ins")) == text
-
-
-# --- Markdown ---
-
-NASTY = ["<script>alert(1)</script>", "a | b", "**bold**", "[x](javascript:y)", "`code`", "&amp;", "\\|", "$x$"]
-
-
-@pytest.mark.parametrize("text", NASTY)
-def test_markup_in_a_markdown_table_is_shown_as_text(text: str) -> None:
-    page = markdown_to_safe_html(Table(("a", "b"), [(plain(text), isolated(text))]).markdown())
-    assert page.count("<td>") == 2
-    cell = page.partition("<td>")[2].partition("</td>")[0]
-    assert "<" not in cell
-    assert html_library.unescape(cell) == text
-
-
-def test_persian_text_is_always_isolated_as_right_to_left() -> None:
-    assert isolated("می‌روم.") == isolated("می‌روم.", like="بله") == "\u2067می‌روم.\u2069"
-    assert isolated("OK", like="بله") == "\u2067OK\u2069" and isolated("OK") == "OK"
-    assert isolated("الف\u2069\u202e ب\nپ") == "\u2067الف ب پ\u2069"
-    assert "\u2067سلام.\u2069" in markdown_to_safe_html(isolated("سلام."))
+    assert 's-1-2"' in html
+    assert 's-1-3"' not in html
