@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from translator.evaluation.mistakes.copied_text import check_copies, check_numbers
 from translator.evaluation.mistakes.english_punctuation import check_english_punctuation
 from translator.evaluation.mistakes.half_spaces import check_half_spaces
-from translator.evaluation.mistakes.latin_words import check_copied_source, check_latin_words
+from translator.evaluation.mistakes.latin_words import check_latin_words
 from translator.evaluation.mistakes.length import check_empty, check_too_long, check_too_short, check_unfinished
 from translator.evaluation.mistakes.repeated_words import check_repetition
 from translator.evaluation.mistakes.search_errors import check_search_error
@@ -35,9 +35,6 @@ CHECKS: Final[Mapping[str, Check]] = {
         needs_hypothesis_scores=True,
     ),
     "latin_words": Check("Latin words that are in no reference.", check_latin_words),
-    "copied_source": Check(
-        "At least half of the words are Latin source words that no reference has.", check_copied_source
-    ),
     "numbers": Check("A number that the references have in digits was lost, or one was invented.", check_numbers),
     "copies": Check("A web or e-mail address, handle, file name or emoji of the references was lost.", check_copies),
     "half_spaces": Check(
