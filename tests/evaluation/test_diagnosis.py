@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from translated_sets import HOSTILE, hostile_sets, model_score, translated
 
 from translator.evaluation.diagnosis import diagnose
-from translator.evaluation.mistakes import CHECKS
+from translator.evaluation.mistakes.checks import CHECKS
 from translator.evaluation.results import ScoredSet
 from translator.evaluation.terminal_report import format_diagnosis
 from translator.run.text import printable

@@ -26,8 +26,8 @@ from translator.config import Config, SearchConfig
 from translator.data import DataHandler
 from translator.errors import CorpusError, InputError, RunError, StorageError
 from translator.evaluation import Evaluation, System, evaluate_run, evaluate_systems, read_scored_set, saved_scores
+from translator.evaluation.comet import comet_lacks, comet_score
 from translator.evaluation.evaluate import search_label
-from translator.evaluation.metrics import comet_lacks, comet_score
 from translator.inference.segments import Translation
 from translator.run.folder import RunFolder
 

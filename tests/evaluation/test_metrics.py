@@ -31,8 +31,11 @@ def sentences(count: int, seed: int) -> list[str]:
     return [" ".join(generator.choice(WORDS, size=generator.integers(3, 9))) for _ in range(count)]
 
 
-@pytest.mark.parametrize("count", ["equal", "variable"])
-@pytest.mark.parametrize(
+HYPOTHESES_OF_SEVERAL = sentences(30, seed=1)
+FIRST_REFERENCES = sentences(30, seed=2)
+SECOND_REFERENCES = sentences(30, seed=3)
+
+every_metric = pytest.mark.parametrize(
     ("name", "metric"),
     [
         ("bleu", BLEU(tokenize="13a", force=True)),
@@ -42,22 +45,39 @@ def sentences(count: int, seed: int) -> list[str]:
         ("ter", TER()),
     ],
 )
-def test_score_interval_and_signature_equal_those_of_sacrebleu(name: MetricName, metric: Any, count: str) -> None:
-    hypotheses, first, second = (sentences(30, seed) for seed in (1, 2, 3))
-    references: list[tuple[str, ...]] = list(zip(first, second, strict=True))
-    sides: list[list[Any]] = [first, second]
-    if count == "variable":  # half of the sentences lack the second
-        references = [texts[: 1 + number % 2] for number, texts in enumerate(references)]
-        sides[1] = [text if number % 2 else None for number, text in enumerate(second)]
-    score = compute_scores(hypotheses, references, metrics=(name,), bootstrap_samples=100)[-1]
-    expected = metric.corpus_score(hypotheses, sides, n_bootstrap=100)
+
+
+def check_equals_sacrebleu(score: Score, metric: Any, references: list[list[Any]]) -> None:
+    """Compare with sacreBLEU's own score of `metric`; its interval is in single precision."""
+    expected = metric.corpus_score(HYPOTHESES_OF_SEVERAL, references, n_bootstrap=100)
     assert score.score == expected.score
-    assert score.interval is not None
-    # In single precision.
-    assert (score.interval[1] - score.interval[0]) / 2 == pytest.approx(expected._ci, abs=1e-5)
-    assert sum(score.interval) / 2 == pytest.approx(expected._mean, abs=1e-5)
     assert score.signature == str(metric.get_signature())
-    assert score.signature.startswith(f"nrefs:{'2' if count == 'equal' else 'var'}|bs:100|seed:12345|")
+    assert score.interval is not None
+    low, high = score.interval
+    assert (high - low) / 2 == pytest.approx(expected._ci, abs=1e-5)
+    assert (low + high) / 2 == pytest.approx(expected._mean, abs=1e-5)
+
+
+@every_metric
+def test_scores_against_two_references_equal_those_of_sacrebleu(name: MetricName, metric: Any) -> None:
+    references = list(zip(FIRST_REFERENCES, SECOND_REFERENCES, strict=True))
+    score = compute_scores(HYPOTHESES_OF_SEVERAL, references, metrics=(name,), bootstrap_samples=100)[-1]
+    check_equals_sacrebleu(score, metric, [FIRST_REFERENCES, SECOND_REFERENCES])
+    assert score.signature.startswith("nrefs:2|bs:100|seed:12345|")
+
+
+@every_metric
+def test_scores_against_a_varying_number_of_references_equal_those_of_sacrebleu(name: MetricName, metric: Any) -> None:
+    references: list[tuple[str, ...]] = []
+    second_side: list[str | None] = []
+    for number, (first, second) in enumerate(zip(FIRST_REFERENCES, SECOND_REFERENCES, strict=True)):
+        # Every other sentence lacks the second reference.
+        has_second = number % 2 == 1
+        references.append((first, second) if has_second else (first,))
+        second_side.append(second if has_second else None)
+    score = compute_scores(HYPOTHESES_OF_SEVERAL, references, metrics=(name,), bootstrap_samples=100)[-1]
+    check_equals_sacrebleu(score, metric, [FIRST_REFERENCES, second_side])
+    assert score.signature.startswith("nrefs:var|bs:100|seed:12345|")
 
 
 @pytest.mark.parametrize("texts", [("بله.", " "), ()])

@@ -209,11 +209,8 @@ def test_text_files_require_both_source_and_reference(tmp_path: Path) -> None:
         read_systems([text, text], source=text)
 
 
-def test_a_translation_longer_than_a_mebibyte_is_refused_with_its_line(tmp_path: Path) -> None:
-    source, reference, short, long = (tmp_path / name for name in ("s.en", "r.fa", "short.fa", "long.fa"))
-    source.write_text("Yes.\nNo.\n", encoding="utf-8")
-    reference.write_text("بله.\nنه.\n", encoding="utf-8")
-    short.write_text("بله.\nنه.\n", encoding="utf-8")
-    long.write_text("بله.\n" + "نه " * 300_000 + "\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"long.fa, line 2: longer than 1 MiB"):
-        read_systems([str(short), str(long)], source=str(source), references=[str(reference)])
+def test_a_translation_longer_than_a_mebibyte_is_refused_with_its_line(files: TextFiles) -> None:
+    too_long = "نه " * 300_000  # two bytes a letter
+    write(Path(files.partial), [REFERENCES[0], too_long, REFERENCES[2]])
+    with pytest.raises(InputError, match=r"partial.txt, line 2: longer than 1 MiB"):
+        read_systems([files.perfect, files.partial], source=files.source, references=[files.reference])

@@ -89,13 +89,14 @@ def _run_program(model: Path, texts: dict[str, Sequence[str]]) -> _Outcome:
 
     Args:
         model: COMET's checkpoint.
-        texts: `source`, `hypothesis` and `reference`, N lines each.
+        texts: `source`, `hypothesis` and `reference`, N sentences each.
     """
     sentence_scores: list[float] = []
     with storage_errors("a temporary folder"), tempfile.TemporaryDirectory() as folder:
         # 1. Write a file for each side. The program takes one line for each sentence.
-        for name, lines in texts.items():
-            write_text(Path(folder, name), "".join(f"{' '.join(line.split())}\n" for line in lines))
+        for name, sentences in texts.items():
+            lines = [" ".join(sentence.split()) + "\n" for sentence in sentences]
+            write_text(Path(folder, name), "".join(lines))
 
         # 2. Run the program, cut off from the network.
         command = [_PROGRAM, "-s", "source", "-t", "hypothesis", "-r", "reference", "--gpus", "0", "--quiet"]
@@ -106,8 +107,9 @@ def _run_program(model: Path, texts: dict[str, Sequence[str]]) -> _Outcome:
         )
 
         # 3. Read the scores. A missing or damaged file leaves them empty; the caller's message quotes the program.
+        scores_file = Path(folder, "scores.json")
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
-            (rows,) = json.loads(Path(folder, "scores.json").read_text(encoding="utf-8")).values()
+            (rows,) = json.loads(scores_file.read_text(encoding="utf-8")).values()
             sentence_scores = [float(row["COMET"]) for row in rows]
     last_output = "\n".join(done.stderr.strip().splitlines()[-_QUOTED_LINES:]) or "nothing"
     return _Outcome(exit_code=done.returncode, sentence_scores=sentence_scores, last_output=last_output)

@@ -141,6 +141,8 @@ def _compare_sentences(baseline: ScoredSet, scored: ScoredSet, label: str, examp
     baseline_chrf = sentence_chrf(baseline.hypotheses, baseline.references)
     system_chrf = sentence_chrf(scored.hypotheses, scored.references)
     gains = np.array(system_chrf) - np.array(baseline_chrf)
+
+    # A win is a higher chrF than the baseline's, however small the difference.
     wins = int((gains > 0).sum())
     losses = int((gains < 0).sum())
 
@@ -186,15 +188,23 @@ def _first_difference(baseline: ScoredSet, scored: ScoredSet) -> str | None:
     """Return in words where the test sets of two systems first differ; None if they are equal."""
     if len(baseline.sources) != len(scored.sources):
         return f"they have {len(baseline.sources):,} and {len(scored.sources):,} sentences"
-    for number, (text, other_text) in enumerate(zip(baseline.sources, scored.sources, strict=True), start=1):
-        if text != other_text:
-            return _difference_message(number, "sources", text, other_text)
-    for number, (texts, other_texts) in enumerate(zip(baseline.references, scored.references, strict=True), start=1):
-        if texts != other_texts:
-            return _difference_message(number, "references", " / ".join(texts), " / ".join(other_texts))
+    row = _first_unequal_row(baseline.sources, scored.sources)
+    if row is not None:
+        return _difference_message(row, "sources", baseline.sources[row], scored.sources[row])
+    row = _first_unequal_row(baseline.references, scored.references)
+    if row is not None:
+        baseline_references = " / ".join(baseline.references[row])
+        return _difference_message(row, "references", baseline_references, " / ".join(scored.references[row]))
     return None
 
 
-def _difference_message(number: int, side: str, text: str, other_text: str) -> str:
-    quotations = f"«{excerpt(text, _MAX_QUOTED)}» and «{excerpt(other_text, _MAX_QUOTED)}»"
-    return f"sentence {number:,} has different {side}, {quotations}"
+def _first_unequal_row(baseline_texts: Sequence[object], texts: Sequence[object]) -> int | None:
+    for row, baseline_text in enumerate(baseline_texts):
+        if texts[row] != baseline_text:
+            return row
+    return None
+
+
+def _difference_message(row: int, side: str, baseline_text: str, text: str) -> str:
+    quotations = f"«{excerpt(baseline_text, _MAX_QUOTED)}» and «{excerpt(text, _MAX_QUOTED)}»"
+    return f"sentence {row + 1:,} has different {side}, {quotations}"

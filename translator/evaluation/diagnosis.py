@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from translator.evaluation.mistakes import CHECKS, Check, Mistake, Sentence
+from translator.evaluation.mistakes.checks import CHECKS, Check
+from translator.evaluation.mistakes.sentence import Mistake, Sentence
 from translator.evaluation.results import ScoredSet
 from translator.evaluation.test_set_parts import Part, score_parts
 
@@ -33,6 +34,7 @@ class Diagnosis:
     def worst(self, name: str, count: int) -> list[tuple[int, str]]:
         """Return number (from 1) and note of up to `count` sentences with this mistake, worst first."""
         numbers = [number for number, mistakes in enumerate(self.mistakes, start=1) if name in mistakes]
+        # The sort is stable: of two equally bad sentences, the earlier one comes first.
         numbers.sort(key=lambda number: -self.mistakes[number - 1][name].severity)
         return [(number, self.mistakes[number - 1][name].note) for number in numbers[:count]]
 
@@ -69,6 +71,7 @@ def diagnose(scored: ScoredSet) -> Diagnosis:
     for name, check in CHECKS.items():
         if not _has_scores_for(check, scored):
             continue
+        # Count the sentences in which the mistake could occur, and note it where it does.
         possible[name] = 0
         for sentence, sentence_mistakes in zip(sentences, mistakes, strict=True):
             mistake = check.find(sentence)

@@ -11,7 +11,7 @@ import translator
 from translator.evaluation.compare import SystemComparison
 from translator.evaluation.diagnosis import Diagnosis
 from translator.evaluation.metrics import sentence_chrf
-from translator.evaluation.mistakes import CHECKS
+from translator.evaluation.mistakes.checks import CHECKS
 from translator.evaluation.results import ScoredSet, distinct_labels
 from translator.evaluation.tables import (
     LabelledScore,
@@ -112,6 +112,7 @@ def _sections(
     missing: Sequence[str],
 ) -> list[Section]:
     """Return the sections that have tables."""
+    # 1. Make a table of each kind for every test set.
     score_tables = [_score_table(systems) for systems in tests]
     finding_tables = []
     part_tables = []
@@ -123,10 +124,12 @@ def _sections(
         part_tables.append(part_table(diagnoses, test_labels))
         robustness_tables.append(robustness_table([system.scored for system in systems], test_labels))
 
-    # A system has one line, whatever the number of test sets.
+    # 2. Describe the systems. A system has one line, whatever the number of test sets.
     systems_lines = dict.fromkeys(
         f"{label}: {scored.checkpoint}, {scored.search}" for label, scored in zip(labels, sets, strict=True)
     )
+
+    # 3. Put tables and text together.
     sections = [
         Section(
             identity="scores",
@@ -232,7 +235,7 @@ def _sentence_rows(test_number: int, systems: Sequence[_SystemResults]) -> list[
     for place, source in enumerate(first_set.sources[:MAX_SENTENCES]):
         references = first_set.references[place]
         chrf_scores = [scores[place] for scores in chrf_of_systems]
-        # Words of a reference can be missing in one translation, not in several.
+        # Mark what a translation lacks. Words of a reference can be missing in one translation, not in several.
         if len(systems) == 1:
             hypothesis = first_set.hypotheses[place]
             shown_references = [mark_differences(reference, [hypothesis], "del") for reference in references]

@@ -215,23 +215,28 @@ class _Measurement(NamedTuple):
 def _measure(name: MetricName, hypotheses: Sequence[str], references: References, samples: int | None) -> _Measurement:
     """Return score, bootstrap interval (None without `samples`) and signature."""
     metric = scorer(name)
+
+    # Without resampling, sacreBLEU's plain score.
     if samples is None:
         value = _value(name, metric.corpus_score(hypotheses, references))
         return _Measurement(value=value, interval=None, signature=str(metric.get_signature()))
+
+    # With resampling, a paired test of sacreBLEU on one system: its interval is that of the command line.
     samples = bounded_samples(samples, len(hypotheses))
     if name == "length_ratio":
         return _measure_length_ratio(hypotheses, references, samples)
     resampling = resample([("", hypotheses)], metric, references, "bs", samples)
     (result,) = resampling.results
     assert result.mean is not None and result.ci is not None
-    interval = (max(0.0, float(result.mean - result.ci)), float(result.mean + result.ci))
-    return _Measurement(value=float(result.score), interval=interval, signature=resampling.signature)
+    low = max(0.0, float(result.mean - result.ci))
+    high = float(result.mean + result.ci)
+    return _Measurement(value=float(result.score), interval=(low, high), signature=resampling.signature)
 
 
 def _measure_length_ratio(hypotheses: Sequence[str], references: References, samples: int) -> _Measurement:
     """Return score, bootstrap interval and signature, since sacreBLEU has no test of this metric."""
     metric = scorer("length_ratio")
-    # 1. The lengths of each sentence.
+    # 1. The lengths of each sentence, in tokens of BLEU; of several references the nearest length counts.
     lengths: list[float] = []
     reference_lengths: list[float] = []
     for hypothesis, *texts in zip(hypotheses, *references, strict=True):

@@ -69,6 +69,7 @@ def read_systems(
         if source is not None:
             test_set = _text_test_set(name, source, references)
         else:
+            # A text file translates the sentences of the other systems.
             first = next(iter(saved_sets.values()))[name]
             test_set = HeldOutSet(
                 name=name,
@@ -148,6 +149,8 @@ def newest_sets(folder: Path | str, checkpoint: str | None = None, search: str |
         if not file.is_file():
             continue
         saved.append(record.name)
+
+        # Take the file if it has the checkpoint and the search, and is the first of its test set.
         has_checkpoint = checkpoint is None or record.checkpoint in checkpoint_names
         has_search = search is None or record.search == search
         if has_checkpoint and has_search:
@@ -186,8 +189,9 @@ def _shared_test_sets(systems: Mapping[str, Mapping[str, ScoredSet]], test_sets:
 
     Raises InputError: one of `test_sets` is not shared, or none is.
     """
-    first_sets = next(iter(systems.values()))
-    shared_names = [name for name in first_sets if all(name in sets for sets in systems.values())]
+    # The order is that of the first system.
+    first_sets, *other_sets = systems.values()
+    shared_names = [name for name in first_sets if all(name in sets for sets in other_sets)]
     chosen_names = [name for name in shared_names if not test_sets or name in test_sets]
     missing_names = [name for name in test_sets if name not in shared_names]
     if missing_names or not chosen_names:
@@ -213,6 +217,7 @@ def _text_system(path: Path, test_set: HeldOutSet, origin: str) -> ScoredSet:
     sentence_count = len(test_set.sources)
     line_count = sentence_count + len(test_set.left_out)
     hypotheses = _read_lines(path, [line_count, sentence_count], origin)
+    # Leave out the lines that no system is scored on.
     if len(hypotheses) == line_count:
         left_out = set(test_set.left_out)
         hypotheses = [text for number, text in enumerate(hypotheses, start=1) if number not in left_out]
@@ -241,6 +246,7 @@ def _read_lines(path: Path, fitting_counts: Sequence[int] = (), origin: str = ""
 
     Raises InputError: the number of lines does not fit, or a line is too long.
     """
+    # A text file of translations has blank lines, so none is dropped.
     parts = read_lines(read_blocks(path), str(path), drop_invalid=False)
     lines = list(chain.from_iterable(parts))
     for number, line in enumerate(lines, start=1):

@@ -1,21 +1,21 @@
 """Tables of an evaluation, for a terminal and for its page: scores, findings, parts, noise and significance tests."""
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from translator.corpus.held_out import left_out_note
 from translator.evaluation.compare import SystemComparison
 from translator.evaluation.diagnosis import Diagnosis
 from translator.evaluation.metrics import LOWER_IS_BETTER, Score, show_value
-from translator.evaluation.mistakes import CHECKS
+from translator.evaluation.mistakes.checks import CHECKS
 from translator.evaluation.results import ScoredSet
 from translator.evaluation.significance import METHODS, PairedTest, SystemResult
 from translator.evaluation.test_set_parts import PART_METRICS, Part
 from translator.evaluation.text_variants import RAW
 from translator.run.text import excerpt, text_table
 
-MAX_LABEL = 40  # characters of the label of a system
-_NO_VALUE = "–"
+MAX_LABEL: Final = 40  # characters of the label of a system
+_NO_VALUE: Final = "–"
 
 
 class Table(NamedTuple):
@@ -49,6 +49,7 @@ def score_table(header: Sequence[str], scores: Iterable[LabelledScore], title: s
         scores: in the order of the rows; scores with equal labels share a row.
         title: of the table.
     """
+    # 1. Sort the scores into rows and columns.
     shown_scores: dict[tuple[str, ...], dict[str, str]] = {}  # by label, then by normalization
     normalizations: dict[str, None] = {}  # in the order of the columns
     signatures: dict[tuple[str, str], None] = {}
@@ -59,6 +60,7 @@ def score_table(header: Sequence[str], scores: Iterable[LabelledScore], title: s
     for row in shown_scores.values():
         normalizations.update(dict.fromkeys(row))
 
+    # 2. Make the cells. A metric may lack a score on some texts: COMET has one on raw text only.
     rows = []
     for label, row in shown_scores.items():
         rows.append([*label, *(row.get(normalization, "") for normalization in normalizations)])
@@ -78,6 +80,7 @@ def finding_table(diagnoses: Sequence[Diagnosis], labels: Sequence[str]) -> Tabl
     for name in CHECKS:
         if not any(name in counts for counts in counts_of_systems):
             continue
+        # A system without scores of its model has no count of some mistakes.
         cells = []
         for diagnosis, counts in zip(diagnoses, counts_of_systems, strict=True):
             possible = diagnosis.possible.get(name, 0)
@@ -125,6 +128,7 @@ def robustness_table(sets: Sequence[ScoredSet], labels: Sequence[str]) -> Table:
     for scored, label in zip(sets, labels, strict=True):
         if not scored.typed:
             continue
+        # First the original text, then each noise.
         for score in scored.scores:
             if score.metric == "chrf" and score.normalization == RAW:
                 rows.append([label, "original", score.shown, "", "", ""])

@@ -36,6 +36,7 @@ class TranslatedPair(NamedTuple):
 
 def format_scores(scores: Sequence[Score]) -> list[str]:
     """Return the scores of one system as lines, with signatures; scores are comparable only if these are equal."""
+    # 1. Collect the rows, and a note on each incomplete test set.
     labelled_scores = []
     notes_of_sets: dict[str, str] = {}
     for score in scores:
@@ -43,6 +44,8 @@ def format_scores(scores: Sequence[Score]) -> list[str]:
         labelled_scores.append(LabelledScore(label=label, score=score))
         if score.left_out:
             notes_of_sets[score.test_set] = left_out_note(score.sentences, score.left_out)
+
+    # 2. List the table, the notes and the signatures.
     table = score_table(("test set", "metric", "search", "checkpoint"), labelled_scores)
     lines = table.lines()
     if any(score.interval for score in scores):
@@ -54,6 +57,7 @@ def format_scores(scores: Sequence[Score]) -> list[str]:
 
 def format_diagnosis(diagnosis: Diagnosis, system: str = "") -> list[str]:
     """Return the tables of mistakes and of parts as lines; `system` replaces the name of the system."""
+    # The label of a system may already have its checkpoint or search.
     names = [diagnosis.test_set, system or diagnosis.system]
     for detail in (diagnosis.checkpoint, diagnosis.search):
         if detail not in system.split():

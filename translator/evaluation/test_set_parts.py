@@ -25,6 +25,7 @@ class Part(NamedTuple):
 
 def score_parts(scored: ScoredSet) -> list[Part]:
     """Return the non-empty parts of a test set; a kind with a single part is omitted."""
+    # The part of each sentence, by each kind.
     lengths = [_name_of_part(len(text.split()), _LENGTHS) for text in scored.sources]
     rare_shares = [_name_of_part(share, _RARE_SHARES) for share in scored.rare_shares]
     return [
@@ -55,6 +56,7 @@ def _parts_of_kind(kind: str, part_of_sentence: Sequence[str], names: Iterable[s
     for name in names:
         if name not in used_names:
             continue
+        # Score the sentences of this part as if they were a test set.
         rows = [row for row, part_name in enumerate(part_of_sentence) if part_name == name]
         hypotheses = [scored.hypotheses[row] for row in rows]
         references = [scored.references[row] for row in rows]

@@ -20,10 +20,15 @@ def mark_differences(text: str, other_texts: Sequence[str], tag: str) -> Markup:
         other_texts: at least one; the words that are not in the most similar of them are marked.
         tag: name of the HTML element around marked words.
     """
+    # 1. Compare the words with those of the most similar text.
     matches = list(_WORD.finditer(text))
     words = [match[0] for match in matches]
-    matchers = [SequenceMatcher(None, words, _WORD.findall(other), autojunk=False) for other in other_texts]
+    matchers = []
+    for other_text in other_texts:
+        matchers.append(SequenceMatcher(None, words, _WORD.findall(other_text), autojunk=False))
     most_similar = max(matchers, key=SequenceMatcher.ratio)
+
+    # 2. Mark words in a row together, with the spaces between them.
     parts = []
     end = 0  # of the text that is in `parts`
     for operation, first_word, word_after, _, _ in most_similar.get_opcodes():

@@ -6,7 +6,7 @@ T query positions, S key positions, H heads
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -123,14 +123,9 @@ def attention_figure(attention: SentenceAttention, panels: Mapping[str, Maps]) -
     rows = len({title.split(",")[0] for title in panels})  # a title begins with the layer
     columns = len(panels) // rows
 
-    # 1. Choose the sizes. Cells have a smallest size, so a longer sentence gives a wider picture.
-    cell = float(np.clip((PAGE_INCHES - _MARGIN) / (columns * len(keys)), *_CELL_RANGE))
-    label_size = min(_MAX_LABEL_SIZE, 0.7 * cell * _POINTS_PER_INCH)
-    longest_key = max(map(len, keys))
-    height_of_labels = 0.55 + longest_key * 0.6 * label_size / _POINTS_PER_INCH
-    width = max(cell * columns * len(keys) + _MARGIN, _MIN_WIDTH)
-    height = (cell * len(queries) + 0.3) * rows + height_of_labels
-    figure = new_figure(width, height)
+    # 1. Choose the sizes.
+    sizes = _choose_sizes(rows, columns, queries, keys)
+    figure = new_figure(sizes.width, sizes.height)
     figure.set_layout_engine("compressed")  # cells are squares
 
     # 2. Draw the maps.
@@ -139,8 +134,8 @@ def attention_figure(attention: SentenceAttention, panels: Mapping[str, Maps]) -
     for axes, (title, weights) in zip(grid.flat, panels.items(), strict=True):
         image = axes.imshow(weights, vmin=0.0, vmax=highest)
         axes.set_title(title)
-        axes.set_xticks(range(len(keys)), keys, rotation=90, fontsize=label_size)
-        axes.set_yticks(range(len(queries)), queries, fontsize=label_size)
+        axes.set_xticks(range(len(keys)), keys, rotation=90, fontsize=sizes.label)
+        axes.set_yticks(range(len(queries)), queries, fontsize=sizes.label)
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
 
@@ -151,3 +146,25 @@ def attention_figure(attention: SentenceAttention, panels: Mapping[str, Maps]) -
     figure.supylabel(f"query: {query_side} piece", fontsize=9)
     figure.colorbar(image, ax=grid, shrink=1.0 if rows == 1 else 0.6, aspect=25, label="attention weight")
     return figure
+
+
+class _Sizes(NamedTuple):
+    """Sizes of the picture."""
+
+    label: float  # points
+    width: float  # inches
+    height: float  # inches
+
+
+def _choose_sizes(rows: int, columns: int, queries: Sequence[str], keys: Sequence[str]) -> _Sizes:
+    """Return sizes for maps in `rows` and `columns`; a longer sentence gives a wider picture."""
+    cell = float(np.clip((PAGE_INCHES - _MARGIN) / (columns * len(keys)), *_CELL_RANGE))
+    label = min(_MAX_LABEL_SIZE, 0.7 * cell * _POINTS_PER_INCH)
+    # The labels of the keys stand upright below the maps; a letter is about 0.6 of its size wide.
+    longest_key = max(map(len, keys))
+    height_of_labels = 0.55 + longest_key * 0.6 * label / _POINTS_PER_INCH
+    return _Sizes(
+        label=label,
+        width=max(cell * columns * len(keys) + _MARGIN, _MIN_WIDTH),
+        height=(cell * len(queries) + 0.3) * rows + height_of_labels,
+    )

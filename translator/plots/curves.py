@@ -83,6 +83,8 @@ def read_curves(path: Path | str) -> RunCurves:
     with storage_errors(run.tensorboard_folder, "read"):
         if run.tensorboard_folder.is_dir():
             events.Reload()
+
+    # An event file holds a curve's points in the order in which they were written.
     curves = {}
     for tag in events.Tags()["scalars"]:
         points = {event.step: event.value for event in events.Scalars(tag)}  # for a repeated step, the later value

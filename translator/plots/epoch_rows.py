@@ -62,6 +62,8 @@ def epoch_rows(config: Config) -> EpochRows:
             batches.append(batch)
             if len(batches) == _READ_BATCHES or position.epoch > 0:
                 break
+
+    # The last batch of an epoch may have empty rows.
     is_used = np.concatenate([batch.pair_counts for batch in batches]) > 0
     source_sentence = torch.cat([batch.source_sentence for batch in batches]).numpy()
     target_sentence = torch.cat([batch.target_sentence for batch in batches]).numpy()
@@ -101,6 +103,7 @@ def _draw_sentences(axes: "Axes", sentence: npt.NDArray[np.int64]) -> None:
     """Draw a bar for each row of the sentence numbers `sentence` (rows, L)."""
     rows, length = sentence.shape
     axes.barh(np.arange(rows) + 0.5, length, height=0.9, color=FAINT)
+    # Above the faint bar of a whole row, a bar for each sentence, one after the other.
     for row, numbers in enumerate(sentence):
         lengths = np.bincount(numbers)[1:]  # of each sentence in this row, without PAD
         begins = np.cumsum(lengths) - lengths
