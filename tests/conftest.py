@@ -106,12 +106,12 @@ def draw_nothing(patch: pytest.MonkeyPatch) -> None:
 
 def compare_with_few_draws(patch: pytest.MonkeyPatch) -> None:
     """Test differences of scores with 40 draws, not 10,000."""
-    from translator.evaluation.metrics import bootstrap  # few tests need what it imports
+    from translator.evaluation.resampling import resample  # few tests need what it imports
 
-    def with_few_draws(systems: Any, metric: Any, references: Any, method: Any, draws: int) -> Any:
-        return bootstrap(systems, metric, references, method, 40)
+    def with_few_draws(systems: Any, metric: Any, references: Any, kind: Any, draws: int) -> Any:
+        return resample(systems, metric, references, kind, 40)
 
-    patch.setattr("translator.evaluation.compare.bootstrap", with_few_draws)
+    patch.setattr("translator.evaluation.significance.resample", with_few_draws)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+
 from bench.processes import ROOT, environment
 
 if sys.platform != "linux":

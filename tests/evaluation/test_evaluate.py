@@ -36,7 +36,7 @@ from translator.evaluation import (
     saved_scores,
     search_label,
 )
-from translator.evaluation.metrics import comet_lacks, comet_score
+from translator.evaluation.comet import comet_lacks, comet_score
 from translator.evaluation.unfinished import hold_results
 from translator.inference.segments import Translation
 from translator.run.folder import RunFolder

@@ -67,7 +67,8 @@ def make_stranger(path: Path, kind: str, elsewhere: Path) -> None:
     elif kind == "empty folder":
         path.mkdir()
     else:
-        path.symlink_to({"link to folder": elsewhere, "link to file": elsewhere / "a", "broken link": "nowhere"}[kind])
+        targets = {"link to folder": elsewhere, "link to file": elsewhere / "a", "broken link": Path("nowhere")}
+        path.symlink_to(targets[kind])
 
 
 def kill_at(number: int, work: Callable[[], None]) -> None:

@@ -34,7 +34,7 @@ def picture(
 
     def decorate(draw: Callable[[argparse.Namespace], "Figure"]) -> Verb:
         def write(options: argparse.Namespace, stop: StopRequest) -> None:
-            from translator.plots import check_picture, write_picture
+            from translator.plots.picture_file import check_picture, write_picture
             from translator.run.storage import refuse_input_as_output
 
             check_picture(options.output)
@@ -59,30 +59,12 @@ def picture(
     examples=(f'translator plot attention --run runs/sample "{_TEXT}" --output attention.png',),
 )
 def _attention(options: argparse.Namespace) -> "Figure":
-    from translator.plots.attention import attention_figure, look
+    from translator.plots.attention import attention_figure, sentence_attention
 
-    found = look(
+    attention = sentence_attention(
         options.run, _text(options), kind=options.kind, checkpoint=options.checkpoint, overrides=options.overrides
     )
-    return attention_figure(found, found.panels(options.layer, options.head))
-
-
-@picture(
-    "cache",
-    "the cache of a beam search: the tree of hypotheses, and the cache entries that each one attends to",
-    *_MODEL,
-    option("--beam N", "beam width (default: search.beam_size of the run)", type=int),
-    option("--step N", "draw the cache after N search steps (default: at the end)", type=int),
-)
-def _cache(options: argparse.Namespace) -> "Figure":
-    from translator.plots.attention import cache_figure, record_search
-
-    overrides = options.overrides + ([] if options.beam is None else [f"search.beam_size={options.beam}"])
-    return cache_figure(
-        record_search(
-            options.run, _text(options), checkpoint=options.checkpoint, step=options.step, overrides=overrides
-        )
-    )
+    return attention_figure(attention, attention.panels(options.layer, options.head))
 
 
 @picture(
@@ -105,7 +87,7 @@ def _curves(options: argparse.Namespace) -> "Figure":
 
 @picture("masks", "the attention masks of a row with two sentence pairs")
 def _masks(options: argparse.Namespace) -> "Figure":
-    from translator.plots.pictures import masks_figure
+    from translator.plots.attention_masks import masks_figure
 
     return masks_figure()
 
@@ -123,7 +105,7 @@ def _positions(options: argparse.Namespace) -> "Figure":
     from translator.checkpoint.state import pin_checkpoint
     from translator.config import load_config
     from translator.model.device import choose_device
-    from translator.plots.pictures import position_vectors, positions_figure
+    from translator.plots.position_vectors import position_vectors, positions_figure
     from translator.run.folder import RunFolder
 
     trained = None
@@ -150,10 +132,10 @@ def _positions(options: argparse.Namespace) -> "Figure":
 )
 def _schedule(options: argparse.Namespace) -> "Figure":
     from translator.config import load_config
-    from translator.plots import distinct
-    from translator.plots.pictures import schedule_figure
+    from translator.plots.learning_rate_curves import schedule_figure
+    from translator.plots.style import distinct_names
 
-    names = distinct([Path(file).with_suffix("") for file in options.config])
+    names = distinct_names([Path(file).with_suffix("") for file in options.config])
     settings = [load_config(file, options.overrides).training for file in options.config]
     return schedule_figure(dict(zip(names, settings, strict=True)))
 
@@ -165,7 +147,7 @@ def _schedule(options: argparse.Namespace) -> "Figure":
 )
 def _batches(options: argparse.Namespace) -> "Figure":
     from translator.config import load_config
-    from translator.plots.pictures import batches_figure, epoch_rows
+    from translator.plots.epoch_rows import batches_figure, epoch_rows
 
     config = load_config(options.config, options.overrides)
     return batches_figure(epoch_rows(config), Path(options.config).stem)

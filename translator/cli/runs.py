@@ -95,7 +95,7 @@ def _train(options: argparse.Namespace, stop: StopRequest) -> None:
         outcome = train_run(config, stop, options.allow_changed)
     if not outcome.main:
         return
-    from translator.evaluation.report import format_samples, format_scores
+    from translator.evaluation.terminal_report import format_samples, format_scores
 
     folder = outcome.run.path
     if outcome.was_finished:
@@ -242,14 +242,14 @@ def _evaluate(options: argparse.Namespace, stop: StopRequest) -> None:
 
 
 def _print_evaluation(evaluation: "Evaluation") -> None:
-    from translator.evaluation.report import (
+    from translator.evaluation.results import distinct_labels
+    from translator.evaluation.terminal_report import (
         format_comparison,
         format_diagnosis,
         format_robustness,
         format_samples,
         format_scores,
     )
-    from translator.evaluation.results import distinct_labels
 
     labels = distinct_labels(evaluation.sets)
     by_system: dict[str, list[Score]] = {}
@@ -293,9 +293,10 @@ def _compare(options: argparse.Namespace, stop: StopRequest) -> None:
     if options.samples == options.trials == 0:
         raise InputError("--samples 0 and --trials 0 leave no significance test; raise one of them")
     from translator.config import NormalizationConfig
-    from translator.evaluation.compare import compare_systems, languages_of, read_systems
-    from translator.evaluation.metrics import text_variants
-    from translator.evaluation.report import format_comparison
+    from translator.evaluation.compare import compare_systems
+    from translator.evaluation.system_files import languages_of, read_systems
+    from translator.evaluation.terminal_report import format_comparison
+    from translator.evaluation.text_variants import text_variants
     from translator.run.storage import refuse_input_as_output, write_output
 
     if options.json is not None:

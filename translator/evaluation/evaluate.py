@@ -11,10 +11,11 @@ from typing import Final
 from translator.config import Config, MetricName
 from translator.corpus.held_out import HeldOutSet
 from translator.errors import InputError
+from translator.evaluation.comet import comet_lacks, comet_score
 from translator.evaluation.compare import METRICS, SystemComparison, compare_systems
 from translator.evaluation.diagnosis import Diagnosis, diagnose
-from translator.evaluation.metrics import Score, comet_lacks, comet_score, compute_scores, spbleu_lacks
-from translator.evaluation.report import TranslatedPair, evaluation_page
+from translator.evaluation.evaluation_page import evaluation_page
+from translator.evaluation.metrics import Score, compute_scores, spbleu_lacks
 from translator.evaluation.results import (
     ModelScore,
     ScoredSet,
@@ -27,6 +28,7 @@ from translator.evaluation.results import (
 from translator.evaluation.robustness import measure_robustness
 from translator.evaluation.search_labels import search_label
 from translator.evaluation.systems import System
+from translator.evaluation.terminal_report import TranslatedPair
 from translator.evaluation.test_sets import (
     chosen_test_sets,
     look_into_training,

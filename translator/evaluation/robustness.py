@@ -9,8 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from translator.data.augmentation import SHARE_OF_TYPOS, title_case, with_typos, without_final_punctuation
-from translator.evaluation.metrics import RAW, Score, bounded_samples, reference_sides, scorer
+from translator.evaluation.metrics import Score, reference_sides, scorer
+from translator.evaluation.resampling import bounded_samples
 from translator.evaluation.results import ScoredSet, TypedScore
+from translator.evaluation.text_variants import RAW
 from translator.inference.translator import Translator
 
 _BETA: Final = 2  # weight of recall in chrF

@@ -4,23 +4,24 @@
   const list = document.getElementById("rows");
   const rows = [...list.children];
   const place = new Map(rows.map((row, number) => [row, number]));
-  const [text, test, finding, order] = ["text", "test", "finding", "order"].map((id) => document.getElementById(id));
+  const controls = ["text", "test", "finding", "order"].map((id) => document.getElementById(id));
+  const [text, test, finding, order] = controls;
   const shown = document.getElementById("shown");
   // Variants of letters, half-spaces and vowel marks make no difference to a search.
   const fold = (s) => s.toLowerCase().replace(/[ىي]/g, "ی").replace(/ك/g, "ک").replace(/[\u200c\u064b-\u065f\u0670\u0640]/g, "");
   const texts = new Map();
   const content = (row) => {
-    if (!texts.has(row)) texts.set(row, fold([...row.querySelectorAll(".text")].map((one) => one.textContent).join("\n")));
+    if (!texts.has(row)) texts.set(row, fold([...row.querySelectorAll(".text")].map((element) => element.textContent).join("\n")));
     return texts.get(row);
   };
   function update() {
-    const wanted = fold(text.value.trim());
+    const pattern = fold(text.value.trim());
     let count = 0;
     for (const row of rows) {
       row.hidden = !(
         (!test.value || row.dataset.test === test.value) &&
         (!finding.value || row.dataset.findings.split("|").includes(finding.value)) &&
-        (!wanted || content(row).includes(wanted))
+        (!pattern || content(row).includes(pattern))
       );
       count += !row.hidden;
     }
@@ -30,19 +31,20 @@
     shown.textContent = `${count.toLocaleString("en")} of ${rows.length.toLocaleString("en")} sentences`;
   }
   function reset() {
-    for (const one of [text, test, finding, order]) one.value = "";
+    for (const control of controls) control.value = "";
     update();
   }
-  function go() {
+  // Shows the sentence that the address of the page names.
+  function showLinked() {
     const row = location.hash.startsWith("#s-") && document.getElementById(location.hash.slice(1));
     if (!row) return;
     if (row.hidden) reset();
     row.scrollIntoView();
     row.focus();
   }
-  for (const one of [text, test, finding, order]) one.addEventListener("input", update);
+  for (const control of controls) control.addEventListener("input", update);
   document.getElementById("reset").addEventListener("click", reset);
-  addEventListener("hashchange", go);
+  addEventListener("hashchange", showLinked);
   addEventListener("keydown", (event) => {
     if (event.key === "/" && !/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) {
       event.preventDefault();
@@ -51,5 +53,5 @@
   });
   document.getElementById("tools").hidden = false;
   reset();
-  go();
+  showLinked();
 })();

@@ -12,8 +12,8 @@ from translator.config import Config
 from translator.config.resuming import flatten
 from translator.data import MixtureRow
 from translator.evaluation import Score, TranslatedPair
-from translator.evaluation.metrics import RAW
-from translator.evaluation.report import Table, isolated, plain
+from translator.evaluation.markdown import escape_markdown, isolate_persian, markdown_table
+from translator.evaluation.text_variants import RAW
 from translator.run.storage import storage_errors
 from translator.training.health import LossSpike
 
@@ -57,18 +57,19 @@ class EventFile:
 
     def add_mixture(self, mixture: Sequence[MixtureRow], step: int) -> None:
         """Write the table of the sources in an epoch."""
+        header = ("source", "usable pairs", "weight", "share of an epoch", "drawn in an epoch")
         cells = []
         for row in mixture:
-            cells.append((plain(row.name), f"{row.pairs:,}", f"{row.weight:g}", f"{row.share:.2%}", f"{row.drawn:,}"))
-        titles = ("source", "usable pairs", "weight", "share of an epoch", "drawn in an epoch")
+            name = escape_markdown(row.name)
+            cells.append((name, f"{row.pairs:,}", f"{row.weight:g}", f"{row.share:.2%}", f"{row.drawn:,}"))
         with storage_errors(self._folder):
-            self._writer.add_text("data/mixture", Table(titles, cells).markdown(), step)
+            self._writer.add_text("data/mixture", markdown_table(header, cells), step)
 
     def add_loss_spike(self, spike: LossSpike) -> None:
         """Write the loss and the description of a spike."""
         with storage_errors(self._folder):
             self._writer.add_scalar("train/loss_spike", spike.loss, spike.step)
-            self._writer.add_text("train/loss_spike", plain(spike.line), spike.step)
+            self._writer.add_text("train/loss_spike", escape_markdown(spike.line), spike.step)
 
     def add_translations(self, pairs: Sequence[TranslatedPair], step: int) -> None:
         """Write a table of sample translations, if there are any."""
@@ -76,11 +77,11 @@ class EventFile:
             return
         cells = []
         for pair in pairs:
-            translation = isolated(pair.hypothesis, like=pair.reference)
-            cells.append((isolated(pair.source), isolated(pair.reference), translation))
-        table = Table(("source", "reference", "translation"), cells)
+            translation = isolate_persian(pair.hypothesis, like=pair.reference)
+            cells.append((isolate_persian(pair.source), isolate_persian(pair.reference), translation))
+        table = markdown_table(("source", "reference", "translation"), cells)
         with storage_errors(self._folder):
-            self._writer.add_text("validation/translations", table.markdown(), step)
+            self._writer.add_text("validation/translations", table, step)
 
     def add_attention(self, image: NDArray[np.uint8], step: int) -> None:
         """Write an attention map, an RGB image (height, width, 3)."""

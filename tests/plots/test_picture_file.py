@@ -1,0 +1,40 @@
+"""Files of pictures: equal bytes for equal figures, and only names that end in .png or .svg."""
+
+from pathlib import Path
+
+import matplotlib as mpl
+import pytest
+
+from translator.config import TrainingConfig
+from translator.errors import InputError, StorageError
+from translator.plots.learning_rate_curves import schedule_figure
+from translator.plots.picture_file import check_picture, write_picture
+
+
+@pytest.mark.parametrize(("name", "beginning"), [("a.png", b"\x89PNG"), ("A.SVG", b"<?xml")])
+def test_picture_bytes_do_not_depend_on_matplotlib_settings(tmp_path: Path, name: str, beginning: bytes) -> None:
+    recipes = {"a": TrainingConfig(max_steps=40, warmup_steps=8)}
+    write_picture(schedule_figure(recipes), tmp_path / name)
+    first_bytes = (tmp_path / name).read_bytes()
+    with mpl.rc_context({"lines.linewidth": 9, "figure.facecolor": "red", "font.size": 30}):
+        write_picture(schedule_figure(recipes), tmp_path / name)
+    assert first_bytes.startswith(beginning)
+    assert (tmp_path / name).read_bytes() == first_bytes
+
+
+@pytest.mark.parametrize("name", ["a.pdf", "picture"])
+def test_a_name_with_another_ending_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match=r"must end in \.png or \.svg"):
+        check_picture(tmp_path / name)
+
+
+def test_a_picture_in_a_missing_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="nowhere"):
+        check_picture(tmp_path / "nowhere" / "a.png")
+
+
+def test_a_link_to_a_file_of_another_kind_is_no_picture(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("x", encoding="utf-8")
+    (tmp_path / "a.png").symlink_to("mine.yaml")
+    with pytest.raises(InputError, match=r"is a link to .*mine\.yaml, which is no picture"):
+        check_picture(tmp_path / "a.png")
