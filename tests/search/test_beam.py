@@ -5,9 +5,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from known_model import PRODUCED, KnownModel, MayFollow, ScriptedModel, same, sources
+from translator.search.algorithms import beam_search, follow_paths, likeliest
 
 from translator.config import SearchConfig
-from translator.search.algorithms import beam_search, follow_paths, likeliest
 from translator.search.constraints import Constraints
 from translator.special_tokens import EOS, UNK
 

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from known_model import KnownModel, sources
 from torch import Tensor
+from translator.search.algorithms import follow_paths, likeliest
+from translator.search.sampling import probabilities, sampler, uniform_noise
 
 from translator.config import SearchConfig
 from translator.search import sampling
-from translator.search.algorithms import follow_paths, likeliest
 from translator.search.hypothesis import Hypothesis
-from translator.search.sampling import probabilities, sampler, uniform_noise
 from translator.special_tokens import EOS, PAD, SOS
 
 

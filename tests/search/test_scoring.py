@@ -5,10 +5,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from known_model import KnownModel, same, sources
+from translator.search.algorithms import beam_search
 
 from translator.config import SearchConfig
 from translator.search import scoring
-from translator.search.algorithms import beam_search
 from translator.search.hypothesis import Hypothesis, length_penalty, lengths_of_outputs
 from translator.search.scoring import Ensemble, largest, log_mean_probabilities, output_lengths, score_targets
 from translator.special_tokens import EOS, PAD, UNK

@@ -8,13 +8,13 @@ from known_model import KnownModel, same, sources
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
+from translator.search.algorithms import beam_search, follow_paths, likeliest, search
+from translator.search.sampling import sampler
 
 from translator.config import ModelConfig, SearchConfig
 from translator.errors import CheckpointError, TranslatorError
 from translator.model import Transformer
-from translator.search.algorithms import beam_search, follow_paths, likeliest, search
 from translator.search.hypothesis import Hypothesis
-from translator.search.sampling import sampler
 from translator.search.scoring import Ensemble, output_lengths
 from translator.special_tokens import EOS, PAD, SOS, UNK
 

@@ -20,7 +20,10 @@ from translator.inference.segments import Segment, Translation, checked_texts, j
 from translator.inference.sentences import Sentence, split_sentences
 from translator.inference.untranslated import PartedText, UnreadableCharacters, copied_line, is_blank, part_text
 from translator.run.logging import LOGGER
-from translator.search.hypothesis import Hypothesis, Rows, alike, check_count, length_penalty, lengths_of_outputs
+from translator.search.batches_by_length import batches_by_length
+from translator.search.hypothesis import Hypothesis, Rows, check_count
+from translator.search.length_penalty import length_penalty
+from translator.search.output_lengths import output_lengths
 from translator.special_tokens import EOS
 from translator.subword import SubwordPair
 from translator.subword.placeholders import (
@@ -206,7 +209,8 @@ class Translator:
             numbers = [fitting[place] for place in batch]
             own = [rows[number] for number in numbers]
             scored = self.searcher.score(own, [labels[number] for number in numbers])
-            _, limits = lengths_of_outputs(own, self.search, self.searcher.max_positions)
+            source_lengths = [len(row) + 1 for row in own]  # with EOS
+            limits = output_lengths(source_lengths, self.search, self.searcher.max_positions).longest
             for number, one, limit in zip(numbers, scored, limits, strict=True):
                 tokens, finished = found[number].tokens, found[number].tokens <= limit
                 normalized = one.score / length_penalty(tokens, self.search)
@@ -361,7 +365,7 @@ class Translator:
         width = max(count, self.search.beam_size) if self.search.method == "beam" else count
         at_once = self.searcher.batches_at_once
         most, positions = self.search.batch_size * at_once, SOURCE_POSITIONS_AT_ONCE * at_once
-        return alike(lengths, lambda longest: min(most, max(1, positions // ((longest + 1) * width))))
+        return batches_by_length(lengths, lambda longest: min(most, max(1, positions // ((longest + 1) * width))))
 
     def _forced(
         self, prefixes: Sequence[str], segments: Sequence[Segment], between: Sequence[Sequence[str]], first_line: int

@@ -20,7 +20,7 @@ from translator.inference.translator import Translator
 from translator.plots import COLOURS, FAINT, PAGE_INCHES, draw_legend, house_style, new_figure, shown
 from translator.plots.pictures import MAY, MAY_NOT, draw_allowed
 from translator.run.text import excerpt, shown_pieces
-from translator.search.algorithms import search
+from translator.search.search import search
 from translator.special_tokens import EOS, SOS
 
 if TYPE_CHECKING:
