@@ -13,7 +13,8 @@ from translator import Translator
 from translator.data.augmentation import with_typos
 from translator.errors import SubwordError
 from translator.subword import SubwordPair, spelling
-from translator.subword.spelling import FREQUENT, RARE, SpellingCorrector, count_words
+from translator.subword.spelling import FREQUENT, RARE, SpellingCorrector
+from translator.subword.word_counts import count_words
 
 FAR_APART = ("children", "beautiful", "window", "yesterday", "mountain")
 COUNTS = dict.fromkeys(FAR_APART, FREQUENT) | {"invade": FREQUENT, "rare": RARE - 1, "teh": 1}
