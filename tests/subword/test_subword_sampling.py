@@ -4,7 +4,7 @@ import math
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from subword.sentences import ENGLISH, PERSIAN, unigram
 
 from translator.special_tokens import EOS, PAD, SOS, UNK
-from translator.subword import SubwordModel, sampling
-from translator.subword.sampling import SubwordSampler
+from translator.subword import SubwordModel, subword_sampling
+from translator.subword.subword_sampling import ScoredPiece, SubwordSampler
 
 TEXTS = (ENGLISH + PERSIAN) * 3
 PLACES = [str(number) for number in range(len(TEXTS))]
@@ -33,21 +33,41 @@ def model(file: Path) -> SubwordModel:
     return SubwordModel.load(file)
 
 
-def draw(model: SubwordModel, seed: str = "1", strength: float = 0.2, texts: Sequence[str] = TEXTS) -> list[list[int]]:
+def samples(
+    model: SubwordModel, seed: str = "1", strength: float = 0.2, texts: Sequence[str] = TEXTS
+) -> list[list[int]]:
     return model.sampler(strength, seed).sample(texts, [str(number) for number in range(len(texts))])
 
 
-def test_pieces_depend_on_seed_place_and_text(model: SubwordModel, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = draw(model)
+def test_a_sample_depends_on_nothing_that_was_sampled_before(model: SubwordModel) -> None:
     sampler = model.sampler(0.2, "1")
-    backwards = [sampler.sample([TEXTS[number]], [PLACES[number]])[0] for number in reversed(range(len(TEXTS)))]
-    assert backwards[::-1] == first, "a text's pieces depend on nothing that was sampled before"
-    assert draw(SubwordModel.load(file)) == first
-    drawn = [first, draw(model, "2"), draw(model, strength=0.5), sampler.sample(TEXTS, PLACES[::-1])]
-    assert all(drawn[i] != drawn[j] for i in range(len(drawn)) for j in range(i))
-    monkeypatch.setattr(sampling, "_WORDS_KEPT", 2)
-    forgetful = model.sampler(0.2, "1")
-    assert [forgetful.sample(TEXTS, PLACES) for _ in range(2)] == [first] * 2
+    backwards = []
+    for text, place in zip(reversed(TEXTS), reversed(PLACES), strict=True):
+        backwards += sampler.sample([text], [place])
+    assert backwards[::-1] == samples(model)
+
+
+def test_a_model_that_is_loaded_again_draws_the_same_samples(model: SubwordModel, file: Path) -> None:
+    assert samples(SubwordModel.load(file)) == samples(model)
+
+
+def test_samples_differ_between_seeds_strengths_and_places(model: SubwordModel) -> None:
+    drawn = [
+        samples(model),
+        samples(model, seed="2"),
+        samples(model, strength=0.5),
+        model.sampler(0.2, "1").sample(TEXTS, PLACES[::-1]),
+    ]
+    for number, rows in enumerate(drawn):
+        assert rows not in drawn[:number]
+
+
+def test_a_full_cache_does_not_change_samples(model: SubwordModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = samples(model)
+    monkeypatch.setattr(subword_sampling, "_MAX_CACHED_WORDS", 2)
+    sampler = model.sampler(0.2, "1")
+    for _ in range(2):
+        assert sampler.sample(TEXTS, PLACES) == expected
 
 
 def test_another_process_draws_the_same_samples(model: SubwordModel, file: Path) -> None:
@@ -55,71 +75,84 @@ def test_another_process_draws_the_same_samples(model: SubwordModel, file: Path)
         "import sys; from pathlib import Path; from translator.subword import SubwordModel; "
         "print(SubwordModel.load(Path(sys.argv[1])).sampler(0.2, '5').sample(sys.argv[2:], 'abcdefgh'))"
     )
-    found = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", program, str(file), *ENGLISH], capture_output=True, text=True, check=True
     )
-    assert found.stdout.strip() == str(model.sampler(0.2, "5").sample(ENGLISH, "abcdefgh"))
+    assert process.stdout.strip() == str(model.sampler(0.2, "5").sample(ENGLISH, "abcdefgh"))
 
 
 @settings(deadline=None, max_examples=60)
 @given(
     texts=st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), max_size=3),
     strength=st.floats(0.01, 0.99),
-    seed=st.text(max_size=5),
+    seed=st.text(st.characters(exclude_categories=["Cs"]), max_size=5),
 )
 def test_a_sample_decodes_to_the_same_text(model: SubwordModel, texts: list[str], strength: float, seed: str) -> None:
     texts = [*texts, PERSIAN[1], "", "  "]
-    rows = draw(model, seed.encode("utf-8", "ignore").decode(), strength, texts)
+    rows = samples(model, seed, strength, texts)
     assert model.decode_ids(rows) == model.decode_ids(model.encode(texts))
-    assert not {PAD, UNK, SOS, EOS} & {token for row in rows for token in row}
+    for row in rows:
+        assert {PAD, UNK, SOS, EOS}.isdisjoint(row)
 
 
 def test_merges_that_are_never_dropped_give_the_plain_pieces(tmp_path: Path) -> None:
     config = unigram(model_type="bpe", byte_fallback=True, vocabulary_size=380)
     model = SubwordModel.train((ENGLISH + PERSIAN) * 20, config, tmp_path / "bpe.model")
     texts = [*TEXTS, "漢字 " + "x" * 20, "Ω" * 5]
-    assert draw(model, strength=1e-15, texts=texts) == model.encode(texts)
+    assert samples(model, strength=1e-15, texts=texts) == model.encode(texts)
 
 
-def segmentations(pieces: dict[str, tuple[int, float]], strength: float, word: str) -> Counter[tuple[int, ...]]:
-    """Return how often each segmentation of a word comes in 8,000 draws: 1,000 seeds, 8 places."""
-    found: Counter[tuple[int, ...]] = Counter()
+def pieces_of_scores(scores: Mapping[str, float]) -> dict[str, ScoredPiece]:
+    """Return the pieces with ids from 4, in the order of `scores`."""
+    return {piece: ScoredPiece(token, score) for token, (piece, score) in enumerate(scores.items(), 4)}
+
+
+def assert_drawn_in_proportion(
+    pieces: dict[str, ScoredPiece], strength: float, word: str, expected: Mapping[tuple[str, ...], float]
+) -> None:
+    """Assert that 8,000 draws (1,000 seeds, 8 places) have the `expected` probabilities of segmentations."""
+    counts: Counter[tuple[int, ...]] = Counter()
     for seed in range(1000):
         sampler = SubwordSampler(pieces, [], strength, str(seed), lambda text: f"▁{text}")
-        found.update(map(tuple, sampler.sample([word] * 8, [str(place) for place in range(8)])))
-    return found
+        counts.update(map(tuple, sampler.sample([word] * 8, [str(place) for place in range(8)])))
 
-
-def assert_shares(drawn: Counter[tuple[int, ...]], shares: dict[tuple[int, ...], float]) -> None:
-    assert drawn.keys() == shares.keys()
-    for ids, share in shares.items():
+    probabilities = {}
+    for segmentation, probability in expected.items():
+        probabilities[tuple(pieces[piece].token for piece in segmentation)] = probability
+    assert counts.keys() == probabilities.keys()
+    for ids, probability in probabilities.items():
         # Eight places share 16 candidates, which makes the deviation up to 1.5 times that of independent draws.
-        assert abs(drawn[ids] / drawn.total() - share) < 5 * 1.25 * math.sqrt(share * (1 - share) / drawn.total())
+        deviation = 1.25 * math.sqrt(probability * (1 - probability) / counts.total())
+        assert abs(counts[ids] / counts.total() - probability) < 5 * deviation
 
 
 def test_unigram_segmentations_are_drawn_in_proportion_to_probability() -> None:
     scores = {"▁": -2.0, "a": -1.5, "b": -2.5, "▁a": -2.2, "ab": -2.7, "▁ab": -4.1}
-    pieces = {piece: (number + 4, score) for number, (piece, score) in enumerate(scores.items())}
-    ways = (["▁", "a", "b"], ["▁", "ab"], ["▁a", "b"], ["▁ab"])
-    weights = {tuple(pieces[piece][0] for piece in way): math.exp(sum(scores[p] for p in way) / 2) for way in ways}
+    weights = {}
+    for segmentation in (("▁", "a", "b"), ("▁", "ab"), ("▁a", "b"), ("▁ab",)):
+        weights[segmentation] = math.exp(0.5 * sum(scores[piece] for piece in segmentation))
     total = sum(weights.values())
-    assert_shares(segmentations(pieces, 0.5, "ab"), {ids: weight / total for ids, weight in weights.items()})
+    expected = {segmentation: weight / total for segmentation, weight in weights.items()}
+    assert_drawn_in_proportion(pieces_of_scores(scores), 0.5, "ab", expected)
 
 
 def test_each_merge_is_dropped_with_probability_equal_to_the_strength() -> None:
-    pieces = {"ab": (4, 0.0), "▁ab": (5, -1.0), "▁": (6, -2.0), "a": (7, -3.0), "b": (8, -4.0)}
-    assert_shares(segmentations(pieces, 0.3, "ab"), {(5,): 0.7 * 0.7, (6, 4): 0.7 * 0.3, (6, 7, 8): 0.3})
+    pieces = pieces_of_scores({"ab": 0.0, "▁ab": -1.0, "▁": -2.0, "a": -3.0, "b": -4.0})
+    expected = {("▁ab",): 0.7 * 0.7, ("▁", "ab"): 0.7 * 0.3, ("▁", "a", "b"): 0.3}
+    assert_drawn_in_proportion(pieces, 0.3, "ab", expected)
 
 
-def test_adjacent_unknown_characters_become_one_unk(tmp_path: Path) -> None:
-    for kind in ("unigram", "bpe"):
-        model = SubwordModel.train(ENGLISH * 20, unigram(model_type=kind), tmp_path / f"{kind}.model")
-        (row,) = draw(model, texts=["I 漢字 go"])
-        assert row.count(UNK) == 1 and model.decode_ids([row]) == ["I ⁇ go"]
+@pytest.mark.parametrize("model_type", ["unigram", "bpe"])
+def test_adjacent_unknown_characters_become_one_unk(tmp_path: Path, model_type: str) -> None:
+    model = SubwordModel.train(ENGLISH * 20, unigram(model_type=model_type), tmp_path / "source.model")
+    (row,) = samples(model, texts=["I 漢字 go"])
+    assert row.count(UNK) == 1
+    assert model.decode_ids([row]) == ["I ⁇ go"]
 
 
-def test_a_very_long_word_is_sampled_alike_at_both_ends() -> None:
-    pieces = {"▁": (4, -9.5), "a": (5, -9.5), "aa": (6, -18.5)}
+def test_a_very_long_word_is_sampled_alike_at_its_beginning_and_at_its_end() -> None:
+    pieces = {"▁": ScoredPiece(4, -9.5), "a": ScoredPiece(5, -9.5), "aa": ScoredPiece(6, -18.5)}
     (ids,) = SubwordSampler(pieces, [], 0.9, "1", lambda text: f"▁{text}").sample(["a" * 3000], ["1"])
-    assert sum(2 if token == 6 else 1 for token in ids) == 3001
-    assert all(200 < part.count(6) < 400 for part in (ids[:800], ids[-800:]))
+    assert len(ids) + ids.count(6) == 3001
+    assert 200 < ids[:800].count(6) < 400
+    assert 200 < ids[-800:].count(6) < 400
