@@ -91,6 +91,13 @@ def test_more_draws_include_those_of_fewer(seed: int, noise_seed: int, count: in
     assert few <= more
 
 
+def test_draws_are_ranked_by_normalized_score() -> None:
+    draws = drawn_hypotheses(KnownModel(3), sources(10), [6], SearchConfig(temperature=1.5), 20)
+    scores = [hypothesis.normalized_score for hypothesis in draws]
+    assert len(set(scores)) > 5
+    assert scores == sorted(scores, reverse=True)
+
+
 @pytest.mark.parametrize("narrow", [{"top_k": 1}, {"top_p": 1e-6}, {"temperature": 0.001}])
 def test_sampling_at_its_narrowest_settings_equals_greedy_search(narrow: dict[str, float]) -> None:
     model = KnownModel(6)

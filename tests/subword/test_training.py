@@ -1,0 +1,119 @@
+"""Training of one model depends only on text and settings, and reports errors in either."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from subword.sentences import PERSIAN, make_corpus, pieces, unigram, vocabulary
+
+from translator.corpus.prepared_corpus import PreparedCorpus
+from translator.errors import CorpusError, StorageError, SubwordError
+from translator.subword import SubwordModel, uses_byte_fallback
+from translator.subword.training import draw_lines, train_model
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> PreparedCorpus:
+    return make_corpus(tmp_path_factory.mktemp("corpus"))
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bpe"])
+@pytest.mark.parametrize("digits", ["1398", "۱۳۹۸", "١٣٩٨"])
+def test_every_digit_is_a_piece_of_its_own(tmp_path: Path, digits: str, kind: str) -> None:
+    text = [f"سال {digits} بود"] * 50 + PERSIAN * 5
+    model = SubwordModel.train(text, unigram(vocabulary_size=65, model_type=kind), tmp_path / "t.model")
+    assert all(sum(character.isdigit() for character in piece) <= 1 for piece in vocabulary(model))
+    assert [piece.lstrip("▁") for piece in pieces(model, digits) if piece != "▁"] == list(digits)
+    assert model.decode_ids(model.encode(text[:1])) == text[:1]
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bpe", "char"])
+def test_digits_and_punctuation_are_in_the_vocabulary_however_rare(tmp_path: Path, kind: str) -> None:
+    config = unigram(model_type=kind, vocabulary_size=60, character_coverage=0.99)
+    model = SubwordModel.train([*PERSIAN * 40, "۷ (5) Q"], config, tmp_path / "m.model")
+    characters = set("".join(vocabulary(model)[4:]))
+    assert set("۷(5)؟") <= characters
+    assert "Q" not in characters, "a letter as rare is left out"
+    assert "8" not in characters, "a digit that does not occur takes no room"
+
+
+@pytest.mark.parametrize(
+    ("model_type", "size", "setting", "expected"),
+    [
+        ("unigram", 1000, None, True),
+        ("unigram", 999, None, False),
+        ("char", 8000, None, False),
+        ("unigram", 8000, False, False),
+        ("bpe", 300, True, True),
+    ],
+)
+def test_byte_fallback_is_on_by_default_only_for_large_vocabularies(
+    model_type: str, size: int, setting: bool | None, expected: bool
+) -> None:
+    config = unigram(model_type=model_type, vocabulary_size=size, byte_fallback=setting)
+    assert uses_byte_fallback(config) is expected
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bpe", "char"])
+def test_training_twice_gives_the_same_bytes_and_prints_nothing(kind: str, capfd: pytest.CaptureFixture[str]) -> None:
+    config = unigram(model_type=kind)
+    assert train_model(PERSIAN * 5, config, "source") == train_model(PERSIAN * 5, config, "target")
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bpe"])
+def test_too_large_a_vocabulary_is_refused_naming_the_largest_value(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "target.model"
+    with pytest.raises(
+        SubwordError, match=r"subword\.vocabulary_size: 5000 .* target model .* value is \d+$"
+    ) as caught:
+        SubwordModel.train(PERSIAN, unigram(model_type=kind, vocabulary_size=5000), path)
+    assert not path.exists()
+    largest = int(str(caught.value).rpartition(" ")[2])
+    model = SubwordModel.train(PERSIAN, unigram(model_type=kind, vocabulary_size=largest), path)
+    assert model.vocabulary_size == largest
+
+
+def test_vocabulary_size_is_an_upper_limit_for_char_models(tmp_path: Path) -> None:
+    model = SubwordModel.train(["ab ba"], unigram(model_type="char", vocabulary_size=5000), tmp_path / "s.model")
+    assert model.vocabulary_size == 4 + len("ab▁")
+
+
+@pytest.mark.parametrize(("seed", "expected"), [(1, [9, 36, 39, 61, 75, 93]), (2, [49, 64, 84, 86, 97, 141])])
+def test_lines_are_drawn_in_order_and_alike_on_every_machine(
+    corpus: PreparedCorpus, seed: int, expected: list[int]
+) -> None:
+    all_lines = list(corpus.lines("train", "pairs", "en"))
+    assert list(draw_lines(corpus, "train", "en", 6, seed)) == [all_lines[number] for number in expected]
+
+
+def test_all_lines_are_drawn_if_there_are_few(corpus: PreparedCorpus) -> None:
+    assert list(draw_lines(corpus, "train", "en", 1000, 1)) == list(corpus.lines("train", "pairs", "en"))
+
+
+def test_too_small_a_vocabulary_is_refused_naming_the_smallest_value() -> None:
+    message = r"subword\.vocabulary_size: 10 is too small .* need 42 pieces; .* value is 42$"
+    with pytest.raises(SubwordError, match=message):
+        train_model(PERSIAN, unigram(vocabulary_size=10), "target")
+
+
+def test_a_text_without_sentences_is_refused() -> None:
+    with pytest.raises(SubwordError, match="no text to train the source subword model on"):
+        train_model([], unigram(), "source")
+
+
+def test_an_error_while_the_text_is_read_is_reported() -> None:
+    def broken_lines() -> Iterator[str]:
+        yield "one"
+        raise CorpusError("line 2 of pairs.tsv is broken")
+
+    with pytest.raises(CorpusError, match=r"^line 2 of pairs\.tsv is broken$"):
+        train_model(broken_lines(), unigram(), "source")
+
+
+def test_damage_after_the_last_drawn_line_is_detected(tmp_path: Path) -> None:
+    corpus = make_corpus(tmp_path)
+    path = corpus.directory / "train" / "pairs.en"
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(StorageError, match=r"pairs\.en is damaged"):
+        list(draw_lines(corpus, "train", "en", 1, 1))
