@@ -128,7 +128,7 @@ def assert_drawn_in_proportion(
 
 def test_unigram_segmentations_are_drawn_in_proportion_to_probability() -> None:
     scores = {"▁": -2.0, "a": -1.5, "b": -2.5, "▁a": -2.2, "ab": -2.7, "▁ab": -4.1}
-    weights = {}
+    weights: dict[tuple[str, ...], float] = {}
     for segmentation in (("▁", "a", "b"), ("▁", "ab"), ("▁a", "b"), ("▁ab",)):
         weights[segmentation] = math.exp(0.5 * sum(scores[piece] for piece in segmentation))
     total = sum(weights.values())
