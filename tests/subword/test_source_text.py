@@ -1,7 +1,5 @@
 """The source text as a model sees it in a search: the order of its steps."""
 
-from pathlib import Path
-
 import pytest
 from subword.sentences import ENGLISH, unigram
 
@@ -12,13 +10,14 @@ from translator.subword.placeholders import PLACEHOLDERS
 from translator.subword.source_text import SourceReader, training_pair
 from translator.subword.spelling import FREQUENT, SpellingCorrector
 
-FIRST, SECOND = PLACEHOLDERS[:2]
+FIRST = PLACEHOLDERS[0]
+SECOND = PLACEHOLDERS[1]
 
 
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory: pytest.TempPathFactory) -> SourceReader:
     path = tmp_path_factory.mktemp("source") / "source.model"
-    model = SubwordModel.train(ENGLISH * 20, unigram(placeholders=4, vocabulary_size=90), path)
+    model = SubwordModel.train(ENGLISH * 20, unigram(placeholders=4, vocabulary_size=80), path)
     pair = SubwordPair(model, model, SpellingCorrector({"letters": FREQUENT}))
     return SourceReader(pair, Normalizer(NormalizationConfig()))
 
