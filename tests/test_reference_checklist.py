@@ -9,7 +9,7 @@ from translator.config import ModelConfig, SearchConfig
 from translator.data import collate_rows
 from translator.masks import Masks, one_sentence_a_row
 from translator.model import Transformer
-from translator.search.algorithms import search
+from translator.search.search import search
 from translator.special_tokens import EOS, PAD, SOS, UNK
 from translator.training.loss import label_smoothed_loss
 

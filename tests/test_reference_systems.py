@@ -19,7 +19,7 @@ from translator.model.decoder import DecoderStack
 from translator.model.embedding import Embedding, PositionEncoding
 from translator.model.encoder import EncoderStack
 from translator.model.initialization import init_weights
-from translator.search.algorithms import search
+from translator.search.search import search
 from translator.special_tokens import EOS, PAD, SOS
 from translator.training.loss import label_smoothed_loss
 

@@ -17,7 +17,7 @@ from translator.errors import InputError
 from translator.export.marian import generation_config, write_marian_tokenizer, write_marian_weights
 from translator.export.package import check_format
 from translator.model import Transformer
-from translator.search.algorithms import search
+from translator.search.search import search
 from translator.special_tokens import EOS, PAD, SOS
 from translator.subword import SubwordPair
 

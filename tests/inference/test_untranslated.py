@@ -13,8 +13,8 @@ from translator import Translator
 from translator.config import NormalizationConfig
 from translator.config.corpus_section import ENGLISH, PERSIAN
 from translator.corpus.normalizer import Normalizer
-from translator.inference.untranslated import is_mostly_in_script
 from translator.subword.placeholders import PLACEHOLDERS, cut_out_unreadable, put_back
+from translator.subword.unreadable import is_mostly_in_script
 
 
 class FewSigns(Words):

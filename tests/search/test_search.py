@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 import torch
-from known_model import KnownModel, same, sources
+from search.known_model import KnownModel, assert_same_hypotheses, sources
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
@@ -12,13 +12,16 @@ from torch.utils._pytree import tree_leaves
 from translator.config import ModelConfig, SearchConfig
 from translator.errors import CheckpointError, TranslatorError
 from translator.model import Transformer
-from translator.search.algorithms import beam_search, follow_paths, likeliest, search
+from translator.search.beam import beam_search
+from translator.search.ensemble import Ensemble
+from translator.search.greedy import greedy_search
 from translator.search.hypothesis import Hypothesis
-from translator.search.sampling import sampler
-from translator.search.scoring import Ensemble, output_lengths
+from translator.search.search import search
+from translator.search.token_sampling import sample_hypotheses
 from translator.special_tokens import EOS, PAD, SOS, UNK
 
 VOCABULARY = 24
+SENTENCES = 12
 METHODS = [
     SearchConfig(method="greedy"),
     SearchConfig(beam_size=4, length_penalty=0.0),
@@ -27,6 +30,8 @@ METHODS = [
 ]
 with_every_method = pytest.mark.parametrize("config", METHODS, ids=lambda config: f"{config.method}-{config.beam_size}")
 by_name = pytest.mark.parametrize("method", ["greedy", "beam", "sampling"])
+
+PREFIXES = [[UNK, 9, 9, 9], [], [7], [6, 8] * 8, *[[]] * 8]
 
 
 def count_of(config: SearchConfig) -> int:
@@ -50,56 +55,84 @@ def model() -> Transformer:
 
 @pytest.fixture(scope="module")
 def source() -> Tensor:
-    rows = torch.randint(4, VOCABULARY, (12, 11), generator=torch.Generator().manual_seed(3))
-    ends = (3 + torch.arange(12) % 8).unsqueeze(1)
+    rows = torch.randint(4, VOCABULARY, (SENTENCES, 11), generator=torch.Generator().manual_seed(3))
+    ends = (3 + torch.arange(SENTENCES) % 8).unsqueeze(1)
     places = torch.arange(11)
     return rows.masked_fill(places == ends, EOS).masked_fill(places > ends, PAD)
 
 
-def teacher_forced(model: Transformer, source: Tensor, hypothesis: Hypothesis) -> list[float]:
-    labels = torch.tensor([*hypothesis.tokens, *([EOS] if hypothesis.finished else [])])
+def teacher_forced_scores(model: Transformer, source: Tensor, hypothesis: Hypothesis) -> list[float]:
+    labels = torch.tensor([*hypothesis.tokens, EOS] if hypothesis.finished else hypothesis.tokens)
     target_input = torch.cat((torch.tensor([SOS]), labels[:-1])).unsqueeze(0)
     log_probabilities = model(source[source != PAD].unsqueeze(0), target_input)[0].log_softmax(-1)
-    return log_probabilities.gather(1, labels.unsqueeze(1)).squeeze(1).tolist()  # type: ignore[no-any-return]
+    scores: list[float] = log_probabilities.gather(1, labels.unsqueeze(1)).squeeze(1).tolist()
+    return scores
 
 
 @with_every_method
-@pytest.mark.parametrize("prefixes", [None, [[UNK, 9, 9, 9], [], [7], [6, 8] * 8, *[[]] * 8]], ids=["free", "forced"])
+@pytest.mark.parametrize("prefixes", [None, PREFIXES], ids=["free", "forced"])
 @torch.no_grad()
 def test_search_scores_equal_those_of_teacher_forcing(
     model: Transformer, source: Tensor, config: SearchConfig, prefixes: list[list[int]] | None
 ) -> None:
-    found = search(model, source, config, count=count_of(config), prefixes=prefixes)
-    assert len({hypotheses[0].tokens for hypotheses in found}) > 6
-    for row, prefix, hypotheses in zip(source, prefixes or [[]] * 12, found, strict=True):
+    results = search(model, source, config, count=count_of(config), prefixes=prefixes)
+    for row, hypotheses in zip(source, results, strict=True):
         for hypothesis in hypotheses:
-            expected = teacher_forced(model, row, hypothesis)
+            expected = teacher_forced_scores(model, row, hypothesis)
             assert hypothesis.score == pytest.approx(sum(expected), abs=1e-5)
             assert hypothesis.token_scores == pytest.approx(expected, abs=1e-5)
-            assert list(hypothesis.tokens[: len(prefix)]) == prefix
-            assert not {PAD, UNK, SOS, EOS} & set(hypothesis.tokens[len(prefix) :])
 
 
 @with_every_method
-def test_a_row_does_not_depend_on_its_batch_mates(model: Transformer, source: Tensor, config: SearchConfig) -> None:
+def test_different_sentences_have_different_outputs(model: Transformer, source: Tensor, config: SearchConfig) -> None:
+    results = search(model, source, config)
+    assert len({hypotheses[0].tokens for hypotheses in results}) > SENTENCES // 2
+
+
+@with_every_method
+def test_outputs_begin_with_their_prefixes(model: Transformer, source: Tensor, config: SearchConfig) -> None:
+    results = search(model, source, config, count=count_of(config), prefixes=PREFIXES)
+    for prefix, hypotheses in zip(PREFIXES, results, strict=True):
+        for hypothesis in hypotheses:
+            assert list(hypothesis.tokens[: len(prefix)]) == prefix
+
+
+@with_every_method
+def test_special_tokens_are_produced_only_if_forced(model: Transformer, source: Tensor, config: SearchConfig) -> None:
+    results = search(model, source, config, count=count_of(config), prefixes=PREFIXES)
+    for prefix, hypotheses in zip(PREFIXES, results, strict=True):
+        for hypothesis in hypotheses:
+            assert {PAD, UNK, SOS, EOS}.isdisjoint(hypothesis.tokens[len(prefix) :])
+
+
+@with_every_method
+def test_a_sentence_alone_has_the_hypotheses_that_it_has_in_a_batch(
+    model: Transformer, source: Tensor, config: SearchConfig
+) -> None:
     count = count_of(config)
     together = search(model, source, config, count=count)
     for row, expected in zip(source, together, strict=True):
         (alone,) = search(model, row[row != PAD].unsqueeze(0), config, count=count)
-        same(alone, expected)
-    backwards = search(model, source.flip(0), config, count=count)
-    for found, expected in zip(reversed(backwards), together, strict=True):
-        same(found, expected)
+        assert_same_hypotheses(alone, expected)
 
 
-class NoDoubles(TorchDispatchMode):  # type: ignore[no-untyped-call]
+@with_every_method
+def test_the_order_of_a_batch_does_not_matter(model: Transformer, source: Tensor, config: SearchConfig) -> None:
+    forwards = search(model, source, config, count=count_of(config))
+    backwards = search(model, source.flip(0), config, count=count_of(config))
+    for hypotheses, expected in zip(reversed(backwards), forwards, strict=True):
+        assert_same_hypotheses(hypotheses, expected)
+
+
+class RefusesFloat64(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Fails on any float64 result, which Apple's GPUs cannot compute."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        found = func(*args, **(kwargs or {}))
+        result = func(*args, **(kwargs or {}))
         if func is not torch.ops.aten.lift_fresh.default:  # lifts the noise, drawn on the CPU
-            assert all(one.dtype != torch.float64 for one in tree_leaves(found) if isinstance(one, Tensor)), func
-        return found
+            for leaf in tree_leaves(result):
+                assert not isinstance(leaf, Tensor) or leaf.dtype != torch.float64, func
+        return result
 
 
 @with_every_method
@@ -108,44 +141,56 @@ def test_search_without_float64_finds_the_same_tokens(
     model: Transformer, source: Tensor, config: SearchConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = search(model, source, config)
-    for module in ("algorithms", "scoring", "sampling"):
+    for module in ("beam", "token_sampling"):
         monkeypatch.setattr(f"translator.search.{module}.widest_float", lambda device: torch.float32)
-    with NoDoubles():  # type: ignore[no-untyped-call]
-        found = search(model, source, config)
-    assert [[one.tokens for one in of_row] for of_row in found] == [[one.tokens for one in row] for row in expected]
+    with RefusesFloat64():  # type: ignore[no-untyped-call]
+        results = search(model, source, config)
+    for (hypothesis,), (expected_hypothesis,) in zip(results, expected, strict=True):
+        assert hypothesis.tokens == expected_hypothesis.tokens
 
 
 @with_every_method
 @torch.no_grad()
 def test_an_ensemble_of_two_copies_equals_the_model(model: Transformer, source: Tensor, config: SearchConfig) -> None:
-    for one in zip(search(model, source, config), search(Ensemble([model, model]), source, config), strict=True):
-        same(*one)
+    results = search(Ensemble([model, model]), source, config)
+    for hypotheses, expected in zip(results, search(model, source, config), strict=True):
+        assert_same_hypotheses(hypotheses, expected)
 
 
 @with_every_method
-def test_search_keeps_to_the_length_limit_and_to_the_models_positions(
-    model: Transformer, source: Tensor, config: SearchConfig
+@pytest.mark.parametrize(
+    ("ratios", "limit"), [({"max_length_ratio": 100.0}, 48), ({"max_length_ratio": 0.01, "min_length_ratio": 0.0}, 10)]
+)
+def test_no_output_exceeds_the_length_limit_or_the_models_positions(
+    model: Transformer, source: Tensor, config: SearchConfig, ratios: dict[str, float], limit: int
 ) -> None:
-    for ratios, most in (({"max_length_ratio": 100.0}, 48), ({"max_length_ratio": 0.01, "min_length_ratio": 0.0}, 10)):
-        found = search(model, source, config.model_copy(update=ratios))
-        longest = max(len(hypothesis.tokens) for (hypothesis,) in found)
-        assert longest <= most
-        assert longest == most or config.method != "greedy"
+    results = search(model, source, config.model_copy(update=ratios))
+    lengths = [len(hypothesis.tokens) + hypothesis.finished for (hypothesis,) in results]
+    assert max(lengths) <= limit
+    if config.method == "greedy":
+        assert max(lengths) == limit, "this model repeats itself for ever on some sentence"
 
 
 SOURCE = sources(10, 11, 12)
+LONGEST = torch.tensor([14, 14, 14])  # twice the length of two tokens, plus ten
 
 
-def test_the_configuration_chooses_method_penalty_and_distribution() -> None:
+def test_the_method_greedy_is_greedy_search() -> None:
+    config = SearchConfig(method="greedy")
     model = KnownModel(4)
-    greedy = SearchConfig(method="greedy")
-    beam = SearchConfig(beam_size=3, length_penalty=0.3, length_normalization="average")
-    drawn = SearchConfig(method="sampling", temperature=0.7, top_k=3, top_p=0.9, seed=8)
-    longest = output_lengths(SOURCE, greedy, 50)[1]
-    choose = sampler(SOURCE, drawn, 2, int(longest.max()))
-    assert search(model, SOURCE, greedy) == follow_paths(model, SOURCE, longest, likeliest, greedy)
-    assert search(model, SOURCE, beam, count=3) == beam_search(model, SOURCE, longest, beam, 3)
-    assert search(model, SOURCE, drawn, count=2) == follow_paths(model, SOURCE, longest, choose, drawn, 2)
+    assert search(model, SOURCE, config) == greedy_search(model, SOURCE, LONGEST, config)
+
+
+def test_the_method_beam_has_the_configured_width_and_penalty() -> None:
+    config = SearchConfig(beam_size=3, length_penalty=0.3, length_normalization="average")
+    model = KnownModel(4)
+    assert search(model, SOURCE, config, count=3) == beam_search(model, SOURCE, LONGEST, config, 3)
+
+
+def test_the_method_sampling_has_the_configured_distribution() -> None:
+    config = SearchConfig(method="sampling", temperature=0.7, top_k=3, top_p=0.9, seed=8)
+    model = KnownModel(4)
+    assert search(model, SOURCE, config, count=2) == sample_hypotheses(model, SOURCE, LONGEST, config, 2)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Spelling: typos are corrected to frequent words of the training text, and nothing else is changed."""
 
 import shutil
-from collections import Counter
 from pathlib import Path
 from random import Random
 
@@ -11,9 +10,8 @@ from hypothesis import strategies as st
 
 from translator import Translator
 from translator.data.augmentation import with_typos
-from translator.errors import SubwordError
-from translator.subword import SubwordPair, spelling
-from translator.subword.spelling import FREQUENT, RARE, SpellingCorrector, count_words
+from translator.subword import spelling
+from translator.subword.spelling import FREQUENT, RARE, SpellingCorrector
 
 FAR_APART = ("children", "beautiful", "window", "yesterday", "mountain")
 COUNTS = dict.fromkeys(FAR_APART, FREQUENT) | {"invade": FREQUENT, "rare": RARE - 1, "teh": 1}
@@ -48,10 +46,27 @@ CODE_LIKE = (
     'the key "{0}"',
 )
 MISTYPED = [
-    "chidren", "chlidren", "childen", "chilren", "childrem", "beautful", "beatuiful", "beautifull", "beautiul",
-    "beaitiful", "windwo", "widnow", "wimdow", "winodw", "yesteday", "yestreday", "yesterdya", "moutain", "mountan",
+    "chidren",
+    "chlidren",
+    "childen",
+    "chilren",
+    "childrem",
+    "beautful",
+    "beatuiful",
+    "beautifull",
+    "beautiul",
+    "beaitiful",
+    "windwo",
+    "widnow",
+    "wimdow",
+    "winodw",
+    "yesteday",
+    "yestreday",
+    "yesterdya",
+    "moutain",
+    "mountan",
     "mounatin",
-]  # fmt: skip
+]
 
 
 @given(st.sampled_from(FAR_APART), st.integers(0, 10**6), st.sampled_from(["{}", "It: {}!", '"a {}," (b)', "a—{}…"]))
@@ -71,9 +86,12 @@ def test_no_name_is_corrected(place: str) -> None:
     assert [correct(text) for text in texts] == texts
 
 
+def test_mistyped_words_are_corrected_outside_code() -> None:
+    assert {SpellingCorrector(COUNTS)(word) for word in MISTYPED} == set(FAR_APART)
+
+
 def test_no_part_of_code_is_corrected() -> None:
     correct = SpellingCorrector(COUNTS)
-    assert {correct(word) for word in MISTYPED} == set(FAR_APART)
     texts = [form.format(word) for form in CODE_LIKE for word in MISTYPED]
     assert len(set(texts)) == 500
     assert [correct(text) for text in texts] == texts
@@ -107,9 +125,16 @@ def test_words_that_are_not_clear_typos_stay_unchanged(text: str) -> None:
 def test_a_typo_is_corrected_to_the_most_frequent_candidate() -> None:
     counts = {"there": 99, "their": 90, "three": 80}
     assert SpellingCorrector(counts)("is theer") == "is there"
+
+
+def test_without_word_counts_nothing_is_corrected() -> None:
     assert SpellingCorrector({})("theer") == "theer"
-    for others, meant in ((0, "there"), (10**7, "theer")):
-        assert SpellingCorrector({"there": FREQUENT - 1, "of": others})("theer") == meant
+
+
+@pytest.mark.parametrize(("other_words", "corrected"), [(0, "there"), (10**7, "theer")])
+def test_a_correction_needs_to_be_more_frequent_in_a_larger_text(other_words: int, corrected: str) -> None:
+    counts = {"there": FREQUENT - 1, "of": other_words}
+    assert SpellingCorrector(counts)("theer") == corrected
 
 
 @pytest.mark.parametrize(
@@ -126,27 +151,35 @@ def test_another_vowel_is_corrected_in_a_long_word_only() -> None:
     assert SpellingCorrector(counts)("seperate rosa") == "separate rosa"
 
 
-@given(st.lists(st.text("abAB 'é۱.", max_size=20), max_size=5))
-def test_words_are_counted_in_lower_case(texts: list[str]) -> None:
-    letters = "".join(character if character in "ab" else " " for character in " ".join(texts).lower())
-    assert count_words(texts) == Counter(letters.split())
+TYPED = ["the elephnats sleep", "the elephants sleep"]
 
 
-def test_a_run_corrects_spelling_by_its_saved_word_counts(trained: Path, tmp_path: Path) -> None:
-    words = trained / "subword" / "words.tsv"
-    word, count = next((one, int(n)) for one, n in (line.split("\t") for line in words.read_text().splitlines()))
-    copy = tmp_path / "copy"
-    shutil.copytree(trained, copy)
-    (copy / "subword" / "words.tsv").write_text(f"elephants\t{FREQUENT}\n{word}\t{count}\n")
-    texts = ["the elephnats sleep", "the elephants sleep"]
-    read = [segment.ids for segment in Translator.load(copy).segments(texts)]
-    as_typed = [
-        segment.ids for segment in Translator.load(copy, overrides=["search.correct_spelling=false"]).segments(texts)
-    ]
-    assert read[0] == read[1] == as_typed[1] != as_typed[0]
-    words_of_old_run = copy / "subword" / "words.tsv"
-    words_of_old_run.write_text("elephants\n")
-    with pytest.raises(SubwordError, match=r"words\.tsv is damaged"):
-        SubwordPair.load(copy / "subword")
-    words_of_old_run.unlink()
-    assert [segment.ids for segment in Translator.load(copy).segments(texts)] == as_typed
+@pytest.fixture
+def run_with_elephants(trained: Path, tmp_path: Path) -> Path:
+    """Return a copy of a run in whose training text `elephants` is frequent."""
+    run = tmp_path / "copy"
+    shutil.copytree(trained, run)
+    words = run / "subword" / "words.tsv"
+    first_line = words.read_text().splitlines()[0]
+    words.write_text(f"elephants\t{FREQUENT}\n{first_line}\n")
+    return run
+
+
+def ids_of(run: Path, *overrides: str) -> list[list[int]]:
+    return [segment.ids for segment in Translator.load(run, overrides=overrides).segments(TYPED)]
+
+
+def test_a_run_corrects_spelling_by_its_saved_word_counts(run_with_elephants: Path) -> None:
+    mistyped, correct = ids_of(run_with_elephants)
+    assert mistyped == correct
+
+
+def test_a_setting_turns_spelling_correction_off(run_with_elephants: Path) -> None:
+    mistyped, correct = ids_of(run_with_elephants, "search.correct_spelling=false")
+    assert mistyped != correct
+
+
+def test_a_run_of_an_older_version_without_word_counts_corrects_nothing(run_with_elephants: Path) -> None:
+    (run_with_elephants / "subword" / "words.tsv").unlink()
+    mistyped, correct = ids_of(run_with_elephants)
+    assert mistyped != correct

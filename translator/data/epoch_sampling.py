@@ -25,7 +25,7 @@ from translator.run.logging import LOGGER
 from translator.run.storage import work_folder
 from translator.run.workers import map_in_order
 from translator.subword import SubwordPair
-from translator.subword.placeholders import cut_out_of_pair
+from translator.subword.source_text import training_pair
 
 Draws = Mapping[str, Numbers]  # by source, in order: how often an epoch draws each pair, (N,)
 
@@ -210,8 +210,7 @@ class _BlockSampler:
         pairs: list[SidePair] = []
         changed_pairs: dict[int, SidePair] = {}
         for number, (pair, place) in enumerate(draws):
-            if self._placeholders:
-                pair = SidePair(*cut_out_of_pair(*pair, self._placeholders))
+            pair = SidePair(*training_pair(*pair, self._placeholders))
             pairs.append(pair)
             changed_pair = self._augmentation.apply(pair, f"{self._seed} {place}")
             if changed_pair != pair:

@@ -27,7 +27,8 @@ from translator.run.folder import DIGITS_IN_NAME, prepared_folder
 from translator.run.logging import LOGGER, progress_bar
 from translator.run.storage import new_folder, storage_errors, write_json
 from translator.subword import SubwordModel, SubwordPair
-from translator.subword.placeholders import PLACEHOLDERS_VERSION, cut_out_of_pair
+from translator.subword.placeholders import PLACEHOLDERS_VERSION
+from translator.subword.source_text import training_pair
 
 StoredSplit = Literal["train", "validation"]
 STORED_SPLITS: Final[tuple[StoredSplit, ...]] = ("train", "validation")
@@ -385,9 +386,7 @@ def _pairs_as_encoded(
         if split == "validation":  # training text is already normalized
             source = normalizer.source(source)
             target = normalizer.target(target)
-        if placeholders:
-            source, target = cut_out_of_pair(source, target, placeholders)
-        yield source, target
+        yield training_pair(source, target, placeholders)
 
 
 def _encoded(lines: Iterable[str], model: SubwordModel) -> Iterator[list[int]]:

@@ -16,7 +16,9 @@ from translator.config import SearchConfig
 from translator.errors import ConfigError, InputError
 from translator.inference.searcher import Check, Searcher
 from translator.run.workers import available_cores
-from translator.search.hypothesis import Hypothesis, Rows, check_count, length_penalty, lengths_of_outputs
+from translator.search.hypothesis import Hypothesis, Rows, check_count
+from translator.search.length_penalty import length_penalty
+from translator.search.output_lengths import output_lengths
 from translator.special_tokens import EOS, PAD, SOS, SPECIAL_TOKENS
 from translator.subword import SubwordModel, SubwordPair
 
@@ -122,7 +124,8 @@ class Ctranslate2Searcher(Searcher):
         self._check_lengths(rows)
         if not rows:
             return []
-        shortest, limits = lengths_of_outputs(rows, config, self.max_positions, prefixes)
+        source_lengths = [len(row) + 1 for row in rows]  # with EOS
+        shortest, limits = output_lengths(source_lengths, config, self.max_positions, prefixes)
         found: list[list[Hypothesis]] = [[] for _ in rows]
         at_once = len(rows) if check is None else self._rows_between_checks
         # CTranslate2 takes one maximum length per call. The first pass uses the largest limit of all rows. Rows with a

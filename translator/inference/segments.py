@@ -81,11 +81,6 @@ def checked_texts(texts: Iterable[str], name: str) -> list[str]:
     return listed
 
 
-def one_line(text: str) -> str:
-    """Return `text` with each line break, of any kind, replaced by a space."""
-    return " ".join(text.splitlines())
-
-
 def split_text(text: str, lengths: Lengths, room: int) -> list[str]:
     """Return `text`, one line, as segments of at most `room` tokens, in order; only white space at the cuts is lost.
 

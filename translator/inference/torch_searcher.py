@@ -18,9 +18,10 @@ from translator.inference.searcher import Check, Searcher
 from translator.model import Transformer
 from translator.model.device import MatmulPrecision, choose_rounding, has_bf16, matmul_precision
 from translator.model.inference_copy import prepare
-from translator.search.algorithms import search as search_with
+from translator.search.ensemble import Ensemble
 from translator.search.hypothesis import Hypothesis, Rows
-from translator.search.scoring import Ensemble, score_targets
+from translator.search.scoring import score_targets
+from translator.search.search import search as search_with
 from translator.special_tokens import PAD, SOS
 
 

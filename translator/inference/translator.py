@@ -16,22 +16,18 @@ from translator.inference.alignment import Alignment, AttentionMap, align_words
 from translator.inference.latin_words import with_source_spelling
 from translator.inference.loops import find_without_loops
 from translator.inference.searcher import Check, Searcher
-from translator.inference.segments import Segment, Translation, checked_texts, join_segments, one_line, split_text
+from translator.inference.segments import Segment, Translation, checked_texts, join_segments, split_text
 from translator.inference.sentences import Sentence, split_sentences
-from translator.inference.untranslated import PartedText, UnreadableCharacters, copied_line, is_blank, part_text
+from translator.inference.untranslated import PartedText, copied_line, is_blank, part_text
 from translator.run.logging import LOGGER
-from translator.search.hypothesis import Hypothesis, Rows, alike, check_count, length_penalty, lengths_of_outputs
+from translator.search.batches_by_length import batches_by_length
+from translator.search.hypothesis import Hypothesis, Rows, check_count
+from translator.search.length_penalty import length_penalty
+from translator.search.output_lengths import output_lengths
 from translator.special_tokens import EOS
 from translator.subword import SubwordPair
-from translator.subword.placeholders import (
-    change_numbers,
-    cut_out,
-    cut_out_unreadable,
-    hide,
-    is_number,
-    put_back,
-    with_ascii_digits,
-)
+from translator.subword.placeholders import hide, put_back
+from translator.subword.source_text import SourceReader, SourceText, one_line
 
 SOURCE_POSITIONS_AT_ONCE: Final = 16_384
 """Maximum source positions of a batch, each counted once per hypothesis; bounds memory for long lines."""
@@ -206,7 +202,8 @@ class Translator:
             numbers = [fitting[place] for place in batch]
             own = [rows[number] for number in numbers]
             scored = self.searcher.score(own, [labels[number] for number in numbers])
-            _, limits = lengths_of_outputs(own, self.search, self.searcher.max_positions)
+            source_lengths = [len(row) + 1 for row in own]  # with EOS
+            limits = output_lengths(source_lengths, self.search, self.searcher.max_positions).longest
             for number, one, limit in zip(numbers, scored, limits, strict=True):
                 tokens, finished = found[number].tokens, found[number].tokens <= limit
                 normalized = one.score / length_penalty(tokens, self.search)
@@ -242,8 +239,9 @@ class Translator:
 
         # 2. Encode all sentences together, which is faster than one by one.
         sentences = [sentence for parted in parted_texts for sentence in parted.sentences]
-        clean, copied = self._cleaned(sentences)
-        encoded = iter(zip(sentences, clean, self.subword.source.encode(clean), copied, strict=True))
+        source_texts = self._source_texts(sentences)
+        all_ids = self.subword.source.encode([source_text.text for source_text in source_texts])
+        encoded = iter(zip(sentences, source_texts, all_ids, strict=True))
 
         # 3. Split the sentences that are too long. Nothing but copied text is left of one without ids.
         segments: list[Segment] = []
@@ -251,14 +249,14 @@ class Translator:
         for line, parted in enumerate(parted_texts):
             between_rows = [parted.between[0]]
             for following in parted.between[1:]:
-                source, clean_text, ids, copied_parts = next(encoded)
-                rows = self._rows(clean_text, ids, first_line + line)
+                source, source_text, ids = next(encoded)
+                rows = self._rows(source_text.text, ids, first_line + line)
                 if not rows:
                     between_rows[-1] += copied_line(source)
                 for number, row in enumerate(rows):
                     row_parts = {
                         placeholder: part
-                        for placeholder, part in copied_parts.items()
+                        for placeholder, part in source_text.copied.items()
                         if self.subword.source.placeholders[placeholder] in row
                     }
                     is_first = len(between_rows) == 1
@@ -275,10 +273,10 @@ class Translator:
             return PartedText(sentences=[], between=[""], is_foreign=False)
         sentences = split_sentences(text) if self.search.split_sentences else [Sentence("", one_line(text).strip())]
         script = self.normalizer.languages[0].script
-        parted = part_text(sentences, script, self._unreadable.is_sign, self._with_target_numbers)
+        parted = part_text(sentences, script, self._reader.unreadable.is_sign, self._reader.with_target_numbers)
         if parted.sentences:
             return parted
-        whole = text if parted.is_foreign else self._with_target_numbers(text)
+        whole = text if parted.is_foreign else self._reader.with_target_numbers(text)
         return replace(parted, between=[copied_line(whole)])
 
     def _warn_of_foreign_text(self, lines: Sequence[int]) -> None:
@@ -308,35 +306,13 @@ class Translator:
         )
         return rows
 
-    def _cleaned(self, texts: Sequence[str]) -> tuple[list[str], list[dict[str, str]]]:
-        """Return the normalized texts with placeholders for copied parts, and the parts that they replace."""
-        placeholders = list(self.subword.source.placeholders)
-        correct_spelling = self.subword.correct_spelling if self.search.correct_spelling else str
-        clean: list[str] = []
-        copied: list[dict[str, str]] = []
-        for text in texts:
-            # Addresses and numbers are cut out before normalization can change them; signs and words in another script
-            # after it, since it makes many of them known. `one_line` comes after normalization, as in training.
-            shown, parts = cut_out(text, placeholders)
-            shown = correct_spelling(one_line(self.normalizer.source(shown)))
-            unreadable = self._unreadable.in_text(shown)
-            target_parts = {placeholder: self._as_in_target(part) for placeholder, part in parts.items()}
-            shown, target_parts = cut_out_unreadable(shown, unreadable, target_parts, placeholders)
-            clean.append(shown)
-            copied.append(target_parts)
-        return clean, copied
-
     @cached_property
-    def _unreadable(self) -> UnreadableCharacters:
-        return UnreadableCharacters(self.subword.source, self.normalizer)
+    def _reader(self) -> SourceReader:
+        return SourceReader(self.subword, self.normalizer)
 
-    def _with_target_numbers(self, text: str) -> str:
-        return change_numbers(text, self._as_in_target)
-
-    def _as_in_target(self, thing: str) -> str:
-        if not is_number(thing):
-            return thing
-        return self.normalizer.target(thing) if self._into_persian else with_ascii_digits(thing)
+    def _source_texts(self, texts: Iterable[str]) -> list[SourceText]:
+        """Return the source texts as the model sees them."""
+        return [self._reader.read(text, correct_spelling=self.search.correct_spelling) for text in texts]
 
     @property
     def _into_persian(self) -> bool:
@@ -346,9 +322,13 @@ class Translator:
         self, sources: Sequence[str], targets: Sequence[str]
     ) -> tuple[list[list[int]], list[list[int]], list[dict[str, str]]]:
         """Return the ids of both sides, and the copied parts that the placeholders of each pair replace."""
-        clean, copied = self._cleaned(sources)
-        hidden = [hide(target, of_pair) for target, of_pair in zip(targets, copied, strict=True)]
-        return self.subword.source.encode(clean), self._target_ids(hidden), copied
+        source_texts = self._source_texts(sources)
+        source_ids = self.subword.source.encode([source_text.text for source_text in source_texts])
+        copied = [source_text.copied for source_text in source_texts]
+        hidden_targets = []
+        for target, copied_parts in zip(targets, copied, strict=True):
+            hidden_targets.append(hide(target, copied_parts))
+        return source_ids, self._target_ids(hidden_targets), copied
 
     def _target_ids(self, texts: Sequence[str]) -> list[list[int]]:
         return self.subword.target.encode([one_line(self.normalizer.target(text)) for text in texts])
@@ -361,7 +341,7 @@ class Translator:
         width = max(count, self.search.beam_size) if self.search.method == "beam" else count
         at_once = self.searcher.batches_at_once
         most, positions = self.search.batch_size * at_once, SOURCE_POSITIONS_AT_ONCE * at_once
-        return alike(lengths, lambda longest: min(most, max(1, positions // ((longest + 1) * width))))
+        return batches_by_length(lengths, lambda longest: min(most, max(1, positions // ((longest + 1) * width))))
 
     def _forced(
         self, prefixes: Sequence[str], segments: Sequence[Segment], between: Sequence[Sequence[str]], first_line: int

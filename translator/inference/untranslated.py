@@ -4,15 +4,12 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
-from translator.corpus.normalizer import Normalizer
 from translator.inference.sentences import Sentence
-from translator.subword import SubwordModel
 from translator.subword.placeholders import without_copied_parts
+from translator.subword.unreadable import is_mostly_in_script
 
-_SIGN_CATEGORIES: Final = ("S", "P")
 _PARTS_OF_EMOJI: Final = "\u200d\ufe0f\u20e3"  # joiner, variation selector, keycap
 _LINE_BREAKS: Final = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _CONTROLS: Final = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f-\x9f\ufffd]")  # U+FFFD stands for a broken character
@@ -25,33 +22,6 @@ class PartedText:
     sentences: list[str]
     between: list[str]  # before the first sentence, between two, and after the last: one more than there are sentences
     is_foreign: bool  # whether a sentence is copied because it is in another script
-
-
-class UnreadableCharacters:
-    """The characters that a source vocabulary lacks: signs, and letters of another script."""
-
-    def __init__(self, subword: SubwordModel, normalizer: Normalizer) -> None:
-        """Take the subword model and the normalizer of the source."""
-        self._subword = subword
-        self._normalizer = normalizer
-        self.is_sign = lru_cache(maxsize=10_000)(self._is_unreadable_sign)
-        self.is_letter = lru_cache(maxsize=10_000)(self._is_unreadable_letter)
-
-    def in_text(self, text: str) -> set[str]:
-        """Return the unreadable characters of `text`, signs and letters."""
-        characters = set(text)
-        unreadable = set(filter(self.is_sign, characters))
-        if not text.isascii():
-            unreadable.update(filter(self.is_letter, characters))
-        return unreadable
-
-    def _is_unreadable_sign(self, character: str) -> bool:
-        return is_sign(character) and not self._subword.has_sign(self._normalizer.source(character))
-
-    def _is_unreadable_letter(self, character: str) -> bool:
-        if not character.isalpha() or is_mostly_in_script(character, self._normalizer.languages[0].script):
-            return False
-        return not self._subword.has_pieces(character)
 
 
 def part_text(
@@ -94,28 +64,6 @@ def has_letters(text: str) -> bool:
 def is_blank(text: str) -> bool:
     """Return whether `text` has only white space, control characters and invisible format characters."""
     return all(character.isspace() or unicodedata.category(character) in ("Cc", "Cf") for character in text)
-
-
-def is_sign(character: str) -> bool:
-    """Return whether a character is a symbol, a punctuation mark or a number like ½ that has no digit."""
-    category = unicodedata.category(character)
-    return category.startswith(_SIGN_CATEGORIES) or category == "No"
-
-
-def is_mostly_in_script(text: str, script: str) -> bool:
-    """Return whether at least half of the letters of `text` are of `script`, such as `LATIN`; accents do not matter."""
-    if text.isascii() and script == "LATIN":
-        return True
-    letters = [character for character in text if character.isalpha()]
-    letters_in_script = sum(_script_of(letter) == script for letter in letters)
-    return 2 * letters_in_script >= len(letters)
-
-
-@lru_cache(maxsize=10_000)
-def _script_of(letter: str) -> str:
-    """Return the first word of the Unicode name of a letter, in its compatibility form: `LATIN`, `ARABIC`, `CJK`."""
-    plain_letter = unicodedata.normalize("NFKC", letter)[0]
-    return unicodedata.name(plain_letter, "").partition(" ")[0]
 
 
 def cut_edge_signs(text: str, is_unreadable: Callable[[str], bool]) -> tuple[str, str, str]:

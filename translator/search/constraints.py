@@ -1,4 +1,7 @@
-"""Constraints on a search: minimum length, no repeated n-grams, forced prefixes (of P tokens at most)."""
+"""Constraints on a search: minimum length, no repeated n-grams, forced prefixes.
+
+B sentences, R rows, T tokens so far, V vocabulary, P tokens of the longest prefix
+"""
 
 import torch
 from torch import Tensor
@@ -21,12 +24,15 @@ class Constraints:
         self, shortest: Tensor, no_repeat_ngram: int = 0, prefixes: Rows | None = None, *, no_doubles: bool = False
     ) -> None:
         self._shortest = shortest
-        self._size = no_repeat_ngram
+        self._ngram_length = no_repeat_ngram
         self._no_doubles = no_doubles
         prefixes = prefixes or [()] * len(shortest)
-        longest = max(map(len, prefixes), default=0)
-        filled = [[*prefix, *[PAD] * (longest - len(prefix))] for prefix in prefixes]
-        self._forced = shortest.new_tensor(filled).view(len(shortest), longest)  # (B, P)
+        longest_prefix = max(map(len, prefixes), default=0)
+        padded_prefixes = []
+        for prefix in prefixes:
+            padding = [PAD] * (longest_prefix - len(prefix))
+            padded_prefixes.append([*prefix, *padding])
+        self._forced = shortest.new_tensor(padded_prefixes).view(len(shortest), longest_prefix)  # (B, P)
 
     def forbidden(self, produced: Tensor, sentences: Tensor, vocabulary: int) -> Tensor:
         """Return a mask (R, V) bool, True = forbidden: PAD, UNK, SOS, and the tokens that the constraints forbid.
@@ -41,18 +47,29 @@ class Constraints:
         length = produced.size(1)
         forbidden = torch.zeros(len(produced), vocabulary, dtype=torch.bool, device=produced.device)
         forbidden[:, :FIRST_PRODUCED] = True
+
+        # The minimum length: no EOS before it.
         forbidden[:, EOS] = self._shortest[sentences] > length + 1
-        if 0 < self._size <= length:
-            ngrams = produced.unfold(1, self._size, 1)  # (R, T - n + 1, n)
-            begun = produced[:, length - self._size + 1 :].unsqueeze(1)  # (R, 1, n - 1)
-            repeats = (ngrams[:, :, :-1] == begun).all(dim=2)  # (R, T - n + 1)
-            # Rows without a repeat scatter to PAD, which is forbidden anyway. So no GPU synchronization is needed.
-            forbidden.scatter_(1, ngrams[:, :, -1].masked_fill(~repeats, PAD), True)
+
+        # No repeated n-grams: the last n - 1 tokens begin an n-gram, whose last token is forbidden if it has occurred.
+        if 0 < self._ngram_length <= length:
+            ngrams = produced.unfold(1, self._ngram_length, 1)  # (R, T - n + 1, n)
+            beginning = produced[:, length - self._ngram_length + 1 :].unsqueeze(1)  # (R, 1, n - 1)
+            has_beginning = (ngrams[:, :, :-1] == beginning).all(dim=2)  # (R, T - n + 1)
+            # Others scatter to PAD, which is forbidden anyway. So no GPU synchronization is needed.
+            last_tokens = ngrams[:, :, -1].masked_fill(~has_beginning, PAD)  # (R, T - n + 1)
+            forbidden.scatter_(1, last_tokens, True)
+
+        # No doubles: the last token does not follow itself.
         if self._no_doubles and length > 0:
             forbidden.scatter_(1, produced[:, -1:], True)
+
+        # Inside a forced prefix, its next token is the only one that is allowed.
         if length < self._forced.size(1):
-            forced = self._forced[sentences, length].unsqueeze(1)  # (R, 1)
+            forced = self._forced[sentences, length].unsqueeze(1)  # (R, 1); PAD behind the end of a prefix
             forbidden |= forced != PAD
             forbidden.scatter_(1, forced, forced == PAD)
+
+        # A hypothesis that cannot continue ends.
         forbidden[:, EOS] &= ~forbidden.all(dim=1)
         return forbidden

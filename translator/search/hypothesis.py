@@ -1,49 +1,18 @@
-"""Hypotheses and their ranking, shared by all engines. Imports no torch, which is slow to start."""
+"""Hypotheses, shared by all engines. Imports no torch, which is slow to start."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final
 
 from translator.config import SearchConfig
 from translator.errors import ConfigError, InputError
+from translator.search.length_penalty import length_penalty
 from translator.special_tokens import SOS
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
 FIRST_PRODUCED: Final = SOS + 1  # the lowest id that a search produces; PAD, UNK and SOS lie below it
-EXTRA_LENGTH: Final = 10  # tokens allowed beyond the length ratio, and beyond a forced prefix
 
-Rows = Sequence[Sequence[int]]  # ids of several sentences
-
-
-Numbers = TypeVar("Numbers", float, "Tensor")
-
-
-def length_penalty(length: Numbers, config: SearchConfig) -> Numbers:
-    """Return the divisor of the summed log-probability of `length` tokens, EOS included (`gnmt`: Wu et al. 2016 §7).
-
-    The divisor does not decrease with length, and each further token adds a log-probability of at most 0. So the sum,
-    divided by the divisor of the maximum length, is an upper bound on the normalized score of every continuation.
-
-    >>> length_penalty(7.0, SearchConfig(length_penalty=1.0))
-    2.0
-    """
-    base = (length + 5.0) / 6.0 if config.length_normalization == "gnmt" else length
-    return base**config.length_penalty  # type: ignore[no-any-return]
-
-
-def lengths_of_outputs(
-    rows: Rows, config: SearchConfig, max_positions: int, prefixes: Rows | None = None
-) -> tuple[list[int], list[int]]:
-    """Return the shortest and the longest output of each row; as `output_lengths`, but for rows of ids without EOS."""
-    shortest, longest = [], []
-    for row, prefix in zip(rows, prefixes or [()] * len(rows), strict=True):
-        tokens = len(row) + 1
-        most = min(max_positions, EXTRA_LENGTH + max(int(tokens * config.max_length_ratio), len(prefix)))
-        shortest.append(min(int(tokens * config.min_length_ratio), most))
-        longest.append(most)
-    return shortest, longest
+Rows = Sequence[Sequence[int]]
+"""The ids of several sentences."""
 
 
 @dataclass(frozen=True)
@@ -60,11 +29,24 @@ class Hypothesis:
     def from_tokens(
         cls, tokens: Sequence[int], token_scores: Sequence[float], finished: bool, config: SearchConfig
     ) -> "Hypothesis":
-        """Return the hypothesis of `tokens` (no SOS or EOS); `token_scores` also covers EOS if `finished`."""
+        """Return the hypothesis of `tokens`, with its scores.
+
+        Args:
+            tokens: ids without SOS and EOS.
+            token_scores: log-probability of each token, and of EOS if `finished`.
+            finished: whether EOS follows the tokens.
+            config: gives the length penalty.
+        """
         length = len(tokens) + finished  # EOS counts
         assert len(token_scores) == length
         score = sum(token_scores)
-        return cls(tuple(tokens), score, score / length_penalty(length, config), finished, tuple(token_scores))
+        return cls(
+            tokens=tuple(tokens),
+            score=score,
+            normalized_score=score / length_penalty(length, config),
+            finished=finished,
+            token_scores=tuple(token_scores),
+        )
 
 
 def check_count(config: SearchConfig, count: int) -> None:
@@ -80,15 +62,3 @@ def check_count(config: SearchConfig, count: int) -> None:
             f"a beam of {config.beam_size} cannot find {count} translations of a sentence; "
             f"set `search.beam_size` to {count} or more"
         )
-
-
-def alike(lengths: Sequence[int], size_of: Callable[[int], int]) -> Iterator[list[int]]:
-    """Yield the sentence indices of each batch, longest sentences first; similar lengths keep padding small.
-
-    `size_of` maps the longest length of a batch to the maximum number of its sentences.
-    """
-    order = sorted(range(len(lengths)), key=lambda number: -lengths[number])
-    while order:
-        size = size_of(lengths[order[0]])
-        yield order[:size]
-        order = order[size:]

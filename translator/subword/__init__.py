@@ -1,15 +1,19 @@
 """Subword models: training, loading and sampling of SentencePiece models, one per language or joint."""
 
-from translator.subword.model import (
-    JOINT_FILE,
-    RECORD_FILE,
-    SOURCE_FILE,
-    TARGET_FILE,
-    SubwordModel,
-    SubwordPair,
-    prepare_subword,
-)
+from translator.subword.files import JOINT_FILE, RECORD_FILE, SOURCE_FILE, TARGET_FILE
+from translator.subword.model import SubwordModel
+from translator.subword.pair import SubwordPair
+from translator.subword.preparation import prepare_subword
 from translator.subword.training import VocabularySizeError, uses_byte_fallback
 
-__all__ = ["JOINT_FILE", "RECORD_FILE", "SOURCE_FILE", "TARGET_FILE", "SubwordModel", "SubwordPair"]
-__all__ += ["VocabularySizeError", "prepare_subword", "uses_byte_fallback"]
+__all__ = [
+    "JOINT_FILE",
+    "RECORD_FILE",
+    "SOURCE_FILE",
+    "TARGET_FILE",
+    "SubwordModel",
+    "SubwordPair",
+    "VocabularySizeError",
+    "prepare_subword",
+    "uses_byte_fallback",
+]

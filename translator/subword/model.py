@@ -1,50 +1,24 @@
-"""The subword models: text to ids and back; training on prepared text, and reuse of trained models."""
+"""One SentencePiece model: text to ids and back."""
 
 import hashlib
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, partial
+from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 import sentencepiece
-from pydantic_core import from_json
 
 from translator.config import SubwordConfig
-from translator.config.resuming import fingerprint_of
 from translator.errors import SubwordError
-from translator.run.folder import RunFolder, prepared_folder
-from translator.run.logging import progress_bar
-from translator.run.storage import new_folder, storage_errors, write_bytes, write_json, write_text
-from translator.run.workers import map_in_order
+from translator.run.storage import write_bytes
 from translator.special_tokens import EOS, PAD, SOS, SPECIAL_TOKENS, UNK
+from translator.subword.files import read_file, remedy
 from translator.subword.placeholders import PLACEHOLDERS
-from translator.subword.sampling import SubwordSampler
-from translator.subword.spelling import SpellingCorrector, count_words
-from translator.subword.training import (
-    ERRORS_ONLY,
-    TrainingText,
-    VocabularySizeError,
-    train_model,
-    training_texts,
-    uses_byte_fallback,
-)
-from translator.subword.vocabulary_size import size_error
+from translator.subword.subword_sampling import ScoredPiece, SubwordSampler
+from translator.subword.training import ERRORS_ONLY, train_model
 
-if TYPE_CHECKING:  # not for loading a model, which should be fast
-    from translator.corpus.prepared_corpus import PreparedCorpus
-
-SOURCE_FILE: Final = "source.model"
-TARGET_FILE: Final = "target.model"
-JOINT_FILE: Final = "joint.model"
-RECORD_FILE: Final = "subword.json"
-_WORDS_FILE: Final = "words.tsv"  # the words of the English training text with their counts
-
-_FORMAT: Final = 4  # part of the fingerprint; increased when training changes
 _NOT_TEXT: Final = frozenset({PAD, SOS, EOS})
-_MOST_WORDS: Final = 200_000
 _CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # control characters and all line breaks
 _BROKEN: Final = "\ufffd"
 _SPACES: Final = re.compile(" +")
@@ -60,29 +34,16 @@ class SubwordModel:
     def __init__(self, content: bytes, path: Path) -> None:
         """Load a model from the bytes of the file at `path`; raise SubwordError if this package cannot use it."""
         sentencepiece.set_min_log_level(ERRORS_ONLY)
-        remedy = _remedy(path)
         if not content:
-            raise SubwordError(f"{path} is empty; {remedy}")
+            raise SubwordError(f"{path} is empty; {remedy(path)}")
         try:
             processor = sentencepiece.SentencePieceProcessor(model_proto=content)
         except RuntimeError as error:
-            raise SubwordError(f"{path} is damaged or not a SentencePiece model; {remedy}") from error
-        found = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
-        if found != (PAD, UNK, SOS, EOS):
-            raise SubwordError(
-                f"{path}: pad, unk, bos and eos have the ids {', '.join(map(str, found))}; they must be "
-                f"{PAD}, {UNK}, {SOS}, {EOS}: train the model with `translator prepare`"
-            )
-        if processor.normalize(_RULE_PROBE) != _RULE_RESULT:
-            raise SubwordError(
-                f"{path}: its normalization rule is not `nfkc` or `nfkc_cf` (others lose the half-space U+200C), or "
-                f"the file is truncated; {remedy}"
-            )
+            raise SubwordError(f"{path} is damaged or not a SentencePiece model; {remedy(path)}") from error
+        _check_special_ids(processor, path)
+        _check_normalization(processor, path)
         self._processor = processor
-        ids = {one: int(processor.piece_to_id(one)) for one in PLACEHOLDERS}
-        # Only user-defined symbols have the score 0; the same character learned from text is not a placeholder.
-        known = {one: token for one, token in ids.items() if token != UNK and not processor.get_score(token)}
-        self.placeholders: dict[str, int] = known
+        self.placeholders: dict[str, int] = _placeholders(processor)
         """The placeholder pieces for copied text, with their ids; see `placeholders.py`."""
         self.vocabulary_size: int = processor.get_piece_size()  # pieces, special tokens included
         self.sha256: str = hashlib.sha256(content).hexdigest()  # of the model file
@@ -90,7 +51,7 @@ class SubwordModel:
     @classmethod
     def load(cls, path: Path) -> "SubwordModel":
         """Return the model in the file at `path`; raise SubwordError if there is no usable model."""
-        return cls(_read(path), path)
+        return cls(read_file(path), path)
 
     @classmethod
     def train(
@@ -113,7 +74,9 @@ class SubwordModel:
 
     def sampler(self, strength: float, seed: str) -> SubwordSampler:
         """Return a sampler of random segmentations of texts; see `SubwordSampler`."""
-        pieces = {piece: (token, float(self._processor.get_score(token))) for token, piece in self.text_pieces.items()}
+        pieces: dict[str, ScoredPiece] = {}
+        for token, piece in self.text_pieces.items():
+            pieces[piece] = ScoredPiece(token=token, score=float(self._processor.get_score(token)))
         return SubwordSampler(pieces, sorted(self.byte_ids), strength, seed, self._processor.normalize)
 
     def decode_ids(self, rows: Sequence[Sequence[int]]) -> list[str]:
@@ -161,146 +124,36 @@ class SubwordModel:
     @cached_property
     def text_pieces(self) -> dict[int, str]:
         """All text pieces, by id, without special tokens and bytes."""
-        special = {token for _, token in SPECIAL_TOKENS}
-        ids = [token for token in range(self.vocabulary_size) if token not in special | self.byte_ids]
-        return dict(zip(ids, self.pieces_of(ids), strict=True))
+        not_text = {token for _, token in SPECIAL_TOKENS} | self.byte_ids
+        text_ids = [token for token in range(self.vocabulary_size) if token not in not_text]
+        return dict(zip(text_ids, self.pieces_of(text_ids), strict=True))
 
 
-@dataclass(frozen=True)
-class SubwordPair:
-    """The models of both sides; the same object if they are joint."""
-
-    source: SubwordModel
-    target: SubwordModel
-    correct_spelling: SpellingCorrector = field(default_factory=lambda: SpellingCorrector({}))
-
-    @property
-    def joint(self) -> bool:
-        """Whether both sides share one vocabulary."""
-        return self.source is self.target
-
-    @property
-    def sha256(self) -> dict[str, str]:
-        """The SHA-256 of each model by file name, as recorded in checkpoints."""
-        if self.joint:
-            return {JOINT_FILE: self.source.sha256}
-        return {SOURCE_FILE: self.source.sha256, TARGET_FILE: self.target.sha256}
-
-    @classmethod
-    def load(cls, folder: Path) -> "SubwordPair":
-        """Return `joint.model`, or `source.model` and `target.model`; `subword.json`, if it exists, must match them.
-
-        Raises SubwordError: a file is missing, damaged, or differs from the trained one.
-        """
-        if (folder / JOINT_FILE).exists():
-            source = target = SubwordModel.load(folder / JOINT_FILE)
-        else:
-            source, target = (SubwordModel.load(folder / file) for file in (SOURCE_FILE, TARGET_FILE))
-        pair = cls(source, target, SpellingCorrector(_word_counts(folder / _WORDS_FILE)))
-        record = folder / RECORD_FILE
-        if record.exists():
-            try:
-                expected = dict(from_json(_read(record))["sha256"])
-            except (ValueError, KeyError, TypeError) as error:
-                raise SubwordError(f"{record} is damaged; {_remedy(record)}") from error
-            for file, sha256 in pair.sha256.items():
-                if expected.get(file) != sha256:
-                    raise SubwordError(
-                        f"{folder / file} is not the model that was trained (its SHA-256 differs from "
-                        f"{RECORD_FILE}); {_remedy(folder / file)}"
-                    )
-        return pair
+def _check_special_ids(processor: sentencepiece.SentencePieceProcessor, path: Path) -> None:
+    """Raise SubwordError if PAD, UNK, SOS or EOS does not have its id."""
+    special_ids = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
+    if special_ids != (PAD, UNK, SOS, EOS):
+        raise SubwordError(
+            f"{path}: pad, unk, bos and eos have the ids {', '.join(map(str, special_ids))}; they must be "
+            f"{PAD}, {UNK}, {SOS}, {EOS}: train the model with `translator prepare`"
+        )
 
 
-def prepare_subword(
-    config: SubwordConfig, corpus: "PreparedCorpus", prepared_directory: Path, workers: int = 1
-) -> tuple[SubwordPair, Path]:
-    """Return the models of a training split and their folder `<prepared_directory>/subword-<16 hex>`.
-
-    They are trained, or loaded if they exist for the same text and settings. Each is trained on at most
-    `max_training_sentences` drawn lines. `workers` is the maximum number of processes; it does not affect the models.
-    With `models_from`, the models of that run are used, and the words of this text are added to its words.
-
-    Raises:
-        VocabularySizeError: `vocabulary_size` does not suit the text; the error has a size that suits all models.
-        SubwordError: there is no text, or the folder is damaged.
-        RunError: there is no run at `models_from`.
-    """
-    settings = config.model_dump(mode="json", exclude={"sampling", "case", "models_from"})
-    source = corpus.sides[0]
-    fold = config.folds_case and source == "en"
-    made_from: dict[str, Any] = {
-        "format": _FORMAT,
-        "sentencepiece": sentencepiece.__version__,
-        "corpus": corpus.fingerprint,
-        "settings": {**settings, "byte_fallback": uses_byte_fallback(config), "fold": fold},
-    }
-    if source == "fa":
-        made_from["direction"] = "fa-en"
-    parent, words = None, Counter[str]()
-    if config.models_from is not None:
-        parent = RunFolder.open(config.models_from).subword_folder
-        words.update(_word_counts(parent / _WORDS_FILE))
-        made_from["settings"] = {"models": SubwordPair.load(parent).sha256, "words": fingerprint_of(words)}
-    folder = prepared_folder(prepared_directory, "subword", fingerprint_of(made_from))
-    if not folder.exists():
-        with new_folder(folder) as beside:
-            if parent is not None:
-                hashes = SubwordPair.load(parent).sha256
-                for file in hashes:
-                    write_bytes(beside / file, _read(parent / file))
-            else:
-                try:
-                    hashes = _train_all(training_texts(config, corpus), config, beside, workers)
-                except VocabularySizeError as error:
-                    raise size_error(error, config, corpus) from error
-            # Spelling correction is for English only.
-            names = corpus.names("train") if source == "en" else []
-            words.update(count_words(line for name in names for line in corpus.lines("train", name, "en")))
-            kept = sorted(words.items(), key=lambda word: (-word[1], word[0]))[:_MOST_WORDS]
-            write_text(beside / _WORDS_FILE, "".join(f"{word}\t{count}\n" for word, count in kept))
-            write_json(beside / RECORD_FILE, {**made_from, "sha256": hashes})
-    return SubwordPair.load(folder), folder
+def _check_normalization(processor: sentencepiece.SentencePieceProcessor, path: Path) -> None:
+    """Raise SubwordError if the rules of the model change text that the normalizer has prepared."""
+    if processor.normalize(_RULE_PROBE) != _RULE_RESULT:
+        raise SubwordError(
+            f"{path}: its normalization rule is not `nfkc` or `nfkc_cf` (others lose the half-space U+200C), or "
+            f"the file is truncated; {remedy(path)}"
+        )
 
 
-def _train_all(texts: Sequence[TrainingText], config: SubwordConfig, folder: Path, workers: int) -> dict[str, str]:
-    """Train a model on each text, write it to `folder`, and return the SHA-256 of each file."""
-    contents = progress_bar(
-        map_in_order(partial(_trainer, config), texts, min(workers, len(texts))),
-        description="Training subword models",
-        total=len(texts),
-        unit=" models",
-    )
-    hashes = {}
-    for text, content in zip(texts, contents, strict=True):
-        path = folder / f"{text.name}.model"
-        write_bytes(path, content)
-        hashes[path.name] = SubwordModel(content, path).sha256
-    return hashes
-
-
-def _trainer(config: SubwordConfig) -> Callable[[TrainingText], bytes]:
-    return lambda text: text.train(config)
-
-
-def _word_counts(path: Path) -> dict[str, int]:
-    """Return the counts in a file of words; empty if the file is missing, as in runs of older versions."""
-    if not path.exists():
-        return {}
-    try:
-        rows = (line.split("\t") for line in _read(path).decode().splitlines())
-        return {word: int(count) for word, count in rows}
-    except ValueError as error:
-        raise SubwordError(f"{path} is damaged; {_remedy(path)}") from error
-
-
-def _read(path: Path) -> bytes:
-    with storage_errors(path, "read"):
-        try:
-            return path.read_bytes()
-        except FileNotFoundError:
-            raise SubwordError(f"no subword model at {path}; {_remedy(path)}") from None
-
-
-def _remedy(path: Path) -> str:
-    return f"restore it from a backup, or delete the folder {path.parent} and prepare again"
+def _placeholders(processor: sentencepiece.SentencePieceProcessor) -> dict[str, int]:
+    """Return the placeholders that a model was trained with, and their ids."""
+    ids: dict[str, int] = {}
+    for placeholder in PLACEHOLDERS:
+        token = int(processor.piece_to_id(placeholder))
+        # Only user-defined symbols have the score 0; the same character learned from text is not a placeholder.
+        if token != UNK and processor.get_score(token) == 0:
+            ids[placeholder] = token
+    return ids

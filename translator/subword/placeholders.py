@@ -49,9 +49,9 @@ def _may_have(text: str) -> bool:
     return "@" in text or "://" in text or max(text, default="") >= "\u20e3" or bool(_DIGIT_OR_INNER_DOT.search(text))
 
 
-def is_number(thing: str) -> bool:
+def is_number(part: str) -> bool:
     """Return whether a copied part is a number, which each language writes in its own digits."""
-    return re.fullmatch(_NUMBER, thing) is not None
+    return re.fullmatch(_NUMBER, part) is not None
 
 
 def with_ascii_digits(number: str) -> str:
@@ -59,13 +59,16 @@ def with_ascii_digits(number: str) -> str:
     return number.translate(_TO_ASCII)
 
 
-def _same_digits(thing: str) -> str:
-    return with_ascii_digits(thing) if is_number(thing) else thing
+def _same_digits(part: str) -> str:
+    """Return a copied part in the form that is equal in both languages."""
+    return with_ascii_digits(part) if is_number(part) else part
 
 
 def things_to_copy(text: str) -> list[str]:
     """Return the parts of `text` that enough placeholders would replace; numbers have ASCII digits."""
-    return [_same_digits(found[0]) for found in _COPIED.finditer(text)] if _may_have(text) else []
+    if not _may_have(text):
+        return []
+    return [_same_digits(match[0]) for match in _COPIED.finditer(text)]
 
 
 def cut_out(text: str, placeholders: Sequence[str]) -> tuple[str, dict[str, str]]:
@@ -81,13 +84,15 @@ def cut_out(text: str, placeholders: Sequence[str]) -> tuple[str, dict[str, str]
     if not placeholders or not _may_have(text):
         return text, copied
 
-    def placeholder(found: re.Match[str]) -> str:
+    def replaced(match: re.Match[str]) -> str:
         if len(copied) == len(placeholders):
-            return found[0]
-        copied[placeholders[len(copied)]] = found[0]
-        return placeholders[len(copied) - 1]
+            return match[0]
+        placeholder = placeholders[len(copied)]
+        copied[placeholder] = match[0]
+        return placeholder
 
-    return _COPIED.sub(placeholder, _ANY.sub("", text)), copied
+    without_placeholders = _ANY.sub("", text)
+    return _COPIED.sub(replaced, without_placeholders), copied
 
 
 def without_copied_parts(text: str) -> str:
@@ -97,7 +102,11 @@ def without_copied_parts(text: str) -> str:
 
 def change_numbers(text: str, change: Callable[[str], str]) -> str:
     """Return `text` with each number in digits as `change` returns it; those inside addresses and emoji stay."""
-    return _COPIED.sub(lambda match: change(match[0]) if is_number(match[0]) else match[0], text)
+
+    def changed(match: re.Match[str]) -> str:
+        return change(match[0]) if is_number(match[0]) else match[0]
+
+    return _COPIED.sub(changed, text)
 
 
 def cut_out_unreadable(
@@ -121,20 +130,29 @@ def cut_out_unreadable(
     parts = dict(copied)
     if not unreadable:
         return text, parts
+
+    # 1. A pattern of the runs. A degree sign belongs to its C or F.
     letters = "".join(sorted(filter(str.isalpha, unreadable)))
     signs = "".join(sorted(set(unreadable).difference(letters)))
     runs: list[str] = []
     if letters:
         runs.append(f"[{letters}]+(?:[ \u200c][{letters}]+)*")
     if signs:
-        runs.append(rf"(?:°[CF]\b|[{re.escape(signs)}])+" if "°" in signs else f"[{re.escape(signs)}]+")
+        sign = f"[{re.escape(signs)}]"
+        runs.append(rf"(?:°[CF]\b|{sign})+" if "°" in signs else f"{sign}+")
     run = "|".join(runs)
-    free_placeholders = [placeholder for placeholder in placeholders if placeholder not in parts]
 
+    # 2. A run that touches a placeholder joins its part.
     def joined(match: re.Match[str]) -> str:
         before, placeholder, after = match.groups(default="")
         parts[placeholder] = before + parts[placeholder] + after
         return placeholder
+
+    if parts:
+        text = re.sub(f"({run})?([{''.join(parts)}])({run})?", joined, text)
+
+    # 3. Every other run gets a placeholder of its own, while there are free ones.
+    free_placeholders = [placeholder for placeholder in placeholders if placeholder not in parts]
 
     def replaced(match: re.Match[str]) -> str:
         if not free_placeholders:
@@ -143,8 +161,6 @@ def cut_out_unreadable(
         parts[placeholder] = match[0]
         return placeholder
 
-    if parts:
-        text = re.sub(f"({run})?([{''.join(parts)}])({run})?", joined, text)
     return re.sub(run, replaced, text), parts
 
 
@@ -178,10 +194,14 @@ def hide(text: str, copied: Mapping[str, str]) -> str:
 
 def cut_out_of_pair(source: str, target: str, placeholders: Sequence[str]) -> tuple[str, str]:
     """Return both sides of a training pair with a placeholder for each part to copy that both contain."""
-    ours, theirs = things_to_copy(source), things_to_copy(target)
-    things = (Counter(ours) & Counter(theirs)).elements()
-    shared = dict(zip(placeholders, sorted(things, key=ours.index), strict=False))
-    return hide(_ANY.sub("", source), shared), hide(_ANY.sub("", target), shared)
+    source_parts = things_to_copy(source)
+    target_parts = things_to_copy(target)
+
+    # The parts of both sides, as often as the side that has fewer, in the order of the source.
+    shared_parts = list((Counter(source_parts) & Counter(target_parts)).elements())
+    shared_parts.sort(key=source_parts.index)
+    copied = dict(zip(placeholders, shared_parts, strict=False))
+    return hide(_ANY.sub("", source), copied), hide(_ANY.sub("", target), copied)
 
 
 def put_back(text: str, copied: Mapping[str, str]) -> str:
@@ -189,6 +209,14 @@ def put_back(text: str, copied: Mapping[str, str]) -> str:
 
     Unknown and repeated placeholders are removed.
     """
-    left = dict(copied)
-    text = _WITH_SPACES.sub(lambda found: found[0][:-1] + left.pop(found[0][-1]) if found[0][-1] in left else "", text)
-    return " ".join([text, *left.values()]).lstrip(" ")
+    missing_parts = dict(copied)
+
+    def restored(match: re.Match[str]) -> str:
+        placeholder = match[0][-1]
+        if placeholder not in missing_parts:
+            return ""
+        spaces = match[0][:-1]
+        return spaces + missing_parts.pop(placeholder)
+
+    text = _WITH_SPACES.sub(restored, text)
+    return " ".join([text, *missing_parts.values()]).lstrip(" ")

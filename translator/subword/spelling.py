@@ -2,8 +2,7 @@
 
 import itertools
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
@@ -20,7 +19,6 @@ _OPENERS: Final = re.compile(
     "after|although|another|because|before|however|th(?:at|en|ere|ese|ey|is|ose|ough)|what|when|where|which|with|your"
 )
 """The words to which a capitalized word at the start of a sentence is corrected: no usual name is close to them."""
-_LETTERS_ONLY: Final = re.compile("[a-z]+")
 # A word, in lower case after its first letter, that only spaces, dashes, sentence punctuation, quotation marks and
 # brackets touch. Any other sign makes it part of an address, a path, an option, a hashtag or code. The possessive `+`
 # keeps the search linear.
@@ -44,21 +42,13 @@ def _neighbouring_keys() -> dict[str, str]:
     """Return the keys beside each letter of a keyboard."""
     neighbours = dict.fromkeys(_LETTERS, "")
     for row in _KEYBOARD:
-        for left, right in itertools.pairwise(row):
-            neighbours[left] += right
-            neighbours[right] += left
+        for key, next_key in itertools.pairwise(row):
+            neighbours[key] += next_key
+            neighbours[next_key] += key
     return neighbours
 
 
 NEIGHBOURING_KEYS: Final = _neighbouring_keys()
-
-
-def count_words(lines: Iterable[str]) -> Counter[str]:
-    """Return the count of each English word, in lower case, in `lines`."""
-    counts = Counter[str]()
-    for line in lines:
-        counts.update(_LETTERS_ONLY.findall(line.lower()))
-    return counts
 
 
 class SpellingCorrector:
@@ -94,13 +84,18 @@ class SpellingCorrector:
     def _corrected(self, match: re.Match[str]) -> str:
         """Return the text of a match of `_LONE_WORD`, with its word corrected unless it is quoted."""
         opening, word, closing = match.groups()
-        if opening and _QUOTED.search(closing):
+        is_quoted = opening and _QUOTED.search(closing)
+        if is_quoted:
             return match[0]
-        if word.islower():
-            return f"{opening}{self._meant(word)}{closing}"
         meant = self._meant(word.lower())
-        is_opener = match.start() == 0 and len(word) > SHORTEST and _OPENERS.fullmatch(meant) is not None
-        return f"{opening}{meant.capitalize()}{closing}" if is_opener else match[0]
+        if word.islower():
+            return f"{opening}{meant}{closing}"
+
+        # A capitalized word may be a name, unless it is close to a word with which sentences begin.
+        is_first = match.start() == 0
+        if is_first and len(word) > SHORTEST and _OPENERS.fullmatch(meant):
+            return f"{opening}{meant.capitalize()}{closing}"
+        return match[0]
 
     def _most_frequent_neighbour(self, word: str) -> str:
         """Return the most frequent word one error away, or `word` if it is known or no such word is frequent."""
@@ -109,25 +104,47 @@ class SpellingCorrector:
             return word
         neighbours = set(_one_slip_away(word))
         best = max(neighbours, key=lambda neighbour: (self._counts.get(neighbour, 0), neighbour))
-        return best if self._counts.get(best, 0) >= self._frequent else word
+        return best if self._is_frequent(best) else word
 
     def _is_known(self, word: str) -> bool:
-        stems = (word.removesuffix(ending) for ending in _ENDINGS if word.endswith(ending))
-        frequent = (max(self._counts.get(stem, 0), self._counts.get(f"{stem}e", 0)) >= self._frequent for stem in stems)
-        return word in self._counts or any(frequent)
+        """Return whether `word` is in the training text, or is a frequent word with an English ending."""
+        if word in self._counts:
+            return True
+        for ending in _ENDINGS:
+            if word.endswith(ending):
+                stem = word.removesuffix(ending)
+                if self._is_frequent(stem) or self._is_frequent(f"{stem}e"):
+                    return True
+        return False
+
+    def _is_frequent(self, word: str) -> bool:
+        return self._counts.get(word, 0) >= self._frequent
 
 
 def _one_slip_away(word: str) -> Iterator[str]:
     """Yield the words that may have become `word` by one slip after their first letter."""
     for place in range(1, len(word) + 1):
-        before, letter, after = word[:place], word[place : place + 1], word[place + 1 :]
-        yield from (before + missing + letter + after for missing in _LETTERS)
+        before = word[:place]
+        letter = word[place : place + 1]
+        after = word[place + 1 :]
+
+        # A letter before this place is missing.
+        for missing_letter in _LETTERS:
+            yield before + missing_letter + letter + after
         if not letter:
             continue
-        yield from (before + meant + after for meant in NEIGHBOURING_KEYS[letter])
+
+        # The letter is that of a neighbouring key or, in a long word, another vowel.
+        for meant_letter in NEIGHBOURING_KEYS[letter]:
+            yield before + meant_letter + after
         if letter in _VOWELS and len(word) >= _LONG:
-            yield from (before + meant + after for meant in _VOWELS)
-        if letter == before[-1]:  # doubled
+            for meant_letter in _VOWELS:
+                yield before + meant_letter + after
+
+        # The letter is doubled.
+        if letter == before[-1]:
             yield before + after
+
+        # The letter and the next one are transposed.
         if after:
             yield before + after[0] + letter + after[1:]

@@ -68,17 +68,17 @@ def train_model(sentences: Iterable[str], config: SubwordConfig, name: str, *, f
         SubwordError: there is no text.
         VocabularySizeError: `subword.vocabulary_size` is too large or too small for it; the error has the nearest size.
     """
+    # 1. Read the text. `split_digits` covers only ASCII digits; a boundary also separates Persian ones.
     by_character = config.model_type == "char"
     text: deque[str] = deque()
-    seen: set[str] = set()
+    required_characters: set[str] = set()
     for sentence in sentences:
-        seen |= _KEPT_IF_SEEN.intersection(sentence)
-        # `split_digits` covers only ASCII digits; a boundary also separates Persian ones.
+        required_characters |= _KEPT_IF_SEEN.intersection(sentence)
         text.append(sentence if by_character else _BETWEEN_DIGITS.sub(_BOUNDARY, sentence))
-    count = len(text)
+    sentence_count = len(text)
     failures: list[BaseException] = []
 
-    def taken() -> Iterator[str]:
+    def released_sentences() -> Iterator[str]:
         """Yield each sentence and release it, since the trainer copies it."""
         try:
             while text:
@@ -87,20 +87,20 @@ def train_model(sentences: Iterable[str], config: SubwordConfig, name: str, *, f
             failures.append(error)
             raise
 
-    options: dict[str, Any] = {} if by_character else {"pretokenization_delimiter": _BOUNDARY}
-    for spelling, token in SPECIAL_TOKENS:
-        kind = {PAD: "pad", UNK: "unk", SOS: "bos", EOS: "eos"}[token]
-        options |= {f"{kind}_id": token, f"{kind}_piece": spelling}
+    # 2. Train on it.
     content = io.BytesIO()
+    options = _special_token_options()
+    if not by_character:
+        options["pretokenization_delimiter"] = _BOUNDARY
     try:
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=taken(),
+            sentence_iterator=released_sentences(),
             model_writer=content,
             model_type=config.model_type,
             vocab_size=config.vocabulary_size,
             hard_vocab_limit=not by_character,
             character_coverage=config.character_coverage,
-            required_chars="".join(sorted(seen)),
+            required_chars="".join(sorted(required_characters)),
             byte_fallback=uses_byte_fallback(config),
             user_defined_symbols=list(PLACEHOLDERS[: config.placeholders]),
             normalization_rule_name="nfkc_cf" if fold else "nfkc",
@@ -115,11 +115,21 @@ def train_model(sentences: Iterable[str], config: SubwordConfig, name: str, *, f
     except RuntimeError as error:
         if failures:  # an interruption, which SentencePiece converts to a RuntimeError
             raise failures[0] from None
-        mistake = _explain(str(error), config, name, count)
+        mistake = _explain(str(error), config, name, sentence_count)
         if mistake is None:
             raise
         raise mistake from error
     return content.getvalue()
+
+
+def _special_token_options() -> dict[str, Any]:
+    """Return the options that give the special tokens their ids and spellings."""
+    options: dict[str, Any] = {}
+    kinds = {PAD: "pad", UNK: "unk", SOS: "bos", EOS: "eos"}
+    for spelling, token in SPECIAL_TOKENS:
+        options[f"{kinds[token]}_id"] = token
+        options[f"{kinds[token]}_piece"] = spelling
+    return options
 
 
 def _explain(message: str, config: SubwordConfig, name: str, sentences: int) -> SubwordError | None:
@@ -128,7 +138,8 @@ def _explain(message: str, config: SubwordConfig, name: str, sentences: int) -> 
         return SubwordError(f"there is no text to train the {name} subword model on; look at the corpus report")
 
     size = f"subword.vocabulary_size: {config.vocabulary_size}"
-    if too_large := re.search(r"set it to a value <= (\d+)", message):
+    too_large = re.search(r"set it to a value <= (\d+)", message)
+    if too_large:
         largest = int(too_large[1])
         smaller = config.model_copy(update={"vocabulary_size": largest})
         if uses_byte_fallback(config) and not uses_byte_fallback(smaller):
@@ -140,7 +151,8 @@ def _explain(message: str, config: SubwordConfig, name: str, sentences: int) -> 
         )
 
     smallest = None
-    if too_small := re.search(r"smaller than required_chars\. \d+ vs (\d+)", message):
+    too_small = re.search(r"smaller than required_chars\. \d+ vs (\d+)", message)
+    if too_small:
         smallest = int(too_small[1])
     elif "(vocab_size) >= (0)" in message:  # of a `char` model, which leaves out rare characters if it must
         smallest = len(SPECIAL_TOKENS) + config.placeholders + 1
@@ -157,12 +169,16 @@ def draw_lines(corpus: "PreparedCorpus", split: "Split", side: "Side", limit: in
     """Yield at most `limit` lines of one side of `split`, drawn uniformly, in order; reads files to their ends."""
     names = corpus.names(split)
     total = sum(corpus.count(split, name) for name in names)
-    chosen = np.ones(total, dtype=np.bool_)
-    if limit < total:  # the lines with the smallest random keys; raw bits are the same in every NumPy version
-        keys = np.random.PCG64(np.random.SeedSequence([seed, 0 if side == "en" else 1])).random_raw(total)
-        chosen[np.argpartition(keys, limit)[limit:]] = False
+
+    # Draw the lines with the smallest random keys; raw bits are the same in every NumPy version.
+    is_drawn = np.ones(total, dtype=np.bool_)
+    if limit < total:
+        random_seed = np.random.SeedSequence([seed, 0 if side == "en" else 1])
+        keys = np.random.PCG64(random_seed).random_raw(total)
+        is_drawn[np.argpartition(keys, limit)[limit:]] = False
+
     lines = itertools.chain.from_iterable(corpus.lines(split, name, side) for name in names)
-    yield from itertools.compress(lines, chosen.tobytes())  # one byte, 0 or 1, per line
+    yield from itertools.compress(lines, is_drawn.tobytes())  # one byte, 0 or 1, per line
 
 
 @dataclass(frozen=True)
@@ -176,17 +192,22 @@ class TrainingText:
 
     def train(self, config: SubwordConfig) -> bytes:
         """Return the bytes of a model with the given settings; raises as `train_model` does."""
-        lines = (draw_lines(self.corpus, "train", side, limit, config.seed) for side, limit in self.limits.items())
-        return train_model(itertools.chain.from_iterable(lines), config, self.name, fold=self.fold)
+        return train_model(self._lines(config.seed), config, self.name, fold=self.fold)
+
+    def _lines(self, seed: int) -> Iterator[str]:
+        for side, limit in self.limits.items():
+            yield from draw_lines(self.corpus, "train", side, limit, seed)
 
 
 def training_texts(config: SubwordConfig, corpus: "PreparedCorpus") -> list[TrainingText]:
     """Return the text of each model: one for each language, or one for both if `config.joint`."""
     limit = config.max_training_sentences
     if config.joint:
-        return [TrainingText("joint", corpus, {"en": limit - limit // 2, "fa": limit // 2}, fold=False)]
+        limits: Mapping[Side, int] = {"en": limit - limit // 2, "fa": limit // 2}
+        return [TrainingText(name="joint", corpus=corpus, limits=limits, fold=False)]
     source, target = corpus.sides
+    folds_source = config.folds_case and source == "en"
     return [
-        TrainingText("source", corpus, {source: limit}, fold=config.folds_case and source == "en"),
-        TrainingText("target", corpus, {target: limit}, fold=False),
+        TrainingText(name="source", corpus=corpus, limits={source: limit}, fold=folds_source),
+        TrainingText(name="target", corpus=corpus, limits={target: limit}, fold=False),
     ]

@@ -22,14 +22,16 @@ def size_error(error: VocabularySizeError, config: SubwordConfig, corpus: "Prepa
     if size is not None:
         end = "smallest" if size > config.vocabulary_size else "largest"
         value = "possible value" if len(texts) == 1 else "value that suits both models"
-        return VocabularySizeError(error.problem, f"the {end} {value} is {size}", {"vocabulary_size": size})
+        return VocabularySizeError(
+            problem=error.problem, advice=f"the {end} {value} is {size}", suitable={"vocabulary_size": size}
+        )
 
     # The text of one language has fewer pieces than the other has characters. A joint model has room for all.
     joint = config.model_copy(update={"joint": True})
     size = suitable_size(joint, [text.train for text in training_texts(joint, corpus)])
     assert size is not None, "a text has at least as many pieces as characters"
     advice = f"no value suits both models: set subword.joint: true and subword.vocabulary_size: {size}"
-    return VocabularySizeError(error.problem, advice, {"joint": True, "vocabulary_size": size})
+    return VocabularySizeError(problem=error.problem, advice=advice, suitable={"joint": True, "vocabulary_size": size})
 
 
 def suitable_size(config: SubwordConfig, trainers: Sequence[Trainer]) -> int | None:

@@ -1,0 +1,163 @@
+"""Sampling from a model with known probabilities, its truncation, and its noise."""
+
+import math
+from collections import Counter
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from search.known_model import KnownModel, sources
+from torch import Tensor
+
+from translator.config import SearchConfig
+from translator.search import token_sampling
+from translator.search.greedy import greedy_search
+from translator.search.hypothesis import Hypothesis
+from translator.search.token_sampling import probabilities, sample_hypotheses, uniform_noise
+from translator.special_tokens import EOS, PAD, SOS
+
+
+def drawn_hypotheses(
+    model: KnownModel, source: Tensor, limits: list[int], config: SearchConfig, count: int
+) -> list[Hypothesis]:
+    """Return the draws of all sentences in one list."""
+    results = sample_hypotheses(model, source, torch.tensor(limits), config, count)
+    return [hypothesis for hypotheses in results for hypothesis in hypotheses]
+
+
+def produced_tokens(hypothesis: Hypothesis) -> tuple[int, ...]:
+    """Return the tokens of a hypothesis, with EOS if it is finished."""
+    return (*hypothesis.tokens, EOS) if hypothesis.finished else hypothesis.tokens
+
+
+def probabilities_of_outputs(model: KnownModel, limit: int, config: SearchConfig) -> dict[tuple[int, ...], float]:
+    """Return the probability of each output of the sentence 10, by definition."""
+    unfinished: dict[tuple[int, ...], float] = {(): 1.0}
+    outputs: dict[tuple[int, ...], float] = {}
+    while unfinished:
+        tokens, probability = unfinished.popitem()
+        logits = model.next_logits(10, (SOS, *tokens)).unsqueeze(0)
+        for token, token_probability in enumerate(probabilities(logits, None, config)[0].tolist()):
+            if token_probability == 0:
+                continue
+            is_last = token == EOS or len(tokens) + 1 == limit
+            longer = outputs if is_last else unfinished
+            longer[*tokens, token] = probability * token_probability
+    return outputs
+
+
+@pytest.mark.parametrize(("temperature", "top_k", "top_p"), [(0.5, 0, 1.0), (2.0, 2, 1.0), (1.5, 3, 0.9)])
+def test_hypotheses_are_drawn_in_proportion_to_their_probability(temperature: float, top_k: int, top_p: float) -> None:
+    model = KnownModel(2)
+    draws = 4000
+    config = SearchConfig(temperature=temperature, top_k=top_k, top_p=top_p, seed=5)
+    expected = probabilities_of_outputs(model, 3, config)
+    counts = Counter(map(produced_tokens, drawn_hypotheses(model, sources(10), [3], config, draws)))
+    assert set(counts) <= set(expected)
+
+    # Pearson's χ² over the outputs that are expected five times or more.
+    expected_counts = {tokens: draws * probability for tokens, probability in expected.items()}
+    common = {tokens: count for tokens, count in expected_counts.items() if count >= 5}
+    chi_squared = sum((counts[tokens] - count) ** 2 / count for tokens, count in common.items())
+    assert chi_squared < len(common) + 4 * math.sqrt(2 * len(common))  # four standard deviations beyond the mean
+
+
+NAMES = [10, 11, 12, 13]
+LIMITS = [8, 3, 6, 1]
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.integers(0, 10**6), st.integers(0, 100), st.integers(1, 4), st.permutations(range(4)))
+def test_samples_do_not_depend_on_the_batch_and_its_order(
+    seed: int, noise_seed: int, count: int, order: list[int]
+) -> None:
+    model = KnownModel(seed)
+    config = SearchConfig(temperature=1.3, seed=noise_seed)
+    source = sources(*(NAMES[sentence] for sentence in order))
+    together = drawn_hypotheses(model, source, [LIMITS[sentence] for sentence in order], config, count)
+    for place, sentence in enumerate(order):
+        alone = drawn_hypotheses(model, sources(NAMES[sentence]), [LIMITS[sentence]], config, count)
+        assert alone == together[place * count :][:count]
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.integers(0, 10**6), st.integers(0, 100), st.integers(1, 4))
+def test_more_draws_include_those_of_fewer(seed: int, noise_seed: int, count: int) -> None:
+    model = KnownModel(seed)
+    config = SearchConfig(temperature=1.3, seed=noise_seed)
+    few = Counter(drawn_hypotheses(model, sources(10), [8], config, count))
+    more = Counter(drawn_hypotheses(model, sources(10), [8], config, count + 2))
+    assert few <= more
+
+
+def test_draws_are_ranked_by_normalized_score() -> None:
+    draws = drawn_hypotheses(KnownModel(3), sources(10), [6], SearchConfig(temperature=1.5), 20)
+    scores = [hypothesis.normalized_score for hypothesis in draws]
+    assert len(set(scores)) > 5
+    assert scores == sorted(scores, reverse=True)
+
+
+@pytest.mark.parametrize("narrow", [{"top_k": 1}, {"top_p": 1e-6}, {"temperature": 0.001}])
+def test_sampling_at_its_narrowest_settings_equals_greedy_search(narrow: dict[str, float]) -> None:
+    model = KnownModel(6)
+    source = sources(10, 11)
+    limits = [9, 7]
+    config = SearchConfig.model_validate(narrow)
+    drawn = drawn_hypotheses(model, source, limits, config, 2)
+    expected = []
+    for (hypothesis,) in greedy_search(model, source, torch.tensor(limits), config):
+        expected += [hypothesis.tokens] * 2
+    assert [hypothesis.tokens for hypothesis in drawn] == expected
+
+
+@pytest.mark.parametrize(("number", "token"), [(0.0, EOS), (1 - 2.0**-53, 6)])
+def test_extreme_noise_draws_the_first_or_the_last_allowed_token(
+    number: float, token: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noise = torch.full((1, 1, 1), number, dtype=torch.float64)
+    monkeypatch.setattr(token_sampling, "uniform_noise", lambda *_: noise)
+    (hypothesis,) = drawn_hypotheses(KnownModel(1), sources(10), [1], SearchConfig(), 1)
+    assert produced_tokens(hypothesis) == (token,)
+
+
+def truncated_by_definition(logits: Tensor, top_k: int, top_p: float) -> Tensor | None:
+    """Return the probabilities (V,) after truncation, or None if a rounding error decides which tokens stay."""
+    by_likelihood = sorted(range(len(logits)), key=lambda token: (-logits[token].item(), token))
+    if top_k > 0:
+        by_likelihood = by_likelihood[:top_k]
+    sorted_probabilities = logits[by_likelihood].softmax(0)
+    before = sorted_probabilities.cumsum(0) - sorted_probabilities
+    if top_p < 1:
+        if (before - top_p).abs().min() < 1e-9:
+            return None
+        by_likelihood = by_likelihood[: int((before < top_p).sum())]
+    truncated = torch.zeros(len(logits), dtype=torch.float64)
+    truncated[by_likelihood] = logits[by_likelihood].softmax(0)
+    return truncated
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    seed=st.integers(0, 10**6),
+    levels=st.integers(1, 9),
+    top_k=st.integers(0, 15),
+    top_p=st.floats(0.01, 1.0),
+    temperature=st.sampled_from([0.5, 1.0, 3.0]),
+)
+def test_truncation_keeps_the_likeliest_tokens_and_of_ties_the_lowest_ids(
+    seed: int, levels: int, top_k: int, top_p: float, temperature: float
+) -> None:
+    logits = torch.randint(levels, (3, 12), generator=torch.Generator().manual_seed(seed)).float() * 0.7
+    nothing = torch.zeros(3, 12, dtype=torch.bool)
+    truncated = probabilities(logits, nothing, SearchConfig(top_k=top_k, top_p=top_p, temperature=temperature))
+    for row, row_logits in zip(truncated, logits.double() / temperature, strict=True):
+        expected = truncated_by_definition(row_logits, top_k, top_p)
+        if expected is not None:
+            torch.testing.assert_close(row, expected, rtol=1e-6, atol=1e-7)
+
+
+def test_the_noise_is_the_same_on_every_machine() -> None:
+    source = torch.tensor([[5, 6, EOS, PAD], [5, 6, 7, EOS], [8, EOS, PAD, PAD]])
+    expected = [0.73670530949455, 0.750245483569005, 0.28648754904944485]
+    assert uniform_noise(source, 1, 1, 2)[:, 0, 1].tolist() == expected

@@ -1,0 +1,46 @@
+"""The source text as a model sees it in a search: the order of its steps."""
+
+import pytest
+from subword.sentences import ENGLISH, unigram
+
+from translator.config import NormalizationConfig
+from translator.corpus.normalizer import Normalizer
+from translator.subword import SubwordModel, SubwordPair
+from translator.subword.placeholders import PLACEHOLDERS
+from translator.subword.source_text import SourceReader, training_pair
+from translator.subword.spelling import FREQUENT, SpellingCorrector
+
+FIRST = PLACEHOLDERS[0]
+SECOND = PLACEHOLDERS[1]
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> SourceReader:
+    path = tmp_path_factory.mktemp("source") / "source.model"
+    model = SubwordModel.train(ENGLISH * 20, unigram(placeholders=4, vocabulary_size=80), path)
+    pair = SubwordPair(model, model, SpellingCorrector({"letters": FREQUENT}))
+    return SourceReader(pair, Normalizer(NormalizationConfig()))
+
+
+def test_an_address_is_cut_out_before_spelling_is_corrected(reader: SourceReader) -> None:
+    source = reader.read("lettesr at www.lettesr.org", correct_spelling=True)
+    assert source.text == f"letters at {FIRST}"
+    assert source.copied == {FIRST: "www.lettesr.org"}
+
+
+def test_spelling_stays_if_it_is_not_to_be_corrected(reader: SourceReader) -> None:
+    assert reader.read("lettesr", correct_spelling=False).text == "lettesr"
+
+
+def test_a_copied_number_has_the_digits_of_the_target_language(reader: SourceReader) -> None:
+    assert reader.read("I have 12 books", correct_spelling=False).copied == {FIRST: "۱۲"}
+
+
+def test_a_sign_that_the_vocabulary_lacks_is_cut_out(reader: SourceReader) -> None:
+    source = reader.read("12 books → home", correct_spelling=False)
+    assert source.text == f"{FIRST} books {SECOND} home"
+    assert source.copied[SECOND] == "→"
+
+
+def test_a_training_pair_without_placeholders_stays_unchanged() -> None:
+    assert training_pair(f"{FIRST} 12", "۱۲", []) == (f"{FIRST} 12", "۱۲")

@@ -1,0 +1,74 @@
+"""`search`: the hypotheses that a configuration asks for, by greedy search, beam search or sampling.
+
+B sentences, S source length
+"""
+
+import math
+
+import torch
+from torch import Tensor
+
+from translator.config import SearchConfig
+from translator.errors import CheckpointError
+from translator.search.beam import beam_search
+from translator.search.constraints import Constraints
+from translator.search.greedy import greedy_search
+from translator.search.hypothesis import Hypothesis, Rows, check_count
+from translator.search.output_lengths import output_lengths
+from translator.search.search_model import SearchModel, State
+from translator.search.token_sampling import sample_hypotheses
+from translator.special_tokens import PAD
+
+
+def search(
+    model: SearchModel[State],
+    source: Tensor,
+    config: SearchConfig,
+    count: int = 1,
+    prefixes: Rows | None = None,
+    *,
+    no_doubles: bool = False,
+) -> list[list[Hypothesis]]:
+    """Return the best hypotheses for each row of `source`, in the order of the rows, best first.
+
+    Args:
+        model: a `Transformer` in evaluation mode, an `Ensemble`, or any other `SearchModel`.
+        source: (B, S) int64 ids, each row ended by EOS and padded with PAD.
+        config: the search settings.
+        count: hypotheses per row; fewer are returned only if no more exist. With sampling, the number of draws.
+        prefixes: for each row, the ids (without SOS) that begin its hypotheses. Scores include their log-probabilities.
+        no_doubles: forbid that a token follows itself.
+
+    Raises:
+        ConfigError: the method cannot find `count` hypotheses.
+        CheckpointError: the model's probabilities are NaN.
+    """
+    check_count(config, count)
+    if len(source) == 0:
+        return []
+
+    # 1. Limit the length of each output, and set the constraints, if there are any.
+    source_lengths = (source != PAD).sum(dim=1).tolist()
+    lengths = output_lengths(source_lengths, config, model.max_positions, prefixes)
+    longest = torch.tensor(lengths.longest, device=source.device)  # (B,)
+    shortest = torch.tensor(lengths.shortest, device=source.device)  # (B,)
+    constraints = None
+    has_prefixes = prefixes is not None and any(prefixes)
+    if config.min_length_ratio > 0 or config.no_repeat_ngram > 0 or no_doubles or has_prefixes:
+        constraints = Constraints(shortest, config.no_repeat_ngram, prefixes, no_doubles=no_doubles)
+
+    # 2. Search.
+    if config.method == "beam":
+        results = beam_search(model, source, longest, config, count, constraints)
+    elif config.method == "greedy":
+        results = greedy_search(model, source, longest, config, constraints)
+    else:
+        results = sample_hypotheses(model, source, longest, config, count, constraints)
+
+    # 3. NaN probabilities give no hypotheses, or some with NaN scores.
+    for hypotheses in results:
+        if not hypotheses or math.isnan(hypotheses[0].score):
+            raise CheckpointError(
+                "the model's probabilities are not numbers (NaN): its training has diverged; use an earlier checkpoint"
+            )
+    return results

@@ -1,0 +1,141 @@
+"""The subword models of a prepared corpus: trained once, then reused."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import sentencepiece
+
+from translator.config import SubwordConfig
+from translator.config.resuming import fingerprint_of
+from translator.run.folder import RunFolder, prepared_folder
+from translator.run.logging import progress_bar
+from translator.run.storage import new_folder, write_bytes, write_json
+from translator.run.workers import map_in_order
+from translator.subword.files import RECORD_FILE, WORDS_FILE, read_file
+from translator.subword.model import SubwordModel
+from translator.subword.pair import SubwordPair
+from translator.subword.training import (
+    TrainingText,
+    VocabularySizeError,
+    training_texts,
+    uses_byte_fallback,
+)
+from translator.subword.vocabulary_size import size_error
+from translator.subword.word_counts import count_words, read_word_counts, write_word_counts
+
+if TYPE_CHECKING:  # not for loading a model, which should be fast
+    from translator.corpus.prepared_corpus import PreparedCorpus
+
+_FORMAT: Final = 4  # part of the fingerprint; increased when training changes
+
+
+def prepare_subword(
+    config: SubwordConfig, corpus: "PreparedCorpus", prepared_directory: Path, workers: int = 1
+) -> tuple[SubwordPair, Path]:
+    """Return the models of a training split and their folder `<prepared_directory>/subword-<16 hex>`.
+
+    They are trained, or loaded if they exist for the same text and settings. Each is trained on at most
+    `max_training_sentences` drawn lines.
+
+    Args:
+        config: the settings. With `models_from`, the models of that run are used, and the words of this text are added
+            to its words.
+        corpus: gives the training text.
+        prepared_directory: where the folder is made.
+        workers: the maximum number of processes; it does not affect the models.
+
+    Raises:
+        VocabularySizeError: `vocabulary_size` does not suit the text; the error has a size that suits all models.
+        SubwordError: there is no text, or the folder is damaged.
+        RunError: there is no run at `models_from`.
+    """
+    parent = None
+    if config.models_from is not None:
+        parent = RunFolder.open(config.models_from).subword_folder
+    made_from = _made_from(config, corpus, parent)
+    folder = prepared_folder(prepared_directory, "subword", fingerprint_of(made_from))
+    if not folder.exists():
+        with new_folder(folder) as unfinished_folder:
+            if parent is not None:
+                hashes = _copy_models(parent, unfinished_folder)
+            else:
+                hashes = _train_models(config, corpus, unfinished_folder, workers)
+            write_word_counts(unfinished_folder / WORDS_FILE, _word_counts(corpus, parent))
+            write_json(unfinished_folder / RECORD_FILE, {**made_from, "sha256": hashes})
+    return SubwordPair.load(folder), folder
+
+
+def _made_from(config: SubwordConfig, corpus: "PreparedCorpus", parent: Path | None) -> dict[str, Any]:
+    """Return all that the models depend on; `parent` is the folder of the models of `models_from`."""
+    source_language = corpus.sides[0]
+    settings: dict[str, Any]
+    if parent is not None:
+        words = Counter(read_word_counts(parent / WORDS_FILE))
+        settings = {"models": SubwordPair.load(parent).sha256, "words": fingerprint_of(words)}
+    else:
+        settings = config.model_dump(mode="json", exclude={"sampling", "case", "models_from"})
+        settings["byte_fallback"] = uses_byte_fallback(config)
+        settings["fold"] = config.folds_case and source_language == "en"
+    made_from: dict[str, Any] = {
+        "format": _FORMAT,
+        "sentencepiece": sentencepiece.__version__,
+        "corpus": corpus.fingerprint,
+        "settings": settings,
+    }
+    if source_language == "fa":
+        made_from["direction"] = "fa-en"
+    return made_from
+
+
+def _copy_models(parent: Path, folder: Path) -> dict[str, str]:
+    """Copy the models in `parent` to `folder`, and return the SHA-256 of each file."""
+    hashes = SubwordPair.load(parent).sha256
+    for file in hashes:
+        write_bytes(folder / file, read_file(parent / file))
+    return hashes
+
+
+def _word_counts(corpus: "PreparedCorpus", parent: Path | None) -> Counter[str]:
+    """Return the counts of the words of the training text, added to those of `parent`; spelling is for English only."""
+    counts = Counter[str]()
+    if parent is not None:
+        counts.update(read_word_counts(parent / WORDS_FILE))
+    if corpus.sides[0] == "en":
+        for name in corpus.names("train"):
+            counts.update(count_words(corpus.lines("train", name, "en")))
+    return counts
+
+
+def _train_models(config: SubwordConfig, corpus: "PreparedCorpus", folder: Path, workers: int) -> dict[str, str]:
+    """Train the models of all texts, write them to `folder`, and return the SHA-256 of each file.
+
+    Raises VocabularySizeError: `vocabulary_size` does not suit the text.
+    """
+    texts = training_texts(config, corpus)
+    try:
+        return _train_all(texts, config, folder, workers)
+    except VocabularySizeError as error:
+        raise size_error(error, config, corpus) from error
+
+
+def _train_all(texts: Sequence[TrainingText], config: SubwordConfig, folder: Path, workers: int) -> dict[str, str]:
+    contents = progress_bar(
+        map_in_order(partial(_trainer, config), texts, min(workers, len(texts))),
+        description="Training subword models",
+        total=len(texts),
+        unit=" models",
+    )
+    hashes: dict[str, str] = {}
+    for text, content in zip(texts, contents, strict=True):
+        path = folder / f"{text.name}.model"
+        write_bytes(path, content)
+        hashes[path.name] = SubwordModel(content, path).sha256
+    return hashes
+
+
+def _trainer(config: SubwordConfig) -> Callable[[TrainingText], bytes]:
+    """Return the function with which a worker process trains a model."""
+    return lambda text: text.train(config)

@@ -1,0 +1,94 @@
+"""The source text as a model sees it: normalized, with placeholders for what it copies.
+
+In training, each side of a pair is normalized first; then what both sides contain becomes placeholders, in
+`training_pair`. A search has no target to compare with, so `SourceReader` cuts out every part that looks copied, before
+normalization can change it.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from translator.config.corpus_section import PERSIAN
+from translator.subword.pair import SubwordPair
+from translator.subword.placeholders import (
+    change_numbers,
+    cut_out,
+    cut_out_of_pair,
+    cut_out_unreadable,
+    is_number,
+    with_ascii_digits,
+)
+from translator.subword.unreadable import UnreadableCharacters
+
+if TYPE_CHECKING:  # not for loading a model, which should be fast
+    from translator.corpus.normalizer import Normalizer
+
+
+def training_pair(source: str, target: str, placeholders: Sequence[str]) -> tuple[str, str]:
+    """Return both sides of a normalized pair as models are trained on them.
+
+    Each part to copy that both sides contain is replaced by one of `placeholders`. Without placeholders, the pair
+    stays unchanged.
+    """
+    if not placeholders:
+        return source, target
+    return cut_out_of_pair(source, target, placeholders)
+
+
+class SourceText(NamedTuple):
+    """A source text as a model sees it."""
+
+    text: str  # with placeholders
+    copied: dict[str, str]  # placeholder to the part that it replaces, as the target language writes it
+
+
+class SourceReader:
+    """Turns source texts into what a model sees in a search."""
+
+    def __init__(self, subword: SubwordPair, normalizer: "Normalizer") -> None:
+        """Take the models of a run, and the rules that were applied to its training text."""
+        self._placeholders = list(subword.source.placeholders)
+        self._correct_spelling = subword.correct_spelling
+        self._normalizer = normalizer
+        self.unreadable = UnreadableCharacters(subword.source, normalizer)
+
+    def read(self, text: str, *, correct_spelling: bool) -> SourceText:
+        """Return `text` normalized, on one line, with placeholders for copied parts.
+
+        Args:
+            text: a sentence in the source language.
+            correct_spelling: whether to correct typing errors.
+        """
+        # 1. Cut out addresses and numbers before normalization can change them.
+        text, copied = cut_out(text, self._placeholders)
+        for placeholder, part in copied.items():
+            copied[placeholder] = self.as_in_target(part)
+
+        # 2. Normalize. `one_line` comes after it, as in training.
+        text = one_line(self._normalizer.source(text))
+
+        # 3. Correct typing errors, only in the words that are left.
+        if correct_spelling:
+            text = self._correct_spelling(text)
+
+        # 4. Cut out signs and words in another script. Normalization has made many of them readable.
+        unreadable = self.unreadable.in_text(text)
+        text, copied = cut_out_unreadable(text, unreadable, copied, self._placeholders)
+        return SourceText(text=text, copied=copied)
+
+    def as_in_target(self, part: str) -> str:
+        """Return a copied part as the target language writes it: a number in its digits."""
+        if not is_number(part):
+            return part
+        if self._normalizer.languages[1] == PERSIAN:
+            return self._normalizer.target(part)
+        return with_ascii_digits(part)
+
+    def with_target_numbers(self, text: str) -> str:
+        """Return `text`, which is copied instead of translated, with numbers in the digits of the target language."""
+        return change_numbers(text, self.as_in_target)
+
+
+def one_line(text: str) -> str:
+    """Return `text` with each line break, of any kind, replaced by a space."""
+    return " ".join(text.splitlines())
