@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from translator.config import SearchConfig
 from translator.errors import ConfigError, InputError
-from translator.inference.searcher import Check, Searcher
+from translator.inference.searcher import SOURCE_POSITIONS_AT_ONCE, Check, Searcher
 from translator.run.workers import available_cores
 from translator.search.hypothesis import Hypothesis, Rows, check_count, length_penalty, lengths_of_outputs
 from translator.special_tokens import EOS, PAD, SOS, SPECIAL_TOKENS
@@ -183,10 +183,13 @@ class Ctranslate2Searcher(Searcher):
         forbidden = [[SPELLING[PAD]], [SPELLING[SOS]]]
         if no_doubles:
             forbidden += [[piece, piece] for piece in self._target]
+        # A worker's batch has at most `batch_size` rows, a fair share of all rows, and bounded memory for long rows.
+        positions = width * max(len(row) + 1 for row in rows)
+        batch_size = min(config.batch_size, -(-len(rows) // self._workers), SOURCE_POSITIONS_AT_ONCE // positions)
         found: Sequence[Any] = self._model.translate_batch(
             _spelt(self._source, rows),
             None if prefixes is None else _spelt(self._target, prefixes),
-            max_batch_size=min(config.batch_size, -(-len(rows) // self._workers)),
+            max_batch_size=max(1, batch_size),
             asynchronous=True,
             beam_size=width,
             patience=2,  # ends after 2 W finished hypotheses, much like our beam search (docs/export.md)
