@@ -10,6 +10,7 @@ import torch
 from translator import doctor
 from translator.cli import main
 from translator.doctor import examine_memory, examine_place, examine_threads
+from translator.run.memory import memory_limit
 
 GIB = 1 << 30
 
@@ -42,13 +43,13 @@ def test_missing_package_fails_doctor_and_shows_the_pip_command(
 
 @pytest.mark.parametrize(("free", "limit", "verdict"), [(8, "max", "ok"), (1, "max", "note"), (8, GIB, "note")])
 def test_memory_check_respects_container_limits(free: int, limit: str | int, verdict: str, tmp_path: Path) -> None:
-    assert doctor.memory_limit(tmp_path) is doctor.cpu_limit(tmp_path) is None
+    assert memory_limit(tmp_path) is doctor.cpu_limit(tmp_path) is None
     (tmp_path / "memory.max").write_text(f"{limit}\n", encoding="ascii")
     (tmp_path / "cpu.max").write_text("150000 100000\n", encoding="ascii")
     assert doctor.cpu_limit(tmp_path) == 1.5
     table = tmp_path / "meminfo"
     table.write_text(f"MemTotal: {16 << 20} kB\nMemFree: 1 kB\nMemAvailable: {free << 20} kB\n", encoding="ascii")
-    assert examine_memory(table, doctor.memory_limit(tmp_path)).verdict == verdict
+    assert examine_memory(table, memory_limit(tmp_path)).verdict == verdict
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ import fcntl
 import importlib
 import os
 import platform
-import re
 import shlex
 import shutil
 import sys
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from packaging.requirements import Requirement
 
 from translator.errors import StorageError
+from translator.run.memory import available_memory, read_system_file
 from translator.run.storage import storage_errors
 from translator.run.text import text_table
 from translator.run.workers import available_cores
@@ -143,33 +143,19 @@ def examine_threads(threads: int, cores: int, limit: float | None) -> Finding:
 
 def examine_memory(table: Path = Path("/proc/meminfo"), limit: int | None = None) -> Finding:
     """Return the finding on memory for the sample, from `/proc/meminfo` and the container's limit in bytes."""
-    sizes = dict(re.findall(r"^(\w+):\s+(\d+) kB$", _read(table), re.MULTILINE))
-    if "MemAvailable" not in sizes:
+    free = available_memory(table, limit)
+    if free is None:
         return Finding("ok", "memory", "unknown on this system")
-    free = min(int(sizes["MemAvailable"]) << 10, limit or memory_limit() or sys.maxsize)
     found = f"{free / _GIB:.1f} GiB free for this process"
     advice = "training the sample needs about 2 GiB; close other programs, raise the limit, or make batches smaller "
     advice += "with --set batching.tokens_per_batch=512"
     return Finding("ok", "memory", found) if free >= _MEMORY else Finding("note", "memory", found, advice)
 
 
-def memory_limit(root: Path = Path("/sys/fs/cgroup")) -> int | None:
-    """Return the memory limit of a container in bytes (cgroups v2); None without a limit."""
-    text = _read(root / "memory.max")
-    return int(text) if text.isdecimal() else None
-
-
 def cpu_limit(root: Path = Path("/sys/fs/cgroup")) -> float | None:
     """Return the CPU limit of a container in cores; None without a limit."""
-    quota, _, period = _read(root / "cpu.max").partition(" ")
+    quota, _, period = read_system_file(root / "cpu.max").partition(" ")
     return int(quota) / int(period) if quota.isdecimal() else None
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="ascii").strip()
-    except (OSError, ValueError):
-        return ""
 
 
 def examine_place(name: str, place: Path) -> Finding:

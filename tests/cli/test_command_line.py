@@ -186,6 +186,37 @@ def test_output_to_a_full_disk_gives_one_error_message(verb: str, random_run: Pa
     assert done.stderr.count(b"\n") == 1, "neither a traceback nor a complaint of the interpreter at its exit"
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_mistake_keeps_its_exit_code_with_a_full_standard_error(tmp_path: Path) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run([*COMMAND, "runs", str(tmp_path / "none")], stderr=full, env=ENVIRONMENT)
+    assert done.returncode == 2
+
+
+def test_a_deleted_current_folder_is_named_before_any_work(tmp_path: Path) -> None:
+    command = ["bash", "-c", f'rmdir "$PWD"; {shlex.join(COMMAND)} doctor']
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=ENVIRONMENT)
+    assert done.returncode == 2
+    assert done.stderr == "translator: the current folder no longer exists; change to another one, for example: cd ~\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "train --corpus a\tb.en a.fa",
+        "fine-tune --run r --corpus a\tb.en a.fa",
+        "back-translate --run r --monolingual a\tb.fa",
+        "distill --run r --monolingual a\tb.en",
+        "evaluate --run r --test-set a\tb.en:a.fa",
+    ],
+)
+def test_a_control_character_in_a_path_is_refused(arguments: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments.split(" "))
+    assert caught.value.code == 2
+    assert "has a control character, such as a tab or a line break" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "pipeline",
     [

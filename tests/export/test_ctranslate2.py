@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -60,6 +61,27 @@ def test_int8_export_scores_are_close_and_the_model_is_unchanged(subword: Subwor
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
     assert sizes[1] < 0.6 * sizes[0]
     assert scores[1] == pytest.approx(scores[0], rel=0.05) and scores[1] != scores[0]
+
+
+@pytest.mark.parametrize("reason", ["mkl_malloc: failed to allocate memory", "CUDA failed with error out of memory"])
+def test_a_model_that_does_not_fit_into_memory_is_explained(
+    reason: str, subword: SubwordPair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ctranslate2.Translator", Mock(side_effect=RuntimeError(reason)))
+    with pytest.raises(ConfigError, match="does not fit into the free memory"):
+        Ctranslate2Searcher(tmp_path, subword, 128)
+
+
+@pytest.mark.parametrize(("row_length", "batch_size"), [(10, 64), (127, 32), (20_000, 1)])
+def test_a_batch_of_long_rows_is_bounded_by_its_positions(
+    row_length: int, batch_size: int, engines: Engines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine, _ = engines
+    library_model = Mock()
+    monkeypatch.setattr(engine, "_model", library_model)
+    rows = [[5] * row_length] * 1_000
+    engine._start(rows, BEAM, 0, 20, None, no_doubles=False)
+    assert library_model.translate_batch.call_args.kwargs["max_batch_size"] == batch_size
 
 
 @pytest.fixture(scope="module")

@@ -1,9 +1,11 @@
 """One function loads a run or an export for either engine; it rejects anything else and never opens a pickle."""
 
+import fcntl
 import logging
 import pickle
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -16,6 +18,7 @@ from translator.checkpoint.manager import mark_best
 from translator.checkpoint.state import PinnedCheckpoint, pin_checkpoint
 from translator.errors import InputError, RunError, StorageError
 from translator.export.package import export_run
+from translator.inference import engine as engine_module
 from translator.run.folder import RunFolder
 
 
@@ -197,3 +200,15 @@ def test_auto_engine_prefers_ctranslate2_and_logs_any_fallback(
     assert [text for text in caplog.messages if "torch" in text] == [
         f"translating with the torch engine: {reason}" for reason in reasons
     ]
+
+
+def test_waiting_for_another_export_is_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_module, "_SILENT_SECONDS", 0.01)
+    other = (tmp_path / ".lock").open("w")  # as another process would hold it
+    fcntl.flock(other, fcntl.LOCK_EX)
+    threading.Timer(0.3, other.close).start()
+    with caplog.at_level(logging.INFO, logger="translator"), engine_module._export_lock(tmp_path / ".lock"):
+        pass
+    assert [text for text in caplog.messages if "waiting for another process that exports this run" in text]

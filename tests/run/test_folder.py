@@ -34,6 +34,15 @@ def test_allowed_changes_are_recorded_and_become_the_run_configuration(tiny: Any
     assert run.check(changed) == NO_CHANGES
 
 
+def test_an_unreadable_run_json_is_kept_when_training_starts_again(tiny: Any) -> None:
+    run = begun(tiny())
+    run.info_file.write_text('{"sessions": [{"written": "befo', encoding="utf-8")
+    run.note_session({"written": "now"})
+    assert run.sessions() == [{"written": "now"}]
+    (aside,) = run.path.glob("run.unreadable-*.json")
+    assert aside.read_text(encoding="utf-8") == '{"sessions": [{"written": "befo'
+
+
 def test_a_mistake_in_an_override_is_not_blamed_on_the_file(tiny: Any) -> None:
     run = begun(tiny())
     with pytest.raises(

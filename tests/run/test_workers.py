@@ -58,7 +58,7 @@ def test_script_without_a_main_guard_fails_with_advice(tmp_path: Path) -> None:
 
 
 def test_killed_worker_is_reported_with_advice() -> None:
-    with pytest.raises(StorageError, match=r"memory ran out; set `corpus.workers: 1`"):
+    with pytest.raises(StorageError, match=r"memory may have run out: set `corpus.workers: 1`"):
         list(map_in_order(partial(ending_at_three, True), range(10), 2))
 
 

@@ -22,8 +22,8 @@ def test_a_killed_rank_stops_the_other_and_is_reported(tmp_path: Path, start_mem
     with pytest.raises(LostProcessError) as caught:
         start_members(tmp_path, 2, "die")
     assert str(caught.value) == (
-        "rank 1 of 2 was lost (Killed, most likely because memory ran out); the last checkpoint is intact, and the "
-        "same command resumes from it"
+        "rank 1 of 2 was lost (Killed; if nobody stopped it, memory may have run out); the last checkpoint is intact, "
+        "and the same command resumes from it"
     )
     assert "another rank of this run was lost" in (tmp_path / "lost").read_text()
 

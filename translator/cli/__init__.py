@@ -6,13 +6,14 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 from translator import __version__
 from translator.cli import chains, plotting, runs, tools, translating
 from translator.cli.arguments import Verb, VerbFormatter, repeat_set, say
-from translator.errors import Interrupted, TranslatorError
-from translator.run.logging import log_to_console
+from translator.errors import InputError, Interrupted, TranslatorError
+from translator.run.logging import log_to_console, print_error
 from translator.run.signals import stop_on_signals
 from translator.run.text import printable
 
@@ -46,17 +47,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
     typed = list(sys.argv[1:] if arguments is None else arguments)
     try:
         with stop_on_signals() as stop:
+            _check_current_folder()
             try:
                 options = parser().parse_args(repeat_set(typed), argparse.Namespace(arguments=typed))
             finally:
                 say()  # flush the help that argparse prints before it exits
             options.verb(options, stop)
     except (TranslatorError, Interrupted) as error:
-        print(f"translator: {printable(str(error))}", file=sys.stderr)
+        print_error(f"translator: {printable(str(error))}")
         return error.exit_code if isinstance(error, Interrupted) else 2
     except BrokenPipeError:
         pass  # the reader closed the pipe (`| head`)
+    finally:
+        _flush_errors()
     return 0
+
+
+def _flush_errors() -> None:
+    """Flush standard error; discard what a full disk refuses, or the interpreter's flush at exit ends in code 120."""
+    try:
+        sys.stderr.flush()
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stderr.fileno())
+        os.close(nowhere)
+
+
+def _check_current_folder() -> None:
+    """Raise InputError if the current folder is deleted: neither paths nor libraries can be found from there."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        raise InputError("the current folder no longer exists; change to another one, for example: cd ~") from None
 
 
 def parser() -> argparse.ArgumentParser:

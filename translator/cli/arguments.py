@@ -3,6 +3,7 @@
 import argparse
 import re
 import sys
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,9 +85,16 @@ def repeat_set(arguments: Sequence[str]) -> list[str]:
 
 
 def place(text: str) -> str:
-    """Return the path of a file or folder; an empty one (an unset shell variable) is an error."""
+    """Return the path of a file or folder; refuse an empty one (an unset shell variable) and control characters.
+
+    A recipe names its paths in one line each, so a path with a line break or a tab could never be read again.
+    """
     if not text:
         raise argparse.ArgumentTypeError("the path is empty; give a path, for example runs/sample")
+    if any(unicodedata.category(character) == "Cc" for character in text):
+        raise argparse.ArgumentTypeError(
+            f"the path {text!r} has a control character, such as a tab or a line break; rename the file or folder"
+        )
     return text
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from translator.cli.arguments import CONFIG, RUN, RUNS, SEARCH, SET, load_model, option, place, say, search_flags, verb
 from translator.errors import InputError
+from translator.run.logging import LOGGER
 from translator.run.signals import StopRequest
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def _train(options: argparse.Namespace, stop: StopRequest) -> None:
     if not launched():
         processes, why = choose_processes(config)
         if processes > 1:
-            print(f"training.processes: {processes} ({why})", file=sys.stderr)
+            LOGGER.info("training.processes: %d (%s)", processes, why)
             if code := launch(options.arguments, processes, stop, threads_for(config.run.threads, processes)):
                 raise SystemExit(code)
             return
@@ -188,7 +189,7 @@ def _tensorboard(options: argparse.Namespace, stop: StopRequest) -> None:
     RUNS,
     option("--ensemble", "combine the runs into one system", action="store_true"),
     option("--checkpoint NAME", _CHECKPOINTS, dest="checkpoints", action="append"),
-    option("--test-set [NAME=]PATH", _TEST_SETS, dest="test_sets", action="append", default=[]),
+    option("--test-set [NAME=]PATH", _TEST_SETS, dest="test_sets", action="append", type=place, default=[]),
     option("--split", "split of the run's own text to evaluate (default: test)", choices=("test", "validation")),
     option("--robustness", "also score each test set with noisy input, such as typos", action="store_true"),
     *SEARCH,

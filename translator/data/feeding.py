@@ -108,7 +108,9 @@ def from_another_process(
         process.join()
         message = f"the process that reads the training text could not go on ({GUARDED})"
         if process.exitcode == -signal.SIGKILL:
-            message = "the process that reads the training text was killed, most likely because memory ran out"
+            message = (
+                "the process that reads the training text was killed; if nobody stopped it, memory may have run out"
+            )
         raise RunError(f"{message}; the last checkpoint is intact, and the same command resumes from it") from error
     finally:
         connection.close()  # ends the other process

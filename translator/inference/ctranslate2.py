@@ -2,6 +2,7 @@
 
 import importlib
 import itertools
+import re
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -14,7 +15,7 @@ import numpy.typing as npt
 
 from translator.config import SearchConfig
 from translator.errors import ConfigError, InputError
-from translator.inference.searcher import Check, Searcher
+from translator.inference.searcher import SOURCE_POSITIONS_AT_ONCE, Check, Searcher
 from translator.run.workers import available_cores
 from translator.search.hypothesis import Hypothesis, Rows, check_count
 from translator.search.length_penalty import length_penalty
@@ -24,6 +25,7 @@ from translator.subword import SubwordModel, SubwordPair
 
 SPELLING: Final = {token: spelling for spelling, token in SPECIAL_TOKENS}
 _ROWS_BETWEEN_CHECKS: Final = {"cpu": 8, "cuda": 64}  # of each worker, which finishes what it has started
+_NO_MEMORY: Final = re.compile("alloc|out of memory|resource temporarily unavailable", re.IGNORECASE)
 _POLL_SECONDS: Final = 0.002  # between two calls of `check` while the workers search
 _TOKENS_AT_ONCE: Final = 2_048  # target tokens per scored batch; each has logits over the whole vocabulary
 
@@ -72,14 +74,22 @@ class Ctranslate2Searcher(Searcher):
         on_gpu = kind == "cuda"
         self._workers = 1 if on_gpu else workers or available_cores()
         self._rows_between_checks = self._workers * _ROWS_BETWEEN_CHECKS[kind]
-        self._model: Any = library.Translator(
-            str(folder),
-            device=kind,
-            device_index=int(index or 0),
-            compute_type=compute_type,
-            inter_threads=self._workers,
-            intra_threads=0 if on_gpu else 1,
-        )
+        try:
+            self._model: Any = library.Translator(
+                str(folder),
+                device=kind,
+                device_index=int(index or 0),
+                compute_type=compute_type,
+                inter_threads=self._workers,
+                intra_threads=0 if on_gpu else 1,
+            )
+        except (RuntimeError, MemoryError) as error:
+            if isinstance(error, RuntimeError) and _NO_MEMORY.search(str(error)) is None:
+                raise
+            raise ConfigError(
+                f"the model in {folder} does not fit into the free memory ({error}); close other programs, raise the "
+                "limit of this process (ulimit -v), or lower search.processes"
+            ) from error
         self.arithmetic = device
         self.max_positions = max_positions
         self._source, self._target = spellings(subword.source), spellings(subword.target)
@@ -186,10 +196,13 @@ class Ctranslate2Searcher(Searcher):
         forbidden = [[SPELLING[PAD]], [SPELLING[SOS]]]
         if no_doubles:
             forbidden += [[piece, piece] for piece in self._target]
+        # A worker's batch has at most `batch_size` rows, a fair share of all rows, and bounded memory for long rows.
+        positions = width * max(len(row) + 1 for row in rows)
+        batch_size = min(config.batch_size, -(-len(rows) // self._workers), SOURCE_POSITIONS_AT_ONCE // positions)
         found: Sequence[Any] = self._model.translate_batch(
             _spelt(self._source, rows),
             None if prefixes is None else _spelt(self._target, prefixes),
-            max_batch_size=min(config.batch_size, -(-len(rows) // self._workers)),
+            max_batch_size=max(1, batch_size),
             asynchronous=True,
             beam_size=width,
             patience=2,  # ends after 2 W finished hypotheses, much like our beam search (docs/export.md)

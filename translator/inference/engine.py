@@ -5,7 +5,7 @@ import importlib.util
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -28,6 +28,7 @@ from translator.subword import SubwordPair
 
 ENGINES: Final = ("auto", "torch", "ctranslate2")
 _GPU_DRIVERS: Final = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd")  # of Nvidia, WSL and AMD
+_SILENT_SECONDS: Final = 1.0  # of waiting for another process before a message says so
 _COMPUTE_TYPES: Final = {"float32": "float32", "bf16": "bfloat16", "int8": "int8"}  # names of CTranslate2
 
 
@@ -227,6 +228,21 @@ def _may_have_gpu() -> bool:
     return sys.platform != "linux" or any(map(os.path.exists, _GPU_DRIVERS))
 
 
+@contextlib.contextmanager
+def _export_lock(file: Path) -> Iterator[None]:
+    """Hold the lock `file` while the block runs; say what is waited for if another process holds it."""
+    lock = filelock.FileLock(file)
+    try:
+        lock.acquire(timeout=_SILENT_SECONDS)
+    except filelock.Timeout:
+        LOGGER.info("waiting for another process that exports this run (lock: %s)", file)
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
 def exported_beside(run: RunFolder, checkpoint: PinnedCheckpoint) -> tuple[Path, ExportIndex]:
     """Return the run's CTranslate2 export of a checkpoint; create it if it is missing or damaged."""
     require("ctranslate2")
@@ -238,7 +254,7 @@ def exported_beside(run: RunFolder, checkpoint: PinnedCheckpoint) -> tuple[Path,
             return folder, read_index(folder)
     with storage_errors(exports):
         exports.mkdir(exist_ok=True)
-    with storage_errors(exports), filelock.FileLock(exports / ".lock"):
+    with storage_errors(exports), _export_lock(exports / ".lock"):
         if is_export(folder):  # damaged, or just created by another process
             try:
                 return folder, read_index(folder)

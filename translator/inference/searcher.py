@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,9 @@ from translator.errors import InputError
 from translator.search.hypothesis import Hypothesis, Rows
 
 Check = Callable[[], None]
+
+SOURCE_POSITIONS_AT_ONCE: Final = 16_384
+"""Maximum source positions of a batch, each counted once per hypothesis; bounds memory for long lines."""
 
 
 class Searcher(ABC):

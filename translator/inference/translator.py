@@ -15,7 +15,7 @@ from translator.errors import InputError
 from translator.inference.alignment import Alignment, AttentionMap, align_words
 from translator.inference.latin_words import with_source_spelling
 from translator.inference.loops import find_without_loops
-from translator.inference.searcher import Check, Searcher
+from translator.inference.searcher import SOURCE_POSITIONS_AT_ONCE, Check, Searcher
 from translator.inference.segments import Segment, Translation, checked_texts, join_segments, split_text
 from translator.inference.sentences import Sentence, split_sentences
 from translator.inference.untranslated import PartedText, copied_line, is_blank, part_text
@@ -29,8 +29,6 @@ from translator.subword import SubwordPair
 from translator.subword.placeholders import hide, put_back
 from translator.subword.source_text import SourceReader, SourceText, one_line
 
-SOURCE_POSITIONS_AT_ONCE: Final = 16_384
-"""Maximum source positions of a batch, each counted once per hypothesis; bounds memory for long lines."""
 _ENDINGS: Final = ".!?:;؟،؛"
 # A match begins where a run of marks and spaces does, so that the search takes linear time.
 _SEVERAL_ENDINGS: Final = re.compile(rf"(?<![\s{_ENDINGS}…])([\s…]*+[{_ENDINGS}])[\s{_ENDINGS}…]*[{_ENDINGS}…]\s*$")

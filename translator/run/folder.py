@@ -22,6 +22,7 @@ from translator.config import Config, load_config, parse_config, resolved_yaml
 from translator.config.resuming import NO_CHANGES, Changes, compare_settings, flatten, refusal
 from translator.config.sections import REMOVED_KEYS
 from translator.errors import ConfigError, InputError, OtherVersionError, RunError, StorageError, TranslatorError
+from translator.run.logging import LOGGER
 from translator.run.records import RecordError, WholeNumber, read_record
 from translator.run.storage import is_held, new_folder, storage_errors, write_json, write_text
 from translator.run.text import excerpt, text_table
@@ -162,9 +163,24 @@ class RunFolder:
 
     def note_session(self, environment: dict[str, Any], changes: Changes = NO_CHANGES) -> None:
         """Add the environment and the changed settings of a training session to run.json."""
+        self._set_unreadable_info_aside()
         changed = {change.key: {"old": change.old, "new": change.new} for change in changes}
         session = environment | ({"changed": changed} if changed else {})
         write_json(self.info_file, {"sessions": [*self.sessions(), session]})
+
+    def _set_unreadable_info_aside(self) -> None:
+        """Rename a run.json that cannot be read, with a warning: a new one would replace all that it says."""
+        try:
+            content = self.info_file.read_bytes()
+            read_record(_SESSIONS, content)
+        except FileNotFoundError:
+            return
+        except RecordError as error:
+            digest = hashlib.sha256(content).hexdigest()[:8]
+            aside = self.info_file.with_name(f"run.unreadable-{digest}.json")
+            with storage_errors(aside):
+                self.info_file.rename(aside)
+            LOGGER.warning(error.about(self.info_file, f"it is kept as {aside.name}, and a new one begins"))
 
     def sessions(self) -> list[dict[str, Any]]:
         """Return the entries of run.json; none if it is missing or unreadable."""

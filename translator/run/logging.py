@@ -32,16 +32,16 @@ class _Formatter(logging.Formatter):
         return printable(super().format(record))
 
 
-def _print_error(message: str) -> None:
+def print_error(message: str) -> None:
     """Write to standard error through tqdm, so that a message does not break a progress bar."""
-    with contextlib.suppress(OSError):  # a closed terminal must not stop the work
+    with contextlib.suppress(OSError):  # a closed terminal or a full disk must not stop the work
         tqdm.write(message, file=sys.stderr)
 
 
 class _ConsoleHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         prefix = "" if record.levelno < logging.WARNING else f"{record.levelname.lower()}: "
-        _print_error(prefix + self.format(record))
+        print_error(prefix + self.format(record))
 
 
 class _LogFileHandler(logging.FileHandler):
@@ -55,7 +55,7 @@ class _LogFileHandler(logging.FileHandler):
             super().handleError(record)  # bugs of the caller keep their traceback
         elif not self._warned:
             self._warned = True
-            _print_error(f"warning: cannot write {self.baseFilename}: {error.strerror}; continuing without this log")
+            print_error(f"warning: cannot write {self.baseFilename}: {error.strerror}; continuing without this log")
 
     def close(self) -> None:
         with contextlib.suppress(OSError):  # flushes what could not be written, and fails again
@@ -148,7 +148,8 @@ class _Bar(tqdm):  # type: ignore[type-arg]  # it is generic for type checkers o
 
     def _print(self) -> None:
         self._printed = time.monotonic()
-        print(printable(str(self)), file=self.fp, flush=True)
+        with contextlib.suppress(OSError):  # as in `print_error`
+            print(printable(str(self)), file=self.fp, flush=True)
 
 
 def progress_bar(

@@ -90,7 +90,7 @@ def map_in_order(
             yield waiting.popleft().result()
     except BrokenProcessPool as error:
         raise StorageError(
-            "a worker process was killed, probably because memory ran out; set `corpus.workers: 1`, or "
+            "a worker process was killed; if nobody stopped it, memory may have run out: set `corpus.workers: 1`, or "
             f"close other programs ({GUARDED})"
         ) from error
     finally:

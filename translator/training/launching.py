@@ -108,7 +108,7 @@ def _exit_code(failures: Mapping[int, ProcessFailure], processes: int) -> int:
         if code < 0 and code != -signal.SIGTERM:
             reason = signal.strsignal(-code)
             if code == -signal.SIGKILL:
-                reason = f"{reason}, most likely because memory ran out"
+                reason = f"{reason}; if nobody stopped it, memory may have run out"
             raise LostProcessError(f"rank {rank} of {processes} was lost ({reason}); {ADVICE}")
     # 4. A stop by a signal, with the exit code of a shell or of Python's `subprocess`.
     for number in STOP_SIGNALS:
