@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from translator.config import NormalizationConfig, SourceConfig
 from translator.corpus import characters
 from translator.corpus.characters import Change, is_suspect, repair_decoding
-from translator.corpus.normalizer import NORMALIZER_VERSION, RULES, Normalizer, Side, fold
+from translator.corpus.folding import fold
+from translator.corpus.normalizer import CURRENT_RULES, NORMALIZER_VERSION, Normalizer
 from translator.corpus.sources import read_pairs
 
 CHARACTERS = (

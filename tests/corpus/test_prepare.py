@@ -12,7 +12,7 @@ from corpus.corpora import Rows, contents, tsv
 
 from translator.config import CorpusConfig, SourceConfig
 from translator.corpus import prepare
-from translator.corpus.normalizer import fold
+from translator.corpus.folding import fold
 from translator.corpus.prepare import Candidates, collect_candidates, corpus_fingerprint, prepare_corpus
 from translator.corpus.prepared_corpus import PreparedCorpus, Side
 from translator.corpus.report import EXAMPLES, RULES, Example, format_report

@@ -12,7 +12,8 @@ from translator.config import Config, FilterConfig, SourceConfig
 from translator.corpus.compression import read_blocks
 from translator.corpus.filters import PairFilter
 from translator.corpus.lines import Unreadable, read_lines
-from translator.corpus.normalizer import Normalizer, fold
+from translator.corpus.folding import fold
+from translator.corpus.normalizer import Normalizer
 from translator.corpus.prepare import prepare_corpus
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.split import SPLITS, Split

@@ -25,7 +25,8 @@ from translator.config.resuming import fingerprint_of
 from translator.corpus.duplicates import Hashes, Keys, Mask, NearDuplicateIndex, Numbers, pair_keys, signatures
 from translator.corpus.filters import EMPTY, PairFilter
 from translator.corpus.lines import Pair
-from translator.corpus.normalizer import NORMALIZER_VERSION, Normalizer, fold
+from translator.corpus.folding import fold
+from translator.corpus.normalizer import Normalizer
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.report import (
     NUMBERS_SHOWN,

@@ -19,7 +19,8 @@ from translator.corpus.held_out import (
     read_held_out,
     read_held_out_folder,
 )
-from translator.corpus.normalizer import Normalizer, fold
+from translator.corpus.folding import fold
+from translator.corpus.normalizer import Normalizer
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.report import CorpusReport
 from translator.errors import CorpusError, InputError
