@@ -124,10 +124,11 @@ def test_held_out_of_run_gives_sources_test_sets_and_a_validation_sample(tmp_pat
     )
     config = parse_config(recipe, "recipe", [f"evaluation.test_sets=[{{name: news, path: '{news}'}}]"])
     found = [
-        (one.name, len(one.sources), one.left_out, set(one.origins)) for one in held_out_of_run(config, corpus, "test")
+        (one.name, len(one.sources), one.left_out, set(one.origins))
+        for one in held_out_of_run(config, corpus, "test", NORMALIZER)
     ]
     assert found == [("a", 5, (), {"a"}), ("b", 5, (), {"b"}), ("c", 2, (2,), {"c"}), ("news", 40, (), {"news"})]
-    (sample,) = held_out_of_run(config, corpus, "validation")
+    (sample,) = held_out_of_run(config, corpus, "validation", NORMALIZER)
     assert (sample.name, sample.origins, len(sample.references)) == ("validation", ("a", "a", "b", "b"), 4)
 
 

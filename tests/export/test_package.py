@@ -148,7 +148,7 @@ def test_card_states_data_licence_scores_and_normalization_rules(subword_folder:
         "| tatoeba | test | not stated; a public corpus of this name is Tatoeba",
         "CC BY 2.0 FR",
         "| tatoeba | 7, 2 of 9 left out (lines 3, 9) | bleu |",
-        *("12.34 (11.34–13.34)", r"`nrefs:1\|tok:13a`", "normalizer version 2", "digits: ascii", "up to 60 tokens"),
+        *("12.34 (11.34–13.34)", r"`nrefs:1\|tok:13a`", "subword/normalizer.json", "digits: ascii", "up to 60 tokens"),
         "NormalizationConfig(digits='ascii', quotes=False)",
     ):
         assert words in card

@@ -110,6 +110,7 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
         training_weights,
         write_sample,
     )
+    from translator.corpus.normalizer_file import rules_of_run
     from translator.corpus.sources import corpora_in_arguments, with_overrides
     from translator.recipes.corpus_recipe import measure, shipped_settings, write_derived
     from translator.run.folder import RunFolder
@@ -118,7 +119,7 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
         raise InputError(f"--replay {options.replay}: the share must be at least 0 and at most {_MOST_REPLAYED}")
     new = with_overrides(corpora_in_arguments(options.corpora), options.overrides)
     run, config = _opened(options.run)
-    old = corpus_of_run(config)
+    old = corpus_of_run(config, rules_of_run(run))
     known = {one.name for one in (*config.corpus.sources, *config.evaluation.test_sets)}
     new = [one.model_copy(update={"name": _free_name(one.name, known)}) for one in new]
     folder = Path(options.output or f"{run.path}-{'+'.join(one.name for one in new)[:60]}")
@@ -173,7 +174,8 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
         write_sample(old, spacing, text)
     say(f"  held out of each new corpus: {validating:,} pairs for validation, {held_out:,} for testing")
     _run_verb(stop, "train", "--config", str(folder.with_name(f"{folder.name}.yaml")))
-    _compare(run.path, folder, test_set_arguments(corpus_of_run(RunFolder.open(folder).config())))
+    tuned = RunFolder.open(folder)
+    _compare(run.path, folder, test_set_arguments(corpus_of_run(tuned.config(), rules_of_run(tuned))))
     example = config.corpus.languages[0].example
     say("", "Next:", f'  translator translate --run {shlex.quote(str(folder))} "{example}"')
 
@@ -205,7 +207,7 @@ def _back_translate(options: argparse.Namespace, stop: StopRequest) -> None:
     folder = Path(options.output)
     folder.mkdir(parents=True, exist_ok=True)
     persian, english, back = (folder / name for name in ("monolingual.fa", "translated.en", "round-trip.fa"))
-    _write_monolingual(options.monolingual, config, persian)
+    _write_monolingual(options.monolingual, run, config, persian)
     model = options.engine, "best", options.device, tuple(search_flags(options))
     _translate(partial(load_model, (run.path,), *model), persian, english)
     scores = None
@@ -233,14 +235,14 @@ def _back_translate(options: argparse.Namespace, stop: StopRequest) -> None:
 
 
 def _write_monolingual(
-    files: Sequence[str], config: "Config", output: Path, student: "RunFolder | None" = None
+    files: Sequence[str], run: "RunFolder", config: "Config", output: Path, student: "RunFolder | None" = None
 ) -> None:
     """Write the distinct lines of `files` to `output`; print counts. A trained `student` keeps its text."""
     from translator.corpus.derived import write_monolingual
-    from translator.corpus.normalizer import Normalizer
+    from translator.corpus.normalizer_file import normalizer_of_run
 
     new = output.with_name(f"{output.name}.new")
-    normalizer = Normalizer(config.corpus.normalization, config.corpus.languages)
+    normalizer = normalizer_of_run(run, config)
     try:
         counts = write_monolingual([Path(file) for file in files], normalizer, config.corpus.filters.max_words, new)
         if not counts["kept"]:
@@ -291,6 +293,7 @@ def _distill(options: argparse.Namespace, stop: StopRequest) -> None:
         training_weights,
         write_best,
     )
+    from translator.corpus.normalizer_file import rules_of_run
     from translator.evaluation.metrics import sentence_bleu
     from translator.export.package import export_run
     from translator.inference.exported import is_export
@@ -300,7 +303,7 @@ def _distill(options: argparse.Namespace, stop: StopRequest) -> None:
     if options.beam < 2:
         raise InputError(f"--beam {options.beam}: distillation needs at least two hypotheses; 5 is usual")
     run, config = _opened(options.run)
-    corpus = corpus_of_run(config)
+    corpus = corpus_of_run(config, rules_of_run(run))
     source, target = corpus.sides
     student = Path(options.output or f"{run.path}-student")
     text = student.with_name(f"{student.name}-text")
@@ -325,7 +328,7 @@ def _distill(options: argparse.Namespace, stop: StopRequest) -> None:
     beam = ("search.method=beam", f"search.beam_size={options.beam}")
     teacher = partial(load_model, (run.path,), "auto", "best", "auto", beam)
     if options.monolingual:
-        _write_monolingual(options.monolingual, config, alone[source], RunFolder(student))
+        _write_monolingual(options.monolingual, run, config, alone[source], RunFolder(student))
         _translate(teacher, alone[source], alone[target])
     for one in originals:
         paths = {"en": Path(str(one.source_path)), "fa": Path(str(one.target_path))}

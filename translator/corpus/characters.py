@@ -153,5 +153,3 @@ class CharacterTable(dict[int, str]):
         except UnicodeEncodeError:
             return text.translate(self)
         return codecs.charmap_decode(encoded.translate(self._codes, self._deleted), "strict", self._decoding)[0]
-
-

@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from translator.config import SourceConfig
-from translator.corpus.lines import Pair
 from translator.corpus.folding import fold
+from translator.corpus.lines import Pair
 from translator.corpus.normalizer import Normalizer
 from translator.corpus.sources import read_pairs
 from translator.run.logging import progress_bar

@@ -133,7 +133,9 @@ def left_out_note(sentences: int, left_out: Sequence[int]) -> str:
     return f"{len(left_out):,} of {sentences + len(left_out):,} left out ({lines} {numbers})"
 
 
-def held_out_of_run(config: Config, corpus: PreparedCorpus, split: HeldOutSplit) -> list[HeldOutSet]:
+def held_out_of_run(
+    config: Config, corpus: PreparedCorpus, split: HeldOutSplit, normalizer: Normalizer
+) -> list[HeldOutSet]:
     """Return the non-empty sets that a run is scored on, for `write_held_out`.
 
     For `test` the test split of each source, then `evaluation.test_sets`; for `validation` the sentences that training
@@ -150,7 +152,6 @@ def held_out_of_run(config: Config, corpus: PreparedCorpus, split: HeldOutSplit)
         left_out = corpus.report.left_out(name) if split == "test" else ()
         parts.append(HeldOutSet(name, sources, references, (name,) * len(sources), left_out))
     if split == "test":
-        normalizer = Normalizer(config.corpus.normalization, config.corpus.languages)
         return [*parts, *(read_held_out([source], normalizer) for source in config.evaluation.test_sources)]
     rows = [row for part in parts for row in zip(part.sources, part.references, part.origins, strict=True)]
     chosen = [rows[number] for number in evenly_spread(len(rows), config.training.validation_sentences)]

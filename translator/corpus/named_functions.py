@@ -1,7 +1,7 @@
 """The functions that the rules of the normalizer name, for the few algorithms that are not replacements by a pattern.
 
-A trained model names these functions in its `normalizer.json`. So what a name stands for never changes: a function that
-shall give anything else for any text gets a new name, such as `join_quotes-2`, and the old one stays for the models that
+A trained model names these functions in its `normalizer.json`. So what a name stands for never changes. A function that
+shall give anything else for any text gets a new name, such as `join_quotes-2`; the old one stays, for the models that
 were trained with it.
 """
 

@@ -20,7 +20,7 @@ from translator.corpus.contractions import JOIN_CONTRACTIONS
 from translator.corpus.digits import CONVERT_DIGITS
 from translator.corpus.mojibake import SUSPECT
 from translator.corpus.named_functions import FUNCTIONS
-from translator.corpus.normalizer_rules import Change, Language, NormalizerRules, Row, Rewriting, Rule, Step, Work
+from translator.corpus.normalizer_rules import Change, Language, NormalizerRules, Rewriting, Row, Rule, Step, Work
 from translator.corpus.orthography import COMPOSE_HAMZA, TIDY_ZWNJ, UNIFY_ORTHOGRAPHY
 from translator.corpus.punctuation import JOIN_ENGLISH_SIGNS, JOIN_PUNCTUATION, UNESCAPE, UNIFY_DASHES
 from translator.corpus.quotation_marks import CORRECT_MARKS, ENGLISH_QUOTES, PERSIAN_QUOTES

@@ -1,11 +1,11 @@
 """The file `normalizer.json`, in which a model keeps the rules of its training text."""
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
 
 from pydantic import Field, TypeAdapter, with_config
-from dataclasses import dataclass
 
 from translator.config import Config
 from translator.corpus import normalizer
@@ -16,8 +16,6 @@ from translator.errors import RunError
 from translator.run.folder import RunFolder
 from translator.run.records import STRICT, RecordError, read_signed_record
 from translator.run.storage import storage_errors
-
-RULES_FILE: Final = "normalizer.json"
 
 
 @with_config(STRICT)
@@ -74,8 +72,7 @@ def rules_of_run(run: RunFolder) -> NormalizerRules:
     Whether those are the right ones for it says `checkpoint.state.check_normalizer`. Raises RunError: the file is
     damaged.
     """
-    file = run.subword_folder / RULES_FILE
-    return read_rules(file) if file.exists() else normalizer.CURRENT_RULES
+    return read_rules(run.normalizer_file) if run.normalizer_file.exists() else normalizer.CURRENT_RULES
 
 
 def normalizer_of_run(run: RunFolder, config: Config) -> Normalizer:

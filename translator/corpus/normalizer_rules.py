@@ -88,7 +88,9 @@ class NormalizerRules:
         return sha256_of_json(self._values())
 
     def _values(self) -> dict[str, object]:
-        values: dict[str, object] = json.loads(json.dumps({"format": RULES_FORMAT, **asdict(self)}))  # tuples become lists
+        values: dict[str, object] = json.loads(
+            json.dumps({"format": RULES_FORMAT, **asdict(self)})
+        )  # tuples become lists
         return values
 
     def to_json(self) -> str:

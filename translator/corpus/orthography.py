@@ -8,9 +8,7 @@ from translator.corpus.normalizer_rules import Rewriting, Row
 # --- stray half-spaces ---
 
 # Keep it only between two letters or digits, marks included.
-_STRAY_ZWNJ: Final = (
-    rf"{ZWNJ}(?:(?![^\W_])|(?<![^\W_]{ZWNJ})(?<![\u0653-\u0655{''.join(sorted(VOWEL_MARKS))}]{ZWNJ}))"
-)
+_STRAY_ZWNJ: Final = rf"{ZWNJ}(?:(?![^\W_])|(?<![^\W_]{ZWNJ})(?<![\u0653-\u0655{''.join(sorted(VOWEL_MARKS))}]{ZWNJ}))"
 TIDY_ZWNJ: Final = Rewriting(
     rows=(
         Row(contains=ZWNJ * 2, pattern=f"{ZWNJ}+", replacement=ZWNJ),  # می||روم → می|روم
@@ -50,13 +48,9 @@ _WORD_END: Final = rf"(?![\w{ZWNJ}])"
 
 # An auxiliary verb that is joined to its participle: رفته|بود
 _AUXILIARY: Final = r"(?:ن?(?:بود|شد|کرد)(?:م|ی|یم|ید|ند)?|است|(?:ن?باش|ن?خواه)(?:م|د|یم|ید|ند))"
-_JOINED_AUXILIARY: Final = (
-    rf"(?<!\w)({_LETTER}{{2,}}(?:{ZWNJ}{_LETTER}+){{0,6}}?){ZWNJ}(?={_AUXILIARY}{_WORD_END})"
-)
+_JOINED_AUXILIARY: Final = rf"(?<!\w)({_LETTER}{{2,}}(?:{ZWNJ}{_LETTER}+){{0,6}}?){ZWNJ}(?={_AUXILIARY}{_WORD_END})"
 # What may be joined to it: the prefixes of می|کرد, برمی|شد, در|کرد
-_VERB_PREFIX: Final = (
-    rf"(?:^|{ZWNJ}|بر|در|باز|فرا|فرو|وا|ور|سر)(?:ن?می|همی){ZWNJ}$|^(?:بر|در|باز|فرو?|وا|ور){ZWNJ}$"
-)
+_VERB_PREFIX: Final = rf"(?:^|{ZWNJ}|بر|در|باز|فرا|فرو|وا|ور|سر)(?:ن?می|همی){ZWNJ}$|^(?:بر|در|باز|فرو?|وا|ور){ZWNJ}$"
 
 _SPOKEN_VERBS: Final = "کنه|شه|گه|ره|ده|زنه|تونه|دونه|خوره|رسه|ذاره|مونه|کنن|شن|گن|رن|زنن|تونن|خوان|دونن|توان"
 # Words that end like a verb and follow می where it means wine.
@@ -73,16 +67,32 @@ _PLURAL: Final = "ها(?:ی|یی|یم|یت|یش|یمان|یتان|یشان)?"
 _SPACE_BEFORE_PLURAL: Final = rf" (?<={_LETTER}{{2}} )(?={_PLURAL}{_WORD_END})"
 
 # Nouns after which تر means wet.
-_WET_THINGS: Final = (
-    "آب|چوب|هیزم|چشم|چشمان|چشمانش|لب|دیده|باران|شبنم|آسمان|کوهها|گوشتی|دسته‌گلی|صنوبر|پیه|ریسمان|چوبهای|آدم‌های"
-).split("|")
+_WET_THINGS: Final = [
+    "آب",
+    "چوب",
+    "هیزم",
+    "چشم",
+    "چشمان",
+    "چشمانش",
+    "لب",
+    "دیده",
+    "باران",
+    "شبنم",
+    "آسمان",
+    "کوهها",
+    "گوشتی",
+    "دسته\u200cگلی",
+    "صنوبر",
+    "پیه",
+    "ریسمان",
+    "چوبهای",
+    "آدم\u200cهای",
+]
 _AFTER_WET_THING: Final = "".join(f"(?<!{_WORD_START}{noun} )" for noun in _WET_THINGS)
 _COMPARATIVE: Final = "تر(?:ی|ین|ینِ|های|ها)?"
 _NOT_WET: Final = "(?! و (?:تازه|خشک|تمیز|فرز|چسبان)| گل )"  # تر و تازه
 # بزرگ␣تر
-_SPACE_BEFORE_COMPARATIVE: Final = (
-    rf" (?<={_LETTER}{{2}} )(?={_COMPARATIVE}{_WORD_END}{_NOT_WET}){_AFTER_WET_THING}"
-)
+_SPACE_BEFORE_COMPARATIVE: Final = rf" (?<={_LETTER}{{2}} )(?={_COMPARATIVE}{_WORD_END}{_NOT_WET}){_AFTER_WET_THING}"
 
 UNIFY_ORTHOGRAPHY: Final = Rewriting(
     rows=(

@@ -24,9 +24,10 @@ from translator.config.keys import present_path
 from translator.config.resuming import fingerprint_of
 from translator.corpus.duplicates import Hashes, Keys, Mask, NearDuplicateIndex, Numbers, pair_keys, signatures
 from translator.corpus.filters import EMPTY, PairFilter
-from translator.corpus.lines import Pair
 from translator.corpus.folding import fold
+from translator.corpus.lines import Pair
 from translator.corpus.normalizer import Normalizer
+from translator.corpus.normalizer_rules import NormalizerRules
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.report import (
     NUMBERS_SHOWN,
@@ -55,11 +56,14 @@ Examples = dict[str, list[Example]]  # by rule, as `example_places` chooses them
 LineNumbers = dict[str, list[int]]  # by rule for lines that cannot be read, the first `NUMBERS_SHOWN` of them
 
 
-def prepare_corpus(config: CorpusConfig, test_sets: Sequence[SourceConfig] = ()) -> PreparedCorpus:
+def prepare_corpus(
+    config: CorpusConfig, test_sets: Sequence[SourceConfig] = (), rules: NormalizerRules | None = None
+) -> PreparedCorpus:
     """Clean and split the sources, or reuse the result of an earlier call with the same files and settings.
 
     No pair of the training split shares its folded source or target with validation, test or `test_sets`, and no pair
-    of the validation split with test or `test_sets`, whose text is used for nothing else.
+    of the validation split with test or `test_sets`, whose text is used for nothing else. The text is normalized by
+    `rules`; None: the current ones.
 
     Raises:
         CorpusError: a source cannot be read (see `read_pairs`), or too few pairs remain.
@@ -67,20 +71,21 @@ def prepare_corpus(config: CorpusConfig, test_sets: Sequence[SourceConfig] = ())
     """
     refuse_in_starting_process()
     with stage("fingerprint"):
-        fingerprint = corpus_fingerprint(config, test_sets)
+        normalizer = Normalizer(config.normalization, rules=rules)
+        fingerprint = corpus_fingerprint(config, test_sets, normalizer.rules)
     directory = prepared_folder(config.prepared_directory, "corpus", fingerprint)
     report = _finished_report(directory, fingerprint)
     if report is None:
         with new_folder(directory) as folder:
-            report = _build(config, test_sets, folder, fingerprint)
+            report = _build(config, test_sets, normalizer.rules, folder, fingerprint)
             write_json(folder / _REPORT, report.to_json())
     if warning := report.split_warning():
         LOGGER.warning("%s", warning)
     return PreparedCorpus(directory, fingerprint, report)
 
 
-def corpus_fingerprint(config: CorpusConfig, test_sets: Sequence[SourceConfig] = ()) -> str:
-    """Return SHA-256 in hexadecimal over the bytes of the corpus files (not their paths), all settings and versions."""
+def corpus_fingerprint(config: CorpusConfig, test_sets: Sequence[SourceConfig], rules: NormalizerRules) -> str:
+    """Return SHA-256 in hexadecimal over the bytes of the corpus files (not their paths), settings, rules, versions."""
 
     def description(source: SourceConfig) -> dict[str, Any]:
         files = []
@@ -96,7 +101,8 @@ def corpus_fingerprint(config: CorpusConfig, test_sets: Sequence[SourceConfig] =
         "sources": [description(source) for source in config.sources],
         "test_sets": [description(source) for source in test_sets],
         **config.model_dump(mode="json", include={"normalization", "filters", "split", "bad_rows"}),
-        "versions": [NORMALIZER_VERSION, PREPARE_VERSION, ftfy.__version__, unicodedata.unidata_version],
+        "normalizer": rules.sha256,
+        "versions": [PREPARE_VERSION, ftfy.__version__, unicodedata.unidata_version],
     }
     return fingerprint_of(settings)
 
@@ -129,13 +135,16 @@ def _checksums(folder: Path) -> dict[str, int]:
     return checksums
 
 
-def _build(config: CorpusConfig, test_sets: Sequence[SourceConfig], folder: Path, fingerprint: str) -> CorpusReport:
+def _build(
+    config: CorpusConfig, test_sets: Sequence[SourceConfig], rules: NormalizerRules, folder: Path, fingerprint: str
+) -> CorpusReport:
     spool = folder / "candidates"
     spool.mkdir()
     size = sum(file.stat().st_size for source in (*config.sources, *test_sets) for file in source_files(source))
     with NearDuplicateIndex(spool) as index:
         with stage("clean"):
-            candidates = collect_candidates(config, test_sets, spool, index, processes_for(config.workers, size))
+            processes = processes_for(config.workers, size)
+            candidates = collect_candidates(config, test_sets, rules, spool, index, processes)
         with stage("select"):
             fates = select_pairs(config, [item.keys for item in candidates], index.find)
     divided = len(config.sources)  # test sets come after them
@@ -147,7 +156,7 @@ def _build(config: CorpusConfig, test_sets: Sequence[SourceConfig], folder: Path
             _write_splits(item, item_fates, folder)
     shutil.rmtree(spool)
     kept_out = tuple(TestSetReport(item.source.name, len(item.lines)) for item in candidates[divided:])
-    return CorpusReport(fingerprint, NORMALIZER_VERSION, PREPARE_VERSION, reports, kept_out, _checksums(folder))
+    return CorpusReport(fingerprint, rules.version, PREPARE_VERSION, reports, kept_out, _checksums(folder))
 
 
 class Chunk(NamedTuple):
@@ -190,8 +199,8 @@ class CleanChunk(NamedTuple):
 class Cleaner:
     """Applies the normalizer and the filters of a configuration to chunks, in a worker process."""
 
-    def __init__(self, normalization: NormalizationConfig, filters: FilterConfig) -> None:
-        self._normalizer = Normalizer(normalization)
+    def __init__(self, normalization: NormalizationConfig, rules: NormalizerRules, filters: FilterConfig) -> None:
+        self._normalizer = Normalizer(normalization, rules=rules)
         self._broken_rule = PairFilter(filters).broken_rule
         self._near_duplicates = filters.near_duplicates is not None
 
@@ -251,7 +260,12 @@ class Candidates(NamedTuple):
 
 
 def collect_candidates(
-    config: CorpusConfig, test_sets: Sequence[SourceConfig], folder: Path, index: NearDuplicateIndex, processes: int
+    config: CorpusConfig,
+    test_sets: Sequence[SourceConfig],
+    rules: NormalizerRules,
+    folder: Path,
+    index: NearDuplicateIndex,
+    processes: int,
 ) -> list[Candidates]:
     """Read all sources once; write the pairs that pass the filters below `folder`; memory: 32 bytes per pair.
 
@@ -260,6 +274,7 @@ def collect_candidates(
 
     Args:
         test_sets: additional test sets, which follow the sources in the result.
+        rules: of the normalizer; the configuration chooses among them.
         folder: an empty folder for the texts.
         index: gets both folded sides of each pair, in the order of the result, unless near-duplicates may stay.
     """
@@ -273,7 +288,7 @@ def collect_candidates(
                 shown = progress_bar(pairs, description=f"cleaning {source.name}", total=source.max_pairs, unit="pairs")
                 yield from chunks_of(shown, number, filtered[number])
 
-    cleaner = partial(Cleaner, config.normalization, config.filters)
+    cleaner = partial(Cleaner, config.normalization, rules, config.filters)
     with contextlib.closing(map_in_order(cleaner, chunks(), processes)) as cleaned:
         return [
             _set_aside(sources[number], source_chunks, folder / str(number), index, notes[number])

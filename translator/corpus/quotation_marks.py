@@ -1,4 +1,4 @@
-"""Rules of the normalizer for quotation marks: straight in English, guillemets in Persian. In examples, ␣ is a space."""
+"""Rules of the normalizer for quotation marks: straight in English, guillemets in Persian. ␣ is a space."""
 
 import re
 from typing import Final
@@ -125,7 +125,7 @@ GUILLEMETS: Final = Rewriting(  # “بله” → «بله»
         *(Row(contains=mark, pattern=mark, replacement="«") for mark in "“„‟"),
         Row(contains="”", pattern="”", replacement="»"),
         Row(contains="´", pattern="´", replacement="'"),
-    )
+    ),
 )
 PERSIAN_QUOTES: Final = ("pair_guillemets-1", GUILLEMETS)
 """Quotation marks become guillemets; straight ones only where all of them are in pairs around Persian words."""

@@ -250,6 +250,7 @@ def _translate_and_score(
         metrics=[metric for metric in metrics if metric != "comet"],
         normalization=config.corpus.normalization,
         languages=config.corpus.languages,
+        rules=translator.normalizer.rules,
         bootstrap_samples=config.evaluation.bootstrap_samples,
         test_set=name,
     )

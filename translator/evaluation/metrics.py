@@ -26,7 +26,8 @@ from sacrebleu.tokenizers.tokenizer_spm import SPM_MODELS
 
 from translator.config import Config, MetricName, NormalizationConfig
 from translator.config.corpus_section import ENGLISH, PERSIAN, Languages
-from translator.corpus.normalizer import NORMALIZER_VERSION, Normalizer
+from translator.corpus.normalizer import Normalizer
+from translator.corpus.normalizer_rules import NormalizerRules
 from translator.errors import InputError
 from translator.run.folder import RunFolder
 from translator.run.records import STRICT, WholeNumber
@@ -102,12 +103,16 @@ class TextVariant(NamedTuple):
 RAW_TEXT: Final = TextVariant(RAW, str)
 
 
-def text_variants(config: NormalizationConfig, languages: Languages = (ENGLISH, PERSIAN)) -> list[TextVariant]:
+def text_variants(
+    config: NormalizationConfig,
+    languages: Languages = (ENGLISH, PERSIAN),
+    rules: NormalizerRules | None = None,
+) -> list[TextVariant]:
     """Return three variants: raw, normalized, and normalized with spaces for ZWNJ; labels name changed rules."""
-    normalizer = Normalizer(config, languages)
+    normalizer = Normalizer(config, languages, rules)
     defaults = NormalizationConfig().model_dump()
     changed = [f"{key}={value}" for key, value in config.model_dump().items() if value != defaults[key]]
-    name = f"normalizer-{NORMALIZER_VERSION}"
+    name = f"normalizer-{normalizer.rules.version}"
     normalized = " ".join([f"{name} on both sides", *changed])
     folded = " ".join([f"{name}, ZWNJ as space, on both sides", *changed])
     return [
@@ -124,6 +129,7 @@ def compute_scores(
     metrics: Sequence[MetricName],
     normalization: NormalizationConfig | None = None,
     languages: Languages = (ENGLISH, PERSIAN),
+    rules: NormalizerRules | None = None,
     bootstrap_samples: int | None = None,
     test_set: str = "",
 ) -> list[Score]:
@@ -136,6 +142,7 @@ def compute_scores(
         metrics: all but COMET.
         normalization: of the normalized and the folded text; None scores raw text only.
         languages: of source and target.
+        rules: of the model's normalizer; None: the current ones.
         bootstrap_samples: None computes no intervals.
 
     Raises InputError: there are no sentences, the numbers of hypotheses and references differ, a sentence has no
@@ -153,7 +160,7 @@ def compute_scores(
                 f"sentence {number:,} of test set `{test_set}` has no reference, or a blank one; remove it"
             )
     scores = []
-    for variant in [RAW_TEXT] if normalization is None else text_variants(normalization, languages):
+    for variant in [RAW_TEXT] if normalization is None else text_variants(normalization, languages, rules):
         spelt = [variant.spell(text) for text in hypotheses]
         sides = reference_sides(several, variant.spell)
         for name in dict.fromkeys(["bleu", *metrics]) if variant.label == RAW else metrics:

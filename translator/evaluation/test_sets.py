@@ -12,6 +12,7 @@ from tqdm import tqdm
 from translator.config import Config
 from translator.config.corpus_section import ENGLISH, PERSIAN
 from translator.corpus.filters import arabic_script_share, arabic_share, latin_share
+from translator.corpus.folding import fold
 from translator.corpus.held_out import (
     HeldOutSet,
     held_out_argument,
@@ -19,8 +20,8 @@ from translator.corpus.held_out import (
     read_held_out,
     read_held_out_folder,
 )
-from translator.corpus.folding import fold
 from translator.corpus.normalizer import Normalizer
+from translator.corpus.normalizer_file import normalizer_of_run
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.report import CorpusReport
 from translator.errors import CorpusError, InputError
@@ -34,7 +35,7 @@ _WORD: Final = re.compile(r"\w+(?:['’]\w+)*")
 
 def chosen_test_sets(run: RunFolder, config: Config, named: Sequence[str], split: str) -> list[HeldOutSet]:
     """Return the test sets of an evaluation: those `named` by a user, or a `split` of the held-out text."""
-    normalizer = Normalizer(config.corpus.normalization, config.corpus.languages)
+    normalizer = normalizer_of_run(run, config)
     if named:
         found = [read_held_out(held_out_argument(argument), normalizer) for argument in named]
     else:
@@ -93,7 +94,7 @@ def look_into_training(
         message = "the prepared corpus of %s is not on this disk: leaks into training and rare words are not checked"
         LOGGER.info(message, run.path)
         return {}
-    normalizer = Normalizer(config.corpus.normalization, config.corpus.languages)
+    normalizer = normalizer_of_run(run, config)
     in_sources = {one.name: [_words(normalizer.source(text)) for text in one.sources] for one in sets}
     wanted = {word for sources in in_sources.values() for words in sources for word in words}
     sides = {fold(text) for one in sets for side in (one.sources, *one.references) for text in side} if leaks else set()
