@@ -7,10 +7,11 @@ import re
 import sys
 import unicodedata
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import ftfy.bad_codecs  # noqa: F401  registers sloppy-windows-1252, in which undefined bytes are controls
 import pytest
+from doc_examples import ROOT, blocks
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -18,8 +19,12 @@ from translator.config import NormalizationConfig, SourceConfig
 from translator.corpus import characters
 from translator.corpus.folding import fold
 from translator.corpus.mojibake import is_suspect, repair_decoding
+from translator.corpus.named_functions import FUNCTIONS
 from translator.corpus.normalizer import CURRENT_RULES, Normalizer
+from translator.corpus.normalizer_file import read_rules
 from translator.corpus.normalizer_rules import NOTHING as NOTHING_TO_DO
+from translator.corpus.normalizer_rules import NormalizerRules
+from translator.corpus.prepare import PREPARE_VERSION
 from translator.corpus.sources import read_pairs
 
 Side = Literal["source", "target"]
@@ -219,6 +224,14 @@ ALL_RULES = Normalizer(NormalizationConfig())
 NO_RULES = Normalizer(NormalizationConfig.model_validate(NOTHING))
 DATA = Path("../shared/data")
 
+
+@pytest.fixture(scope="module")
+def rules_from_file(tmp_path_factory: pytest.TempPathFactory) -> NormalizerRules:
+    file = tmp_path_factory.mktemp("rules") / "normalizer.json"
+    file.write_text(CURRENT_RULES.to_json(), encoding="utf-8", newline="")
+    return read_rules(file)
+
+
 PERSIAN_LETTER = "[\u0621-\u063a\u0641-\u064aپچژکگی]"
 JOINED = re.compile(f"{PERSIAN_LETTER}\u200c+(?={PERSIAN_LETTER})")
 
@@ -257,6 +270,36 @@ def test_normalizing_twice_changes_nothing_more(config: NormalizationConfig, tex
         once = normalize(text)
         assert normalize(once) == once
     assert NO_RULES.source(text) == NO_RULES.target(text) == text
+
+
+@settings(deadline=None, max_examples=60)
+@given(CONFIGS, TEXTS)
+def test_rules_read_back_from_their_file_give_the_same_text(
+    rules_from_file: NormalizerRules, config: NormalizationConfig, text: str
+) -> None:
+    normalizer = Normalizer(config)
+    normalizer_of_file = Normalizer(config, rules=rules_from_file)
+    assert normalizer_of_file.source(text) == normalizer.source(text)
+    assert normalizer_of_file.target(text) == normalizer.target(text)
+
+
+def test_another_program_can_apply_the_file_as_its_page_says() -> None:
+    ((_, code),) = blocks(ROOT / "docs" / "normalizer.md", "python")
+    names: dict[str, Any] = {}
+    exec(compile(code, "normalizer.md", "exec"), names)  # noqa: S102 - our own words
+    data = json.loads(CURRENT_RULES.to_json())
+    config = NormalizationConfig(orthography=True, teh_marbuta=True)
+    normalizer = Normalizer(config)
+    for _, _, _, *texts in EXAMPLES:
+        for text in texts:
+            for language, normalize in (("english", normalizer.source), ("persian", normalizer.target)):
+                given_by_page = names["normalize"](text, data, config.model_dump(), language, FUNCTIONS)
+                assert given_by_page == normalize(text)
+
+
+def test_every_function_that_a_rule_names_is_explained() -> None:
+    page = (ROOT / "docs" / "normalizer.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `(\w+-\d+)` \|", page, flags=re.MULTILINE) == list(FUNCTIONS)
 
 
 @settings(deadline=None, max_examples=120)
@@ -378,6 +421,13 @@ def test_output_changes_only_with_the_normalizer_version() -> None:
         ]
     found = hashlib.sha256(json.dumps(made).encode()).hexdigest()[:16]
     assert (CURRENT_RULES.version, found) == (2, "68b7bf6ca2206f37")
+
+
+def test_folds_change_only_with_the_version_of_the_preparation() -> None:
+    """Prepared data are kept for the same version, and their duplicates are found by folds."""
+    folds = [fold(text) for _, _, _, *texts in EXAMPLES for text in texts]
+    found = hashlib.sha256(json.dumps(folds).encode()).hexdigest()[:16]
+    assert (PREPARE_VERSION, found) == (3, "86626f5c7d473746")
 
 
 EVERY_CHARACTER = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000]
