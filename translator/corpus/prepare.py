@@ -22,10 +22,11 @@ import numpy as np
 from translator.config import CorpusConfig, FilterConfig, NormalizationConfig, SourceConfig
 from translator.config.keys import present_path
 from translator.config.resuming import fingerprint_of
-from translator.corpus.duplicates import Hashes, Keys, Mask, NearDuplicateIndex, Numbers, pair_keys, signatures
+from translator.corpus.duplicates import Hashes, Keys, Mask, Numbers, pair_keys
 from translator.corpus.filters import EMPTY, PairFilter
 from translator.corpus.folding import fold
 from translator.corpus.lines import Pair
+from translator.corpus.near_duplicates import NearDuplicateIndex, signatures
 from translator.corpus.normalizer import Normalizer
 from translator.corpus.normalizer_rules import NormalizerRules
 from translator.corpus.prepared_corpus import PreparedCorpus
