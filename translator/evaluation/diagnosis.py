@@ -11,7 +11,7 @@ from operator import and_, or_, sub
 from typing import Any, Final, NamedTuple
 
 from translator.config import MetricName
-from translator.corpus.filters import numbers_of
+from translator.corpus.number_agreement import numbers_of
 from translator.evaluation.metrics import ZWNJ, corpus_score
 from translator.evaluation.results import ModelScore, ScoredSet
 from translator.run.text import excerpt, is_persian

@@ -11,7 +11,6 @@ from tqdm import tqdm
 
 from translator.config import Config
 from translator.config.corpus_section import ENGLISH, PERSIAN
-from translator.corpus.filters import arabic_script_share, arabic_share, latin_share
 from translator.corpus.folding import fold
 from translator.corpus.held_out import (
     HeldOutSet,
@@ -24,6 +23,7 @@ from translator.corpus.normalizer import Normalizer
 from translator.corpus.normalizer_file import normalizer_of_run
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.report import CorpusReport
+from translator.corpus.scripts import arabic_script_share, arabic_share, latin_share
 from translator.errors import CorpusError, InputError
 from translator.run.folder import RunFolder, prepared_folder
 from translator.run.logging import LOGGER, progress_bar
