@@ -129,16 +129,38 @@ class CharacterTable(dict[int, str]):
     def __init__(self, *changes: Change) -> None:
         """Build the table from pure functions of a character, each applied to the results of the one before."""
         self._changes = changes
-        images = {character: self[ord(character)] for character in _PAGE}
-        while outside := [character for character, new in images.items() if new and new not in images]:
-            for character in outside:  # its replacement is not on the page
-                del images[character]
-        assert len(images) <= 256
-        self._decoding = "".join(images).ljust(256, "\ufffe")  # undefined
+        replacements = self._replacements_on_page()
+
+        # The code page: a character's code is its place among them.
+        assert len(replacements) <= 256
+        self._decoding = "".join(replacements).ljust(256, "\ufffe")  # undefined
         self._encoding = codecs.charmap_build(self._decoding)
-        place = {character: code for code, character in enumerate(images)}
-        self._codes = bytes(place[new or character] for character, new in images.items()).ljust(256, b"\0")
-        self._deleted = bytes(place[character] for character, new in images.items() if not new)
+
+        # For `bytes.translate`: the code of the replacement by the code of the character, and the deleted codes.
+        code_of = {character: code for code, character in enumerate(replacements)}
+        new_codes = bytearray(256)
+        deleted_codes = bytearray()
+        for character, replacement in replacements.items():
+            if replacement:
+                new_codes[code_of[character]] = code_of[replacement]
+            else:
+                deleted_codes.append(code_of[character])
+        self._codes = bytes(new_codes)
+        self._deleted = bytes(deleted_codes)
+
+    def _replacements_on_page(self) -> dict[str, str]:
+        """Return the replacement of each character of the page, without those whose replacement is not on it."""
+        replacements = {character: self[ord(character)] for character in _PAGE}
+        while True:
+            outside = [
+                character
+                for character, replacement in replacements.items()
+                if replacement and replacement not in replacements
+            ]
+            if not outside:
+                return replacements
+            for character in outside:  # it may be the replacement of another one
+                del replacements[character]
 
     def __missing__(self, code: int) -> str:
         text = chr(code)

@@ -113,8 +113,9 @@ def pair_guillemets(text: str) -> str:
     for quoted, after in zip(parts[1::2], parts[2::2], strict=True):
         is_free = not paired[-1][-1:].isalnum() and not after[:1].isalnum()
         is_tight = quoted and not quoted[0].isspace() and not quoted[-1].isspace()
-        marks = "«»" if is_free and is_tight and _PERSIAN_LETTER.search(quoted) else '""'
-        paired += [marks[0], quoted, marks[1], after]
+        is_quotation = is_free and is_tight and _PERSIAN_LETTER.search(quoted)
+        opening, closing = "«»" if is_quotation else '""'
+        paired += [opening, quoted, closing, after]
     return "".join(paired)
 
 
