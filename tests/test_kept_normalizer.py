@@ -15,6 +15,7 @@ from translator.checkpoint.state import steps_saved
 from translator.corpus.normalizer import CURRENT_RULES, NORMALIZER_VERSION
 from translator.corpus.normalizer_file import normalizer_for, read_rules
 from translator.corpus.normalizer_rules import NormalizerRules, Rewriting, Row, Work
+from translator.corpus.prepare import prepare_corpus
 from translator.data import DataHandler
 from translator.errors import CheckpointError, RunError
 from translator.evaluation import evaluate_run
@@ -51,12 +52,18 @@ def test_a_mended_rule_changes_the_text_of_a_new_run(tiny: Any, monkeypatch: pyt
     assert "a" not in words
 
 
+def test_a_corpus_is_prepared_with_the_rules_of_its_model(tiny: Any) -> None:
+    corpus = prepare_corpus(tiny().corpus, rules=mended())
+    assert "a" not in " ".join(corpus.lines("train", "toy", "en"))
+
+
+@pytest.mark.parametrize("engine", ["torch", "ctranslate2"])
 def test_a_trained_run_translates_as_before_a_rule_was_mended(
-    random_run: Path, monkeypatch: pytest.MonkeyPatch
+    engine: str, random_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = Translator.load(random_run).translate_lines(TEXTS)
+    before = Translator.load(random_run, engine=engine).translate_lines(TEXTS)
     mend(monkeypatch)
-    translator = Translator.load(random_run)
+    translator = Translator.load(random_run, engine=engine)
     assert translator.normalizer.source("abc") == "abc"
     assert translator.translate_lines(TEXTS) == before
 

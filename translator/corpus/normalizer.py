@@ -32,7 +32,7 @@ _SPACES: Final = Work(characters=characters.PLAIN_SPACES, text=("single_spaces-1
 _DASHES: Final = Work(characters=characters.DASHES, text=(UNIFY_DASHES,))
 _ZWNJ: Final = Work(text=(TIDY_ZWNJ,))
 
-CURRENT_RULES = NormalizerRules(
+CURRENT_RULES: Final = NormalizerRules(
     version=NORMALIZER_VERSION,
     rules=(
         Rule(key="mojibake", english=_REPAIR, persian=_REPAIR),

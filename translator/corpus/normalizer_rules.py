@@ -5,11 +5,11 @@ docs/normalizer.md describes the file for other programs.
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal
 
-from pydantic import with_config
+from pydantic import TypeAdapter, with_config
 
 from translator.run.records import STRICT, WholeNumber, sign
 from translator.run.storage import sha256_of_json
@@ -88,11 +88,11 @@ class NormalizerRules:
         return sha256_of_json(self._values())
 
     def _values(self) -> dict[str, object]:
-        values: dict[str, object] = json.loads(
-            json.dumps({"format": RULES_FORMAT, **asdict(self)})
-        )  # tuples become lists
-        return values
+        return {"format": RULES_FORMAT, **_NORMALIZER_RULES.dump_python(self, mode="json")}
 
     def to_json(self) -> str:
         """Return the content of `normalizer.json`, with its own checksum."""
         return json.dumps(sign(self._values()), ensure_ascii=False, indent=2) + "\n"
+
+
+_NORMALIZER_RULES: Final = TypeAdapter(NormalizerRules)
