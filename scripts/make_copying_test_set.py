@@ -13,8 +13,8 @@ import re
 import sys
 from pathlib import Path
 
-from translator.corpus.filters import numbers_of
 from translator.corpus.held_out import read_held_out_folder
+from translator.corpus.number_agreement import numbers_of
 
 PAIRS_OF_LINKS = 200  # of each source of the corpus
 END = re.compile(r"[.!?…؟؛۔:\s]*$")

@@ -19,7 +19,7 @@ def untrained_run(config: Config, step: int = 5) -> RunFolder:
     data = DataHandler(config).prepare()
     run = RunFolder(Path(config.run.directory))
     run.write(config)
-    run.keep_subword(data.subword_folder)
+    run.keep_subword(data.subword_folder, data.normalizer.rules.to_json())
     report = preparation_report(config, data.corpus, data.subword, data.normalizer, data.report, data.mixture)
     write_preparation_report(report, run.preparation_folder)
     write_held_out(run.held_out_folder, "validation", data.held_out("validation"))
@@ -30,7 +30,8 @@ def untrained_run(config: Config, step: int = 5) -> RunFolder:
 
 def add_checkpoint(run: RunFolder, config: Config, data: DataHandler, step: int) -> None:
     sizes = data.subword.source.vocabulary_size, data.subword.target.vocabulary_size
-    state = CheckpointState(step, config.model, *sizes, data.subword.sha256, data.fingerprint)
+    rules = data.normalizer.rules
+    state = CheckpointState(step, config.model, *sizes, data.subword.sha256, data.fingerprint, normalizer=rules.sha256)
     torch.manual_seed(step)
     save_checkpoint(run.checkpoints_folder, state, Transformer(config.model, *sizes).state_dict(), {})
     mark_best(run.checkpoints_folder, step)

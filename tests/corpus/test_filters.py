@@ -14,7 +14,7 @@ from translator.corpus.sources import read_pairs
 
 SHARED = Path("../shared/data")
 SAMPLE = Path("data/sample")
-CHECKS = {name: check for name, _, check, _ in PAIR_RULES}
+CHECKS = {rule.name: rule.check for rule in PAIR_RULES}
 Pairs = list[tuple[str, str]]
 OTHER = "طنین به او جواب داد: من تنها هستم"
 ARABIC = [

@@ -125,10 +125,11 @@ def test_held_out_of_run_gives_sources_test_sets_and_a_validation_sample(tmp_pat
     )
     config = parse_config(recipe, "recipe", [f"evaluation.test_sets=[{{name: news, path: '{news}'}}]"])
     found = [
-        (one.name, len(one.sources), one.left_out, set(one.origins)) for one in held_out_of_run(config, corpus, "test")
+        (one.name, len(one.sources), one.left_out, set(one.origins))
+        for one in held_out_of_run(config, corpus, "test", NORMALIZER)
     ]
     assert found == [("a", 5, (), {"a"}), ("b", 5, (), {"b"}), ("c", 2, (2,), {"c"}), ("news", 40, (), {"news"})]
-    (sample,) = held_out_of_run(config, corpus, "validation")
+    (sample,) = held_out_of_run(config, corpus, "validation", NORMALIZER)
     assert (sample.name, sample.origins, len(sample.references)) == ("validation", ("a", "a", "b", "b"), 4)
 
 
@@ -137,10 +138,10 @@ def test_a_test_set_that_changes_after_the_preparation_is_refused(tiny: Any, tmp
     news = write_pairs(tmp_path / "news.tsv", [("the first text", "متن یکم")])
     config = tiny(f"evaluation.test_sets=[{{name: news, path: '{news}'}}]")
     corpus = prepare_corpus(config.corpus, config.evaluation.test_sources)
-    assert [text.name for text in held_out_of_run(config, corpus, "test")] == ["toy", "news"]
+    assert [text.name for text in held_out_of_run(config, corpus, "test", NORMALIZER)] == ["toy", "news"]
     write_pairs(news, [("another text", "متن دیگر")])
     with pytest.raises(CorpusError, match=r"news\.tsv changed while it was read"):
-        held_out_of_run(config, corpus, "test")
+        held_out_of_run(config, corpus, "test", NORMALIZER)
 
 
 SETS = [

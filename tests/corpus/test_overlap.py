@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from translator.config import NormalizationConfig
-from translator.corpus.duplicates import EXAMPLES, Found, Overlap, find_overlap, format_overlap
 from translator.corpus.normalizer import Normalizer
+from translator.corpus.overlap import EXAMPLES, Found, Overlap, find_overlap, format_overlap
 from translator.corpus.sources import corpus_argument
 from translator.errors import InputError, StorageError
 

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ from corpus.corpora import Rows, contents, tsv
 
 from translator.config import CorpusConfig, SourceConfig
 from translator.corpus import prepare
-from translator.corpus.normalizer import fold
+from translator.corpus.folding import fold
+from translator.corpus.normalizer import CURRENT_RULES
 from translator.corpus.prepare import Candidates, collect_candidates, corpus_fingerprint, prepare_corpus
 from translator.corpus.prepared_corpus import PreparedCorpus, Side
 from translator.corpus.report import EXAMPLES, RULES, Example, format_report
@@ -224,16 +226,17 @@ def test_fingerprint_depends_on_sources_settings_and_versions(tmp_path: Path, mo
     changed_sources += [source.model_copy(update={"name": "other"}), tsv(tmp_path / "longer.tsv", rows(11))]
     split = {"validation": 2, "test": 3, "seed": 2}
     prints = [
-        corpus_fingerprint(base),
-        corpus_fingerprint(base, [tsv(tmp_path / "further.tsv", rows(1))]),
-        *(corpus_fingerprint(config_of(tmp_path, changed)) for changed in changed_sources),
-        corpus_fingerprint(config_of(tmp_path, source, split=split)),
-        corpus_fingerprint(config_of(tmp_path, source, filters={"max_words": 99})),
-        corpus_fingerprint(config_of(tmp_path, source, normalization={"tatweel": False})),
+        corpus_fingerprint(base, (), CURRENT_RULES),
+        corpus_fingerprint(base, [tsv(tmp_path / "further.tsv", rows(1))], CURRENT_RULES),
+        *(corpus_fingerprint(config_of(tmp_path, changed), (), CURRENT_RULES) for changed in changed_sources),
+        corpus_fingerprint(config_of(tmp_path, source, split=split), (), CURRENT_RULES),
+        corpus_fingerprint(config_of(tmp_path, source, filters={"max_words": 99}), (), CURRENT_RULES),
+        corpus_fingerprint(config_of(tmp_path, source, normalization={"tatweel": False}), (), CURRENT_RULES),
     ]
-    for version in ("NORMALIZER_VERSION", "PREPARE_VERSION"):
-        monkeypatch.setattr(prepare, version, 0)
-        prints.append(corpus_fingerprint(base))
+    without_last_rule = replace(CURRENT_RULES, rules=CURRENT_RULES.rules[:-1])
+    prints.append(corpus_fingerprint(base, (), without_last_rule))
+    monkeypatch.setattr(prepare, "PREPARE_VERSION", 0)
+    prints.append(corpus_fingerprint(base, (), CURRENT_RULES))
     assert len(set(prints)) == len(prints)
 
 
@@ -253,7 +256,7 @@ def test_a_file_that_changes_while_it_is_read_is_not_stored_under_its_old_hash(
     assert not list((tmp_path / "prepared").glob("*")), "nothing is stored"
     corpus = prepare_corpus(config)
     assert next(corpus.lines("train", "small", "en")).startswith("other")
-    assert corpus.fingerprint == corpus_fingerprint(config)
+    assert corpus.fingerprint == corpus_fingerprint(config, (), CURRENT_RULES)
 
 
 def test_failed_preparation_explains_the_problem_and_leaves_no_files(tmp_path: Path) -> None:
@@ -280,10 +283,10 @@ def test_a_full_disk_is_reported_and_leaves_no_files(tmp_path: Path, monkeypatch
     config = config_of(tmp_path, small(tmp_path))
 
     def on_a_full_disk(*arguments: Any) -> list[Candidates]:
-        _, _, folder, shelf, _ = arguments
+        _, _, rules, folder, shelf, _ = arguments
         (folder / "0").mkdir()
         (folder / "0" / "raw.fa").symlink_to("/dev/full")
-        return collect_candidates(config, (), folder, shelf, 1)
+        return collect_candidates(config, (), rules, folder, shelf, 1)
 
     monkeypatch.setattr(prepare, "collect_candidates", on_a_full_disk)
     with pytest.raises(StorageError, match="the disk is full; free some space there"):

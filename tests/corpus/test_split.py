@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from translator.config import CorpusConfig, FilterConfig, SourceConfig, SplitConfig
-from translator.corpus.duplicates import Hashes, Keys, NearDuplicateIndex, mix, signatures
+from translator.corpus.duplicates import Hashes, Keys, mix
+from translator.corpus.near_duplicates import NearDuplicateIndex, signatures
 from translator.corpus.split import (
     SELECTION_RULES,
     SPLITS,

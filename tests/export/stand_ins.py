@@ -9,6 +9,7 @@ from translator.checkpoint.files import save_checkpoint
 from translator.checkpoint.manager import mark_best
 from translator.checkpoint.state import CheckpointState
 from translator.config import ModelConfig, parse_config
+from translator.corpus.normalizer import CURRENT_RULES
 from translator.data import collate_source
 from translator.model import Transformer
 from translator.run.folder import RunFolder
@@ -92,7 +93,7 @@ def small_run(folder: Path, subword_folder: Path, norm: str = "post", step: int 
     config = parse_config(RECIPE.format(folder=folder, sample=SAMPLE, norm=norm, rules=rules), "recipe", ())
     run = RunFolder(Path(config.run.directory))
     run.write(config)
-    run.keep_subword(subword_folder)
+    run.keep_subword(subword_folder, CURRENT_RULES.to_json())
     subword = SubwordPair.load(subword_folder)
     state = CheckpointState(
         step=step,
@@ -100,6 +101,7 @@ def small_run(folder: Path, subword_folder: Path, norm: str = "post", step: int 
         source_vocabulary=subword.source.vocabulary_size,
         target_vocabulary=subword.target.vocabulary_size,
         subword=subword.sha256,
+        normalizer=CURRENT_RULES.sha256,
         normalization=config.corpus.normalization.model_dump(mode="json"),
     )
     model = stand_in(state.model, subword, seed=step)

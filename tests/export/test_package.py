@@ -5,6 +5,7 @@ import io
 import json
 import re
 import shutil
+import textwrap
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -13,6 +14,7 @@ import pytest
 from export.stand_ins import small_run
 
 from translator import Translator
+from translator.corpus.normalizer_file import read_rules, rules_of_run
 from translator.errors import CheckpointError, InputError, RunError, StorageError
 from translator.evaluation.metrics import Score
 from translator.evaluation.results import add_scores
@@ -45,6 +47,8 @@ def test_each_format_is_self_contained_and_its_card_code_works(
     (code,) = re.findall(r"```python\n(.*?)```", (path / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL)
     assert SENTENCE in code
     monkeypatch.chdir(path)
+    (rules_file,) = path.rglob("normalizer.json")
+    assert read_rules(rules_file) == rules_of_run(run)
     expected = Translator.load(run.path).translate(SENTENCE)
     shutil.rmtree(run.path)  # the export must work without its run
     printed = io.StringIO()
@@ -104,7 +108,7 @@ def test_full_disk_or_interruption_leaves_no_partial_export(
 def test_damage_to_any_file_except_the_card_is_detected(run: RunFolder, tmp_path: Path) -> None:
     folder = export_run(run.path, "ctranslate2", tmp_path / "out")
     files = [path for path in folder.rglob("*") if path.is_file() and path.name not in ("README.md", INDEX_FILE)]
-    assert len(files) == 8
+    assert len(files) == 9
     for file in files:
         content = file.read_bytes()
         middle = len(content) // 2
@@ -148,8 +152,21 @@ def test_card_states_data_licence_scores_and_normalization_rules(subword_folder:
         "| tatoeba | test | not stated; a public corpus of this name is Tatoeba",
         "CC BY 2.0 FR",
         "| tatoeba | 7, 2 of 9 left out (lines 3, 9) | bleu |",
-        *("12.34 (11.34–13.34)", r"`nrefs:1\|tok:13a`", "normalizer version 2", "digits: ascii", "up to 60 tokens"),
+        *("12.34 (11.34–13.34)", r"`nrefs:1\|tok:13a`", "subword/normalizer.json", "digits: ascii", "up to 60 tokens"),
         "NormalizationConfig(digits='ascii', quotes=False)",
     ):
         assert words in card
     assert "98.76" not in card, "a score of other weights"
+
+
+def test_code_of_the_card_makes_the_normalizer_of_the_model(
+    subword_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = small_run(tmp_path, subword_folder, rules="normalization: {quotes: false}")
+    folder = export_run(run.path, "safetensors", tmp_path / "out")
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"^(    from pathlib .*?normalize = .*?)$", card, flags=re.DOTALL | re.MULTILINE)
+    monkeypatch.chdir(folder)
+    names: dict[str, Any] = {}
+    exec(compile(textwrap.dedent(code), "README.md", "exec"), names)  # noqa: S102 - our own words
+    assert names["normalize"]("“yes” .") == "“yes”."

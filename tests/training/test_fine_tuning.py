@@ -33,11 +33,12 @@ def weights_of(run: RunFolder) -> dict[str, torch.Tensor]:
 
 
 def start(config: Config) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor], list[str]]:
-    subword = DataHandler(config).prepare().subword
+    data = DataHandler(config).prepare()
+    subword = data.subword
     torch.manual_seed(99)
     model = Transformer(config.model, subword.source.vocabulary_size, subword.target.vocabulary_size)
     fresh = {name: weight.clone() for name, weight in model.state_dict().items()}
-    return fresh, model.state_dict(), initialize(model, subword, config)
+    return fresh, model.state_dict(), initialize(model, subword, config, data.normalizer.rules)
 
 
 def test_the_same_model_copies_all_weights_and_prefers_the_average(tiny: Any, old: RunFolder) -> None:
@@ -85,7 +86,8 @@ def test_embeddings_start_fresh_if_the_old_subword_models_are_lost(tiny: Any, ol
         fresh, weights, lines = start(config)
         assert all(torch.equal(weights[table], fresh[table]) for table in (SOURCE_TABLE, TARGET_TABLE))
         assert any("target embedding: newly initialized, since the subword models differ" in line for line in lines)
-        old.keep_subword(DataHandler(config).prepare().subword_folder)
+        data = DataHandler(config).prepare()
+        old.keep_subword(data.subword_folder, data.normalizer.rules.to_json())
     _, same, _ = start(tiny(f"training.initialize_from={old.path}"))
     assert torch.equal(same[SOURCE_TABLE], weights_of(old)[SOURCE_TABLE]), "the same models need not be at hand"
 
@@ -122,13 +124,13 @@ def test_a_model_of_another_width_is_refused(tiny: Any, old: RunFolder) -> None:
 def test_settings_that_differ_from_those_of_the_weights_give_a_caution(tiny: Any, old: RunFolder) -> None:
     loaded = load_checkpoint(find_checkpoint(old.checkpoints_folder, "best"))
     rules = tiny("corpus.normalization.digits=ascii").corpus.normalization.model_dump()
-    state = replace(loaded.state, normalizer_version=0, normalization=rules)
+    state = replace(loaded.state, normalizer="0f", normalization=rules)
     save_checkpoint(old.checkpoints_folder, state, loaded.model, {})
     _, _, lines = start(tiny("model.activation=gelu", f"training.initialize_from={old.path}"))
     activation, digits, version = (line for line in lines if line.startswith("caution: "))
     assert "model.activation is gelu, but the weights were trained with relu" in activation
     assert "corpus.normalization.digits is persian, but the weights were trained with ascii" in digits
-    assert "but the weights were trained with 0" in version
+    assert "but the weights were trained with 0f" in version
 
 
 def test_a_path_without_a_run_or_checkpoint_is_refused(tiny: Any, tmp_path: Path, old: RunFolder) -> None:

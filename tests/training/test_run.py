@@ -8,9 +8,7 @@ import pytest
 from tiny_runs import run
 
 from translator.checkpoint.state import find_checkpoint
-from translator.corpus.normalizer import NORMALIZER_VERSION
-from translator.errors import CheckpointError, RunError
-from translator.inference.translator import Translator
+from translator.errors import RunError
 from translator.run.storage import hold_folder, write_json
 from translator.training.update import Updater
 
@@ -52,15 +50,3 @@ def test_a_folder_in_use_or_with_other_files_is_refused(tiny: Any, tmp_path: Pat
     with pytest.raises(RunError, match="is not empty and not a run; choose another folder"):
         run(tiny())
     assert (tmp_path / "run" / "thesis.txt").read_text() == "precious"
-
-
-def test_a_run_of_another_normalizer_version_is_refused(
-    tiny: Any, trained: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for module in ("corpus.prepare", "data.token_store", "checkpoint.state"):
-        monkeypatch.setattr(f"translator.{module}.NORMALIZER_VERSION", NORMALIZER_VERSION + 1)
-    expected = f"normalizer version {NORMALIZER_VERSION}, but this version of translator has {NORMALIZER_VERSION + 1}"
-    with pytest.raises(CheckpointError, match=expected):
-        run(tiny("training.max_steps=20"))
-    with pytest.raises(CheckpointError, match=expected):
-        Translator.load(trained)

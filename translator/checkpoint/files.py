@@ -23,7 +23,6 @@ from translator.checkpoint.state import (
     DamagedCheckpointError,
     PinnedCheckpoint,
     TensorFile,
-    check_normalizer,
     other_checkpoints,
     read_description,
     verify_file,
@@ -107,8 +106,7 @@ def load_weights(path: Path) -> tuple[CheckpointState, dict[str, Tensor]]:
 def load_model(checkpoint: PinnedCheckpoint, device: torch.device) -> Transformer:
     """Return the model of a checkpoint (see `pin_checkpoint`), in evaluation mode on `device`.
 
-    Raises CheckpointError: the checkpoint is damaged, has been deleted or replaced, or its text is from another
-    normalizer version.
+    Raises CheckpointError: the checkpoint is damaged, or has been deleted or replaced.
     """
     path, state = checkpoint.path, checkpoint.state
     try:
@@ -120,7 +118,6 @@ def load_model(checkpoint: PinnedCheckpoint, device: torch.device) -> Transforme
                 "running; run the same command again"
             ) from error
         raise CheckpointError(f"{error}; other {other_checkpoints(path.parent, path)}") from error
-    check_normalizer(state, path)
     _check_size(state, weights, path)
     model = Transformer(state.model, state.source_vocabulary, state.target_vocabulary)
     restore_weights(model, weights, path)

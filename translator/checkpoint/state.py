@@ -20,6 +20,7 @@ from pydantic import Field, TypeAdapter, with_config
 
 from translator.config import ModelConfig
 from translator.corpus.normalizer import NORMALIZER_VERSION
+from translator.corpus.normalizer_rules import NormalizerRules
 from translator.errors import CheckpointError
 from translator.run.records import STRICT, RecordError, WholeNumber, read_signed_record
 from translator.run.storage import sha256_of_file
@@ -49,6 +50,7 @@ class CheckpointState:
     data: str = ""  # fingerprint of the prepared data, with subword sampling and augmentation
     tokens: str = ""  # fingerprint of the prepared data without them
     batch_order: str = ""  # fingerprint of the settings for which `position` is valid
+    normalizer: str = ""  # hash of the normalizer's rules; an earlier version wrote only their version
     normalizer_version: WholeNumber = NORMALIZER_VERSION
     normalization: dict[str, bool | str] = field(default_factory=dict)  # `corpus.normalization` of the configuration
     position: dict[str, WholeNumber] = field(default_factory=dict)  # of the next batch in the data
@@ -199,12 +201,18 @@ def is_whole(path: Path) -> bool:
     return True
 
 
-def check_normalizer(state: CheckpointState, path: Path) -> None:
-    """Raise CheckpointError if the training text of a checkpoint was prepared by another version of the normalizer."""
-    if state.normalizer_version != NORMALIZER_VERSION:
+def check_normalizer(state: CheckpointState, rules: NormalizerRules, path: Path) -> None:
+    """Raise CheckpointError if the training text of a checkpoint in `path` was not normalized by `rules`."""
+    if state.normalizer and state.normalizer != rules.sha256:
+        raise CheckpointError(
+            f"the rules of the normalizer are not those that {path} was trained with: subword/normalizer.json of the "
+            "run is missing, or is that of another run; restore the whole run folder from a copy"
+        )
+    if not state.normalizer and state.normalizer_version != rules.version:
         raise CheckpointError(
             f"{path} was trained on text from normalizer version {state.normalizer_version}, but this version of "
-            f"translator has {NORMALIZER_VERSION}; use the version that wrote it (see run.json) or train again"
+            f"translator has {rules.version}, and the run does not have the rules; use the version that wrote it (see "
+            "run.json) or train again"
         )
 
 

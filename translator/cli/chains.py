@@ -92,6 +92,7 @@ def _opened(folder: str, direction: str | None = None) -> "tuple[RunFolder, Conf
 )
 def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
     from translator.corpus.derived import corpus_of_run, test_set_arguments, write_sample
+    from translator.corpus.normalizer_file import rules_of_run
     from translator.corpus.sources import corpora_in_arguments, source_files, with_overrides
     from translator.recipes.corpus_recipe import measure
     from translator.recipes.derived_recipe import (
@@ -115,7 +116,7 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
     sources = [source.model_copy(update={"name": free_name(source.name, taken_names)}) for source in sources]
     names = "+".join(source.name for source in sources)[:60]
     folder = derived_folder(options.output or f"{run.path}-{names}", run)
-    corpus = corpus_of_run(config)
+    corpus = corpus_of_run(config, rules_of_run(run))
     sizes = [measure([source]) for source in sources]
 
     # 2. Decide.
@@ -140,7 +141,9 @@ def _fine_tune(options: argparse.Namespace, stop: StopRequest) -> None:
         pairs = f"{plan.held_out.validation:,} pairs for validation, {plan.held_out.test:,} for testing"
         say(f"  held out of each new corpus: {pairs}")
         _run_verb(stop, "train", "--config", str(recipe))
-        _compare(run.path, folder, test_set_arguments(corpus_of_run(RunFolder.open(folder).config())))
+        tuned = RunFolder.open(folder)
+        tuned_corpus = corpus_of_run(tuned.config(), rules_of_run(tuned))
+        _compare(run.path, folder, test_set_arguments(tuned_corpus))
     example = config.corpus.languages[0].example
     say("", "Next:", f'  translator translate --run {shlex.quote(str(folder))} "{example}"')
 
@@ -173,7 +176,7 @@ def _back_translate(options: argparse.Namespace, stop: StopRequest) -> None:
     forward = None if options.round_trip is None else _opened(options.round_trip, "en-fa")[0]
     plan = BackTranslationPlan(Path(options.output), has_round_trip=forward is not None)
     with filled_folder(plan.folder, options.monolingual, plan.outputs) as made_files:
-        _write_monolingual(options.monolingual, config, plan.persian, made_files)
+        _write_monolingual(options.monolingual, run, config, plan.persian, made_files)
         model = options.engine, "best", options.device, tuple(search_flags(options))
         _translate(partial(load_model, (run.path,), *model), plan.persian, plan.english, made_files)
         scores = None
@@ -195,13 +198,18 @@ def _back_translate(options: argparse.Namespace, stop: StopRequest) -> None:
 
 
 def _write_monolingual(
-    files: Sequence[str], config: "Config", output: Path, made_files: "MadeFiles", student: "RunFolder | None" = None
+    files: Sequence[str],
+    run: "RunFolder",
+    config: "Config",
+    output: Path,
+    made_files: "MadeFiles",
+    student: "RunFolder | None" = None,
 ) -> None:
     """Write the distinct lines of `files` to `output`; print counts. A trained `student` keeps its text."""
     from translator.corpus.derived import read_monolingual, read_texts, write_lines
-    from translator.corpus.normalizer import Normalizer
+    from translator.corpus.normalizer_file import normalizer_of_run
 
-    normalizer = Normalizer(config.corpus.normalization, config.corpus.languages)
+    normalizer = normalizer_of_run(run, config)
     text = read_monolingual([Path(file) for file in files], normalizer, config.corpus.filters.max_words)
     if not text.lines:
         raise InputError(f"no line of {', '.join(files)} has text to translate ({_counted(text.counts)})")
@@ -245,6 +253,7 @@ def _translate(
 )
 def _distill(options: argparse.Namespace, stop: StopRequest) -> None:
     from translator.corpus.derived import corpus_of_run, write_best
+    from translator.corpus.normalizer_file import rules_of_run
     from translator.evaluation.metrics import sentence_bleu
     from translator.recipes.derived_recipe import derived_folder, recipe_file, write_derived
     from translator.recipes.distillation import plan_distillation
@@ -255,7 +264,7 @@ def _distill(options: argparse.Namespace, stop: StopRequest) -> None:
         raise InputError(f"--beam {options.beam}: distillation needs at least two hypotheses; 5 is usual")
     run, config = _opened(options.run)
     student = derived_folder(options.output or f"{run.path}-student", run)
-    corpus = corpus_of_run(config)
+    corpus = corpus_of_run(config, rules_of_run(run))
     monolingual = options.monolingual or []
     plan = plan_distillation(
         run,
@@ -271,7 +280,7 @@ def _distill(options: argparse.Namespace, stop: StopRequest) -> None:
     with filled_folder(plan.folder, monolingual, plan.outputs) as made_files:
         say(write_derived(run, recipe, plan.config))
         if plan.monolingual is not None:
-            _write_monolingual(monolingual, config, plan.monolingual.source, made_files, RunFolder(student))
+            _write_monolingual(monolingual, run, config, plan.monolingual.source, made_files, RunFolder(student))
             _translate(teacher, plan.monolingual.source, plan.monolingual.target, made_files)
         for text in plan.texts:
             _translate(teacher, text.source, text.n_best, made_files, options.beam)

@@ -30,8 +30,8 @@ where to save the script:
 )
 def _overlap(options: argparse.Namespace, stop: StopRequest) -> None:
     from translator.config import NormalizationConfig
-    from translator.corpus.duplicates import find_overlap, format_overlap
     from translator.corpus.normalizer import Normalizer
+    from translator.corpus.overlap import find_overlap, format_overlap
     from translator.corpus.sources import corpus_argument
 
     first, second = corpus_argument(options.first), corpus_argument(options.second)

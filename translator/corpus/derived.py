@@ -12,8 +12,10 @@ from typing import Final, NamedTuple
 from translator.config import Config, FilterConfig, SourceConfig
 from translator.corpus.compression import read_blocks
 from translator.corpus.filters import PairFilter
+from translator.corpus.folding import fold
 from translator.corpus.lines import Unreadable, read_lines
-from translator.corpus.normalizer import Normalizer, fold
+from translator.corpus.normalizer import Normalizer
+from translator.corpus.normalizer_rules import NormalizerRules
 from translator.corpus.prepare import prepare_corpus
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.split import SPLITS, Split
@@ -28,9 +30,12 @@ _FAR_APART: Final = {"max_length_ratio": 2.0, "max_word_ratio": 2.5}
 """Stricter limits for back-translations, which are too short or too long more often than human translations."""
 
 
-def corpus_of_run(config: Config) -> PreparedCorpus:
-    """Return the prepared text of a run; prepare it again if it is missing. Raises as `prepare_corpus` does."""
-    corpus = prepare_corpus(config.corpus, config.evaluation.test_sources)
+def corpus_of_run(config: Config, rules: NormalizerRules | None = None) -> PreparedCorpus:
+    """Return the prepared text of a run; prepare it again if it is missing. Raises as `prepare_corpus` does.
+
+    `rules` are those of the run (see `rules_of_run`); None: the current ones.
+    """
+    corpus = prepare_corpus(config.corpus, config.evaluation.test_sources, rules)
     return replace(corpus, languages=config.corpus.languages)
 
 

@@ -90,15 +90,15 @@ def newline_blocks(blocks: Iterable[bytes]) -> Iterator[bytes]:
 
 def _head(blocks: Iterable[bytes]) -> tuple[bytes, Iterator[bytes]]:
     r"""Return the first blocks, up to one with a "\n" or to `HEAD` bytes, and an iterator over the others."""
-    rest = iter(blocks)
+    remaining = iter(blocks)
     parts: list[bytes] = []
     size = 0
-    for block in rest:
+    for block in remaining:
         parts.append(block)
         size += len(block)
         if b"\n" in block or size >= HEAD:
             break
-    return b"".join(parts), rest
+    return b"".join(parts), remaining
 
 
 def _from_utf16(blocks: Iterable[bytes]) -> Iterator[bytes]:
@@ -113,27 +113,40 @@ def _from_utf16(blocks: Iterable[bytes]) -> Iterator[bytes]:
 
 def _refuse_binary(head: bytes, label: str) -> None:
     """Raise CorpusError for a text in UTF-16 without a mark or in UTF-32, and for what is no text."""
-    if kind := packing_of_bytes(head):
+    kind = packing_of_bytes(head)
+    if kind is not None:
         raise CorpusError(f"{label} is a {kind}, and text is needed; unpack it first")
-    for signature, (what, advice) in _BINARY_SIGNATURES.items():
+    for signature, (kind_of_file, advice) in _BINARY_SIGNATURES.items():
         if head.startswith(signature):
-            raise CorpusError(f"{label} is {what}, not text; {advice}")
+            raise CorpusError(f"{label} is {kind_of_file}, not text; {advice}")
     if b"\0" not in head:
         return
-    # Each character of UTF-32 has two bytes of zero, and each ASCII character of UTF-16 has one.
-    by_place = [head[place::4].count(0) / max(1, len(head[place::4])) for place in range(4)]
-    wide = {
-        "UTF-32LE": by_place[2] > 0.9 and by_place[3] > 0.9,
-        "UTF-32BE": by_place[0] > 0.9 and by_place[1] > 0.9,
-        "UTF-16LE": min(by_place[1], by_place[3]) > 0.05 and max(by_place[0], by_place[2]) < 0.02,
-        "UTF-16BE": min(by_place[0], by_place[2]) > 0.05 and max(by_place[1], by_place[3]) < 0.02,
-    }
-    for name, fits in wide.items():
-        if fits:
-            what = "without a byte order mark" if name.startswith("UTF-16") else "which is not supported"
-            raise CorpusError(f"{label} looks like {name}, {what}; {_conversion(name)}")
-    if head.count(0) > max(_STRAY_NULS, _BINARY * len(head)) or 2 * len(invalid_lines(head)) > head.count(b"\n"):
+    name = _wide_encoding(head)
+    if name is not None:
+        problem = "without a byte order mark" if name.startswith("UTF-16") else "which is not supported"
+        raise CorpusError(f"{label} looks like {name}, {problem}; {_conversion(name)}")
+    has_many_nuls = head.count(0) > max(_STRAY_NULS, _BINARY * len(head))
+    if has_many_nuls or 2 * len(invalid_lines(head)) > head.count(b"\n"):
         raise CorpusError(f"{label} is not text: it has NUL bytes, as binary files have; give a text file in UTF-8")
+
+
+def _wide_encoding(head: bytes) -> str | None:
+    """Return the encoding of several bytes a character that a text without a byte order mark looks like, or None."""
+    # The share of zero bytes at each place of four. Each character of UTF-32 has two of them, and each ASCII character
+    # of UTF-16 has one.
+    zeros = []
+    for place in range(4):
+        bytes_at_place = head[place::4]
+        zeros.append(bytes_at_place.count(0) / max(1, len(bytes_at_place)))
+    if zeros[2] > 0.9 and zeros[3] > 0.9:
+        return "UTF-32LE"
+    if zeros[0] > 0.9 and zeros[1] > 0.9:
+        return "UTF-32BE"
+    if min(zeros[1], zeros[3]) > 0.05 and max(zeros[0], zeros[2]) < 0.02:
+        return "UTF-16LE"
+    if min(zeros[0], zeros[2]) > 0.05 and max(zeros[1], zeros[3]) < 0.02:
+        return "UTF-16BE"
+    return None
 
 
 # --- the encoding of other text ---
@@ -198,13 +211,15 @@ def encoding_advice(data: bytes) -> str:
 
 def refuse_other_encoding(data: bytes, label: str) -> None:
     """Raise CorpusError if most lines of `data` beyond ASCII are not UTF-8, and they look like another encoding."""
-    bad = invalid_lines(data)
-    lines = [line for line in data.split(b"\n") if not line.isascii() or b"\0" in line]
-    if 2 * len(bad) <= len(lines):
+    not_utf8 = invalid_lines(data)
+    beyond_ascii = [line for line in data.split(b"\n") if not line.isascii() or b"\0" in line]
+    if 2 * len(not_utf8) <= len(beyond_ascii):
         return
-    if encoding_of(bad) is not None or 2 * len(bad) > data.count(b"\n") + 1:
+    are_most_lines = 2 * len(not_utf8) > data.count(b"\n") + 1
+    if are_most_lines or encoding_of(not_utf8) is not None:
         total = len(data.removesuffix(b"\n").split(b"\n"))
-        raise CorpusError(f"{label} is not UTF-8 ({len(bad):,} of its first {total:,} lines); {encoding_advice(data)}")
+        counts = f"{len(not_utf8):,} of its first {total:,} lines"
+        raise CorpusError(f"{label} is not UTF-8 ({counts}); {encoding_advice(data)}")
 
 
 def _conversion(name: str) -> str:

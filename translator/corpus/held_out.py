@@ -134,7 +134,9 @@ def left_out_note(sentences: int, left_out: Sequence[int]) -> str:
     return f"{len(left_out):,} of {sentences + len(left_out):,} left out ({lines} {numbers})"
 
 
-def held_out_of_run(config: Config, corpus: PreparedCorpus, split: HeldOutSplit) -> list[HeldOutSet]:
+def held_out_of_run(
+    config: Config, corpus: PreparedCorpus, split: HeldOutSplit, normalizer: Normalizer
+) -> list[HeldOutSet]:
     """Return the non-empty sets that a run is scored on, for `write_held_out`.
 
     For `test` the test split of each source, then `evaluation.test_sets`; for `validation` the sentences that training
@@ -152,7 +154,6 @@ def held_out_of_run(config: Config, corpus: PreparedCorpus, split: HeldOutSplit)
         left_out = corpus.report.left_out(name) if split == "test" else ()
         parts.append(HeldOutSet(name, sources, references, (name,) * len(sources), left_out))
     if split == "test":
-        normalizer = Normalizer(config.corpus.normalization, config.corpus.languages)
         for source in config.evaluation.test_sources:
             parts.append(read_held_out([source], normalizer))
             if source.name in corpus.test_set_hashes:

@@ -39,9 +39,9 @@ def whole_lines(blocks: Iterable[bytes], label: str, longest: int) -> Iterator[b
             yield b"".join(unfinished)
             unfinished, size = [], 0
         if size <= longest + 2:  # enough to see that the line is too long
-            rest = block[end : end + longest + 2]
-            unfinished.append(rest)
-            size += len(rest)
+            line_start = block[end : end + longest + 2]
+            unfinished.append(line_start)
+            size += len(line_start)
     if size:
         yield b"".join(unfinished)
 

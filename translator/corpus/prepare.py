@@ -22,11 +22,14 @@ import numpy as np
 from translator.config import CorpusConfig, FilterConfig, NormalizationConfig, SourceConfig
 from translator.config.keys import present_path
 from translator.config.resuming import fingerprint_of
-from translator.corpus.duplicates import Hashes, Keys, Mask, NearDuplicateIndex, Numbers, pair_keys, signatures
+from translator.corpus.duplicates import Hashes, Keys, Mask, Numbers, pair_keys
 from translator.corpus.file_hashes import hashes_of_files, refuse_changed
 from translator.corpus.filters import EMPTY, PairFilter
+from translator.corpus.folding import fold
 from translator.corpus.lines import Pair
-from translator.corpus.normalizer import NORMALIZER_VERSION, Normalizer, fold
+from translator.corpus.near_duplicates import NearDuplicateIndex, signatures
+from translator.corpus.normalizer import Normalizer
+from translator.corpus.normalizer_rules import NormalizerRules
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.report import (
     NUMBERS_SHOWN,
@@ -55,11 +58,14 @@ Examples = dict[str, list[Example]]  # by rule, as `example_places` chooses them
 LineNumbers = dict[str, list[int]]  # by rule for lines that cannot be read, the first `NUMBERS_SHOWN` of them
 
 
-def prepare_corpus(config: CorpusConfig, test_sets: Sequence[SourceConfig] = ()) -> PreparedCorpus:
+def prepare_corpus(
+    config: CorpusConfig, test_sets: Sequence[SourceConfig] = (), rules: NormalizerRules | None = None
+) -> PreparedCorpus:
     """Clean and split the sources, or reuse the result of an earlier call with the same files and settings.
 
     No pair of the training split shares its folded source or target with validation, test or `test_sets`, and no pair
-    of the validation split with test or `test_sets`, whose text is used for nothing else.
+    of the validation split with test or `test_sets`, whose text is used for nothing else. The text is normalized by
+    `rules`; None: the current ones.
 
     Raises:
         CorpusError: a source cannot be read (see `read_pairs`) or changes meanwhile, or too few pairs remain.
@@ -67,14 +73,15 @@ def prepare_corpus(config: CorpusConfig, test_sets: Sequence[SourceConfig] = ())
     """
     refuse_in_starting_process()
     with stage("fingerprint"):
+        normalizer = Normalizer(config.normalization, rules=rules)
         hashes = [hashes_of_files(source) for source in (*config.sources, *test_sets)]
-        fingerprint = _fingerprint(config, test_sets, hashes)
+        fingerprint = _fingerprint(config, test_sets, normalizer.rules, hashes)
     directory = prepared_folder(config.prepared_directory, "corpus", fingerprint)
     report = _finished_report(directory, fingerprint)
     if report is None:
         restore_folders(directory.parent)  # a killed preparation with other settings left gigabytes
         with new_folder(directory) as folder:
-            report = _build(config, test_sets, hashes, folder, fingerprint)
+            report = _build(config, test_sets, normalizer.rules, hashes, folder, fingerprint)
             write_json(folder / _REPORT, report.to_json())
     if warning := report.split_warning():
         LOGGER.warning("%s", warning)
@@ -83,14 +90,19 @@ def prepare_corpus(config: CorpusConfig, test_sets: Sequence[SourceConfig] = ())
     return PreparedCorpus(directory, fingerprint, report, test_set_hashes=test_set_hashes)
 
 
-def corpus_fingerprint(config: CorpusConfig, test_sets: Sequence[SourceConfig] = ()) -> str:
-    """Return SHA-256 in hexadecimal over the bytes of the corpus files (not their paths), all settings and versions."""
+def corpus_fingerprint(config: CorpusConfig, test_sets: Sequence[SourceConfig], rules: NormalizerRules) -> str:
+    """Return SHA-256 in hexadecimal over the bytes of the corpus files (not their paths), settings, rules, versions."""
 
     hashes = [hashes_of_files(source) for source in (*config.sources, *test_sets)]
-    return _fingerprint(config, test_sets, hashes)
+    return _fingerprint(config, test_sets, rules, hashes)
 
 
-def _fingerprint(config: CorpusConfig, test_sets: Sequence[SourceConfig], hashes: Sequence[tuple[str, ...]]) -> str:
+def _fingerprint(
+    config: CorpusConfig,
+    test_sets: Sequence[SourceConfig],
+    rules: NormalizerRules,
+    hashes: Sequence[tuple[str, ...]],
+) -> str:
     """Return the fingerprint of a corpus; `hashes` has those of the files of each source, then of each test set."""
     descriptions = []
     for source, file_hashes in zip((*config.sources, *test_sets), hashes, strict=True):
@@ -103,7 +115,8 @@ def _fingerprint(config: CorpusConfig, test_sets: Sequence[SourceConfig], hashes
         "sources": descriptions[:count],
         "test_sets": descriptions[count:],
         **config.model_dump(mode="json", include={"normalization", "filters", "split", "bad_rows"}),
-        "versions": [NORMALIZER_VERSION, PREPARE_VERSION, ftfy.__version__, unicodedata.unidata_version],
+        "normalizer": rules.sha256,
+        "versions": [PREPARE_VERSION, ftfy.__version__, unicodedata.unidata_version],
     }
     return fingerprint_of(made_from)
 
@@ -139,6 +152,7 @@ def _checksums(folder: Path) -> dict[str, int]:
 def _build(
     config: CorpusConfig,
     test_sets: Sequence[SourceConfig],
+    rules: NormalizerRules,
     hashes: Sequence[tuple[str, ...]],
     folder: Path,
     fingerprint: str,
@@ -149,7 +163,8 @@ def _build(
     size = sum(file.stat().st_size for source in (*config.sources, *test_sets) for file in source_files(source))
     with NearDuplicateIndex(spool) as index:
         with stage("clean"):
-            candidates = collect_candidates(config, test_sets, spool, index, processes_for(config.workers, size))
+            processes = processes_for(config.workers, size)
+            candidates = collect_candidates(config, test_sets, rules, spool, index, processes)
             for source, file_hashes in zip((*config.sources, *test_sets), hashes, strict=True):
                 refuse_changed(source, file_hashes)
         with stage("select"):
@@ -163,7 +178,7 @@ def _build(
             _write_splits(item, item_fates, folder)
     shutil.rmtree(spool)
     kept_out = tuple(TestSetReport(item.source.name, len(item.lines)) for item in candidates[divided:])
-    return CorpusReport(fingerprint, NORMALIZER_VERSION, PREPARE_VERSION, reports, kept_out, _checksums(folder))
+    return CorpusReport(fingerprint, rules.version, PREPARE_VERSION, reports, kept_out, _checksums(folder))
 
 
 class Chunk(NamedTuple):
@@ -206,8 +221,8 @@ class CleanChunk(NamedTuple):
 class Cleaner:
     """Applies the normalizer and the filters of a configuration to chunks, in a worker process."""
 
-    def __init__(self, normalization: NormalizationConfig, filters: FilterConfig) -> None:
-        self._normalizer = Normalizer(normalization)
+    def __init__(self, normalization: NormalizationConfig, rules: NormalizerRules, filters: FilterConfig) -> None:
+        self._normalizer = Normalizer(normalization, rules=rules)
         self._broken_rule = PairFilter(filters).broken_rule
         self._near_duplicates = filters.near_duplicates is not None
 
@@ -267,7 +282,12 @@ class Candidates(NamedTuple):
 
 
 def collect_candidates(
-    config: CorpusConfig, test_sets: Sequence[SourceConfig], folder: Path, index: NearDuplicateIndex, processes: int
+    config: CorpusConfig,
+    test_sets: Sequence[SourceConfig],
+    rules: NormalizerRules,
+    folder: Path,
+    index: NearDuplicateIndex,
+    processes: int,
 ) -> list[Candidates]:
     """Read all sources once; write the pairs that pass the filters below `folder`; memory: 32 bytes per pair.
 
@@ -276,6 +296,7 @@ def collect_candidates(
 
     Args:
         test_sets: additional test sets, which follow the sources in the result.
+        rules: of the normalizer; the configuration chooses among them.
         folder: an empty folder for the texts.
         index: gets both folded sides of each pair, in the order of the result, unless near-duplicates may stay.
     """
@@ -289,7 +310,7 @@ def collect_candidates(
                 shown = progress_bar(pairs, description=f"cleaning {source.name}", total=source.max_pairs, unit="pairs")
                 yield from chunks_of(shown, number, filtered[number])
 
-    cleaner = partial(Cleaner, config.normalization, config.filters)
+    cleaner = partial(Cleaner, config.normalization, rules, config.filters)
     with contextlib.closing(map_in_order(cleaner, chunks(), processes)) as cleaned:
         return [
             _set_aside(sources[number], source_chunks, folder / str(number), index, notes[number])

@@ -31,13 +31,20 @@ class Example:
     @classmethod
     def of(cls, line: int, source: str, target: str) -> "Example":
         """Return a pair as an example with shortened sides."""
-        shown = [t if len(t) <= SHOWN_CHARACTERS else t[: SHOWN_CHARACTERS - 1] + "…" for t in (source, target)]
-        return cls(line, *shown)
+        return cls(line=line, source=_shortened(source), target=_shortened(target))
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 1] + "…"
 
 
 def example_places(lines: Sequence[int]) -> list[int]:
     """Return at most `EXAMPLES` places in `lines`, in order: those of the smallest hashes, not of the first lines."""
-    return sorted(heapq.nsmallest(EXAMPLES, range(len(lines)), key=lambda place: zlib.crc32(b"%d" % lines[place])))
+
+    def hash_of_line(place: int) -> int:
+        return zlib.crc32(b"%d" % lines[place])
+
+    return sorted(heapq.nsmallest(EXAMPLES, range(len(lines)), key=hash_of_line))
 
 
 @dataclass(frozen=True)
@@ -91,14 +98,19 @@ class CorpusReport:
 
     def left_out(self, name: str) -> tuple[int, ...]:
         """Return the lines, from 1, that the source called `name` with `use: test` lost, if there is such a source."""
-        return next((source.left_out for source in self.sources if (source.name, source.use) == (name, "test")), ())
+        for source in self.sources:
+            if source.name == name and source.use == "test":
+                return source.left_out
+        return ()
 
     def source_titles(self) -> list[str]:
         """Return a title for each source: its name, with its use if another source has the same name."""
         names = [source.name for source in self.sources]
-        return [
-            f"{source.name} ({source.use})" if names.count(source.name) > 1 else source.name for source in self.sources
-        ]
+        titles = []
+        for source in self.sources:
+            is_ambiguous = names.count(source.name) > 1
+            titles.append(f"{source.name} ({source.use})" if is_ambiguous else source.name)
+        return titles
 
     def rules_used(self) -> list[str]:
         """Return the rules that dropped a pair of any source, in their order."""
@@ -134,19 +146,31 @@ class CorpusReport:
 
 def format_report(report: CorpusReport) -> str:
     """Return the counts as a table: a column for each source, a row for each split and each rule that dropped pairs."""
+    # 1. The counts of each row, by source.
     sources = report.sources
-    read = _with_total([source.read for source in sources])
-    header = ["pairs", *report.source_titles(), "total"][: 1 + len(read)]
-    counts = {f"  dropped: {rule}": [source.dropped[rule] for source in sources] for rule in report.rules_used()}
-    counts["out"] = [sum(source.kept.values()) for source in sources]
-    counts |= {f"  {split}": [source.kept[split] for source in sources] for split in SPLITS}
-    rows = [["in", *(f"{count:,}" + " " * len(_share(1, 1)) for count in read)]]
-    rows += [
-        [label, *(f"{count:,}{_share(count, whole)}" for count, whole in zip(_with_total(row), read, strict=True))]
-        for label, row in counts.items()
-    ]
-    kept_out = (f"kept out of training: test set {test.name}, {test.pairs:,} pairs" for test in report.test_sets)
-    return "\n".join([text_table(header, rows), *report.reading_notes(), *kept_out])
+    counts_of_row: dict[str, list[int]] = {}
+    for rule in report.rules_used():
+        counts_of_row[f"  dropped: {rule}"] = [source.dropped[rule] for source in sources]
+    counts_of_row["out"] = [sum(source.kept.values()) for source in sources]
+    for split in SPLITS:
+        counts_of_row[f"  {split}"] = [source.kept[split] for source in sources]
+
+    # 2. The table, with shares of the pairs that were read.
+    pairs_read = _with_total([source.read for source in sources])
+    header = ["pairs", *report.source_titles(), "total"][: 1 + len(pairs_read)]
+    no_share = " " * len(_share(1, 1))
+    rows = [["in", *(f"{count:,}{no_share}" for count in pairs_read)]]
+    for label, counts in counts_of_row.items():
+        row = [label]
+        for count, read in zip(_with_total(counts), pairs_read, strict=True):
+            row.append(f"{count:,}{_share(count, read)}")
+        rows.append(row)
+
+    # 3. The notes below it.
+    lines = [text_table(header, rows), *report.reading_notes()]
+    for test_set in report.test_sets:
+        lines.append(f"kept out of training: test set {test_set.name}, {test_set.pairs:,} pairs")
+    return "\n".join(lines)
 
 
 def _with_total(counts: Sequence[int]) -> list[int]:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,9 +37,13 @@ def fate_of(rule: str) -> int:
 
 def count_fates(fates: Fates) -> tuple[dict[str, int], dict[str, int]]:
     """Return how many pairs each rule of `SELECTION_RULES` drops and how many each split gets."""
-    dropped = {rule: int(np.count_nonzero(fates == fate_of(rule))) for rule in SELECTION_RULES}
-    kept: dict[str, int] = {split: int(np.count_nonzero(fates == code)) for code, split in enumerate(SPLITS)}
-    return dropped, kept
+    dropped: dict[str, int] = {}
+    for rule in SELECTION_RULES:
+        dropped[rule] = int(np.count_nonzero(fates == fate_of(rule)))
+    in_split: dict[str, int] = {}
+    for code, split in enumerate(SPLITS):
+        in_split[split] = int(np.count_nonzero(fates == code))
+    return dropped, in_split
 
 
 def select_pairs(config: CorpusConfig, keys: Sequence[Keys], near_duplicates: FindNearDuplicates) -> list[Fates]:
@@ -53,55 +57,103 @@ def select_pairs(config: CorpusConfig, keys: Sequence[Keys], near_duplicates: Fi
     4. Training and validation pairs that are near-duplicates of a pair of a named test set are dropped.
 
     Args:
+        config: of the corpus.
         keys: of the pairs of each of `config.sources`, then of further test sets, from which nothing is dropped.
         near_duplicates: finds near-duplicates among all pairs, numbered one after another.
 
     Raises CorpusError: a source has fewer pairs than the configuration holds out.
     """
-    sizes = [len(own) for own in keys]
-    further = len(keys) - len(config.sources)
-    whole = [source.use not in ("auto", "train") for source in config.sources] + [True] * further
-    cleaned = ~np.repeat(whole, sizes)
-    together = np.concatenate(keys)
-    fate, near_test_sets = _drop_repetitions(together, cleaned, near_duplicates, config.filters)
-    fates = np.split(fate, np.cumsum(sizes)[:-1])  # views
-    for number, (own, own_keys) in enumerate(zip(fates, keys, strict=True)):
-        kept = own >= 0
+    # 1. Repetitions among all pairs, except those of test sets, which lose nothing.
+    sizes = [len(source_keys) for source_keys in keys]
+    is_cleaned_source = [source.use in ("auto", "train") for source in config.sources]
+    is_cleaned_source += [False] * (len(keys) - len(config.sources))
+    is_cleaned = np.repeat(is_cleaned_source, sizes)
+    all_keys = np.concatenate(keys)
+    all_fates, is_near_test_set = _drop_repetitions(all_keys, is_cleaned, near_duplicates, config.filters)
+
+    # 2. The splits of each source.
+    fates = np.split(all_fates, np.cumsum(sizes)[:-1])  # views: what is written to them is in `all_fates`
+    for number, (source_fates, source_keys) in enumerate(zip(fates, keys, strict=True)):
+        is_kept = source_fates >= 0
         if number >= len(config.sources):
-            own[kept] = TEST
-        elif kept.any():
-            own[kept] = assign_splits(config.sources[number], config.split, own_keys[kept, 0])
-    for held_out, known in (((TEST,), VALIDATION), ((TEST, VALIDATION), TRAIN)):
-        forbidden = together[np.isin(fate, held_out)]
-        leaking = [np.isin(together[:, side], forbidden[:, side]) & (fate == known) for side in (0, 1)]
-        fate[leaking[1]] = fate_of("target_held_out")
-        fate[leaking[0]] = fate_of("source_held_out")  # also for a pair whose sides both leak
-    fate[near_test_sets & ((fate == TRAIN) | (fate == VALIDATION))] = fate_of("near_held_out")
+            source_fates[is_kept] = TEST
+        elif is_kept.any():
+            english_keys = source_keys[is_kept, 0]
+            source_fates[is_kept] = assign_splits(config.sources[number], config.split, english_keys)
+
+    # 3. Leaks. Validation first: a pair that it loses forbids nothing to training.
+    _drop_leaks(all_fates, all_keys, split=VALIDATION, held_out=(TEST,))
+    _drop_leaks(all_fates, all_keys, split=TRAIN, held_out=(TEST, VALIDATION))
+
+    # 4. Near-duplicates of test sets.
+    is_trained_on = (all_fates == TRAIN) | (all_fates == VALIDATION)
+    all_fates[is_near_test_set & is_trained_on] = fate_of("near_held_out")
     return fates
 
 
+def _drop_leaks(fates: Fates, keys: Keys, *, split: int, held_out: Sequence[int]) -> None:
+    """Drop the pairs of `split` that share a side with a pair of the splits `held_out`.
+
+    Args:
+        fates: (N,) changed in place.
+        keys: (N, 2)
+        split: a position in `SPLITS`.
+        held_out: positions in `SPLITS`.
+    """
+    is_in_split = fates == split
+    forbidden = keys[np.isin(fates, held_out)]
+    has_forbidden_source = np.isin(keys[:, 0], forbidden[:, 0])
+    has_forbidden_target = np.isin(keys[:, 1], forbidden[:, 1])
+    fates[is_in_split & has_forbidden_target] = fate_of("target_held_out")
+    fates[is_in_split & has_forbidden_source] = fate_of("source_held_out")  # also for a pair whose sides both leak
+
+
+class _Repetitions(NamedTuple):
+    """What is repeated among N pairs."""
+
+    fates: Fates  # (N,) of the cleaned pairs that a rule drops; TRAIN for all others
+    is_near_test_set: Mask  # (N,)
+
+
 def _drop_repetitions(
-    keys: Keys, cleaned: Mask, near_duplicates: FindNearDuplicates, filters: FilterConfig
-) -> tuple[Fates, Mask]:
-    fate = np.full(len(keys), TRAIN, dtype=np.int8)
-    near_test_sets = np.zeros(len(fate), dtype=np.bool_)
+    keys: Keys, is_cleaned: Mask, near_duplicates: FindNearDuplicates, filters: FilterConfig
+) -> _Repetitions:
+    """Return which pairs the rules on duplicates, near-duplicates and caps drop.
+
+    Args:
+        keys: (N, 2)
+        is_cleaned: (N,) False for the pairs of test sets, which stay.
+        near_duplicates: as for `select_pairs`.
+        filters: the limits.
+    """
+    fates = np.full(len(keys), TRAIN, dtype=np.int8)
+    is_near_test_set = np.zeros(len(keys), dtype=np.bool_)
+
+    # 1. Exact duplicates.
     if filters.duplicates:
-        numbers = np.flatnonzero(cleaned)
-        fate[numbers[beyond_cap(whole_pairs(keys[cleaned]), 1)]] = fate_of("duplicate")
+        numbers = np.flatnonzero(is_cleaned)
+        is_repeated = beyond_cap(whole_pairs(keys[is_cleaned]), 1)
+        fates[numbers[is_repeated]] = fate_of("duplicate")
+
+    # 2. Near-duplicates. First without the test sets: a pair near a test set would hide another pair near itself.
     if filters.near_duplicates is not None:
-        # First without the test sets: a pair near a test set would hide another pair near itself.
-        repeated = near_duplicates(np.flatnonzero(cleaned & (fate >= 0)), filters.near_duplicates)
-        fate[cleaned & (repeated >= 0)] = fate_of("near_duplicate")
-        if not cleaned.all():
-            test_sets_first = np.concatenate([np.flatnonzero(~cleaned), np.flatnonzero(cleaned & (fate >= 0))])
-            repeated = near_duplicates(test_sets_first, filters.near_duplicates)
-            near_test_sets = cleaned & (repeated >= 0) & ~cleaned[repeated]
+        numbers = np.flatnonzero(is_cleaned & (fates >= 0))
+        originals = near_duplicates(numbers, filters.near_duplicates)
+        fates[is_cleaned & (originals >= 0)] = fate_of("near_duplicate")
+    if filters.near_duplicates is not None and not is_cleaned.all():
+        test_sets = np.flatnonzero(~is_cleaned)
+        numbers = np.flatnonzero(is_cleaned & (fates >= 0))
+        originals = near_duplicates(np.concatenate([test_sets, numbers]), filters.near_duplicates)
+        is_near_test_set = is_cleaned & (originals >= 0) & ~is_cleaned[originals]
+
+    # 3. Pairs beyond the caps of their sides.
     caps = (("same_source", filters.max_same_source), ("same_target", filters.max_same_target))
     for side, (rule, cap) in enumerate(caps):
         if cap is not None:
-            numbers = np.flatnonzero(cleaned & (fate >= 0))
-            fate[numbers[beyond_cap(keys[numbers, side], cap)]] = fate_of(rule)
-    return fate, near_test_sets
+            numbers = np.flatnonzero(is_cleaned & (fates >= 0))
+            is_beyond = beyond_cap(keys[numbers, side], cap)
+            fates[numbers[is_beyond]] = fate_of(rule)
+    return _Repetitions(fates=fates, is_near_test_set=is_near_test_set)
 
 
 def held_out_size(setting: int | Literal["auto"], count: int) -> int:
@@ -130,15 +182,24 @@ def assign_splits(source: SourceConfig, config: SplitConfig, source_keys: Hashes
             "corpus.split.test, or give the source `use: train`"
         )
 
-    def draw(block: int) -> bytes:
-        return hashlib.blake2b(f"{config.seed} {source.name} {block}".encode(), digest_size=8).digest()
-
-    order = np.arange(count, dtype=np.int64)[::-1]  # in the order of holding out: test, then validation
+    # The pairs in the order of holding out: test, then validation.
     if config.method == "hash":
         order = np.argsort(mix(source_keys, config.seed), kind="stable")
     elif config.block_size is not None:
-        blocks = np.split(order[::-1], range(config.block_size, count, config.block_size))
-        order = np.concatenate([blocks[block] for block in sorted(range(len(blocks)), key=draw)])
+        order = _drawn_blocks(count, config.block_size, f"{config.seed} {source.name}")
+    else:
+        order = np.arange(count, dtype=np.int64)[::-1]
     codes[order[:test]] = TEST
     codes[order[test : test + validation]] = VALIDATION
     return codes
+
+
+def _drawn_blocks(count: int, block_size: int, seed: str) -> Numbers:
+    """Return the numbers below `count`, in blocks of neighbours, the blocks in an order drawn by `seed`."""
+
+    def draw(block: int) -> bytes:
+        return hashlib.blake2b(f"{seed} {block}".encode(), digest_size=8).digest()
+
+    blocks = np.split(np.arange(count, dtype=np.int64), range(block_size, count, block_size))
+    drawn = sorted(range(len(blocks)), key=draw)
+    return np.concatenate([blocks[block] for block in drawn])

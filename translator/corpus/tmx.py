@@ -251,20 +251,29 @@ class _Reader:
     def end(self, name: str) -> None:
         if name == "seg" and self._parts is not None:
             if self._language is not None and self._language not in self._segments:
-                segment = "".join(self._parts)
-                if _CODE in segment:
-                    segment = _CODE_BETWEEN_WORDS.sub(" ", segment).replace(_CODE, "")
-                self._segments[self._language] = " ".join(segment.split())
+                self._segments[self._language] = _segment_text(self._parts)
             self._parts = None
         elif name == "tuv":
             self._language = None
         elif name == "tu":
-            english, persian = self._segments.get("en"), self._segments.get("fa")
-            if english is None or persian is None:
-                self.pairs.append(Pair(self._line, english or "", persian or "", MISSING_LANGUAGE))
-            elif len(english) > LONGEST_LINE or len(persian) > LONGEST_LINE:
-                self.pairs.append(Pair(self._line, "", "", str(Unreadable.LINE_TOO_LONG)))
-            else:
-                self.pairs.append(Pair(self._line, english, persian))
+            self.pairs.append(self._pair())
         elif name in _CODES:
             self._inside_code -= 1
+
+    def _pair(self) -> Pair:
+        """Return the pair of the present unit."""
+        english = self._segments.get("en")
+        persian = self._segments.get("fa")
+        if english is None or persian is None:
+            return Pair(self._line, english or "", persian or "", MISSING_LANGUAGE)
+        if len(english) > LONGEST_LINE or len(persian) > LONGEST_LINE:
+            return Pair(self._line, "", "", str(Unreadable.LINE_TOO_LONG))
+        return Pair(self._line, english, persian)
+
+
+def _segment_text(parts: Iterable[str]) -> str:
+    """Return the text of a segment from its parts; a code between words becomes a space, any other nothing."""
+    segment = "".join(parts)
+    if _CODE in segment:
+        segment = _CODE_BETWEEN_WORDS.sub(" ", segment).replace(_CODE, "")
+    return " ".join(segment.split())

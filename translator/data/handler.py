@@ -13,7 +13,7 @@ import torch
 
 from translator.config import Config
 from translator.corpus.held_out import HeldOutSet, HeldOutSplit, held_out_of_run
-from translator.corpus.normalizer import Normalizer
+from translator.corpus.normalizer_file import normalizer_for
 from translator.corpus.prepare import prepare_corpus
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.split import Split
@@ -47,7 +47,7 @@ class DataHandler:
 
     def __init__(self, config: Config) -> None:
         self._config = config
-        self.normalizer = Normalizer(config.corpus.normalization, config.corpus.languages)
+        self.normalizer = normalizer_for(config)
         """The rules applied to the training text; apply them to any other text before encoding."""
         self._prepared_directory = Path(config.corpus.prepared_directory)
         self._row_length = config.batching.max_length  # L
@@ -62,7 +62,7 @@ class DataHandler:
         Raises TranslatorError: an error in corpus, subword settings or disk, or no training pair is short enough.
         """
         config = self._config
-        corpus = prepare_corpus(config.corpus, config.evaluation.test_sources)
+        corpus = prepare_corpus(config.corpus, config.evaluation.test_sources, self.normalizer.rules)
         self.corpus = replace(corpus, languages=config.corpus.languages)
         processes = processes_for(config.corpus.workers, self.corpus.training_bytes())
         with stage("subword"):
@@ -71,7 +71,7 @@ class DataHandler:
             )
         with stage("encode"):
             self._stores, self.token_folder, self.token_fingerprint = open_tokens(
-                self.corpus, self.subword, config.corpus.normalization, self._prepared_directory
+                self.corpus, self.subword, self.normalizer, self._prepared_directory
             )
         self.report = []
         self._usable: dict[StoredSplit, Numbers] = {}
@@ -136,7 +136,7 @@ class DataHandler:
 
     def held_out(self, split: HeldOutSplit) -> list[HeldOutSet]:
         """Return the raw held-out sets of `split`, without empty ones; `test` includes `evaluation.test_sets`."""
-        return held_out_of_run(self._config, self.corpus, split)
+        return held_out_of_run(self._config, self.corpus, split, self.normalizer)
 
     def pair_count(self, split: Split) -> int:
         """Return the number of pairs of `split`; without over-long ones in training and validation."""

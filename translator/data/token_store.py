@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic_core import from_json
 
-from translator.config import NormalizationConfig
 from translator.config.resuming import fingerprint_of
-from translator.corpus.normalizer import NORMALIZER_VERSION, Normalizer
+from translator.corpus.normalizer import Normalizer
 from translator.corpus.prepared_corpus import PreparedCorpus, Side
 from translator.errors import StorageError
 from translator.run.folder import DIGITS_IN_NAME, prepared_folder
@@ -308,7 +307,7 @@ def _flat_side(
 
 
 def open_tokens(
-    corpus: PreparedCorpus, subword: SubwordPair, normalization: NormalizationConfig, prepared_directory: Path
+    corpus: PreparedCorpus, subword: SubwordPair, normalizer: Normalizer, prepared_directory: Path
 ) -> tuple[dict[StoredSplit, PairStore], Path, str]:
     """Return the encoded training and validation text, their folder and its fingerprint (16 hex digits).
 
@@ -317,7 +316,7 @@ def open_tokens(
 
     Raises StorageError: the folder is not writable, written data is unreadable, or the prepared text is damaged.
     """
-    fingerprint = _fingerprint(corpus, subword, normalization)
+    fingerprint = _fingerprint(corpus, subword, normalizer)
     folder = prepared_folder(prepared_directory, "tokens", fingerprint)
 
     # 1. Use the stores of an earlier preparation.
@@ -328,7 +327,6 @@ def open_tokens(
             LOGGER.warning(f"{damage}; recreating {folder} from the prepared text")
 
     # 2. Or write them.
-    normalizer = Normalizer(normalization, corpus.languages)
     with new_folder(folder) as unfinished_folder:
         for split in STORED_SPLITS:
             for name in corpus.names(split):
@@ -339,14 +337,14 @@ def open_tokens(
         raise StorageError(f"{damage} directly after writing; check the disk") from damage
 
 
-def _fingerprint(corpus: PreparedCorpus, subword: SubwordPair, normalization: NormalizationConfig) -> str:
+def _fingerprint(corpus: PreparedCorpus, subword: SubwordPair, normalizer: Normalizer) -> str:
     """Return the fingerprint of everything that determines the ids."""
     origin = {
         "format": _FORMAT,
         "corpus": corpus.fingerprint,
         "subword": subword.sha256,
-        "normalization": normalization.model_dump(mode="json"),
-        "normalizer": NORMALIZER_VERSION,
+        "normalization": normalizer.config.model_dump(mode="json"),
+        "normalizer": normalizer.rules.sha256,
         "placeholders": PLACEHOLDERS_VERSION if subword.source.placeholders else None,
     }
     if corpus.sides[0] == "fa":

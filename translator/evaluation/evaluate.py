@@ -317,6 +317,7 @@ def _translate_and_score(
         metrics=[metric for metric in plan.metrics if metric != "comet"],
         normalization=config.corpus.normalization,
         languages=config.corpus.languages,
+        rules=translator.normalizer.rules,
         bootstrap_samples=config.evaluation.bootstrap_samples,
         test_set=test_set.name,
     )

@@ -19,6 +19,7 @@ from sacrebleu.tokenizers.tokenizer_spm import SPM_MODELS
 
 from translator.config import MetricName, NormalizationConfig
 from translator.config.corpus_section import ENGLISH, PERSIAN, Languages
+from translator.corpus.normalizer_rules import NormalizerRules
 from translator.errors import InputError
 from translator.evaluation.resampling import (
     Interval,
@@ -97,6 +98,7 @@ def compute_scores(
     metrics: Sequence[MetricName],
     normalization: NormalizationConfig | None = None,
     languages: Languages = (ENGLISH, PERSIAN),
+    rules: NormalizerRules | None = None,
     bootstrap_samples: int | None = None,
     test_set: str = "",
 ) -> list[Score]:
@@ -109,6 +111,7 @@ def compute_scores(
         metrics: all but COMET.
         normalization: of the normalized and the folded text; None scores raw text only.
         languages: of source and target.
+        rules: of the model's normalizer; None: the current ones.
         bootstrap_samples: None computes no intervals.
         test_set: name in the scores and in messages.
 
@@ -116,7 +119,7 @@ def compute_scores(
     reference, or a reference is blank.
     """
     texts_of_references = _checked_references(hypotheses, references, test_set)
-    variants = [RAW_TEXT] if normalization is None else text_variants(normalization, languages)
+    variants = [RAW_TEXT] if normalization is None else text_variants(normalization, languages, rules)
     scores = []
     for variant in variants:
         # Spell both sides in the same way.

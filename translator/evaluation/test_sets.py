@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from translator.config import Config
 from translator.config.corpus_section import ENGLISH, PERSIAN
-from translator.corpus.filters import arabic_script_share, arabic_share, latin_share
+from translator.corpus.folding import fold
 from translator.corpus.held_out import (
     HeldOutSet,
     HeldOutSplit,
@@ -23,9 +23,11 @@ from translator.corpus.held_out import (
     read_held_out,
     read_held_out_folder,
 )
-from translator.corpus.normalizer import Normalizer, fold
+from translator.corpus.normalizer import Normalizer
+from translator.corpus.normalizer_file import normalizer_of_run
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.report import CorpusReport
+from translator.corpus.scripts import arabic_script_share, arabic_share, latin_share
 from translator.errors import CorpusError, InputError
 from translator.evaluation.results import read_scores, read_text_sides, text_sides
 from translator.evaluation.robustness import WAYS
@@ -57,7 +59,7 @@ def chosen_test_sets(run: RunFolder, config: Config, named: Sequence[str], split
         CorpusError: a named test set cannot be read, or is in another script.
         InputError: a named test set is missing, or two have one name.
     """
-    normalizer = Normalizer(config.corpus.normalization, config.corpus.languages)
+    normalizer = normalizer_of_run(run, config)
     if named:
         test_sets = [read_held_out(held_out_argument(argument), normalizer) for argument in named]
     else:

@@ -13,7 +13,8 @@ from translator.config import Config, ModelConfig, SourceConfig, resolved_yaml
 from translator.config.corpus_section import ENGLISH
 from translator.corpus.download import DATASETS
 from translator.corpus.held_out import left_out_note
-from translator.corpus.normalizer import RULES, Normalizer
+from translator.corpus.normalizer_file import rules_of_run
+from translator.corpus.normalizer_rules import NOTHING, NormalizerRules
 from translator.errors import InputError, RunError, StorageError
 from translator.evaluation.results import saved_scores
 from translator.export.marian import marian_obstacles, write_marian_tokenizer, write_marian_weights
@@ -72,6 +73,7 @@ def export_run(
     pinned = pin_checkpoint(run.checkpoints_folder, checkpoint)
     model, state = load_model(pinned, torch.device("cpu")), pinned.state
     subword = load_subword(run, state)
+    rules = rules_of_run(run)
     _check_space(target, model)
     index = ExportIndex(chosen, weights, run.path.resolve().name, pinned.identity, state)
     with new_folder(target, replace=False) as beside:
@@ -82,14 +84,18 @@ def export_run(
             write_marian_tokenizer(beside, run.subword_folder, config.batching.max_length, config.corpus.languages)
         else:  # a run folder of one checkpoint
             write_checkpoint(step_folder(beside / "checkpoints", state.step), state, {MODEL_FILE: model.state_dict()})
-        if chosen != "marian":
+        rules_file = run.normalizer_file.name
+        if chosen == "marian":
+            write_text(beside / rules_file, rules.to_json())
+        else:
             subword_folder = beside / "subword"
             subword_folder.mkdir()
             for file in run.subword_folder.iterdir():
                 shutil.copyfile(file, subword_folder / file.name)  # without its mode: a new file obeys the umask
+            write_text(subword_folder / rules_file, rules.to_json())  # a run of an older version has none
             precision = {"bfloat16": "bf16", "int8": "int8"}.get(weights, "float32")
             write_text(beside / "config.yaml", _shared_config(config, index.run, precision))
-        write_text(beside / CARD_FILE, _model_card(index, config, run))
+        write_text(beside / CARD_FILE, _model_card(index, config, run, rules))
         write_index(beside, index)
     return target
 
@@ -132,16 +138,22 @@ def _shared_config(config: Config, name: str, precision: str) -> str:
 # --- the model card ---
 
 
-def _model_card(index: ExportIndex, config: Config, run: RunFolder) -> str:
+def _model_card(index: ExportIndex, config: Config, run: RunFolder, rules: NormalizerRules) -> str:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("translator"), undefined=jinja2.StrictUndefined, trim_blocks=True, autoescape=False
     )  # Markdown, not HTML
     environment.filters["cell"] = lambda text: text.replace("|", "\\|").replace("\n", " ")
     environment.filters["left_out_note"] = left_out_note
-    rules, search, languages = config.corpus.normalization, config.search, config.corpus.languages
-    side = "source" if languages[0] == ENGLISH else "target"  # side of the input language in the normalizer's rules
-    switches = rules.model_dump(mode="json")
-    usual = {key: field.default for key, field in type(rules).model_fields.items()}
+    normalization, search, languages = config.corpus.normalization, config.search, config.corpus.languages
+    from_english = languages[0] == ENGLISH
+    switches = normalization.model_dump(mode="json")
+    fields = type(normalization).model_fields
+    changed_rules = [f"{key}={value!r}" for key, value in normalization if value != fields[key].default]
+    shown_rules = []
+    for rule in rules.rules:
+        work = rule.english if from_english else rule.persian
+        if work != NOTHING and switches.get(rule.key) == rule.value:
+            shown_rules.append((rule.key, str(rule.value).lower(), fields[rule.key].description))
     sources: list[tuple[SourceConfig, str]] = [(source, source.use) for source in config.corpus.sources]
     sources += [(source, "further test set") for source in config.evaluation.test_sources]
     text = environment.get_template("model_card.md.j2").render(
@@ -151,20 +163,16 @@ def _model_card(index: ExportIndex, config: Config, run: RunFolder) -> str:
         model=config.model,
         max_length=config.batching.max_length,
         languages=languages,
-        side=side,
-        folds_case=config.subword.folds_case and side == "source",
+        folds_case=config.subword.folds_case and from_english,
         placeholders=f"U+{ord(PLACEHOLDERS[count - 1]):X}" if (count := config.subword.placeholders) else "",
         subword_files=(JOINT_FILE, JOINT_FILE) if config.subword.joint else (SOURCE_FILE, TARGET_FILE),
         beam=search.beam_size if search.method == "beam" else 1,
         longest=min(512, config.model.max_positions - 1),  # longer input would exceed the positions
         gnmt_penalty=search.length_normalization != "average" and search.method == "beam",
-        normalizer_module=Normalizer.__module__,
-        changed_rules=", ".join(f"{key}={value!r}" for key, value in rules if value != usual[key]),
-        rules=[
-            (rule.key, str(switches[rule.key]).lower(), type(rules).model_fields[rule.key].description)
-            for rule in RULES
-            if any(getattr(rule, side)) and switches[rule.key] == rule.value
-        ],
+        normalizer_file=("" if index.format == "marian" else "subword/") + run.normalizer_file.name,
+        changed_rules=", ".join(changed_rules),
+        from_english=from_english,
+        rules=shown_rules,
         switches=", ".join(f"{key}: {str(value).lower()}" for key, value in switches.items()),
         sources=[(source.name, use, _origin(source)) for source, use in sources],
         scores=[score for score in saved_scores(run) if score.checkpoint == index.state.name],

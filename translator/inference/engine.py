@@ -15,7 +15,7 @@ import filelock
 
 from translator.checkpoint.state import CheckpointState, PinnedCheckpoint, check_normalizer, pin_checkpoint
 from translator.config import Config, SearchConfig
-from translator.corpus.normalizer import Normalizer
+from translator.corpus.normalizer_file import normalizer_of_run, rules_of_run
 from translator.errors import CheckpointError, ConfigError, InputError, RunError, StorageError
 from translator.inference.ctranslate2 import Ctranslate2Searcher, require
 from translator.inference.exported import ExportIndex, is_export, read_index, write_index
@@ -111,7 +111,7 @@ def _with_torch(
     return Translator(
         searcher,
         subwords[0],
-        Normalizer(configs[0].corpus.normalization, configs[0].corpus.languages),
+        normalizer_of_run(runs[0], configs[0]),
         search,
         min(config.batching.max_length for config in configs),
         "+".join(run.path.resolve().name for run in runs),
@@ -155,7 +155,7 @@ def _with_ctranslate2(
     return Translator(
         searcher,
         subword,
-        Normalizer(config.corpus.normalization, config.corpus.languages),
+        normalizer_of_run(run, config),
         search,
         config.batching.max_length,
         index.run,
@@ -167,7 +167,7 @@ def _with_ctranslate2(
 
 def load_subword(run: RunFolder, state: CheckpointState) -> SubwordPair:
     """Return the subword models of `run`; raise CheckpointError if they, or the rules, are not those of `state`."""
-    check_normalizer(state, run.path)
+    check_normalizer(state, rules_of_run(run), run.path)
     subword = SubwordPair.load(run.subword_folder)
     if subword.sha256 != state.subword:
         raise CheckpointError(
@@ -186,15 +186,16 @@ def load_subword(run: RunFolder, state: CheckpointState) -> SubwordPair:
 def check_ensemble(runs: Sequence[RunFolder], configs: Sequence[Config], subwords: Sequence[SubwordPair]) -> None:
     """Raise RunError, naming files or keys, if subword models or normalization differ from the first run's."""
 
-    def made_of(config: Config, subword: SubwordPair) -> dict[str, dict[str, object]]:
+    def made_of(run: RunFolder, config: Config, subword: SubwordPair) -> dict[str, dict[str, object]]:
         rules = config.corpus.normalization.model_dump(mode="json")
         keys = {f"corpus.normalization.{key}": value for key, value in rules.items()}
         keys["corpus.direction"] = config.corpus.direction
+        keys[run.normalizer_file.name] = rules_of_run(run).sha256
         return {"subword models": {**subword.sha256}, "normalization": keys}
 
-    first = made_of(configs[0], subwords[0])
+    first = made_of(runs[0], configs[0], subwords[0])
     for run, config, subword in zip(runs, configs, subwords, strict=True):
-        for what, theirs in made_of(config, subword).items():
+        for what, theirs in made_of(run, config, subword).items():
             ours = first[what]
             if changed := sorted(key for key in ours.keys() | theirs.keys() if ours.get(key) != theirs.get(key)):
                 raise RunError(

@@ -10,7 +10,7 @@ from typing import Final
 
 from translator.config import SearchConfig
 from translator.config.corpus_section import PERSIAN
-from translator.corpus.normalizer import Normalizer, unify_orthography
+from translator.corpus.normalizer import Normalizer
 from translator.errors import InputError
 from translator.inference.alignment import Alignment, AttentionMap, align_words
 from translator.inference.latin_words import with_source_spelling
@@ -372,7 +372,7 @@ class Translator:
         texts = self.subword.target.decode_ids([one.tokens for one in hypotheses])
         if self._into_persian:
             texts = [with_source_spelling(text, known) for text in texts]
-            texts = list(map(unify_orthography, texts)) if self.search.orthography else texts
+            texts = list(map(self.normalizer.unify_orthography, texts)) if self.search.orthography else texts
         if self.search.min_length_ratio > 0:
             texts = [without_second_ending(text, known) for text in texts]
         found = [

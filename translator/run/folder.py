@@ -68,6 +68,7 @@ class RunFolder:
         self.config_file = self.path / "config.yaml"  # as resolved
         self.info_file = self.path / "run.json"  # versions, commit, hardware and command of each start
         self.subword_folder = self.path / "subword"  # copies of the subword models
+        self.normalizer_file = self.subword_folder / "normalizer.json"  # the rules of the training text
         self.preparation_folder = self.path / "preparation"  # the report on the corpus, as JSON and as a page
         self.held_out_folder = self.path / "held_out"  # the validation and test text, as it was read
         self.checkpoints_folder = self.path / "checkpoints"  # one folder each, and the links `best` and `last`
@@ -152,14 +153,19 @@ class RunFolder:
         """Save the resolved configuration with absolute paths, so that it is valid from any current folder."""
         write_text(self.config_file, f"{MARK}\n{resolved_yaml(config, absolute=True)}")
 
-    def keep_subword(self, folder: Path) -> None:
-        """Copy the subword models from `folder` into the run, replacing those of an earlier start."""
+    def keep_subword(self, folder: Path, normalizer: str) -> None:
+        """Copy the subword models from `folder` into the run, replacing those of an earlier start.
+
+        `normalizer` is the content of the file with the rules of the normalizer.
+        """
         names = [file.name for file in folder.iterdir()]
         same, _, _ = filecmp.cmpfiles(folder, self.subword_folder, names, shallow=False)
-        if len(same) < len(names):
+        has_rules = self.normalizer_file.is_file() and self.normalizer_file.read_bytes() == normalizer.encode()
+        if len(same) < len(names) or not has_rules:
             with new_folder(self.subword_folder) as beside:
                 for name in names:
                     shutil.copyfile(folder / name, beside / name)
+                write_text(beside / self.normalizer_file.name, normalizer)
 
     def note_session(self, environment: dict[str, Any], changes: Changes = NO_CHANGES) -> None:
         """Add the environment and the changed settings of a training session to run.json."""

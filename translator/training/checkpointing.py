@@ -131,7 +131,7 @@ class TrainingState:
                 f"{path} was written by an earlier version of translator, whose batches were made otherwise; use that "
                 "version (see run.json), or train again into another folder (run.directory=runs/OTHER)"
             )
-        check_normalizer(state, path)
+        check_normalizer(state, self.data.normalizer.rules, path)
         self._check_text(state, path)
 
         # 2. Load the tensors and the progress.
@@ -201,6 +201,8 @@ class TrainingState:
             data=self.data.fingerprint,
             tokens=self.data.token_fingerprint,
             batch_order=batch_order(self.config),
+            normalizer=self.data.normalizer.rules.sha256,
+            normalizer_version=self.data.normalizer.rules.version,
             normalization=self.config.corpus.normalization.model_dump(mode="json"),
             position=self.position.state_dict(),
             progress=asdict(progress),

@@ -13,7 +13,7 @@ from torch import Tensor
 from translator.checkpoint.files import load_weights
 from translator.checkpoint.state import STATE_FILE, CheckpointState, find_checkpoint
 from translator.config import Config
-from translator.corpus.normalizer import NORMALIZER_VERSION
+from translator.corpus.normalizer_rules import NormalizerRules
 from translator.errors import CheckpointError, RunError, SubwordError
 from translator.model import Transformer
 from translator.run.folder import RunFolder
@@ -46,12 +46,12 @@ def initial_checkpoint(config: Config) -> Path:
     return find_checkpoint(run.checkpoints_folder, "best")
 
 
-def initialize(model: Transformer, subword: SubwordPair, config: Config) -> list[str]:
+def initialize(model: Transformer, subword: SubwordPair, config: Config, rules: NormalizerRules) -> list[str]:
     """Copy matching weights of `training.initialize_from` into the new `model`; return log lines.
 
     The source is the moving average of the checkpoint, or else its weights. A weight of the same name and shape
     is copied. If the subword models differ and those of the other run are available, rows of embeddings and output head
-    are matched by the text of their pieces.
+    are matched by the text of their pieces. `rules` of the normalizer made the text of the new run.
 
     Raises:
         RunError: as `initial_checkpoint`.
@@ -60,7 +60,7 @@ def initialize(model: Transformer, subword: SubwordPair, config: Config) -> list
     path = initial_checkpoint(config)
     parent = _Parent(path, *load_weights(path))
     kind = "moving average of the weights" if parent.state.average else "weights"
-    lines = [f"starting from the {kind} of {path}", *_cautions(parent.state, config)]
+    lines = [f"starting from the {kind} of {path}", *_cautions(parent.state, config, rules)]
     new_weights = model.state_dict()  # shares its memory with the model
 
     # Layers: weights of the same name and shape.
@@ -128,14 +128,17 @@ def _matching_names(new_weights: Weights, parent_weights: Weights) -> set[str]:
     return matching
 
 
-def _cautions(state: CheckpointState, config: Config) -> list[str]:
+def _cautions(state: CheckpointState, config: Config, rules: NormalizerRules) -> list[str]:
     """Return a line for each setting that the shapes do not show and that differs from that of the checkpoint."""
     settings = []  # name, value in the checkpoint, value in the new run
     for key in _SHAPELESS_SETTINGS:
         settings.append((f"model.{key}", getattr(state.model, key), getattr(config.model, key)))
     for key, rule in config.corpus.normalization.model_dump(mode="json").items():
         settings.append((f"corpus.normalization.{key}", state.normalization.get(key, rule), rule))
-    settings.append(("the version of the normalizer", state.normalizer_version, NORMALIZER_VERSION))
+    if state.normalizer:
+        settings.append(("the hash of the normalizer's rules", state.normalizer, rules.sha256))
+    else:
+        settings.append(("the version of the normalizer", state.normalizer_version, rules.version))
 
     lines = []
     for name, old_value, new_value in settings:

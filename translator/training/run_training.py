@@ -12,7 +12,6 @@ from translator.checkpoint.state import find_checkpoint
 from translator.config import Config, TrainingConfig
 from translator.config.resuming import NO_CHANGES, Changes, shared_settings
 from translator.corpus.held_out import write_held_out
-from translator.corpus.normalizer import NORMALIZER_VERSION
 from translator.corpus.report import format_report
 from translator.data import DataHandler
 from translator.data.preparation_report import preparation_report, write_preparation_report
@@ -106,9 +105,9 @@ def _train_and_evaluate(
     # 2. The run folder: only after the checkpoint of a resumed run has accepted settings and subword models.
     if distributed.main:
         run.write(config)
-        run.keep_subword(data.subword_folder)
+        run.keep_subword(data.subword_folder, data.normalizer.rules.to_json())
         if not was_finished:
-            _record_restart(run, changes, choices, distributed.world_size)
+            _record_restart(run, changes, choices, distributed.world_size, data.normalizer.rules.version)
     # 3. Training and evaluation.
     if not was_finished:
         trainer.train()
@@ -144,11 +143,13 @@ def _record_preparation(config: Config, run: RunFolder, data: DataHandler, chang
         LOGGER.info("changed since the last start of this run: %s", change)
 
 
-def _record_restart(run: RunFolder, changes: Changes, choices: Choices, processes: int) -> None:
+def _record_restart(
+    run: RunFolder, changes: Changes, choices: Choices, processes: int, normalizer_version: int
+) -> None:
     """Write what may change the bits of a result to run.json and log."""
     environment = {
         **describe_environment(),
-        "normalizer_version": NORMALIZER_VERSION,
+        "normalizer_version": normalizer_version,
         "choices": asdict(choices),
         "processes": processes,
         "threads": torch.get_num_threads(),

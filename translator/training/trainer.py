@@ -105,7 +105,7 @@ class Trainer:
             LOGGER.info("initial weights: counting neighbours and translations in the training text")
             initialize_from_counts(self.updater.model, self.data.training_ids(MOST_PAIRS))
         if self._settings.initialize_from is not None:
-            for line in initialize(self.updater.model, self.data.subword, self.config):
+            for line in initialize(self.updater.model, self.data.subword, self.config, self.data.normalizer.rules):
                 LOGGER.info(line)
 
     def _restore(self) -> None:

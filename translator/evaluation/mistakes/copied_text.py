@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from translator.corpus.filters import numbers_of
+from translator.corpus.number_agreement import numbers_of
 from translator.evaluation.mistakes.sentence import Mistake, Sentence, list_counts, mistake_of_words
 from translator.subword.placeholders import is_number, things_to_copy
 

@@ -1,0 +1,133 @@
+"""Near-duplicates: how often they are found, which of them go, and the cost."""
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from translator.corpus.near_duplicates import (
+    BANDS,
+    MINIMUM_NGRAMS,
+    NGRAM,
+    ROWS,
+    NearDuplicateIndex,
+    find_near_duplicates,
+    signatures,
+)
+from translator.errors import StorageError
+
+SHORTEST = MINIMUM_NGRAMS + NGRAM - 1
+LETTERS = "abcdefghijklmnopابپتثجچحخدذرزژسش"
+
+
+def words(count: int, seed: int, shortest: int = SHORTEST, longest: int = 200) -> list[str]:
+    generator = random.Random(seed)
+    return ["".join(generator.choices(LETTERS, k=generator.randint(shortest, longest))) for _ in range(count)]
+
+
+def edited(text: str, edits: int, generator: random.Random) -> str:
+    characters = list(text)
+    for _ in range(edits):
+        characters[generator.randrange(len(characters))] = generator.choice(LETTERS)
+    return "".join(characters)
+
+
+def test_short_texts_have_no_signature() -> None:
+    texts = words(3, 1, SHORTEST, SHORTEST)
+    found = signatures(["", "abc", texts[0][:-1], *texts])
+    assert found.shape == (6, BANDS)
+    assert not found[:3].any()
+    assert found[3:].all()
+    assert signatures([]).shape == (0, BANDS)
+
+
+def test_a_signature_depends_on_its_text_alone() -> None:
+    """This holds even where one text, or all together, exceed the characters processed at a time."""
+    texts = [*words(2, 2, 40_000, 70_000), *words(600, 3, 20)]
+    together = signatures(texts)
+    assert np.array_equal(together[::-1], signatures(texts[::-1]))
+    for number in (0, 1, 2, 300, 601):
+        assert np.array_equal(together[number], signatures([texts[number]])[0])
+
+
+def jaccard(first: str, second: str) -> float:
+    one, other = ({text[start : start + 5] for start in range(len(text) - 4)} for text in (first, second))
+    return len(one & other) / len(one | other)
+
+
+def test_signatures_match_as_often_as_the_lsh_formula_predicts() -> None:
+    generator = random.Random(7)
+    texts = words(3000, 8)
+    others = [edited(text, generator.randint(0, 12), generator) for text in texts]
+    true = np.array([jaccard(*pair) for pair in zip(texts, others, strict=True)])
+    found = (signatures(texts) == signatures(others)).any(axis=1)
+    for low, high in ((0.3, 0.5), (0.5, 0.7), (0.7, 0.9), (0.9, 1.0)):
+        chosen = (true >= low) & (true < high)
+        assert chosen.sum() > 100
+        assert abs(found[chosen].mean() - (1 - (1 - true[chosen] ** ROWS) ** BANDS).mean()) < 0.08
+
+
+FAMILY = st.integers(0, 4).map(lambda start: "abcdefghijkl"[start : start + 8])
+"""Texts of four n-grams, of which neighbours share three: similarities of 1, 3/5, 1/3, 1/7 and 0."""
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.data(), st.sampled_from([1 / 7, 1 / 3, 3 / 5, 1.0]))
+def test_each_dropped_near_duplicate_resembles_an_earlier_kept_pair(data: st.DataObject, threshold: float) -> None:
+    texts = data.draw(st.lists(FAMILY, max_size=14))
+    row = st.lists(st.integers(0, 3), min_size=BANDS, max_size=BANDS)
+    keys = np.array([data.draw(row) for _ in texts], dtype=np.uint64).reshape(-1, BANDS)
+    order = data.draw(st.lists(st.sampled_from(range(len(texts))), unique=True)) if texts else []
+    survivors = find_near_duplicates(keys, np.array(order, dtype=np.int64), threshold, texts.__getitem__)
+    for number, survivor in enumerate(survivors.tolist()):
+        if survivor >= 0:
+            assert survivor in order[: order.index(number)] and survivors[survivor] == -1
+            assert jaccard(texts[number], texts[survivor]) >= threshold
+
+
+@pytest.mark.parametrize("alike", [True, False])
+def test_near_duplicate_search_is_linear_even_if_all_share_one_key(alike: bool) -> None:
+    count = 3000
+    base = "".join(random.Random(6).choices(LETTERS, k=64))
+    texts = [base if alike else f"{number:05}" * 4 for number in range(count)]
+    asked = 0
+
+    def text_of(number: int) -> str:
+        nonlocal asked
+        asked += 1
+        return texts[number]
+
+    found = find_near_duplicates(np.ones((count, BANDS), dtype=np.uint64), np.arange(count), 0.9, text_of)
+    assert np.count_nonzero(found == 0) == (count - 1 if alike else 0)
+    assert asked <= 4 * count
+
+
+LONG = "he said that he would come tomorrow|او گفت که فردا خواهد آمد و ما را خواهد دید"
+OTHER = "another one that is long enough to be compared|یکی دیگر که به اندازهٔ کافی بلند است"
+TEXTS = [LONG, "short|کوتاه", "", LONG + "!", OTHER]
+
+
+def test_index_finds_near_duplicates_among_the_added_texts(tmp_path: Path) -> None:
+    with NearDuplicateIndex(tmp_path) as index:
+        assert index.find(np.arange(0), 0.9).tolist() == []
+        for texts in (TEXTS[:2], [], TEXTS[2:]):
+            index.add(texts, signatures(texts))
+        assert [index.text(number) for number in (4, 0, 2, 3, 1)] == [TEXTS[number] for number in (4, 0, 2, 3, 1)]
+        numbers = np.arange(len(TEXTS))
+        assert index.find(numbers, 0.9).tolist() == [-1, -1, -1, 0, -1]
+        assert index.find(numbers[::-1], 0.9).tolist() == [3, -1, -1, -1, -1]
+        index.add([LONG], signatures([LONG]))
+        assert index.find(np.arange(6), 0.9)[5] == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full here")
+@pytest.mark.parametrize(("file", "texts", "then"), [("texts", 1, "leave"), ("bands", 1000, ""), ("bands", 1, "find")])
+def test_index_reports_a_full_disk(tmp_path: Path, file: str, texts: int, then: str) -> None:
+    (tmp_path / file).symlink_to("/dev/full")
+    with pytest.raises(StorageError, match=r"cannot write .*: the disk is full"), NearDuplicateIndex(tmp_path) as index:
+        index.add([LONG] * texts, signatures([LONG] * texts))
+        if then == "find":
+            index.find(np.arange(texts), 0.9)

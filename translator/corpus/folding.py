@@ -1,0 +1,36 @@
+"""Folding: the key by which texts are compared, for finding duplicates and leaks."""
+
+import unicodedata
+from typing import Final
+
+from translator.corpus import characters
+from translator.corpus.characters import CharacterTable, replacing
+from translator.corpus.mojibake import repair_decoding
+from translator.corpus.normalizer import compile_rewriting
+from translator.corpus.punctuation import UNESCAPE
+
+_FOLDED_LETTERS: Final = {"ة": "ه", "ە": "ه", "ہ": "ه", "ھ": "ه"}  # Arabic, Kurdish and Urdu
+
+
+def _bare(character: str) -> str:  # É → e, ﻻ → لا, ² → 2
+    return unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", character).casefold())
+
+
+def _essential(character: str) -> str:  # letters and digits only
+    return _FOLDED_LETTERS.get(character, character) if character.isalnum() else ""
+
+
+_fold_characters: Final = CharacterTable(
+    replacing(characters.PRESENTATION_FORMS),
+    _bare,
+    replacing(characters.NO_TATWEEL),
+    replacing(characters.ARABIC_LETTERS),
+    replacing(characters.ASCII_DIGITS),
+    _essential,
+)
+_unescape: Final = compile_rewriting(UNESCAPE)
+
+
+def fold(text: str) -> str:
+    """Return the key for finding duplicates and leaks: plain letters and digits, or the text if it has none."""
+    return _fold_characters(_unescape(repair_decoding(text))) or " ".join(text.split())

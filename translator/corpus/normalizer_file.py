@@ -1,0 +1,110 @@
+"""The file `normalizer.json`, in which a model keeps the rules of its training text."""
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Final
+
+from pydantic import Field, TypeAdapter, with_config
+
+from translator.config import Config
+from translator.corpus import normalizer
+from translator.corpus.named_functions import FUNCTIONS
+from translator.corpus.normalizer import Normalizer, compile_rewriting
+from translator.corpus.normalizer_rules import RULES_FORMAT, NormalizerRules, Rewriting, Rule
+from translator.errors import RunError
+from translator.run.folder import RunFolder
+from translator.run.records import STRICT, RecordError, read_record
+from translator.run.storage import sha256_of_json, storage_errors
+
+
+@with_config(STRICT)
+@dataclass(frozen=True, kw_only=True)
+class _RulesFile(NormalizerRules):
+    """The content of `normalizer.json`."""
+
+    format: Annotated[int, Field(ge=RULES_FORMAT, le=RULES_FORMAT)]
+
+
+_RULES_FILE: Final = TypeAdapter(_RulesFile)
+
+
+def read_rules(file: Path) -> NormalizerRules:
+    """Return the rules in a file that `NormalizerRules.to_json` wrote.
+
+    Raises RunError: the file is damaged, or its rules need a newer version of translator.
+    """
+    with storage_errors(file, "read"):
+        content = file.read_bytes()
+    try:
+        record = read_record(_RULES_FILE, _without_checksum(content))
+        for rule in record.rules:
+            _check_usable(rule)
+    except RecordError as error:
+        raise RunError(error.about(file, "restore the whole run folder from a copy")) from error
+    return NormalizerRules(version=record.version, rules=record.rules, again=record.again)
+
+
+def _without_checksum(content: bytes) -> str:
+    """Return the JSON text of the rules; raise RecordError if their checksum differs.
+
+    `read_signed_record` would compare the layout too, which takes longer than all the rest of loading the rules.
+    """
+    try:
+        values = json.loads(content)
+        checksum = values.pop("own_sha256")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise RecordError(str(error), newer=False) from error
+    if checksum != sha256_of_json(values):
+        raise RecordError("checksum differs", newer=False)
+    return json.dumps(values)
+
+
+def _check_usable(rule: Rule) -> None:
+    """Raise RecordError if this version of translator lacks a function of the rule, or cannot read a pattern."""
+    for work in (rule.english, rule.persian):
+        names = [] if work.decoding is None else [work.decoding]
+        for step in work.text:
+            if isinstance(step, Rewriting):
+                _check_patterns(step)
+            else:
+                names.append(step)
+        for name in names:
+            if name not in FUNCTIONS:
+                raise RecordError(f"the rule {rule.key} names the unknown function {name}", newer=True)
+
+
+def _check_patterns(rewriting: Rewriting) -> None:
+    try:
+        compile_rewriting(rewriting)
+    except re.error as error:
+        raise RecordError(f"the pattern {error.pattern!r} is invalid ({error.msg})", newer=True) from error
+
+
+def rules_of_run(run: RunFolder) -> NormalizerRules:
+    """Return the rules of a trained model; a run of an older version has no file, and gets the current ones.
+
+    Whether those are the right ones for it says `checkpoint.state.check_normalizer`. Raises RunError: the file is
+    damaged.
+    """
+    return read_rules(run.normalizer_file) if run.normalizer_file.exists() else normalizer.CURRENT_RULES
+
+
+def normalizer_of_run(run: RunFolder, config: Config) -> Normalizer:
+    """Return the normalizer of a trained model, whose configuration is `config`; raise RunError as `rules_of_run`."""
+    return Normalizer(config.corpus.normalization, config.corpus.languages, rules_of_run(run))
+
+
+def normalizer_for(config: Config) -> Normalizer:
+    """Return the normalizer for the training text of `config`: of the models that it uses, or with the current rules.
+
+    A resumed run goes on with its own rules. With `subword.models_from`, text must be spelt as those models know it.
+    Raises RunError: a file of rules is damaged.
+    """
+    run = RunFolder(Path(config.run.directory))
+    if run.has_checkpoint:
+        return normalizer_of_run(run, config)
+    if config.subword.models_from is not None:
+        return normalizer_of_run(RunFolder(Path(config.subword.models_from)), config)
+    return Normalizer(config.corpus.normalization, config.corpus.languages)

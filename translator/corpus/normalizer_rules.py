@@ -1,0 +1,98 @@
+"""What a rule of the normalizer is made of: data, which every model keeps in its file `normalizer.json`.
+
+docs/normalizer.md describes the file for other programs.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, Literal
+
+from pydantic import TypeAdapter, with_config
+
+from translator.run.records import STRICT, WholeNumber, sign
+from translator.run.storage import sha256_of_json
+
+RULES_FORMAT: Final = 1
+
+Language = Literal["english", "persian"]
+Change = Callable[[str], str]
+"""A function from a text, or from a single character, to its replacement."""
+
+
+@with_config(STRICT)
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One replacement of everything that a pattern matches."""
+
+    contains: str  # a text that every match has: a fast test, by which most texts are left alone
+    pattern: str  # a regular expression of Python
+    replacement: str | dict[str, str]  # a template such as `\1-`, or a table for the single characters of the match
+    unless: str | None = None  # a pattern; a match that contains one of its matches stays
+
+
+@with_config(STRICT)
+@dataclass(frozen=True, kw_only=True)
+class Rewriting:
+    """Rows, each applied to the text that the one before it returns."""
+
+    rows: tuple[Row, ...]
+    only_if: str | None = None  # a pattern; the rows are skipped for a text without a match
+
+
+Step = str | Rewriting
+"""A change of a whole text: rows, or the name of a function in `named_functions.FUNCTIONS`."""
+
+
+@with_config(STRICT)
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """What a rule does to the text of one language, in this order."""
+
+    decoding: str | None = None  # the name of a function that repairs wrongly decoded text
+    characters: dict[str, str] | None = None  # the replacement of each single character that the rule changes
+    text: tuple[Step, ...] = ()
+
+
+NOTHING: Final = Work()
+
+
+@with_config(STRICT)
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """One rule: its key in `corpus.normalization`, the value that enables it, and its work on each language."""
+
+    key: str
+    value: bool | str = True
+    english: Work = NOTHING
+    persian: Work = NOTHING
+
+
+@with_config(STRICT)
+@dataclass(frozen=True, kw_only=True)
+class NormalizerRules:
+    """All rules in order; which of them apply is the choice of a configuration.
+
+    The repairs of the decoding come first, then all tables of characters, then the steps on the text.
+    """
+
+    version: WholeNumber  # the name of these rules in the label of a score
+    rules: tuple[Rule, ...]
+    # Patterns, by language. A text that was changed, and had a match, is normalized again until nothing changes.
+    again: dict[Language, str]
+
+    @cached_property
+    def sha256(self) -> str:
+        """The hash of the rules, for fingerprints and checkpoints."""
+        return sha256_of_json(self._values())
+
+    def _values(self) -> dict[str, object]:
+        return {"format": RULES_FORMAT, **_NORMALIZER_RULES.dump_python(self, mode="json")}
+
+    def to_json(self) -> str:
+        """Return the content of `normalizer.json`, with its own checksum."""
+        return json.dumps(sign(self._values()), ensure_ascii=False, indent=2) + "\n"
+
+
+_NORMALIZER_RULES: Final = TypeAdapter(NormalizerRules)
