@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from translator.config.sections import AugmentationConfig
+from translator.config.training_section import AugmentationConfig
 from translator.data import epoch_sampling
 from translator.data.epoch_sampling import Draws, EpochSampler, sampled_epochs
 from translator.data.token_store import PairStore

@@ -20,7 +20,7 @@ import ftfy
 import numpy as np
 
 from translator.config import CorpusConfig, FilterConfig, NormalizationConfig, SourceConfig
-from translator.config.keys import present_path
+from translator.config.paths import present_path
 from translator.config.resuming import fingerprint_of
 from translator.corpus.duplicates import Hashes, Keys, Mask, NearDuplicateIndex, Numbers, pair_keys, signatures
 from translator.corpus.filters import EMPTY, PairFilter

@@ -10,9 +10,10 @@ from typing import Final, NamedTuple, TypeVar
 
 import yaml
 
-from translator.config import Config, SourceConfig, load_config, parse_config
-from translator.config.keys import absolute_path
-from translator.config.loading import RecipeLoader, resolved_yaml, shipped_recipes
+from translator.config import Config, SourceConfig, load_config, parse_config, resolved_yaml
+from translator.config.document import RecipeLoader
+from translator.config.loading import shipped_recipes
+from translator.config.paths import absolute_path
 from translator.config.resuming import fingerprint_of, flatten
 from translator.corpus.prepare import prepare_corpus
 from translator.corpus.sources import read_pairs
