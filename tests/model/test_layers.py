@@ -56,16 +56,3 @@ def test_rounded_linear_layer_approximates_the_linear_layer(shape: tuple[int, ..
     assert y.dtype == torch.float32 and y.shape == (*shape[:-1], 7)
     torch.testing.assert_close(y, linear(x), rtol=0.05, atol=0.05)
     assert RoundedLinear(linear, narrow=True)(x).dtype == torch.bfloat16
-
-
-@pytest.mark.parametrize("rows", [1, 7, 8, 65, 513])
-def test_bf16_products_are_close_where_torch_lacks_packed_operators(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    torch.manual_seed(3)
-    linear, x = torch.nn.Linear(16, 24), torch.randn(rows, 16)
-    found = RoundedLinear(linear)(x)
-    monkeypatch.setattr("translator.model.inference_copy.PACKED_OPERATORS", ("no_such_operator", "nor_this_one"))
-    without = RoundedLinear(linear)
-    assert without.packed is None
-    torch.testing.assert_close(without(x), found, rtol=0.02, atol=0.02)
-    beside = torch.cat((x, torch.full((1, 16), float("inf"))))
-    assert torch.equal(RoundedLinear(linear)(beside)[:rows], found) or rows % 8 == 0, "rows do not mix"

@@ -56,6 +56,6 @@ class SearchConfig(Section, effect=Effect.HARMLESS):
     batch_size: PositiveInt = 64
     """Largest number of sentences in a batch; fewer if they are long."""
     precision: Literal["float32", "bf16", "int8"] = "float32"
-    """Precision of inference; `bf16` needs hardware support (`ctranslate2`: a GPU), `int8` the `ctranslate2` engine."""
+    """Precision of inference; `bf16` needs a GPU that supports it, `int8` the `ctranslate2` engine."""
     processes: Annotated[int, Field(ge=0, le=256)] = 0
     """Translating processes (CTranslate2: threads); 0: one per core (torch: one for short texts or on a GPU)."""
