@@ -227,7 +227,7 @@ def test_the_shares_of_all_ranks_are_the_batches_of_one_process(
     start = batches[first - 1][1] if first else DataPosition()
     ranks = []
     for rank in range(world_size):
-        iterator = both.train_steps(start, accumulation, rank, world_size)
+        iterator = both.training_batches.steps(start, accumulation, rank, world_size)
         ranks.append(list(itertools.islice(iterator, steps)))
         iterator.close()
     for number in range(steps):
@@ -245,7 +245,7 @@ def test_the_shares_of_all_ranks_are_the_batches_of_one_process(
 def test_ranks_take_equal_numbers_of_rows(handler: DataHandler, world_size: int) -> None:
     shapes = set()
     for rank in range(world_size):
-        with contextlib.closing(handler.train_steps(DataPosition(), 1, rank, world_size)) as steps:
+        with contextlib.closing(handler.training_batches.steps(DataPosition(), 1, rank, world_size)) as steps:
             for step in itertools.islice(steps, 30):
                 shapes |= {tuple(batch.fields.shape) for batch in step.batches}
     assert shapes == {(7, 1, 100)}, "two rows divided among two or three ranks"
@@ -253,9 +253,9 @@ def test_ranks_take_equal_numbers_of_rows(handler: DataHandler, world_size: int)
 
 def test_another_process_makes_the_same_batches(both: DataHandler) -> None:
     start = DataPosition(0, 6)
-    with contextlib.closing(both.train_steps(start, 2)) as steps:
+    with contextlib.closing(both.training_batches.steps(start, 2)) as steps:
         expected = list(itertools.islice(steps, 40))
-    with contextlib.closing(both.train_steps(start, 2, for_gpu=True)) as steps:
+    with contextlib.closing(both.training_batches.pinned_steps(start, 2)) as steps:
         arrived = list(itertools.islice(steps, 40))
     assert [step.position for step in arrived] == [step.position for step in expected]
     for ours, theirs in zip(arrived, expected, strict=True):
