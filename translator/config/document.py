@@ -116,6 +116,7 @@ def apply_override(override: str, document: Document) -> None:
         shown = override[: _LONGEST_SHOWN - 3] + "..."
     place = _OVERRIDE + shown.replace("\n", "\\n")
 
+    # The key path and its value, which may hold a list or a section with mistakes of its own.
     key_path, equals, text = override.partition("=")
     keys = key_path.strip().split(".")
     value_document = Document()
@@ -189,4 +190,5 @@ def _set_child(holder: Any, part: str | int, value: Any) -> None:
 
 def _places_outside(places: dict[KeyPath, str], path: KeyPath) -> dict[KeyPath, str]:
     """Return the places of all values but those at and below `path`."""
-    return {other: place for other, place in places.items() if other[: len(path)] != path}
+    depth = len(path)
+    return {key_path: place for key_path, place in places.items() if key_path[:depth] != path}

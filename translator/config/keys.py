@@ -93,6 +93,7 @@ def _value_at(section: Any, key_path: str) -> Any:
 
 def show_value(value: Any) -> str:
     """Return a value as YAML writes it, cut to 60 characters."""
+    # Numbers that are none have names in YAML.
     if isinstance(value, float) and math.isnan(value):
         return ".nan"
     if isinstance(value, float) and math.isinf(value):
@@ -134,6 +135,7 @@ def section_in(annotation: Any) -> type[Section] | None:
     """Return the section type named in an annotation such as `tuple[SourceConfig, ...]`, if there is one."""
     if isinstance(annotation, type) and issubclass(annotation, Section):
         return annotation
+    # Look into `tuple[...]`, `Annotated[...]` and unions.
     for argument in get_args(annotation):
         section = section_in(argument)
         if section is not None:
@@ -144,6 +146,7 @@ def section_in(annotation: Any) -> type[Section] | None:
 def effects(section: type[Section], prefix: str = "") -> Iterator[tuple[str, Effect | None]]:
     """Yield each key path below `section` with its effect; paths omit list indices, and a list has its own effect."""
     for key, field in section.model_fields.items():
+        # A list of sections is a key with an effect, and its sections have keys too.
         inner = section_in(field.annotation)
         is_section = inner is not None and field.annotation is inner
         if not is_section:

@@ -30,12 +30,15 @@ def explain(error: ValidationError, document: Document) -> list[str]:
     """Return one line for each key with mistakes: its place in `document`, its path, and all that is wrong with it."""
     details = error.errors(include_url=False)
     # pydantic drops invalid items and may then call the list too short: report only the mistakes inside it.
-    holders = {detail["loc"][:end] for detail in details for end in range(len(detail["loc"]))}
+    holders: set[KeyPath] = set()
+    for detail in details:
+        path: KeyPath = detail["loc"]
+        holders.update(path[:end] for end in range(len(path)))
 
     # 1. The reasons by key; a union gives one for each of its members.
     reasons: dict[KeyPath, list[str]] = {}
     for detail in details:
-        path: KeyPath = detail["loc"]
+        path = detail["loc"]
         if detail["type"] == "rules":
             for mistake in detail["ctx"]["mistakes"]:
                 conflicting = [(*path, *_key_path(key)) for key in mistake.keys]

@@ -98,11 +98,13 @@ def shared_settings(config: Config) -> dict[str, Any]:
 
 def _effect(key: str, new: Config) -> Effect:
     """Return the effect of a key; a key that ends a cosine schedule has a special one."""
+    # The end of a cosine decides every learning rate before it.
     training = new.training
     if training.schedule_clock == "minutes" and key in ("training.max_steps", "training.max_minutes"):
         return Effect.CLOCK
     if training.schedule == "cosine" and key == "training.max_steps":
         return Effect.COSINE
+    # All items of a list have the effect of its section.
     without_indices = [part for part in key.split(".") if not part.isdigit()]
     return EFFECTS[".".join(without_indices)]
 
@@ -142,6 +144,7 @@ def flatten(value: Any, prefix: str = "") -> dict[str, Any]:
     """
     if not isinstance(value, dict | list) or not value:
         return {prefix: value}
+    # Items of a list have their index, from 0, as the key.
     children = value.items() if isinstance(value, dict) else enumerate(value)
     flat: dict[str, Any] = {}
     for key, child in children:
