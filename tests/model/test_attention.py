@@ -19,8 +19,8 @@ def inputs(dtype: torch.dtype = torch.float64) -> list[Tensor]:
     """Query (2, 3, 5, 4), key and value (2, 3, 7, 4)."""
     generator = torch.Generator().manual_seed(1)
     shapes = [(2, 3, 5, 4), (2, 3, 7, 4), (2, 3, 7, 4)]
-    drawn = [torch.randn(shape, generator=generator, dtype=torch.float64) for shape in shapes]
-    return [x.to(dtype).requires_grad_() for x in drawn]
+    exact = [torch.randn(shape, generator=generator, dtype=torch.float64) for shape in shapes]
+    return [x.to(dtype).requires_grad_() for x in exact]
 
 
 def random_mask() -> Tensor:
