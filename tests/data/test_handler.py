@@ -78,11 +78,14 @@ def tables(batch: Batch) -> tuple[object, object, object]:
 def pairs_in(batch: Batch) -> list[tuple[int, list[int], list[int]]]:
     """The pair number, the source ids and the labels of each pair of `batch`, EOS included."""
     pairs: list[tuple[int, list[int], list[int]]] = []
-    for row in range(len(batch.pair_counts)):
-        for number in range(1, int(batch.pair_counts[row]) + 1):
-            source = batch.source[row][batch.source_sentence[row] == number].tolist()
-            labels = batch.labels[row][batch.target_sentence[row] == number].tolist()
-            pairs.append((int(batch.pairs[len(pairs)]), source, labels))
+    for row, pair_count in enumerate(batch.pair_counts.tolist()):
+        for number in range(1, pair_count + 1):
+            in_source = batch.source_sentence[row] == number
+            in_target = batch.target_sentence[row] == number
+            source = batch.source[row][in_source].tolist()
+            labels = batch.labels[row][in_target].tolist()
+            pair = int(batch.pairs[len(pairs)])
+            pairs.append((pair, source, labels))
     return pairs
 
 
@@ -173,10 +176,12 @@ def test_resumed_batches_equal_those_of_an_uninterrupted_iteration(
     any_handler: DataHandler, stop: int, more: int
 ) -> None:
     uninterrupted = list(itertools.islice(any_handler.train_batches(DataPosition()), stop + more))
-    saved = json.loads(json.dumps(uninterrupted[stop - 1][1].state_dict()))
+    _, last_position = uninterrupted[stop - 1]
+    saved = json.loads(json.dumps(last_position.state_dict()))
     resumed = list(itertools.islice(any_handler.train_batches(DataPosition(**saved)), more))
-    assert [position for _, position in resumed] == [position for _, position in uninterrupted[stop:]]
-    assert [tables(batch) for batch, _ in resumed] == [tables(batch) for batch, _ in uninterrupted[stop:]]
+    for (batch, position), (expected_batch, expected_position) in zip(resumed, uninterrupted[stop:], strict=True):
+        assert position == expected_position
+        assert tables(batch) == tables(expected_batch)
 
 
 # --- batches of validation ---
@@ -391,9 +396,9 @@ def test_another_process_makes_the_same_batches(any_handler: DataHandler) -> Non
         expected = list(itertools.islice(steps, 40))
     with contextlib.closing(any_handler.training_batches.pinned_steps(start, 2)) as steps:
         arrived = list(itertools.islice(steps, 40))
-    assert [step.position for step in arrived] == [step.position for step in expected]
     for ours, theirs in zip(arrived, expected, strict=True):
-        assert [tables(batch) for batch in ours.batches] == [tables(batch) for batch in theirs.batches]
+        assert ours.position == theirs.position
+        assert list(map(tables, ours.batches)) == list(map(tables, theirs.batches))
 
 
 # --- the mixture ---
