@@ -127,6 +127,22 @@ def test_keys_beside_an_overridden_one_keep_their_line() -> None:
     assert "line 3: corpus.sources.0.use" in problem(text, "corpus.sources.0.path=b.zip")
 
 
+def test_a_conflict_is_reported_at_the_override_rather_than_in_the_file() -> None:
+    (mistake,) = mistakes(MINIMAL + "model: {heads: 8}\n", "model.d_model=60")
+    assert mistake.startswith("--set model.d_model=60: model.d_model: `heads` must divide `d_model`")
+
+
+def test_keys_of_an_overridden_section_have_the_place_of_the_override() -> None:
+    (mistake,) = mistakes(MINIMAL + "model: {heads: x}\n", "model={heads: y}")
+    assert mistake == "--set model={heads: y}: model.heads: expected a valid integer, got 'y'"
+
+
+@pytest.mark.parametrize("items", ["[5]", "[{name: a, pth: b}, 5]"])
+def test_a_list_of_wrong_items_is_not_also_called_too_short(items: str) -> None:
+    text = "run: {directory: x}\ncorpus: {sources: " + items + "}\n"
+    assert not any(mistake.startswith("line 2: corpus.sources: ") for mistake in mistakes(text))
+
+
 def test_an_override_changes_only_one_place_of_an_alias() -> None:
     text = "run: {directory: x}\ncorpus: {sources: [&a {name: a, path: a.zip}]}\nevaluation: {test_sets: [*a]}\n"
     config = parse_config(text, "r", ["evaluation.test_sets.0.name=b"])

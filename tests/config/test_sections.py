@@ -70,6 +70,25 @@ def test_the_keys_of_every_rule_exist() -> None:
             "line 5: subword.vocabulary_size: `vocabulary_size` must exceed 260 with `byte_fallback` "
             "(vocabulary_size: 260, byte_fallback: true)",
         ),
+        (
+            "subword:\n  model_type: char\n  byte_fallback: true\n",
+            "line 4: subword.model_type: `model_type: char` forb",
+        ),
+        ("subword:\n  case: fold\n  joint: true\n", "line 4: subword.case: `case: fold` cannot be combined with"),
+        ("subword:\n  placeholders: 8\n", "line 4: subword.placeholders: `subword.placeholders` and `training.augm"),
+        ("training:\n  augmentation: {copies: 0.1}\n", "line 4: training.augmentation.copies: `subword.placeholders` "),
+        (
+            "training:\n  augmentation: {case: 0.1}\n",
+            "line 4: training.augmentation.case: `training.augmentation.case`",
+        ),
+        (
+            "training:\n  initialization: counts\nsubword:\n  vocabulary_size: 10001\n",
+            "line 4: training.initialization: `training.initialization: counts` cannot be combined with",
+        ),
+        (
+            "training:\n  initialization: counts\nmodel:\n  tied_embeddings: all\nsubword:\n  joint: true\n",
+            "line 4: training.initialization: `training.initialization: counts` cannot be combined with",
+        ),
         ("subword:\n  sampling: 0.1\n  model_type: char\n", "line 4: subword.sampling: `sampling` must be 0"),
         ("model:\n  heads: 3\n  d_model: 15\n", "line 5: model.d_model: `positions: sinusoidal` needs an even `d_mod"),
         ("model:\n  heads: 4\n  d_model: 12\n  positions: rotary\n", "line 6: model.positions: `positions: rotary` ne"),
@@ -96,6 +115,7 @@ def test_a_broken_rule_is_reported_at_the_key_that_the_recipe_sets(sections: str
         ("max_pairs: 5", False),
         ("path: x, source_path: y, target_path: z", False),
         ("path: x, source_member: y", False),
+        ("source_path: y, target_path: z, source_member: p, target_member: q", False),
     ],
 )
 def test_a_source_takes_either_one_path_or_one_path_per_side(source: str, fits: bool) -> None:
@@ -107,9 +127,25 @@ def test_a_source_takes_either_one_path_or_one_path_per_side(source: str, fits: 
             SourceConfig(**values)
 
 
-def test_a_repeated_name_of_a_source_is_refused() -> None:
-    text = "run: {directory: x}\ncorpus:\n  sources:\n    - {name: a, path: a}\n    - {name: a, path: b, use: test}\n"
-    (mistake,) = mistakes(text)
+CHANGES_TO_ENGLISH = (
+    "training.augmentation.typos=0.1",
+    "training.augmentation.final_punctuation=0.1",
+    "training.augmentation.case=0.1",
+    "evaluation.robustness=true",
+)
+
+
+@pytest.mark.parametrize("change", CHANGES_TO_ENGLISH)
+def test_english_is_not_changed_where_it_is_the_target(change: str) -> None:
+    overrides = ["corpus.direction=fa-en", "subword.case=keep", change]
+    (mistake,) = mistakes(MINIMAL, *overrides)
+    assert "`corpus.direction: fa-en` cannot be combined with changes to English" in mistake
+
+
+@pytest.mark.parametrize(("first", "second"), [("auto", "test"), ("test", "auto"), ("test", "test")])
+def test_sources_that_share_a_split_need_different_names(first: str, second: str) -> None:
+    sources = f"    - {{name: a, path: a, use: {first}}}\n    - {{name: a, path: b, use: {second}}}\n"
+    (mistake,) = mistakes("run: {directory: x}\ncorpus:\n  sources:\n" + sources)
     assert mistake.startswith("line 5: corpus.sources.1.name: `name` is taken by an earlier source")
 
 
