@@ -204,20 +204,16 @@ def operations(folder: Path, case: str) -> list[tuple[str, str]]:
     return faults.operations
 
 
-def last_place(sequence: list[tuple[str, str]], operation: tuple[str, str]) -> int:
-    """The number of the last such operation; -1 if there is none."""
-    places = [number for number, other in enumerate(sequence) if other == operation]
-    return max(places, default=-1)
-
-
 def test_checkpoint_files_are_flushed_before_the_folder_is_renamed(tmp_path: Path) -> None:
-    sequence = operations(tmp_path, "new")
-    partial = next(path for name, path in sequence if name == "mkdir" and path.endswith(".partial"))
-    renamed_at = sequence.index(("rename", partial))
-    tensors = [f"{partial}/model.safetensors", f"{partial}/optimizer.safetensors"]
-    for path in [*tensors, f"{partial}/state.json", partial]:
-        flushed_at = last_place(sequence, ("fsync", path))
-        assert last_place(sequence, ("write", path)) < flushed_at < renamed_at, path
+    done = operations(tmp_path, "new")
+    partial = next(path for name, path in done if name == "mkdir" and path.endswith(".partial"))
+    named_at = next(number for number, (name, path) in enumerate(done) if name == "rename" and path == partial)
+    files = {path for name, path in done if name == "create" and path.startswith(partial) and "/.state" not in path}
+    assert {Path(file).name for file in files} == {"model.safetensors", "optimizer.safetensors"}
+    for file in [*files, f"{partial}/state.json", partial]:
+        flushed = max(number for number, (name, path) in enumerate(done) if (name, path) == ("fsync", file))
+        written = [number for number, (name, path) in enumerate(done) if name == "write" and path == file]
+        assert max(written, default=-1) < flushed < named_at, file
 
 
 @pytest.mark.parametrize(("case", "kind"), [("new", "kill"), ("again", "kill"), ("new", "full")])
