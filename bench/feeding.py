@@ -98,7 +98,7 @@ def bench_waiting(data: GeneratedData, work: Work, results: dict[str, object]) -
 
 def feed(data: GeneratedData, position: DataPosition) -> Steps:
     """Return the batches as a training on a GPU gets them, from another process."""
-    return data.train_steps(position, accumulation=1, for_gpu=True)
+    return data.training_batches.pinned_steps(position, accumulation=1)
 
 
 def position_before_boundary(work: Work) -> DataPosition:

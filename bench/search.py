@@ -24,7 +24,7 @@ from bench.processes import TRANSLATOR, Answer, Worker, environment, in_turns, r
 from translator.config import Config
 from translator.data import DataHandler
 from translator.inference.translator import Translator
-from translator.model.device import has_bf16, use_threads
+from translator.model.device import use_threads
 from translator.run.storage import write_json, write_text
 from translator.run.workers import available_cores
 
@@ -34,7 +34,6 @@ SIZES: Final = (32, 64, 128)
 """Sentences per batch: the fastest value for each other library; ours chooses its own."""
 LIBRARIES: Final = {
     "translator float32": "torch",
-    "translator bf16": "torch",
     "CTranslate2 float32": "ctranslate2",
     "CTranslate2 int8": "ctranslate2",
     "transformers": "transformers",
@@ -58,13 +57,11 @@ def bench(options: Options) -> Iterator[str]:
     names = options.chosen(LIBRARIES)
     config, folder = options.load(*RECIPES), options.output / "search-files"
     missing = {name for name in names if not importlib.util.find_spec(LIBRARIES[name])}
-    slow = {"translator bf16"} & set(names) if not has_bf16(torch.device("cpu")) else set()
     count = _train_and_export(config, {LIBRARIES[name] for name in set(names) - missing}, folder)
     yield f"search, {model_sizes(config)}, {count} sentences, {available_cores()} processes of one thread"
-    for name in sorted(missing | slow):
-        why = f"`{LIBRARIES[name]}` is not installed (the extra `bench` has it)" if name in missing else "no bf16 here"
-        yield f"  {name} is excluded: {why}"
-    names = [name for name in names if name not in missing | slow]
+    for name in sorted(missing):
+        yield f"  {name} is excluded: `{LIBRARIES[name]}` is not installed (the extra `bench` has it)"
+    names = [name for name in names if name not in missing]
     results: dict[str, Any] = {"config": config.model_dump(mode="json")}
     for beam in BEAMS:
         rates = _rounds(names, folder, beam, options.rounds)

@@ -67,6 +67,8 @@ STRANGE: Final = bytes(range(256))
 """The content of files that no verb made."""
 VOLATILE: Final = re.compile(r"^(log\.txt|run\.json|events\..*|.*\.html|doctor\.json|\.lock)$")
 """Files that differ from run to run: they hold times, versions or pictures."""
+REMAINS: Final = re.compile(r"^\..*(\.tmp|-[0-9a-f]{8}\.partial)$")
+"""Hidden files and folders that a killed process may leave; the next one with the same target removes the folders."""
 CHANGING_KEYS: Final = re.compile(r'"[a-z_]*(?:seconds|starts|minutes|time|sha256|memory|identity)[a-z_]*": [^,}\n]*')
 """Values in JSON that differ from run to run."""
 
@@ -201,7 +203,8 @@ def outcome(work: Path, case: VerbCase) -> dict[str, str | bytes]:
         place = work / output
         entries = contents(place) if place.is_dir() else {"": place.read_bytes()}
         for name, content in entries.items():
-            if VOLATILE.match(Path(name).name):
+            parts = Path(name).parts
+            if parts and (VOLATILE.match(parts[-1]) or any(REMAINS.match(part) for part in parts)):
                 continue
             if name.endswith((".json", ".jsonl")) and isinstance(content, bytes):
                 content = CHANGING_KEYS.sub("", content.decode("utf-8"))
@@ -317,9 +320,7 @@ class VerbTorture:
             if after.get(name) != content:
                 self.failures.append(f"{self.log}: the stranger {name} is changed or gone")
         for name in sorted(after.keys() - self.foreign.keys()):
-            place = Path(name)
-            if place.parts[0] not in self.case.outputs and place.name.endswith(".partial"):
-                self.phases["remains"] += 1
+            self.phases["remains"] += REMAINS.match(Path(name).name) is not None
         if contents(self.elsewhere) != self.foreign_elsewhere:
             self.failures.append(f"{self.log}: files elsewhere are changed")
 

@@ -50,7 +50,7 @@ def _section_lines(section: type[Section], path: str, facts: str = "") -> Iterat
     if section.rules:
         yield "\nWhat keys must keep together:\n" if path else "\n## Keys of several sections { #several-sections }\n"
         for rule in section.rules:
-            yield f"- {rule.says}."
+            yield f"- {rule.sentence}."
     for lines in inner:
         yield from lines
 

@@ -40,10 +40,13 @@ def test_training_is_teacher_forced() -> None:
 def test_inference_is_autoregressive() -> None:
     """Each token of a greedy translation is the likeliest one after the tokens before it."""
     model = small_model(tied_embeddings="none").eval()
-    ((found,),) = search(model, small_batch()[0][:1], SearchConfig(method="greedy"))
-    produced = [*found.tokens, *([EOS] if found.finished else [])]
-    for t, token in enumerate(produced):
-        logits = model(small_batch()[0][:1], torch.tensor([[SOS, *produced[:t]]]))[0, -1]
+    source = small_batch()[0][:1]
+    ((hypothesis,),) = search(model, source, SearchConfig(method="greedy"))
+    tokens = list(hypothesis.tokens)
+    if hypothesis.finished:
+        tokens.append(EOS)
+    for t, token in enumerate(tokens):
+        logits = model(source, torch.tensor([[SOS, *tokens[:t]]]))[0, -1]
         logits[[PAD, UNK, SOS]] = -torch.inf
         assert int(logits.argmax()) == token
 
@@ -85,30 +88,41 @@ def test_each_sublayer_has_a_residual_and_a_layer_norm(norm: str) -> None:
 
 def test_cross_entropy_ignores_padding() -> None:
     source, target_input, labels = small_batch()
-    logits = small_model().eval()(source, target_input)
-    expected = sum(-logits[b, t].log_softmax(-1)[labels[b, t]] for b in range(2) for t in range((5, 3)[b]))
+    logits = small_model().eval()(source, target_input).detach()
+    expected = torch.zeros(())
+    for row, length in enumerate((5, 3)):
+        for t in range(length):
+            expected -= logits[row, t].log_softmax(-1)[labels[row, t]]
+    logits[1, 3:] = 99.0 * torch.randn(2, 27)  # at PAD
     torch.testing.assert_close(label_smoothed_loss(logits.flatten(0, 1), labels.flatten(), 0.0).objective, expected)
-    scrambled = logits.detach().clone()
-    scrambled[1, 3:] = 99.0 * torch.randn(2, 27)
-    torch.testing.assert_close(label_smoothed_loss(scrambled.flatten(0, 1), labels.flatten(), 0.0).objective, expected)
 
 
 def test_the_feed_forward_width_is_about_four_times_the_model_width() -> None:
     defaults = ModelConfig()
     assert defaults.feed_forward == 4 * defaults.d_model
-    layer = small_model().decoder.layers[0]
-    assert layer.feed_forward.inner.weight.shape == (4 * 32, 32)
 
 
-@pytest.mark.parametrize("kind", ["attention_dropout", "feed_forward_dropout", "dropout"])
+def test_the_feed_forward_sublayer_has_its_width() -> None:
+    layer = small_model(feed_forward=48).decoder.layers[0]
+    assert layer.feed_forward.inner.weight.shape == (48, 32)
+
+
+NO_DROPOUT = {"attention_dropout": 0.0, "feed_forward_dropout": 0.0, "dropout": 0.0}
+
+
+@pytest.mark.parametrize("kind", NO_DROPOUT)
 def test_gotcha_each_dropout_rate_takes_effect_in_training_only(kind: str) -> None:
-    rates = {"attention_dropout": 0.0, "feed_forward_dropout": 0.0, "dropout": 0.0}
     source, target_input, _ = small_batch()
-    still = small_model(**rates).train()
-    assert torch.equal(still(source, target_input), still(source, target_input))
-    moving = small_model(**{**rates, kind: 0.3}).train()
-    assert not torch.equal(moving(source, target_input), moving(source, target_input))
-    assert torch.equal(moving.eval()(source, target_input), moving(source, target_input))
+    model = small_model(**{**NO_DROPOUT, kind: 0.3}).train()
+    assert not torch.equal(model(source, target_input), model(source, target_input))
+    model.eval()
+    assert torch.equal(model(source, target_input), model(source, target_input))
+
+
+def test_gotcha_nothing_else_is_random_in_training() -> None:
+    source, target_input, _ = small_batch()
+    model = small_model(**NO_DROPOUT).train()
+    assert torch.equal(model(source, target_input), model(source, target_input))
 
 
 def test_masks_memory_states_and_logits_have_the_expected_shapes() -> None:
@@ -125,31 +139,41 @@ def test_masks_memory_states_and_logits_have_the_expected_shapes() -> None:
     assert model.project(states).shape == model(source, target_input).shape == (2, 5, 27)  # the target vocabulary
 
 
-def test_self_attention_is_causal_and_gotcha_the_mask_hides_later_tokens() -> None:
-    """With the mask, later tokens have no effect; without it they leak, so nothing else hides them."""
+def states_with_last_token(token: int, *, masked: bool) -> Tensor:
+    """The states at positions 0 to 3 of a target that has `token` at position 4."""
     model = small_model().eval()
     source, target_input, _ = small_batch()
-    changed = target_input.clone()
-    changed[0, 4] = 26
+    target_input[0, 4] = token
     masks = masks_of(model, source, target_input)
     memory = model.encode(source, positions(source), masks.encoder)
-    without_mask = masks._replace(decoder=torch.ones_like(masks.decoder))
-    hidden = [model.decode(t, positions(t), memory, masks)[0, :4] for t in (target_input, changed)]
-    leaking = [model.decode(t, positions(t), memory, without_mask)[0, :4] for t in (target_input, changed)]
-    torch.testing.assert_close(hidden[0], hidden[1])
-    assert not torch.allclose(leaking[0], leaking[1])
-    assert all((weights.triu(1) == 0).all() for weights in model.attention(source, target_input).decoder)
+    if not masked:
+        masks = masks._replace(decoder=torch.ones_like(masks.decoder))
+    return model.decode(target_input, positions(target_input), memory, masks)[0, :4]
+
+
+def test_self_attention_is_causal() -> None:
+    model = small_model().eval()
+    source, target_input, _ = small_batch()
+    for weights in model.attention(source, target_input).decoder:
+        assert (weights.triu(1) == 0).all()
+
+
+def test_gotcha_the_mask_hides_later_tokens() -> None:
+    torch.testing.assert_close(states_with_last_token(26, masked=True), states_with_last_token(23, masked=True))
+
+
+def test_gotcha_nothing_but_the_mask_hides_later_tokens() -> None:
+    first, second = (states_with_last_token(token, masked=False) for token in (26, 23))
+    assert not torch.allclose(first, second)
 
 
 def test_gotcha_logits_do_not_depend_on_their_own_label() -> None:
-    source, target_input, labels = small_batch()
-    assert not torch.equal(target_input, labels)
-    assert torch.equal(target_input[0, 1:], labels[0, :-1])
+    """Position t does not know label t, which is token t + 1 of the input: it changes only what comes later."""
+    source, target_input, _ = small_batch()
     model = small_model(dropout=0.0)
-    # The logits of position t do not know label t: changing it changes only what comes later.
-    changed = target_input.clone()
-    changed[0, 3] = 26  # this is label 2
-    assert torch.equal(model(source, changed)[0, :3], model(source, target_input)[0, :3])
+    expected = model(source, target_input)[0, :3]
+    target_input[0, 3] = 26  # label 2
+    assert torch.equal(model(source, target_input)[0, :3], expected)
 
 
 @pytest.mark.parametrize("tied", ["none", "target"])

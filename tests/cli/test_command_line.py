@@ -18,7 +18,7 @@ from translator.cli import main, parser
 from translator.cli.arguments import repeat_set
 from translator.cli.tools import verbs_of
 from translator.config import load_config
-from translator.config.loading import schema_text
+from translator.config.writing import schema_text
 
 COMMAND = [sys.executable, "-m", "translator"]
 ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": ""}

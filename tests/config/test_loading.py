@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from translator.config import Config, load_config, parse_config, resolved_yaml
-from translator.config.keys import present_path
 from translator.config.loading import shipped_recipes
+from translator.config.paths import present_path
 from translator.corpus.sources import source_files
 from translator.errors import ConfigError
 
@@ -111,25 +111,58 @@ def test_a_mistake_in_an_override_is_reported_at_that_override(override: str, ex
     assert f"--set {where}: {expected}" in problem(MINIMAL, override)
 
 
-def test_overrides_edit_list_items_add_sections_and_keep_line_numbers() -> None:
+def test_overrides_change_items_of_a_list_and_append_to_it() -> None:
     overrides = ["corpus.sources.0.path=b.zip", "corpus.sources.1.name=c", "corpus.sources.1.path=c.zip"]
-    overrides.append("training.learning_rate=3E-4")
     config = parse_config(MINIMAL, "recipe.yaml", overrides)
     assert [source.path for source in config.corpus.sources] == ["b.zip", "c.zip"]
-    assert config.training.learning_rate == 3e-4, "a number like 3E-4 is a number"
+
+
+def test_an_override_may_add_a_section_and_write_a_number_like_3e_4() -> None:
+    config = parse_config(MINIMAL, "recipe.yaml", ["training.learning_rate=3E-4"])
+    assert config.training.learning_rate == 3e-4
+
+
+def test_keys_beside_an_overridden_one_keep_their_line() -> None:
     text = "run: {directory: runs/x}\ncorpus:\n  sources: [{name: a, path: a.zip, use: x}]\n"
     assert "line 3: corpus.sources.0.use" in problem(text, "corpus.sources.0.path=b.zip")
+
+
+def test_a_conflict_is_reported_at_the_override_rather_than_in_the_file() -> None:
+    (mistake,) = mistakes(MINIMAL + "model: {heads: 8}\n", "model.d_model=60")
+    assert mistake.startswith("--set model.d_model=60: model.d_model: `heads` must divide `d_model`")
+
+
+def test_keys_of_an_overridden_section_have_the_place_of_the_override() -> None:
+    (mistake,) = mistakes(MINIMAL + "model: {heads: x}\n", "model={heads: y}")
+    assert mistake == "--set model={heads: y}: model.heads: expected a valid integer, got 'y'"
+
+
+@pytest.mark.parametrize("items", ["[5]", "[{name: a, pth: b}, 5]"])
+def test_a_list_of_wrong_items_is_not_also_called_too_short(items: str) -> None:
+    text = "run: {directory: x}\ncorpus: {sources: " + items + "}\n"
+    assert not any(mistake.startswith("line 2: corpus.sources: ") for mistake in mistakes(text))
+
+
+def test_an_override_changes_only_one_place_of_an_alias() -> None:
     text = "run: {directory: x}\ncorpus: {sources: [&a {name: a, path: a.zip}]}\nevaluation: {test_sets: [*a]}\n"
     config = parse_config(text, "r", ["evaluation.test_sets.0.name=b"])
     assert (config.corpus.sources[0].name, config.evaluation.test_sets[0].name) == ("a", "b")
 
 
-def test_a_file_that_is_not_a_recipe_is_refused_with_the_reason(tmp_path: Path) -> None:
-    twice = problem(MINIMAL + "training:\n  max_steps: 1\n  max_steps: 2\n")
-    assert "line 5: training.max_steps: duplicate key" in twice
-    assert "recipe.yaml: line 2, column 1: not valid YAML" in problem("run: {directory: x\n")
-    assert "expected sections" in problem("- 1\n- 2\n")
-    assert "run: this key is required" in problem("")
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (MINIMAL + "training:\n  max_steps: 1\n  max_steps: 2\n", "line 5: training.max_steps: duplicate key"),
+        ("run: {directory: x\n", "recipe.yaml: line 2, column 1: not valid YAML"),
+        ("- 1\n- 2\n", "expected sections"),
+        ("", "run: this key is required"),
+    ],
+)
+def test_a_text_that_is_not_a_recipe_is_refused_with_the_reason(text: str, reason: str) -> None:
+    assert reason in problem(text)
+
+
+def test_a_file_that_cannot_be_read_is_refused_with_the_reason(tmp_path: Path) -> None:
     (tmp_path / "there.yaml").write_text(MINIMAL)
     (tmp_path / "bad.yaml").write_bytes(b"run: \xff\xfe")
     with pytest.raises(ConfigError, match=r"no configuration file at .*nope\.yaml; found there: .*there\.yaml"):
@@ -231,17 +264,22 @@ def test_shipped_recipes_and_the_sample_are_found_from_any_folder(elsewhere: Pat
 
 
 def test_local_files_take_precedence_over_shipped_files(elsewhere: Path) -> None:
-    own = Path("data/sample/train.tsv")
-    own.parent.mkdir(parents=True)
-    own.write_text("a\tb\n", encoding="utf-8")
-    assert present_path("data/sample/train.tsv") == own
+    local = Path("data/sample/train.tsv")
+    local.parent.mkdir(parents=True)
+    local.write_text("a\tb\n", encoding="utf-8")
+    assert present_path("data/sample/train.tsv") == local
     Path("sample").write_text(MINIMAL.replace("runs/x", "mine"), encoding="utf-8")
     assert load_config("sample").run.directory == "mine"
+
+
+def test_only_files_of_the_sample_are_taken_from_what_is_shipped(elsewhere: Path) -> None:
     for path in ("configs/sample.yaml", "data", "data/mizan.zip", "data/sample/none.tsv", "/data/sample"):
-        assert present_path(path) == Path(path), "nothing else is taken from what is shipped"
-    with pytest.raises(
-        ConfigError, match=r"no configuration file at sampel; shipped recipes: .*sample, .*reference/r1"
-    ):
+        assert present_path(path) == Path(path)
+
+
+def test_an_unknown_recipe_is_refused_with_the_names_of_the_shipped_ones(elsewhere: Path) -> None:
+    message = r"no configuration file at sampel; shipped recipes: .*sample, .*reference/r1"
+    with pytest.raises(ConfigError, match=message):
         load_config("sampel")
 
 

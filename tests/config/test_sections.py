@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,10 @@ import pytest
 import yaml
 
 from translator.config import Config, SourceConfig, load_config, parse_config
-from translator.config.keys import effects
-from translator.config.loading import RecipeLoader, resolved_yaml, schema_text, shipped_recipes
+from translator.config.document import RecipeLoader
+from translator.config.keys import Rule, Section, effects, section_in
+from translator.config.loading import shipped_recipes
+from translator.config.writing import resolved_yaml, schema_text
 from translator.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]
@@ -27,9 +30,36 @@ def mistakes(text: str, *overrides: str) -> list[str]:
 
 
 def test_every_key_declares_the_effect_of_changing_it() -> None:
-    found = dict(effects(Config))
-    assert None not in found.values()
-    assert {"run.seed", "corpus.sources", "corpus.sources.weight", "corpus.filters.duplicates"} <= found.keys()
+    declared = dict(effects(Config))
+    assert None not in declared.values()
+    assert {"run.seed", "corpus.sources", "corpus.sources.weight", "corpus.filters.duplicates"} <= declared.keys()
+
+
+def sections_with_rules(section: type[Section]) -> Iterator[type[Section]]:
+    """Yield `section` and the sections inside it, as far as they have rules."""
+    if section.rules:
+        yield section
+    for field in section.model_fields.values():
+        inner = section_in(field.annotation)
+        if inner is not None:
+            yield from sections_with_rules(inner)
+
+
+def test_the_sentence_of_a_rule_names_its_keys_in_their_order() -> None:
+    for section in sections_with_rules(Config):
+        for rule in section.rules:
+            if isinstance(rule, Rule):
+                places = [rule.sentence.find(key) for key in rule.keys]
+                assert -1 not in places, rule
+                assert places == sorted(places), rule
+
+
+def test_the_keys_of_every_rule_exist() -> None:
+    for section in sections_with_rules(Config):
+        for rule in section.rules:
+            if isinstance(rule, Rule):
+                for key in rule.keys:
+                    assert key in dict(effects(section)), rule
 
 
 @pytest.mark.parametrize(
@@ -39,6 +69,25 @@ def test_every_key_declares_the_effect_of_changing_it() -> None:
             "subword:\n  byte_fallback: true\n  vocabulary_size: 260\n",
             "line 5: subword.vocabulary_size: `vocabulary_size` must exceed 260 with `byte_fallback` "
             "(vocabulary_size: 260, byte_fallback: true)",
+        ),
+        (
+            "subword:\n  model_type: char\n  byte_fallback: true\n",
+            "line 4: subword.model_type: `model_type: char` forb",
+        ),
+        ("subword:\n  case: fold\n  joint: true\n", "line 4: subword.case: `case: fold` cannot be combined with"),
+        ("subword:\n  placeholders: 8\n", "line 4: subword.placeholders: `subword.placeholders` and `training.augm"),
+        ("training:\n  augmentation: {copies: 0.1}\n", "line 4: training.augmentation.copies: `subword.placeholders` "),
+        (
+            "training:\n  augmentation: {case: 0.1}\n",
+            "line 4: training.augmentation.case: `training.augmentation.case`",
+        ),
+        (
+            "training:\n  initialization: counts\nsubword:\n  vocabulary_size: 10001\n",
+            "line 4: training.initialization: `training.initialization: counts` cannot be combined with",
+        ),
+        (
+            "training:\n  initialization: counts\nmodel:\n  tied_embeddings: all\nsubword:\n  joint: true\n",
+            "line 4: training.initialization: `training.initialization: counts` cannot be combined with",
         ),
         ("subword:\n  sampling: 0.1\n  model_type: char\n", "line 4: subword.sampling: `sampling` must be 0"),
         ("model:\n  heads: 3\n  d_model: 15\n", "line 5: model.d_model: `positions: sinusoidal` needs an even `d_mod"),
@@ -66,6 +115,7 @@ def test_a_broken_rule_is_reported_at_the_key_that_the_recipe_sets(sections: str
         ("max_pairs: 5", False),
         ("path: x, source_path: y, target_path: z", False),
         ("path: x, source_member: y", False),
+        ("source_path: y, target_path: z, source_member: p, target_member: q", False),
     ],
 )
 def test_a_source_takes_either_one_path_or_one_path_per_side(source: str, fits: bool) -> None:
@@ -77,10 +127,34 @@ def test_a_source_takes_either_one_path_or_one_path_per_side(source: str, fits: 
             SourceConfig(**values)
 
 
-def test_a_repeated_source_or_test_set_name_is_refused() -> None:
-    text = "run: {directory: x}\ncorpus:\n  sources:\n    - {name: a, path: a}\n    - {name: a, path: b, use: test}\n"
-    (mistake,) = mistakes(text)
+CHANGES_TO_ENGLISH = (
+    "training.augmentation.typos=0.1",
+    "training.augmentation.final_punctuation=0.1",
+    "training.augmentation.case=0.1",
+    "evaluation.robustness=true",
+)
+
+
+@pytest.mark.parametrize("change", CHANGES_TO_ENGLISH)
+def test_english_is_not_changed_where_it_is_the_target(change: str) -> None:
+    overrides = ["corpus.direction=fa-en", "subword.case=keep", change]
+    (mistake,) = mistakes(MINIMAL, *overrides)
+    assert "`corpus.direction: fa-en` cannot be combined with changes to English" in mistake
+
+
+@pytest.mark.parametrize(("first", "second"), [("auto", "test"), ("test", "auto"), ("test", "test")])
+def test_sources_that_share_a_split_need_different_names(first: str, second: str) -> None:
+    sources = f"    - {{name: a, path: a, use: {first}}}\n    - {{name: a, path: b, use: {second}}}\n"
+    (mistake,) = mistakes("run: {directory: x}\ncorpus:\n  sources:\n" + sources)
     assert mistake.startswith("line 5: corpus.sources.1.name: `name` is taken by an earlier source")
+
+
+def test_sources_of_different_splits_may_share_a_name() -> None:
+    sources = "[{name: a, path: a, use: train}, {name: a, path: b, use: test}]"
+    assert len(parse_config(f"run: {{directory: x}}\ncorpus: {{sources: {sources}}}", "r").corpus.sources) == 2
+
+
+def test_a_repeated_name_of_a_test_set_is_refused() -> None:
     sets = "evaluation:\n  test_sets:\n    - {name: a, path: x}\n    - {name: b, path: x}\n    - {name: b, path: y}\n"
     assert [line.split(": ")[:2] for line in mistakes(MINIMAL + sets)] == [
         ["line 5", "evaluation.test_sets.0.name"],
@@ -88,10 +162,13 @@ def test_a_repeated_source_or_test_set_name_is_refused() -> None:
     ]
 
 
-def test_every_shipped_recipe_is_commented_and_has_a_folder_of_its_own() -> None:
-    key = re.compile(r"^ +(- )?[a-z_]+:")
+def test_every_shipped_recipe_has_a_run_folder_of_its_own() -> None:
     directories = [load_config(name).run.directory for name in shipped_recipes()]
     assert len(set(directories)) == len(directories) >= 6
+
+
+def test_every_key_of_a_shipped_recipe_has_a_comment() -> None:
+    key = re.compile(r"^ +(- )?[a-z_]+:")
     for path in shipped_recipes().values():
         text = path.read_text(encoding="utf-8")
         assert [line for line in text.splitlines() if key.match(line) and "#" not in line] == [], path
@@ -120,21 +197,35 @@ def test_shipped_recipes_copy_numbers_and_addresses(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", shipped_recipes())
-def test_schema_accepts_every_shipped_recipe_and_each_recipe_links_to_it(name: str) -> None:
-    path = shipped_recipes()[name]
-    text = path.read_text(encoding="utf-8")
-    for one in (text, resolved_yaml(parse_config(text, name))):
-        values = yaml.load(one, RecipeLoader)  # noqa: S506 - a safe one
+def test_the_schema_accepts_every_shipped_recipe(name: str) -> None:
+    text = shipped_recipes()[name].read_text(encoding="utf-8")
+    for recipe in (text, resolved_yaml(parse_config(text, name))):
+        values = yaml.load(recipe, RecipeLoader)  # noqa: S506 - a safe one
         assert [error.message for error in VALIDATOR.iter_errors(values)] == []
-    line = text.partition("\n")[0]
-    assert line.startswith("# yaml-language-server: $schema="), "an editor finds the schema by this line"
-    assert (path.parent / line.partition("=")[2]).resolve() == ROOT / "configs" / "schema.json"
 
 
-def test_schema_describes_every_key_and_its_file_is_up_to_date() -> None:
+def test_an_editor_finds_the_schema_from_every_shipped_recipe() -> None:
+    for path in shipped_recipes().values():
+        line = path.read_text(encoding="utf-8").partition("\n")[0]
+        start, _, link = line.partition("=")
+        assert start == "# yaml-language-server: $schema"
+        assert (path.parent / link).resolve() == ROOT / "configs" / "schema.json"
+
+
+def test_the_schema_describes_every_section_and_key() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     sections: list[dict[str, Any]] = [SCHEMA, *SCHEMA["$defs"].values()]
-    assert all({"description", "$ref"} & value.keys() for part in sections for value in part["properties"].values())
-    assert all(part["additionalProperties"] is False and part["description"] for part in sections)
+    for section in sections:
+        assert section["description"]
+        for key, value in section["properties"].items():
+            assert "description" in value or "$ref" in value, key
+
+
+def test_the_schema_forbids_unknown_keys_in_every_section() -> None:
+    for section in [SCHEMA, *SCHEMA["$defs"].values()]:
+        assert section["additionalProperties"] is False
+
+
+def test_the_file_of_the_schema_is_up_to_date() -> None:
     written = (ROOT / "configs" / "schema.json").read_text(encoding="utf-8")
     assert written == schema_text(), "write it anew: translator schema --output configs/schema.json"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translator.config.sections import AugmentationConfig
+from translator.config.training_section import AugmentationConfig
 from translator.data.augmentation import Augmentation, SidePair, title_case, with_typos, without_final_punctuation
 from translator.subword.placeholders import PLACEHOLDERS
 

@@ -1,5 +1,7 @@
 """A batch: several sentences a row, special tokens, sentence numbers and positions."""
 
+import itertools
+
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -58,22 +60,22 @@ def test_an_empty_row_is_all_pad() -> None:
     assert not batch.fields[:, 1].any()
 
 
-def sentences(tokens: torch.Tensor, sentence: torch.Tensor) -> list[list[int]]:
+def sentences_in(tokens: torch.Tensor, sentence: torch.Tensor) -> list[list[int]]:
     """The ids of each sentence of a batch, in order."""
-    found = []
+    sentences = []
     for row_tokens, row_sentence in zip(tokens, sentence, strict=True):
         for number in range(1, int(row_sentence.max()) + 1):
-            found.append(row_tokens[row_sentence == number].tolist())
-    return found
+            sentences.append(row_tokens[row_sentence == number].tolist())
+    return sentences
 
 
 @given(rows=ROWS)
 def test_every_sentence_can_be_read_back(rows: list[list[tuple[list[int], list[int]]]]) -> None:
     batch: Batch = collate_rows(rows, row_length=30)
-    pairs = [pair for row in rows for pair in row]
-    assert sentences(batch.source, batch.source_sentence) == [[*source, EOS] for source, _ in pairs]
-    assert sentences(batch.target_input, batch.target_sentence) == [[SOS, *target] for _, target in pairs]
-    assert sentences(batch.labels, batch.target_sentence) == [[*target, EOS] for _, target in pairs]
+    pairs = list(itertools.chain.from_iterable(rows))
+    assert sentences_in(batch.source, batch.source_sentence) == [[*source, EOS] for source, _ in pairs]
+    assert sentences_in(batch.target_input, batch.target_sentence) == [[SOS, *target] for _, target in pairs]
+    assert sentences_in(batch.labels, batch.target_sentence) == [[*target, EOS] for _, target in pairs]
 
 
 def test_the_row_length_is_that_of_the_longest_row() -> None:

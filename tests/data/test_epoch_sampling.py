@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from translator.config.sections import AugmentationConfig
+from translator.config.training_section import AugmentationConfig
 from translator.data import epoch_sampling
 from translator.data.epoch_sampling import Draws, EpochSampler, sampled_epochs
 from translator.data.token_store import PairStore
@@ -21,7 +21,11 @@ Rows = list[list[list[int]]]  # of each pair, the ids of both sides
 
 
 def rows(pairs: PairStore) -> Rows:
-    return [[side.tolist() for side in pairs[number]] for number in range(len(pairs))]
+    rows = []
+    for number in range(len(pairs)):
+        source, target = pairs[number]
+        rows.append([source.tolist(), target.tolist()])
+    return rows
 
 
 def draws(sampler: EpochSampler, times: int = 1) -> Draws:
@@ -180,8 +184,8 @@ def test_without_strength_and_augmentation_an_epoch_has_the_plain_pieces(
 
 def test_augmentation_changes_a_part_of_the_text(augmented: EpochSampler, tmp_path: Path) -> None:
     english = texts(augmented, 0)
-    changed = differences(decoded(augmented, sampled_rows(augmented, tmp_path), 0), english)
-    assert len(english) / 8 < changed < len(english)
+    augmented_english = decoded(augmented, sampled_rows(augmented, tmp_path), 0)
+    assert len(english) / 8 < differences(augmented_english, english) < len(english)
 
 
 def test_augmented_text_does_not_depend_on_the_number_of_processes(augmented: EpochSampler, tmp_path: Path) -> None:

@@ -4,8 +4,9 @@ import contextlib
 import functools
 import itertools
 import json
-from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -14,22 +15,26 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from translator.config import Config
+from translator.corpus.prepared_corpus import Side
 from translator.data import Batch, DataHandler, DataPosition
 
 SUBJECTS = [("I", "من", "م"), ("We", "ما", "یم"), ("They", "آن‌ها", "ند"), ("You", "تو", "ی")]
 VERBS = [("go", "می‌رو"), ("buy", "می‌خر"), ("read", "می‌خوان"), ("see", "می‌بین")]
-THINGS = [("books", "کتاب"), ("houses", "خانه"), ("letters", "نامه"), ("trees", "درخت"), ("pictures", "عکس")]
+NOUNS = [("books", "کتاب"), ("houses", "خانه"), ("letters", "نامه"), ("trees", "درخت"), ("pictures", "عکس")]
 
 
 def sentences(first: int, last: int) -> list[tuple[str, str]]:
-    made = []
+    """English sentences and their translations, of several lengths, all different."""
+    pairs = []
     for number in range(first, last):
-        (subject, pronoun, ending), (verb, stem) = SUBJECTS[number % 4], VERBS[number // 4 % 4]
-        thing, object_ = THINGS[number // 16 % 5]
+        subject, pronoun, ending = SUBJECTS[number % 4]
+        verb, stem = VERBS[number // 4 % 4]
+        noun, persian_noun = NOUNS[number // 16 % 5]
         extra = number % 7
-        english = f"{subject} {verb} {number} {thing}" + " and more" * extra + "."
-        made.append((english, f"{pronoun} {number} {object_} را" + " و بیشتر" * extra + f" {stem}{ending}."))
-    return made
+        english = f"{subject} {verb} {number} {noun}" + " and more" * extra + "."
+        persian = f"{pronoun} {number} {persian_noun} را" + " و بیشتر" * extra + f" {stem}{ending}."
+        pairs.append((english, persian))
+    return pairs
 
 
 def write_tsv(path: Path, pairs: list[tuple[str, str]]) -> str:
@@ -60,7 +65,8 @@ def sampled(sampling_recipe: SamplingRecipe) -> DataHandler:
 
 
 @pytest.fixture(scope="module", params=["plain", "sampled"])
-def both(request: pytest.FixtureRequest, handler: DataHandler, sampled: DataHandler) -> DataHandler:
+def any_handler(request: pytest.FixtureRequest, handler: DataHandler, sampled: DataHandler) -> DataHandler:
+    """Each test with it runs twice: with stored ids, and with sampled pieces."""
     return handler if request.param == "plain" else sampled
 
 
@@ -72,11 +78,14 @@ def tables(batch: Batch) -> tuple[object, object, object]:
 def pairs_in(batch: Batch) -> list[tuple[int, list[int], list[int]]]:
     """The pair number, the source ids and the labels of each pair of `batch`, EOS included."""
     pairs: list[tuple[int, list[int], list[int]]] = []
-    for row in range(len(batch.pair_counts)):
-        for number in range(1, int(batch.pair_counts[row]) + 1):
-            source = batch.source[row][batch.source_sentence[row] == number].tolist()
-            labels = batch.labels[row][batch.target_sentence[row] == number].tolist()
-            pairs.append((int(batch.pairs[len(pairs)]), source, labels))
+    for row, pair_count in enumerate(batch.pair_counts.tolist()):
+        for number in range(1, pair_count + 1):
+            in_source = batch.source_sentence[row] == number
+            in_target = batch.target_sentence[row] == number
+            source = batch.source[row][in_source].tolist()
+            labels = batch.labels[row][in_target].tolist()
+            pair = int(batch.pairs[len(pairs)])
+            pairs.append((pair, source, labels))
     return pairs
 
 
@@ -89,113 +98,231 @@ def one_epoch(handler: DataHandler, epoch: int = 0) -> list[Batch]:
     return batches
 
 
-def test_held_out_text_comes_from_the_splits_and_the_test_sets(tmp_path: Path) -> None:
-    values = recipe(tmp_path).model_dump(mode="json")
-    rows = [("Some  test text", "متن‌ها ي آزمون"), ("", "بدون متن"), ("The second text", "متن دوم")]
-    values["evaluation"]["test_sets"] = [{"name": "extra", "path": write_tsv(tmp_path / "extra.tsv", rows)}]
-    handler = DataHandler(Config.model_validate(values)).prepare()
-    (validation,) = handler.held_out("validation")
-    texts = {line for name in ("one", "two") for line in handler.corpus.lines("validation", name, "fa")}
-    assert len(validation.sources) == 20 and {reference for (reference,) in validation.references} == texts
-    one, two, extra = handler.held_out("test")
-    assert (one.name, two.name) == ("one", "two") and len(one.sources) == len(two.references) == 5
-    assert one.sources == tuple(handler.corpus.lines("test", "one", "en")) and one.origins == ("one",) * 5
-    assert extra.name == "extra" and extra.sources == ("Some  test text", "The second text")
-    assert extra.references == ((rows[0][1],), (rows[2][1],)), "as read, not normalized"
+def numbers_in(batches: Iterable[Batch]) -> list[int]:
+    """The pair numbers of all batches, in their order."""
+    numbers: list[int] = []
+    for batch in batches:
+        numbers += batch.pairs.tolist()
+    return numbers
 
 
-def test_batches_of_an_epoch_decode_to_the_whole_training_text(both: DataHandler) -> None:
-    english, persian = (
-        [line for name in both.corpus.names("train") for line in both.corpus.lines("train", name, side)]
-        for side in ("en", "fa")
-    )
+# --- held-out text ---
+
+TEST_SET = [("Some  test text", "متن‌ها ي آزمون"), ("", "بدون متن"), ("The second text", "متن دوم")]
+
+
+@pytest.fixture(scope="module")
+def with_test_set(tmp_path_factory: pytest.TempPathFactory) -> DataHandler:
+    folder = tmp_path_factory.mktemp("held_out")
+    values = recipe(folder).model_dump(mode="json")
+    values["evaluation"]["test_sets"] = [{"name": "extra", "path": write_tsv(folder / "extra.tsv", TEST_SET)}]
+    return DataHandler(Config.model_validate(values)).prepare()
+
+
+def test_held_out_validation_text_is_that_of_all_sources(with_test_set: DataHandler) -> None:
+    (validation,) = with_test_set.held_out("validation")
+    expected: set[str] = set()
+    for name in ("one", "two"):
+        expected.update(with_test_set.corpus.lines("validation", name, "fa"))
+    assert len(validation.sources) == 20
+    assert {reference for (reference,) in validation.references} == expected
+
+
+def test_each_source_has_a_test_set_of_its_own(with_test_set: DataHandler) -> None:
+    first, second, _ = with_test_set.held_out("test")
+    assert (first.name, second.name) == ("one", "two")
+    assert len(first.sources) == len(second.references) == 5
+    assert first.sources == tuple(with_test_set.corpus.lines("test", "one", "en"))
+    assert first.origins == ("one",) * 5
+
+
+def test_an_additional_test_set_is_held_out_as_read(with_test_set: DataHandler) -> None:
+    extra = with_test_set.held_out("test")[2]
+    assert extra.name == "extra"
+    assert extra.sources == ("Some  test text", "The second text"), "a pair without a source is left out"
+    assert extra.references == ((TEST_SET[0][1],), (TEST_SET[2][1],)), "not normalized"
+
+
+# --- batches of training ---
+
+
+def training_text(handler: DataHandler, side: Side) -> list[str]:
+    lines: list[str] = []
+    for name in handler.corpus.names("train"):
+        lines += handler.corpus.lines("train", name, side)
+    return lines
+
+
+def test_batches_of_an_epoch_decode_to_the_whole_training_text(any_handler: DataHandler) -> None:
+    english = training_text(any_handler, "en")
+    persian = training_text(any_handler, "fa")
     seen = 0
-    for batch in one_epoch(both):
+    for batch in one_epoch(any_handler):
         for number, source, labels in pairs_in(batch):
-            assert both.subword.source.decode_ids([source]) == [english[number].lower()]
-            assert both.subword.target.decode_ids([labels]) == [persian[number]]
+            assert any_handler.subword.source.decode_ids([source]) == [english[number].lower()]
+            assert any_handler.subword.target.decode_ids([labels]) == [persian[number]]
             seen += 1
-    assert seen == len(english) == both.pair_count("train") >= 200
+    assert seen == len(english) == any_handler.pair_count("train") >= 200
 
 
 @pytest.mark.parametrize("epoch", [0, 1])
-def test_every_batch_of_an_epoch_has_the_same_shape(both: DataHandler, epoch: int) -> None:
-    assert {tuple(batch.fields.shape) for batch in one_epoch(both, epoch)} == {(7, 2, 100)}
+def test_every_batch_of_an_epoch_has_the_same_shape(any_handler: DataHandler, epoch: int) -> None:
+    assert {tuple(batch.fields.shape) for batch in one_epoch(any_handler, epoch)} == {(7, 2, 100)}
 
 
 @settings(deadline=None, max_examples=8)
 @given(stop=st.integers(1, 80), more=st.integers(1, 40))
-def test_resumed_batches_equal_those_of_an_uninterrupted_iteration(both: DataHandler, stop: int, more: int) -> None:
-    uninterrupted = list(itertools.islice(both.train_batches(DataPosition()), stop + more))
-    saved = json.loads(json.dumps(uninterrupted[stop - 1][1].state_dict()))
-    resumed = list(itertools.islice(both.train_batches(DataPosition(**saved)), more))
-    assert [position for _, position in resumed] == [position for _, position in uninterrupted[stop:]]
-    assert [tables(batch) for batch, _ in resumed] == [tables(batch) for batch, _ in uninterrupted[stop:]]
+def test_resumed_batches_equal_those_of_an_uninterrupted_iteration(
+    any_handler: DataHandler, stop: int, more: int
+) -> None:
+    uninterrupted = list(itertools.islice(any_handler.train_batches(DataPosition()), stop + more))
+    _, last_position = uninterrupted[stop - 1]
+    saved = json.loads(json.dumps(last_position.state_dict()))
+    resumed = list(itertools.islice(any_handler.train_batches(DataPosition(**saved)), more))
+    for (batch, position), (expected_batch, expected_position) in zip(resumed, uninterrupted[stop:], strict=True):
+        assert position == expected_position
+        assert tables(batch) == tables(expected_batch)
 
 
-def test_validation_batches_are_normalized_complete_and_repeatable(tmp_path: Path) -> None:
-    raw = [(f"Read  book {number}", f"كتاب {number} را  مي‌خوانم") for number in range(400, 430)]  # Arabic kaf and yeh
-    config = recipe(tmp_path)
-    source = {"name": "held", "path": write_tsv(tmp_path / "held.tsv", raw), "use": "validation"}
-    values = config.model_dump(mode="json")
+# --- batches of validation ---
+
+RAW = [(f"Read  book {number}", f"كتاب {number} را  مي‌خوانم") for number in range(400, 430)]  # Arabic kaf and yeh
+
+
+@pytest.fixture(scope="module")
+def validating(tmp_path_factory: pytest.TempPathFactory) -> DataHandler:
+    """A handler with 20 validation pairs of its sources, and 30 of a source for validation only."""
+    folder = tmp_path_factory.mktemp("validating")
+    values = recipe(folder).model_dump(mode="json")
+    source = {"name": "held", "path": write_tsv(folder / "held.tsv", RAW), "use": "validation"}
     values["corpus"]["sources"].append(source)
-    handler = DataHandler(Config.model_validate(values)).prepare()
-    assert next(iter(handler.corpus.lines("validation", "held", "fa"))) == raw[0][1], "kept as read"
-    batches = list(handler.validation_batches())
-    assert {tuple(batch.fields.shape) for batch in batches} == {(7, 2, 100)}
-    assert sorted(number for batch in batches for number in batch.pairs.tolist()) == list(range(50))
-    assert handler.pair_count("validation") == 50
-    assert list(map(tables, batches)) == list(map(tables, handler.validation_batches()))
+    return DataHandler(Config.model_validate(values)).prepare()
+
+
+def test_validation_batches_hold_every_pair_once(validating: DataHandler) -> None:
+    assert sorted(numbers_in(validating.validation_batches())) == list(range(50))
+    assert validating.pair_count("validation") == 50
+
+
+def test_validation_batches_have_the_shape_of_training_batches(validating: DataHandler) -> None:
+    assert {tuple(batch.fields.shape) for batch in validating.validation_batches()} == {(7, 2, 100)}
+
+
+def test_validation_batches_are_the_same_at_each_call(validating: DataHandler) -> None:
+    first_call = list(map(tables, validating.validation_batches()))
+    assert list(map(tables, validating.validation_batches())) == first_call
+
+
+def test_validation_batches_are_normalized_and_the_held_out_text_is_not(validating: DataHandler) -> None:
+    raw_text = RAW[0][1]
+    assert next(iter(validating.corpus.lines("validation", "held", "fa"))) == raw_text
     texts = {}
-    for batch in batches:
+    for batch in validating.validation_batches():
         for number, _, labels in pairs_in(batch):
-            (texts[number],) = handler.subword.target.decode_ids([labels])
-    assert texts[20] == handler.normalizer.target(raw[0][1]) != raw[0][1]
-    assert "ي" not in texts[20] and "ك" not in texts[20]
+            (texts[number],) = validating.subword.target.decode_ids([labels])
+    assert texts[20] == validating.normalizer.target(raw_text) != raw_text
 
 
-def test_over_long_pairs_are_counted_reported_and_never_cut(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    everything = DataHandler(recipe(tmp_path)).prepare()
+# --- over-long pairs ---
+
+
+class Limited(NamedTuple):
+    """A handler whose row length is the median length of the training pairs."""
+
+    handler: DataHandler
+    limit: int
+    lengths: dict[int, int]  # of the longer side of each training pair, by number
+    free_fingerprint: str  # without the limit
+
+
+@pytest.fixture(scope="module")
+def limited(tmp_path_factory: pytest.TempPathFactory) -> Limited:
+    folder = tmp_path_factory.mktemp("limited")
+    free = DataHandler(recipe(folder)).prepare()
     lengths = {}
-    for batch in one_epoch(everything):
+    for batch in one_epoch(free):
         for number, source, labels in pairs_in(batch):
             lengths[number] = max(len(source), len(labels))
     limit = int(np.median(list(lengths.values())))
-    handler = DataHandler(recipe(tmp_path, max_length=limit)).prepare()
-    kept = sorted(number for batch in one_epoch(handler) for number in batch.pairs.tolist())
-    assert kept == sorted(number for number, length in lengths.items() if length <= limit)
-    left_out = len(lengths) - len(kept)
-    assert left_out > 20
-    assert sum(part.over_long for part in handler.report if part.split == "train") == left_out
-    assert [part.name for part in handler.report] == ["one", "two"] * 2
-    assert max(part.longest for part in handler.report if part.split == "train") == max(lengths.values())
-    batches = one_epoch(handler)
-    for side in ("source_tokens", "target_tokens"):
-        counted = sum(getattr(part, side) for part in handler.report if part.split == "train")
-        assert counted == sum(getattr(batch, side) for batch in batches)
-    assert handler.fingerprint == everything.fingerprint, "the limit needs no new stores"
-    share = f"{left_out:,} of {len(lengths):,} train pairs ({left_out / len(lengths):.2%}) are longer than"
-    assert any(f"{share} batching.max_length: {limit} tokens" in message for message in caplog.messages)
+    return Limited(
+        handler=DataHandler(recipe(folder, max_length=limit)).prepare(),
+        limit=limit,
+        lengths=lengths,
+        free_fingerprint=free.fingerprint,
+    )
+
+
+def test_over_long_pairs_are_left_out_and_never_cut(limited: Limited) -> None:
+    short_pairs = [number for number, length in limited.lengths.items() if length <= limited.limit]
+    assert sorted(numbers_in(one_epoch(limited.handler))) == sorted(short_pairs)
+    assert len(short_pairs) < len(limited.lengths) - 20
+
+
+def test_the_report_counts_over_long_pairs_and_the_longest(limited: Limited) -> None:
+    over_long = [length for length in limited.lengths.values() if length > limited.limit]
+    reports = [report for report in limited.handler.report if report.split == "train"]
+    assert sum(report.over_long for report in reports) == len(over_long)
+    assert max(report.longest for report in reports) == max(over_long)
+
+
+@pytest.mark.parametrize("side", ["source_tokens", "target_tokens"])
+def test_the_report_counts_the_tokens_of_the_other_pairs(limited: Limited, side: str) -> None:
+    reports = [report for report in limited.handler.report if report.split == "train"]
+    counted = sum(getattr(report, side) for report in reports)
+    assert counted == sum(getattr(batch, side) for batch in one_epoch(limited.handler))
+
+
+def test_the_report_has_a_line_for_each_split_of_each_source(limited: Limited) -> None:
+    assert [report.name for report in limited.handler.report] == ["one", "two"] * 2
+    table = limited.handler.format_report()
+    assert f"over {limited.limit} tokens" in table
+    assert len(table.split("\n")) == 2 + 4
+
+
+def test_a_limit_of_lengths_needs_no_new_stores(limited: Limited) -> None:
+    assert limited.handler.fingerprint == limited.free_fingerprint
+
+
+def test_over_long_validation_pairs_are_left_out_of_the_loss(limited: Limited) -> None:
+    batches = limited.handler.validation_batches()
+    assert limited.handler.pair_count("validation") == sum(batch.size for batch in batches) < 20
+
+
+def test_a_warning_gives_the_share_of_over_long_pairs(
+    limited: Limited, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    DataHandler(recipe(folder, max_length=limited.limit)).prepare()
+    over_long = sum(length > limited.limit for length in limited.lengths.values())
+    share = f"{over_long:,} of {len(limited.lengths):,} train pairs ({over_long / len(limited.lengths):.2%})"
+    expected = f"{share} are longer than batching.max_length: {limited.limit} tokens"
+    assert any(message.startswith(expected) for message in caplog.messages)
     assert any("validation pairs" in message and message.endswith("from the loss") for message in caplog.messages)
-    assert handler.pair_count("validation") == sum(batch.size for batch in handler.validation_batches()) < 20
-    table = handler.format_report()
-    assert f"over {limit} tokens" in table and len(table.split("\n")) == 2 + 4
+
+
+# --- preparation ---
 
 
 def test_data_is_prepared_once_and_again_only_after_a_change(tmp_path: Path) -> None:
     def folders() -> dict[str, int]:
         return {path.name: path.stat().st_mtime_ns for path in (tmp_path / "prepared").iterdir()}
 
+    # 1. One folder for each stage.
     first = DataHandler(recipe(tmp_path)).prepare()
-    before = folders()
-    assert sorted(name.partition("-")[0] for name in before) == ["corpus", "subword", "tokens"]
+    folders_of_first = folders()
+    assert sorted(name.partition("-")[0] for name in folders_of_first) == ["corpus", "subword", "tokens"]
     assert first.token_folder.name == f"tokens-{first.fingerprint}"
-    again = DataHandler(recipe(tmp_path, tokens_per_batch=128)).prepare()
-    assert folders() == before and again.fingerprint == first.fingerprint
+
+    # 2. Another size of batches needs nothing new.
+    second = DataHandler(recipe(tmp_path, tokens_per_batch=128)).prepare()
+    assert folders() == folders_of_first
+    assert second.fingerprint == first.fingerprint
+
+    # 3. Another text needs every stage again.
     with (tmp_path / "two.tsv").open("a", encoding="utf-8") as file:
         file.write("One more line.\tیک خط دیگر.\n")
-    changed = DataHandler(recipe(tmp_path)).prepare()
-    assert changed.fingerprint != first.fingerprint and len(folders()) == 6
+    third = DataHandler(recipe(tmp_path)).prepare()
+    assert third.fingerprint != first.fingerprint
+    assert len(folders()) == 6
 
 
 def test_a_damaged_token_store_is_reported_and_rebuilt(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -209,66 +336,93 @@ def test_a_damaged_token_store_is_reported_and_rebuilt(tmp_path: Path, caplog: p
     assert [message for message in caplog.messages if "one.fa is damaged" in message and "recreating" in message]
 
 
+# --- ranks and processes ---
+
+
 @functools.cache
 def first_batches(data: DataHandler) -> list[tuple[Batch, DataPosition]]:
     """Return as many batches of one process as the test below looks at."""
     return list(itertools.islice(data.train_batches(DataPosition()), 95))
 
 
-@settings(deadline=None, max_examples=25)
+def all_pairs_in(batches: Iterable[Batch]) -> list[tuple[int, list[int], list[int]]]:
+    """All pairs of some batches, in the order of their numbers."""
+    pairs = []
+    for batch in batches:
+        pairs += pairs_in(batch)
+    return sorted(pairs)
+
+
+@settings(deadline=None, max_examples=12)
 @given(first=st.integers(0, 80), accumulation=st.integers(1, 5), world_size=st.integers(1, 4))
 @example(first=38, accumulation=3, world_size=1)
 def test_the_shares_of_all_ranks_are_the_batches_of_one_process(
-    both: DataHandler, first: int, accumulation: int, world_size: int
+    any_handler: DataHandler, first: int, accumulation: int, world_size: int
 ) -> None:
-    """Checks three steps from batch `first`; a step may span two epochs."""
-    steps = 3
-    batches = first_batches(both)
+    """Checks three updates from batch `first`; an update may span two epochs."""
+    updates = 3
+    batches = first_batches(any_handler)
     start = batches[first - 1][1] if first else DataPosition()
-    ranks = []
+    steps_by_rank = []
     for rank in range(world_size):
-        iterator = both.train_steps(start, accumulation, rank, world_size)
-        ranks.append(list(itertools.islice(iterator, steps)))
-        iterator.close()
-    for number in range(steps):
-        expected = batches[first + number * accumulation : first + (number + 1) * accumulation]
-        shares = [of_rank[number] for of_rank in ranks]
-        ours = [pair for share in shares for batch in share.batches for pair in pairs_in(batch)]
-        assert sorted(ours) == sorted(pair for batch, _ in expected for pair in pairs_in(batch))
+        with contextlib.closing(any_handler.training_batches.steps(start, accumulation, rank, world_size)) as steps:
+            steps_by_rank.append(list(itertools.islice(steps, updates)))
+
+    for number, shares in enumerate(zip(*steps_by_rank, strict=True)):
+        begin = first + number * accumulation
+        expected = batches[begin : begin + accumulation]
+        whole_batches = [batch for batch, _ in expected]
+        micro_batches = itertools.chain.from_iterable(share.batches for share in shares)
+        assert all_pairs_in(micro_batches) == all_pairs_in(whole_batches)
         for share in shares:
             assert share.position == expected[-1][1]
-            assert share.target_tokens == sum(batch.target_tokens for batch, _ in expected)
-            assert share.source_tokens == sum(batch.source_tokens for batch, _ in expected)
+            assert share.target_tokens == sum(batch.target_tokens for batch in whole_batches)
+            assert share.source_tokens == sum(batch.source_tokens for batch in whole_batches)
 
 
 @pytest.mark.parametrize("world_size", [2, 3])
 def test_ranks_take_equal_numbers_of_rows(handler: DataHandler, world_size: int) -> None:
     shapes = set()
     for rank in range(world_size):
-        with contextlib.closing(handler.train_steps(DataPosition(), 1, rank, world_size)) as steps:
+        with contextlib.closing(handler.training_batches.steps(DataPosition(), 1, rank, world_size)) as steps:
             for step in itertools.islice(steps, 30):
                 shapes |= {tuple(batch.fields.shape) for batch in step.batches}
     assert shapes == {(7, 1, 100)}, "two rows divided among two or three ranks"
 
 
-def test_another_process_makes_the_same_batches(both: DataHandler) -> None:
+def test_another_process_makes_the_same_batches(any_handler: DataHandler) -> None:
     start = DataPosition(0, 6)
-    with contextlib.closing(both.train_steps(start, 2)) as steps:
+    with contextlib.closing(any_handler.training_batches.steps(start, 2)) as steps:
         expected = list(itertools.islice(steps, 40))
-    with contextlib.closing(both.train_steps(start, 2, for_gpu=True)) as steps:
+    with contextlib.closing(any_handler.training_batches.pinned_steps(start, 2)) as steps:
         arrived = list(itertools.islice(steps, 40))
-    assert [step.position for step in arrived] == [step.position for step in expected]
     for ours, theirs in zip(arrived, expected, strict=True):
-        assert [tables(batch) for batch in ours.batches] == [tables(batch) for batch in theirs.batches]
+        assert ours.position == theirs.position
+        assert list(map(tables, ours.batches)) == list(map(tables, theirs.batches))
+
+
+# --- the mixture ---
+
+
+def test_an_epoch_has_as_many_draws_as_there_are_pairs(sampled: DataHandler) -> None:
+    large, small = sampled.mixture
+    assert (large.name, small.name, small.weight) == ("one", "two", 5)
+    assert large.drawn + small.drawn == sampled.pair_count("train") == large.pairs + small.pairs
 
 
 def test_an_epoch_draws_each_source_as_often_as_the_mixture_says(sampled: DataHandler) -> None:
     large, small = sampled.mixture
-    assert (large.name, small.name, small.weight) == ("one", "two", 5)
-    assert large.drawn + small.drawn == sampled.pair_count("train") == large.pairs + small.pairs
+    numbers = np.array(numbers_in(one_epoch(sampled)))
+    assert int((numbers < large.pairs).sum()) == large.drawn
+    assert int((numbers >= large.pairs).sum()) == small.drawn
+
+
+def test_an_epoch_draws_all_pairs_of_a_source_about_equally_often(sampled: DataHandler) -> None:
+    large, small = sampled.mixture
     assert small.drawn > 2 * small.pairs, "some pairs must come three times for this test to mean something"
-    shown = Counter(number for batch in one_epoch(sampled) for number in batch.pairs.tolist())
-    assert sum(count for number, count in shown.items() if number >= large.pairs) == small.drawn
-    assert sum(count for number, count in shown.items() if number < large.pairs) == large.drawn
-    assert {count for number, count in shown.items() if number >= large.pairs} <= {2, 3, 4}
+    counts = np.bincount(numbers_in(one_epoch(sampled)))
+    assert set(counts[large.pairs :].tolist()) <= {2, 3, 4}
+
+
+def test_an_uneven_mixture_is_reported(sampled: DataHandler) -> None:
     assert sampled.format_report().count("drawn in an epoch") == 1

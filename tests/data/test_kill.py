@@ -22,18 +22,18 @@ def test_preparation_killed_at_a_file_operation_leaves_no_partial_folder(tiny: A
     DataHandler(config).prepare()
     prepared = tmp_path / "prepared"
     expected = contents(prepared)
-    made = [*prepared.glob("subword-*"), *prepared.glob("tokens-*")]
-    for folder in made:
+    later_stages = [*prepared.glob("subword-*"), *prepared.glob("tokens-*")]
+    for folder in later_stages:
         shutil.rmtree(folder)
     with Faults(prepared) as counted:
         DataHandler(config).prepare()
     assert len(counted.operations) > 3 * 8, "each of eight stores has three files"
     for at in range(1, len(counted.operations) + 1, 5):
-        for folder in made:
+        for folder in later_stages:
             shutil.rmtree(folder, ignore_errors=True)
         with Faults(prepared, at), pytest.raises(Killed):
             DataHandler(config).prepare()
-        found = {name: content for name, content in contents(prepared).items() if not name.startswith(".")}
-        assert found.items() <= expected.items(), counted.operations[at - 1]
+        visible = {name: content for name, content in contents(prepared).items() if not name.startswith(".")}
+        assert visible.items() <= expected.items(), counted.operations[at - 1]
     DataHandler(config).prepare()
     assert contents(prepared) == expected

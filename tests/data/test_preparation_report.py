@@ -20,10 +20,10 @@ HOSTILE = (
 
 
 def source(name: str, examples: dict[str, tuple[Example, ...]], **counts: int) -> SourceReport:
-    kept = {split: counts.pop(split, 0) for split in ("train", "validation", "test")}
+    pairs_by_split = {split: counts.pop(split, 0) for split in ("train", "validation", "test")}
     dropped = {rule: counts.pop(rule, 0) for rule in RULES}
-    read = sum(kept.values()) + sum(dropped.values())
-    return SourceReport(name, "auto", read, dropped, kept, examples)
+    read = sum(pairs_by_split.values()) + sum(dropped.values())
+    return SourceReport(name, "auto", read, dropped, pairs_by_split, examples)
 
 
 def report(hostile: tuple[str, ...] = ("plain",)) -> PreparationReport:

@@ -1,7 +1,7 @@
 """From run folders to a translator: which weights, on which device, and which runs fit together."""
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 import torch
@@ -13,13 +13,12 @@ from translator import Translator
 from translator.config import SearchConfig, TrainingConfig
 from translator.data import DataHandler
 from translator.errors import CheckpointError, ConfigError, RunError, SubwordError
-from translator.inference.torch_searcher import TorchSearcher, search_rounding
+from translator.inference.torch_searcher import TorchSearcher, search_precision, search_rounding
 from translator.model import Transformer
 from translator.model.device import matmul_precision
 from translator.subword import SubwordModel
 
 TEXTS = ["abc", "hgf", "ddd eee"]
-PRECISIONS: Final = ("float32", "bf16")
 
 
 def test_load_takes_the_checkpoint_and_the_settings_asked_for(tiny: Any) -> None:
@@ -85,19 +84,27 @@ def test_incompatible_runs_are_refused_as_an_ensemble(tiny: Any) -> None:
             Translator.load(runs)
 
 
-def test_bf16_gives_nearly_the_same_scores(random_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("engine", ["auto", "torch", "ctranslate2"])
+def test_bf16_on_a_cpu_is_refused_before_any_work(random_run: Path, engine: str) -> None:
+    files = set(random_run.rglob("*"))
+    reason = r"`bf16`, which needs a GPU; on a CPU, set search\.precision=float32, or int8 for the ctranslate2 engine"
+    with pytest.raises(ConfigError, match=reason):
+        Translator.load(random_run, engine=engine, device="cpu", search=SearchConfig(precision="bf16"))
+    assert set(random_run.rglob("*")) == files, "it has exported nothing"
+
+
+def test_a_gpu_searches_in_bf16_if_it_supports_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("translator.inference.torch_searcher.has_bf16", lambda device: True)
-    exact, rounded = (Translator.load(random_run, search=SearchConfig(precision=name)) for name in PRECISIONS)
-    own, theirs = ([one.score for one in made.score(TEXTS, ["cba"] * 3)] for made in (exact, rounded))
-    assert theirs == pytest.approx(own, rel=0.05)
-    assert theirs != own, "it is rounded indeed"
-    assert len(rounded.translations(TEXTS, attention=True)) == 3
+    assert search_precision("bf16", torch.device("cuda:0")) == "bf16"
 
 
-def test_an_unsupported_precision_is_refused(random_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gpu_without_bf16_refuses_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("translator.inference.torch_searcher.has_bf16", lambda device: False)
-    with pytest.raises(ConfigError, match="`bf16`, which this processor emulates with float32"):
-        Translator.load(random_run, search=SearchConfig(precision="bf16"))
+    with pytest.raises(ConfigError, match="`bf16`, which torch does not support on cuda here; set"):
+        search_precision("bf16", torch.device("cuda:0"))
+
+
+def test_int8_is_refused_by_the_torch_engine(random_run: Path) -> None:
     with pytest.raises(ConfigError, match="`int8`, which only the ctranslate2 engine supports; add --engine"):
         Translator.load(random_run, engine="torch", search=SearchConfig(precision="int8"))
 

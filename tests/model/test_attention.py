@@ -1,5 +1,6 @@
 """Attention: the equation, the two kernels, the masks, dropout on the weights."""
 
+import itertools
 import math
 
 import pytest
@@ -19,8 +20,8 @@ def inputs(dtype: torch.dtype = torch.float64) -> list[Tensor]:
     """Query (2, 3, 5, 4), key and value (2, 3, 7, 4)."""
     generator = torch.Generator().manual_seed(1)
     shapes = [(2, 3, 5, 4), (2, 3, 7, 4), (2, 3, 7, 4)]
-    drawn = [torch.randn(shape, generator=generator, dtype=torch.float64) for shape in shapes]
-    return [x.to(dtype).requires_grad_() for x in drawn]
+    exact = [torch.randn(shape, generator=generator, dtype=torch.float64) for shape in shapes]
+    return [x.to(dtype).requires_grad_() for x in exact]
 
 
 def random_mask() -> Tensor:
@@ -39,10 +40,10 @@ def context_and_gradients(kernel: AttentionKernel, mask: Tensor | None) -> list[
 
 def test_attention_weights_match_the_equation_of_the_paper() -> None:
     query, key, _ = inputs()
-    for b in range(2):
-        for h in range(3):
-            expected = torch.softmax(query[b, h] @ key[b, h].T / math.sqrt(4), dim=-1)
-            torch.testing.assert_close(attention_weights(query, key, None)[b, h], expected)
+    weights = attention_weights(query, key, None)
+    for row, head in itertools.product(range(2), range(3)):
+        scores = query[row, head] @ key[row, head].T / math.sqrt(4)
+        torch.testing.assert_close(weights[row, head], torch.softmax(scores, dim=-1))
 
 
 def test_masked_keys_have_no_weight() -> None:
@@ -100,11 +101,15 @@ def test_plain_bf16_gradients_are_as_accurate_as_those_of_torch() -> None:
 def test_dropout_drops_weights_and_keeps_the_mean(name: str) -> None:
     kernel = KERNELS[name]  # type: ignore[index]
     query, key, _ = inputs()
-    one_hot = torch.eye(7, dtype=torch.float64).expand(2, 3, 7, 7)
-    weights = attention_weights(query, key, None)
+    one_hot = torch.eye(7, dtype=torch.float64).expand(2, 3, 7, 7)  # as values, so that the context is the weights
+    weights = attention_weights(query, key, None).detach()
     torch.manual_seed(1)
     draws = torch.stack([kernel(query, key, one_hot, None, 0.25).detach() for _ in range(600)])
-    assert abs(float((draws == 0).double().mean()) - 0.25) < 0.01
-    torch.testing.assert_close(draws.mean(0), weights.detach(), rtol=0.2, atol=0.02)
-    remaining = draws[0] != 0
-    torch.testing.assert_close(draws[0][remaining], weights.detach()[remaining] / 0.75)
+    # The rate and the mean over many draws.
+    dropped_share = float((draws == 0).double().mean())
+    assert dropped_share == pytest.approx(0.25, abs=0.01)
+    torch.testing.assert_close(draws.mean(0), weights, rtol=0.2, atol=0.02)
+    # In each draw, what is not dropped grows.
+    first_draw = draws[0]
+    remaining = first_draw != 0
+    torch.testing.assert_close(first_draw[remaining], weights[remaining] / 0.75)

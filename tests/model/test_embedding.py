@@ -1,5 +1,6 @@
 """Embeddings and the three kinds of positions."""
 
+import itertools
 import math
 
 import pytest
@@ -15,11 +16,10 @@ POSITIONS = 24
 
 def test_sinusoidal_positions_match_the_formula_of_the_paper() -> None:
     table = sinusoidal_positions(50, 8)
-    for position in (0, 1, 17, 49):
-        for i in range(4):
-            angle = position / 10_000 ** (2 * i / 8)
-            assert table[position, 2 * i].item() == pytest.approx(math.sin(angle), abs=1e-6)
-            assert table[position, 2 * i + 1].item() == pytest.approx(math.cos(angle), abs=1e-6)
+    for position, i in itertools.product((0, 1, 17, 49), range(4)):
+        angle = position / 10_000 ** (2 * i / 8)
+        assert table[position, 2 * i].item() == pytest.approx(math.sin(angle), abs=1e-6)
+        assert table[position, 2 * i + 1].item() == pytest.approx(math.cos(angle), abs=1e-6)
 
 
 def test_tokens_are_scaled_and_positions_are_not() -> None:
@@ -49,13 +49,19 @@ def rotated_by_position(x: Tensor, width: int, dtype: torch.dtype = torch.float3
 def test_each_pair_of_columns_is_rotated_by_its_own_angle() -> None:
     x = torch.randn(3, 2, POSITIONS, 6)
     rotated = rotated_by_position(x, 6)
-    for pair in range(3):
-        for position in range(POSITIONS):
-            angle = position * 10_000.0 ** (-2 * pair / 6)
-            a, b = x[..., position, 2 * pair], x[..., position, 2 * pair + 1]
-            turned = rotated[..., position, 2 * pair : 2 * pair + 2]
-            expected = (a * math.cos(angle) - b * math.sin(angle), a * math.sin(angle) + b * math.cos(angle))
-            torch.testing.assert_close(turned, torch.stack(expected, dim=-1), rtol=1e-5, atol=1e-5)
+    for pair, position in itertools.product(range(3), range(POSITIONS)):
+        angle = position * 10_000.0 ** (-2 * pair / 6)
+        # A pair of columns is the complex number a + b i, multiplied by e^(i · angle).
+        columns = slice(2 * pair, 2 * pair + 2)
+        a, b = x[..., position, columns].unbind(-1)
+        expected = torch.stack(
+            (
+                a * math.cos(angle) - b * math.sin(angle),
+                a * math.sin(angle) + b * math.cos(angle),
+            ),
+            dim=-1,
+        )
+        torch.testing.assert_close(rotated[..., position, columns], expected, rtol=1e-5, atol=1e-5)
 
 
 def test_gradient_of_rotary_positions_matches_finite_differences() -> None:
@@ -67,8 +73,10 @@ def test_rotary_positions_compile_to_one_graph_with_the_same_results() -> None:
     x = torch.linspace(-2, 2, 3 * POSITIONS * 8).view(3, 1, POSITIONS, 8).requires_grad_()
     rotation = RotaryPositions(8, POSITIONS)(torch.arange(POSITIONS).expand(3, -1))
     compiled = torch.compile(rotate, backend="aot_eager", fullgraph=True)
-    outcomes = []
+    results = []
     for function in (rotate, compiled):
-        (gradient,) = torch.autograd.grad((function(x, rotation) * torch.linspace(0, 1, 8)).sum(), x)
-        outcomes.append((function(x, rotation), gradient))
-    torch.testing.assert_close(*outcomes)
+        y = function(x, rotation)
+        weighted_sum = (y * torch.linspace(0, 1, 8)).sum()
+        (gradient,) = torch.autograd.grad(weighted_sum, x)
+        results.append((y, gradient))
+    torch.testing.assert_close(*results)

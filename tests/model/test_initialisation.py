@@ -19,6 +19,11 @@ def model_of(**changes: object) -> Transformer:
     return Transformer(CONFIG.model_copy(update=changes), 500, 500)
 
 
+def xavier_bound(width: int, other_width: int) -> float:
+    """The largest weight of a matrix by Glorot and Bengio 2010."""
+    return math.sqrt(6 / (width + other_width))
+
+
 def test_embeddings_have_deviation_one_over_root_d_and_a_zero_row_for_pad() -> None:
     model = model_of(tied_embeddings="none")
     assert model.own_head is not None
@@ -29,25 +34,31 @@ def test_embeddings_have_deviation_one_over_root_d_and_a_zero_row_for_pad() -> N
 
 
 def test_learned_positions_start_with_the_magnitude_of_sinusoids() -> None:
-    learned, sinusoidal = (model_of(positions=kind).source_embedding for kind in ("learned", "sinusoidal"))
-    assert sinusoidal.positions.table is not None and learned.positions.table is not None
-    size = sinusoidal.positions.table.square().mean().sqrt().item()
-    assert size == pytest.approx(0.5**0.5, rel=1e-4)
-    assert learned.positions.table.std().item() == pytest.approx(size, rel=0.02)
-    scaled = learned.tokens(torch.arange(4, 500)) * learned.scale
-    assert scaled.std().item() == pytest.approx(1.0, rel=0.02)
+    sinusoids = model_of(positions="sinusoidal").source_embedding.positions.table
+    learned = model_of(positions="learned").source_embedding.positions.table
+    assert sinusoids is not None
+    assert learned is not None
+    magnitude = sinusoids.square().mean().sqrt().item()
+    assert magnitude == pytest.approx(0.5**0.5, rel=1e-4)
+    assert learned.std().item() == pytest.approx(magnitude, rel=0.02)
+
+
+def test_embedded_tokens_start_with_deviation_one() -> None:
+    embedding = model_of().source_embedding
+    embedded = embedding.tokens(torch.arange(4, 500)) * embedding.scale
+    assert embedded.std().item() == pytest.approx(1.0, rel=0.02)
 
 
 def test_fused_projections_are_initialised_like_separate_ones() -> None:
     layer = model_of(activation="swiglu").decoder.layers[0]
-    bound = math.sqrt(6 / (128 + 128))
+    bound = xavier_bound(128, 128)
     for weight in (
         layer.self_attention.query_key_value.weight,
         layer.cross_attention.query.weight,
         layer.cross_attention.key_value.weight,
     ):
         assert weight.abs().max().item() == pytest.approx(bound, rel=0.01)
-    assert layer.feed_forward.inner.weight.abs().max().item() == pytest.approx(math.sqrt(6 / 384), rel=0.01)
+    assert layer.feed_forward.inner.weight.abs().max().item() == pytest.approx(xavier_bound(128, 256), rel=0.01)
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
@@ -56,10 +67,10 @@ def test_sublayer_outputs_are_scaled_by_depth(norm: str) -> None:
     for stack, sublayers in ((model.encoder, 4), (model.decoder, 9)):
         for layer in stack.layers:
             assert isinstance(layer, EncoderLayer | DecoderLayer)
-            bound = math.sqrt(6 / 256) / math.sqrt(sublayers)
-            assert layer.self_attention.output.weight.abs().max().item() == pytest.approx(bound, rel=0.01)
-            bound = math.sqrt(6 / 384) / math.sqrt(sublayers)
-            assert layer.feed_forward.outer.weight.abs().max().item() == pytest.approx(bound, rel=0.01)
+            largest = layer.self_attention.output.weight.abs().max().item()
+            assert largest == pytest.approx(xavier_bound(128, 128) / math.sqrt(sublayers), rel=0.01)
+            largest = layer.feed_forward.outer.weight.abs().max().item()
+            assert largest == pytest.approx(xavier_bound(128, 256) / math.sqrt(sublayers), rel=0.01)
 
 
 def test_biases_are_zero_and_norms_are_the_identity() -> None:

@@ -14,58 +14,77 @@ from translator.model.layers import Activation, FeedForward
 def test_dropout_drops_at_its_rate_and_scales_the_kept_entries(probability: float, dtype: torch.dtype) -> None:
     torch.manual_seed(1)
     y = Dropout(probability)(torch.ones(1001, 301, dtype=dtype))
-    dropped = float((y == 0).float().mean())
-    kept = y[y != 0]
-    assert kept.min() == kept.max()
-    scale = float(kept[0])
-    assert scale == pytest.approx(1 / (1 - probability), rel=2**-8 if dtype == torch.bfloat16 else 1e-4)
+    # All entries that stay have the same scale.
+    scaled_entries = y[y != 0]
+    assert scaled_entries.min() == scaled_entries.max()
+    scale = float(scaled_entries[0])
+    rounding = 2**-8 if dtype == torch.bfloat16 else 1e-4
+    assert scale == pytest.approx(1 / (1 - probability), rel=rounding)
+    # The rate is near the probability, and nearer to the one that preserves the mean.
+    dropped_share = float((y == 0).float().mean())
     deviation = (probability * (1 - probability) / y.numel()) ** 0.5
-    assert abs(dropped - (1 - 1 / scale)) < 5 * deviation, "the mean is kept"
-    assert abs(dropped - probability) < 0.003 + 5 * deviation
+    assert abs(dropped_share - probability) < 0.003 + 5 * deviation
+    assert abs(dropped_share - (1 - 1 / scale)) < 5 * deviation, "the mean is preserved"
 
 
-def test_dropout_passes_gradients_follows_the_seed_and_is_off_in_evaluation() -> None:
-    drop, x = Dropout(0.4), torch.randn(50, 20, requires_grad=True)
-    torch.manual_seed(7)
-    y, other = drop(x), drop(x)
+def test_dropout_passes_the_gradient_of_what_it_scales() -> None:
+    x = torch.randn(50, 20, requires_grad=True)
+    y = Dropout(0.4)(x)
     torch.autograd.backward(y.sum())
     assert x.grad is not None
     torch.testing.assert_close(x.grad, torch.where(y == 0, 0.0, y / x).detach())
+
+
+def test_dropout_follows_the_seed() -> None:
+    drop = Dropout(0.4)
+    x = torch.randn(50, 20)
     torch.manual_seed(7)
-    assert torch.equal(drop(x), y) and not torch.equal(other, y)
-    assert drop.eval()(x) is x and Dropout(0.0)(x) is x
+    first = drop(x)
+    assert not torch.equal(drop(x), first)
+    torch.manual_seed(7)
+    assert torch.equal(drop(x), first)
+
+
+@pytest.mark.parametrize("drop", [Dropout(0.4).eval(), Dropout(0.0)])
+def test_dropout_is_off_in_evaluation_and_with_a_probability_of_zero(drop: Dropout) -> None:
+    x = torch.randn(50, 20)
+    assert drop(x) is x
 
 
 @pytest.mark.parametrize("activation", ["relu", "gelu", "swiglu"])
-def test_feed_forward_matches_its_formula_at_each_position(activation: Activation) -> None:
-    layer, x = FeedForward(8, 20, activation, dropout=0.5), torch.randn(2, 3, 8)
-    assert not torch.equal(layer(x), layer(x))
-    layer.eval()
+def test_feed_forward_matches_its_formula(activation: Activation) -> None:
+    layer = FeedForward(8, 20, activation, dropout=0.5).eval()
+    x = torch.randn(2, 3, 8)
     wide = layer.inner(x)
     assert wide.shape == (2, 3, 40 if activation == "swiglu" else 20)
     hidden = {"relu": relu(wide), "gelu": gelu(wide), "swiglu": silu(wide[..., :20]) * wide[..., -20:]}[activation]
     torch.testing.assert_close(layer(x), layer.outer(hidden))
-    torch.testing.assert_close(layer(x)[:, 1], layer(x[:, 1]))  # positions do not mix
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu", "swiglu"])
+def test_positions_do_not_mix_in_feed_forward(activation: Activation) -> None:
+    layer = FeedForward(8, 20, activation).eval()
+    x = torch.randn(2, 3, 8)
+    torch.testing.assert_close(layer(x)[:, 1], layer(x[:, 1]))
+
+
+def test_feed_forward_drops_in_training() -> None:
+    layer = FeedForward(8, 20, "relu", dropout=0.5)
+    x = torch.randn(2, 3, 8)
+    assert not torch.equal(layer(x), layer(x))
 
 
 @pytest.mark.parametrize("shape", [(1, 16), (9, 16), (2, 3, 16)])
 @pytest.mark.parametrize("bias", [False, True])
 def test_rounded_linear_layer_approximates_the_linear_layer(shape: tuple[int, ...], bias: bool) -> None:
-    linear, x = torch.nn.Linear(16, 7, bias=bias), torch.randn(*shape)
+    linear = torch.nn.Linear(16, 7, bias=bias)
+    x = torch.randn(*shape)
     y = RoundedLinear(linear)(x)
-    assert y.dtype == torch.float32 and y.shape == (*shape[:-1], 7)
+    assert y.dtype == torch.float32
+    assert y.shape == (*shape[:-1], 7)
     torch.testing.assert_close(y, linear(x), rtol=0.05, atol=0.05)
-    assert RoundedLinear(linear, narrow=True)(x).dtype == torch.bfloat16
 
 
-@pytest.mark.parametrize("rows", [1, 7, 8, 65, 513])
-def test_bf16_products_are_close_where_torch_lacks_packed_operators(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    torch.manual_seed(3)
-    linear, x = torch.nn.Linear(16, 24), torch.randn(rows, 16)
-    found = RoundedLinear(linear)(x)
-    monkeypatch.setattr("translator.model.inference_copy.PACKED_OPERATORS", ("no_such_operator", "nor_this_one"))
-    without = RoundedLinear(linear)
-    assert without.packed is None
-    torch.testing.assert_close(without(x), found, rtol=0.02, atol=0.02)
-    beside = torch.cat((x, torch.full((1, 16), float("inf"))))
-    assert torch.equal(RoundedLinear(linear)(beside)[:rows], found) or rows % 8 == 0, "rows do not mix"
+def test_a_narrow_rounded_layer_returns_bf16() -> None:
+    layer = RoundedLinear(torch.nn.Linear(16, 7), narrow=True)
+    assert layer(torch.randn(3, 16)).dtype == torch.bfloat16

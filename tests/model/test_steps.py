@@ -1,5 +1,7 @@
 """Incremental decoding: whatever back-pointers a beam follows, its cache gives the logits of a full pass."""
 
+from typing import Literal
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -14,9 +16,23 @@ from translator.special_tokens import EOS, PAD, SOS
 
 
 def sources(count: int) -> Tensor:
-    lengths = [2 + (3 * number) % 6 for number in range(count)]
-    rows = [[*torch.randint(4, 21, (length - 1,)).tolist(), EOS] for length in lengths]
-    return torch.tensor([row + [PAD] * (7 - len(row)) for row in rows])
+    """Sources (count, 7) of 2 to 7 tokens, EOS included."""
+    rows = torch.full((count, 7), PAD)
+    for number, row in enumerate(rows):
+        length = 2 + (3 * number) % 6
+        row[: length - 1] = torch.randint(4, 21, (length - 1,))
+        row[length - 1] = EOS
+    return rows
+
+
+def back_pointers(data: st.DataObject, sentences: int, width: int) -> tuple[list[int], list[int]]:
+    """Draw which sentences a search keeps, and which hypothesis each of theirs continues, by its row."""
+    remaining = sorted(data.draw(st.sets(st.integers(0, sentences - 1), min_size=1)))
+    rows = []
+    for sentence in remaining:
+        for parent in data.draw(st.lists(st.integers(0, width - 1), min_size=width, max_size=width)):
+            rows.append(sentence * width + parent)
+    return remaining, rows
 
 
 def whole_pass(model: Transformer, source: Tensor, prefixes: Tensor) -> Tensor:
@@ -48,20 +64,11 @@ def test_cached_steps_equal_the_full_pass_for_any_back_pointers(
     for _ in range(data.draw(st.integers(1, 7))):
         logits = model.step(prefixes[:, -1], cache)
         torch.testing.assert_close(logits, whole_pass(model, source, prefixes), rtol=1e-4, atol=1e-5)
-        kept = sorted(data.draw(st.sets(st.integers(0, len(source) - 1), min_size=1)))
-        parents = data.draw(
-            st.lists(
-                st.lists(st.integers(0, width - 1), min_size=width, max_size=width),
-                min_size=len(kept),
-                max_size=len(kept),
-            )
-        )
-        rows = torch.tensor(
-            [number * width + parent for number, of_one in zip(kept, parents, strict=True) for parent in of_one]
-        )
-        cache.select(rows)
-        source = source[kept]
-        prefixes = torch.cat((prefixes[rows], torch.randint(4, 27, (len(rows), 1))), dim=1)
+        remaining, rows = back_pointers(data, len(source), width)
+        cache.select(torch.tensor(rows))
+        source = source[remaining]
+        newest = torch.randint(4, 27, (len(rows), 1))
+        prefixes = torch.cat((prefixes[rows], newest), dim=1)
 
 
 def test_growing_the_cache_keeps_its_entries_and_sentence_slots() -> None:
@@ -74,24 +81,58 @@ def test_growing_the_cache_keeps_its_entries_and_sentence_slots() -> None:
         if length == 3:  # the first sentence is removed, and the last one moves into its slot
             rows = torch.tensor([3, 2, 4, 4, 6, 7])
             cache.select(rows)
-            source, prefixes, logits = source[1:], prefixes[rows], logits[rows]
+            source = source[1:]
+            prefixes = prefixes[rows]
+            logits = logits[rows]
         expected = whole_pass(model, source, prefixes)
         torch.testing.assert_close(logits, expected, rtol=1e-4, atol=1e-5, msg=f"at length {length}")
-        prefixes = torch.cat((prefixes, torch.randint(4, 27, (len(prefixes), 1))), dim=1)
+        newest = torch.randint(4, 27, (len(prefixes), 1))
+        prefixes = torch.cat((prefixes, newest), dim=1)
 
 
-@pytest.mark.parametrize("tied", ["none", "target"])
-@pytest.mark.parametrize("precision", ["float32", "bf16"])
-def test_a_prepared_model_is_a_copy_that_computes_the_same(tied: str, precision: str) -> None:
-    model = small_model(tied_embeddings=tied).train()
-    names = set(model.state_dict())
+# --- the copy for searches ---
+
+TIED = pytest.mark.parametrize("tied", ["none", "target"])
+PRECISIONS = pytest.mark.parametrize(("precision", "error"), [("float32", 1e-5), ("bf16", 0.03)])
+
+
+@TIED
+@PRECISIONS
+def test_a_prepared_model_computes_the_same(tied: str, precision: Literal["float32", "bf16"], error: float) -> None:
+    model = small_model(tied_embeddings=tied).eval()
     source, target, _ = small_batch()
-    prepared = prepare(model, precision)  # type: ignore[arg-type]  # mypy widens the literal
-    assert model.training and not prepared.training and set(model.state_dict()) == names
-    found, exact = prepared(source, target), model.eval()(source, target)
-    assert found.dtype is torch.float32
-    assert (found - exact).norm() / exact.norm() < (1e-5 if precision == "float32" else 0.03)
+    expected = model(source, target)
+    logits = prepare(model, precision)(source, target)
+    assert logits.dtype is torch.float32
+    assert (logits - expected).norm() / expected.norm() < error
+
+
+def test_a_model_prepared_in_bf16_is_rounded() -> None:
+    model = small_model().eval()
+    source, target, _ = small_batch()
+    assert not torch.equal(prepare(model, "bf16")(source, target), model(source, target))
+
+
+@TIED
+@PRECISIONS
+def test_a_prepared_model_does_not_follow_the_weights_of_its_model(
+    tied: str, precision: Literal["float32", "bf16"], error: float
+) -> None:
+    model = small_model(tied_embeddings=tied)
+    source, target, _ = small_batch()
+    prepared = prepare(model, precision)
+    expected = prepared(source, target)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(1.0)
-    assert torch.equal(prepared(source, target), found)
+    assert torch.equal(prepared(source, target), expected)
+
+
+@TIED
+@PRECISIONS
+def test_preparing_leaves_the_model_as_it_is(tied: str, precision: Literal["float32", "bf16"], error: float) -> None:
+    model = small_model(tied_embeddings=tied).train()
+    names = set(model.state_dict())
+    assert not prepare(model, precision).training
+    assert model.training
+    assert set(model.state_dict()) == names

@@ -15,6 +15,8 @@ from translator.model.attention import (
     attention_weights,
     plain_attention,
 )
+from translator.model.decoder import DecoderLayer
+from translator.model.encoder import EncoderLayer
 from translator.special_tokens import EOS, PAD, SOS
 
 SMALL = ModelConfig(d_model=32, heads=4, encoder_layers=2, decoder_layers=3, feed_forward=48, max_positions=40)
@@ -54,6 +56,24 @@ def copy_attention(ours: SelfAttention | CrossAttention, theirs: nn.MultiheadAtt
     theirs.out_proj.load_state_dict(ours.output.state_dict())
 
 
+def copy_encoder_layer(ours: EncoderLayer, theirs: nn.TransformerEncoderLayer) -> None:
+    copy_attention(ours.self_attention, theirs.self_attn)
+    theirs.norm1.load_state_dict(ours.self_attention_residual.norm.state_dict())
+    theirs.norm2.load_state_dict(ours.feed_forward_residual.norm.state_dict())
+    theirs.linear1.load_state_dict(ours.feed_forward.inner.state_dict())
+    theirs.linear2.load_state_dict(ours.feed_forward.outer.state_dict())
+
+
+def copy_decoder_layer(ours: DecoderLayer, theirs: nn.TransformerDecoderLayer) -> None:
+    copy_attention(ours.self_attention, theirs.self_attn)
+    copy_attention(ours.cross_attention, theirs.multihead_attn)
+    theirs.norm1.load_state_dict(ours.self_attention_residual.norm.state_dict())
+    theirs.norm2.load_state_dict(ours.cross_attention_residual.norm.state_dict())
+    theirs.norm3.load_state_dict(ours.feed_forward_residual.norm.state_dict())
+    theirs.linear1.load_state_dict(ours.feed_forward.inner.state_dict())
+    theirs.linear2.load_state_dict(ours.feed_forward.outer.state_dict())
+
+
 @torch.no_grad()
 def torch_transformer(ours: Transformer, config: ModelConfig) -> nn.Transformer:
     """`nn.Transformer` with the weights of `ours`."""
@@ -69,22 +89,12 @@ def torch_transformer(ours: Transformer, config: ModelConfig) -> nn.Transformer:
         batch_first=True,
     ).eval()
     theirs.encoder.use_nested_tensor = False
-    for own, other in zip(ours.encoder.layers, theirs.encoder.layers, strict=True):
-        assert isinstance(other, nn.TransformerEncoderLayer)
-        copy_attention(own.self_attention, other.self_attn)
-        other.norm1.load_state_dict(own.self_attention_residual.norm.state_dict())
-        other.norm2.load_state_dict(own.feed_forward_residual.norm.state_dict())
-        other.linear1.load_state_dict(own.feed_forward.inner.state_dict())
-        other.linear2.load_state_dict(own.feed_forward.outer.state_dict())
-    for mine, another in zip(ours.decoder.layers, theirs.decoder.layers, strict=True):
-        assert isinstance(another, nn.TransformerDecoderLayer)
-        copy_attention(mine.self_attention, another.self_attn)
-        copy_attention(mine.cross_attention, another.multihead_attn)
-        another.norm1.load_state_dict(mine.self_attention_residual.norm.state_dict())
-        another.norm2.load_state_dict(mine.cross_attention_residual.norm.state_dict())
-        another.norm3.load_state_dict(mine.feed_forward_residual.norm.state_dict())
-        another.linear1.load_state_dict(mine.feed_forward.inner.state_dict())
-        another.linear2.load_state_dict(mine.feed_forward.outer.state_dict())
+    for encoder_layer, their_encoder_layer in zip(ours.encoder.layers, theirs.encoder.layers, strict=True):
+        assert isinstance(their_encoder_layer, nn.TransformerEncoderLayer)
+        copy_encoder_layer(encoder_layer, their_encoder_layer)
+    for decoder_layer, their_decoder_layer in zip(ours.decoder.layers, theirs.decoder.layers, strict=True):
+        assert isinstance(their_decoder_layer, nn.TransformerDecoderLayer)
+        copy_decoder_layer(decoder_layer, their_decoder_layer)
     if config.norm == "pre":
         assert theirs.encoder.norm is not None and theirs.decoder.norm is not None
         theirs.encoder.norm.load_state_dict(ours.encoder.norm.state_dict())
@@ -110,25 +120,42 @@ def test_logits_equal_those_of_torch_with_the_same_weights(norm: str, activation
             tgt_key_padding_mask=torch.zeros(5, 7).masked_fill(target == PAD, -torch.inf),
             memory_key_padding_mask=torch.zeros(5, 9).masked_fill(source == PAD, -torch.inf),
         )
-        expected, logits = ours.project(states), ours(source, target)
+        expected = ours.project(states)
+        logits = ours(source, target)
     real = target != PAD
     torch.testing.assert_close(logits[real], expected[real], rtol=1e-5, atol=1e-5)
     assert logits.std() > 0.1
 
 
+ROWS = range(5)
+
+
+def single_row(source: Tensor, target: Tensor, row: int) -> tuple[Tensor, Tensor]:
+    """One row of a batch as a batch of its own, without PAD."""
+    source_length = int((source[row] != PAD).sum())
+    target_length = int((target[row] != PAD).sum())
+    return source[row : row + 1, :source_length], target[row : row + 1, :target_length]
+
+
 @pytest.mark.parametrize("norm", ["pre", "post"])
-def test_padding_and_other_rows_of_a_batch_do_not_change_logits(norm: str) -> None:
+def test_other_rows_of_a_batch_do_not_change_logits(norm: str) -> None:
     model = model_of(norm=norm)
     source, target = batch()
     together = model(source, target)
-    for row in range(5):
-        lengths = int((source[row] != PAD).sum()), int((target[row] != PAD).sum())
-        alone = model(source[row : row + 1, : lengths[0]], target[row : row + 1, : lengths[1]])
-        torch.testing.assert_close(alone[0], together[row, : lengths[1]], rtol=1e-5, atol=1e-5)
-        wider = model(
-            nn.functional.pad(source[row : row + 1], (0, 9)), nn.functional.pad(target[row : row + 1], (0, 5))
-        )
-        torch.testing.assert_close(wider[0, : lengths[1]], alone[0], rtol=1e-5, atol=1e-5)
+    for row in ROWS:
+        row_source, row_target = single_row(source, target, row)
+        alone = model(row_source, row_target)
+        torch.testing.assert_close(alone[0], together[row, : row_target.size(1)], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_padding_does_not_change_logits(norm: str) -> None:
+    model = model_of(norm=norm)
+    for row in ROWS:
+        row_source, row_target = single_row(*batch(), row)
+        alone = model(row_source, row_target)
+        padded = model(nn.functional.pad(row_source, (0, 9)), nn.functional.pad(row_target, (0, 5)))
+        torch.testing.assert_close(padded[0, : row_target.size(1)], alone[0], rtol=1e-5, atol=1e-5)
 
 
 def test_attention_weights_have_a_map_for_each_layer_and_head() -> None:
@@ -179,16 +206,27 @@ def test_tied_weights_are_stored_once(tied: str, matrices: int) -> None:
     assert sum(weight.shape == (VOCABULARY, 32) for weight in model.state_dict().values()) == matrices
     storages = [weight.data_ptr() for weight in model.state_dict().values()]
     assert len(set(storages)) == len(storages)
+
+
+@pytest.mark.parametrize("tied", ["none", "target", "all"])
+def test_tied_weights_are_the_same_parameter(tied: str) -> None:
+    model = model_of(tied_embeddings=tied)
     assert (model.head_weight is model.target_embedding.tokens.weight) == (tied != "none")
     assert (model.source_embedding is model.target_embedding) == (tied == "all")
+
+
+@pytest.mark.parametrize("tied", ["none", "target", "all"])
+def test_every_weight_gets_a_gradient(tied: str) -> None:
+    model = model_of(tied_embeddings=tied)
     source, target = batch()
     torch.autograd.backward(model(source, target).logsumexp(-1).sum())
-    assert all(weight.grad is not None for weight in model.parameters())
+    for name, weight in model.named_parameters():
+        assert weight.grad is not None, name
 
 
-@pytest.mark.parametrize("side", ["source", "target"])
+@pytest.mark.parametrize("side", ["source", "target_input"])
 def test_sequence_longer_than_the_positions_is_rejected(side: str) -> None:
-    model = model_of()
-    short, long = torch.full((1, 3), 5), torch.full((1, 41), 5)
+    sequences = {"source": torch.full((1, 3), 5), "target_input": torch.full((1, 3), 5)}
+    sequences[side] = torch.full((1, 41), 5)
     with pytest.raises(InputError, match="41 tokens is longer than the 40 positions"):
-        model(long if side == "source" else short, long if side == "target" else short)
+        model_of()(**sequences)

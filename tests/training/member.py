@@ -55,9 +55,11 @@ def stop(distributed: Distributed, folder: Path, request: StopRequest) -> None:
         if distributed.main:
             time.sleep(0.2)
         file.write("first " if distributed.main else "later ")
-    found = gradients(distributed, [list(range(rank, len(PAIRS), world_size)) for rank in range(world_size)])
+    # Once with the pairs divided among the ranks, once with all of them on rank 0.
+    tensors = gradients(distributed, [list(range(rank, len(PAIRS), world_size)) for rank in range(world_size)])
     lone = gradients(distributed, [list(range(len(PAIRS))), *[[]] * (world_size - 1)])
-    save_file(found | {f"lone.{name}": gradient for name, gradient in lone.items()}, folder / f"gradients-{rank}")
+    tensors |= {f"lone.{name}": gradient for name, gradient in lone.items()}
+    save_file(tensors, folder / f"gradients-{rank}")
     steps(distributed, folder, request, ask=True)
 
 

@@ -2,6 +2,7 @@
 
 import itertools
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 import torch
 from tiny_runs import assert_same_bits, final, run
 
-from translator.config import ModelConfig
+from translator.config import Config, ModelConfig
 from translator.model import Transformer
 from translator.special_tokens import EOS, SOS
 from translator.training import count_initialization
@@ -19,6 +20,7 @@ from translator.training.count_initialization import (
     neighbour_vectors,
     translation_probabilities,
 )
+from translator.training.fine_tuning import SOURCE_TABLE
 
 WORDS = 9
 """Source words 4 to 12, each followed by one of two; a target has the word 16 - n for each n, in reverse order."""
@@ -45,13 +47,24 @@ def plain_model_1(rounds: int) -> dict[tuple[int, int], float]:
     return table
 
 
-def test_translation_probabilities_equal_those_of_ibm_model_1(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_translation_probabilities_equal_those_of_ibm_model_1() -> None:
     table = translation_probabilities(PAIRS, 13, 13)
     plain = plain_model_1(count_initialization.ROUNDS)
+    for source, target in itertools.product(range(4, 13), repeat=2):
+        assert table[source, target] == pytest.approx(plain[source, target], abs=1e-5)
+
+
+def test_the_most_probable_translation_is_the_right_one() -> None:
+    table = translation_probabilities(PAIRS, 13, 13)
     for source in range(4, 13):
-        assert table[source].argmax() == 16 - source and table[source].sum() == pytest.approx(1.0)
-        for target in range(4, 13):
-            assert table[source, target] == pytest.approx(plain[source, target], abs=1e-5)
+        assert table[source].argmax() == 16 - source
+        assert table[source].sum() == pytest.approx(1.0)
+
+
+def test_translation_probabilities_do_not_depend_on_the_pairs_counted_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    table = translation_probabilities(PAIRS, 13, 13)
     monkeypatch.setattr(count_initialization, "_LINKS", 50)
     np.testing.assert_allclose(translation_probabilities(PAIRS, 13, 13), table, atol=1e-5)
 
@@ -60,15 +73,16 @@ def test_neighbour_vectors_match_a_plain_svd_of_mutual_information() -> None:
     sentences = [target for _, target in PAIRS]
     after = np.zeros((13, 13))
     for row in sentences:
-        for one, other in itertools.combinations(range(len(row)), 2):
-            if other - one <= count_initialization.WINDOW:
-                after[row[one], row[other]] += 1
+        for place, later_place in itertools.combinations(range(len(row)), 2):
+            if later_place - place <= count_initialization.WINDOW:
+                after[row[place], row[later_place]] += 1
     counts = np.hstack([after, after.T])
-    other = (counts.sum(0) + 1) ** 0.75
-    information = np.log(np.maximum(counts / (counts.sum(1, keepdims=True) + 1) / (other / other.sum()), 1))
-    left, values, _ = np.linalg.svd(information)
+    shares = counts / (counts.sum(1, keepdims=True) + 1)
+    neighbours = (counts.sum(0) + 1) ** 0.75
+    information = np.log(np.maximum(shares / (neighbours / neighbours.sum()), 1))
+    directions, values, _ = np.linalg.svd(information)
     vectors = neighbour_vectors(sentences, 13, 16).numpy()
-    np.testing.assert_allclose(vectors @ vectors.T, left * values @ left.T, atol=1e-3)
+    np.testing.assert_allclose(vectors @ vectors.T, directions * values @ directions.T, atol=1e-3)
 
 
 @pytest.mark.parametrize("tied", ["none", "target"])
@@ -85,18 +99,35 @@ def test_a_model_translates_words_before_its_first_update(norm: str, tied: str) 
     assert torch.equal(raised.argmax(dim=1) + 4, 16 - words)
 
 
-def test_a_run_counts_only_before_its_first_update_and_is_reproducible(
-    tiny: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    def config(name: str, start: str, steps: int) -> Any:
-        return tiny(
-            f"run.directory={tmp_path / name}", f"training.initialization={start}", f"training.max_steps={steps}"
-        )
+@pytest.fixture
+def started(tiny: Any, tmp_path: Path) -> Callable[..., Config]:
+    """Trains a run for some updates from initial weights of a kind, and returns its recipe."""
 
-    for name, start in (("one", "counts"), ("two", "counts"), ("three", "random")):
-        run(config(name, start, 2))
-    one, two, three = (final(config(name, "counts", 2)) for name in ("one", "two", "three"))
-    assert_same_bits(one, two)
-    assert not torch.equal(one["source_embedding.tokens.weight"], three["source_embedding.tokens.weight"])
-    run(config("one", "counts", 4))
-    assert sum("counting" in line for line in caplog.messages) == 2
+    def start(name: str, initialization: str, steps: int = 2) -> Config:
+        config: Config = tiny(
+            f"run.directory={tmp_path / name}",
+            f"training.initialization={initialization}",
+            f"training.max_steps={steps}",
+        )
+        run(config)
+        return config
+
+    return start
+
+
+def test_a_run_that_starts_from_counts_is_reproducible(started: Callable[..., Config]) -> None:
+    assert_same_bits(final(started("first", "counts")), final(started("second", "counts")))
+
+
+def test_a_run_that_starts_from_counts_has_other_weights(started: Callable[..., Config]) -> None:
+    counted = final(started("counted", "counts"))
+    random = final(started("random", "random"))
+    assert not torch.equal(counted[SOURCE_TABLE], random[SOURCE_TABLE])
+
+
+def test_a_run_counts_only_before_its_first_update(
+    started: Callable[..., Config], caplog: pytest.LogCaptureFixture
+) -> None:
+    started("run", "counts", steps=2)
+    started("run", "counts", steps=4)
+    assert sum("counting" in line for line in caplog.messages) == 1

@@ -41,7 +41,7 @@ def start(config: Config) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tens
     return fresh, model.state_dict(), initialize(model, subword, config, data.normalizer.rules)
 
 
-def test_the_same_model_copies_all_weights_and_prefers_the_average(tiny: Any, old: RunFolder) -> None:
+def test_the_same_model_copies_all_weights(tiny: Any, old: RunFolder) -> None:
     _, weights, lines = start(tiny(f"training.initialize_from={old.path}"))
     assert_same_bits(weights, weights_of(old))
     path = find_checkpoint(old.checkpoints_folder, "best").resolve()
@@ -51,6 +51,10 @@ def test_the_same_model_copies_all_weights_and_prefers_the_average(tiny: Any, ol
         f"source embedding: all {len(weights[SOURCE_TABLE])} pieces copied",
         f"target embedding: all {len(weights[TARGET_TABLE])} pieces copied",
     ]
+
+
+def test_the_moving_average_of_the_weights_is_preferred(tiny: Any, old: RunFolder) -> None:
+    path = find_checkpoint(old.checkpoints_folder, "best").resolve()
     loaded = load_checkpoint(path)
     average = {name: weight + 1 for name, weight in loaded.model.items()}
     save_checkpoint(old.checkpoints_folder, replace(loaded.state, average={"updates": 3}), loaded.model, {}, average)
@@ -62,20 +66,25 @@ def test_the_same_model_copies_all_weights_and_prefers_the_average(tiny: Any, ol
 def test_embeddings_are_matched_by_piece_text_across_vocabularies(tiny: Any, old: RunFolder) -> None:
     config = tiny(*OTHER_PIECES, f"training.initialize_from={old.path}")
     fresh, weights, lines = start(config)
-    before, now = SubwordPair.load(old.subword_folder).source, DataHandler(config).prepare().subword.source
-    places = {piece: row for row, piece in enumerate(before.pieces_of(range(before.vocabulary_size)))}
-    pieces = now.pieces_of(range(now.vocabulary_size))
-    found = [(row, places[piece]) for row, piece in enumerate(pieces) if piece in places]
-    assert 4 < len(found) < len(pieces)
-    assert any(row != place for row, place in found), "copying by number would be wrong"
-    expected = weights_of(old)[SOURCE_TABLE]
-    for row, place in found:
-        assert torch.equal(weights[SOURCE_TABLE][row], expected[place])
-    for row in set(range(len(pieces))) - {row for row, _ in found}:
-        assert torch.equal(weights[SOURCE_TABLE][row], fresh[SOURCE_TABLE][row])
-    assert (
-        f"source embedding: {len(found)} of {len(pieces)} pieces matched by text, the others newly initialized"
-    ) in lines
+    old_model = SubwordPair.load(old.subword_folder).source
+    new_model = DataHandler(config).prepare().subword.source
+    old_rows = {piece: row for row, piece in enumerate(old_model.pieces_of(range(old_model.vocabulary_size)))}
+    pieces = new_model.pieces_of(range(new_model.vocabulary_size))
+
+    # The row of a piece is that of the same piece in the old model, or a new one.
+    old_table = weights_of(old)[SOURCE_TABLE]
+    matches = []
+    for row, piece in enumerate(pieces):
+        expected = fresh[SOURCE_TABLE][row]
+        if piece in old_rows:
+            matches.append((row, old_rows[piece]))
+            expected = old_table[old_rows[piece]]
+        assert torch.equal(weights[SOURCE_TABLE][row], expected), piece
+
+    assert 4 < len(matches) < len(pieces)
+    assert any(row != old_row for row, old_row in matches), "copying by number would be wrong"
+    counts = f"{len(matches)} of {len(pieces)}"
+    assert f"source embedding: {counts} pieces matched by text, the others newly initialized" in lines
 
 
 def test_embeddings_start_fresh_if_the_old_subword_models_are_lost(tiny: Any, old: RunFolder) -> None:
@@ -104,10 +113,13 @@ def test_a_deeper_model_copies_existing_layers_and_initializes_the_rest(tiny: An
     assert "encoder.layers.2." in fresh_layers and "layers.0" not in fresh_layers
 
 
-def test_weights_are_copied_between_tied_and_untied_embeddings(tiny: Any, old: RunFolder, tmp_path: Path) -> None:
+def test_an_untied_head_starts_from_the_tied_table(tiny: Any, old: RunFolder) -> None:
     _, weights, lines = start(tiny("model.tied_embeddings=none", f"training.initialize_from={old.path}"))
     assert torch.equal(weights[HEAD], weights_of(old)[TARGET_TABLE])
     assert any(line.startswith("output head: all ") for line in lines)
+
+
+def test_a_tied_table_starts_from_the_target_embedding_not_from_the_head(tiny: Any, tmp_path: Path) -> None:
     parted = untrained_run(tiny(f"run.directory={tmp_path}/parted", "model.tied_embeddings=none"))
     _, weights, lines = start(tiny(f"training.initialize_from={parted.path}"))
     assert torch.equal(weights[TARGET_TABLE], weights_of(parted)[TARGET_TABLE])

@@ -1,5 +1,6 @@
 """The optimizer of a model: clipping, loss scale, skipped updates, exact resumption, and the start of learning."""
 
+import copy
 import math
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -58,9 +59,10 @@ def spoil_gradients(model: nn.Module, value: float) -> None:
 @KINDS
 def test_weight_decay_applies_to_matrices_only(kind: str) -> None:
     groups = ModelOptimizer(network(), settings(kind, weight_decay=0.1)).groups
-    decays = {group["weight_decay"]: {weight.dim() for weight in group["params"]} for group in groups}
-    assert decays == {0.1: {2}, 0.0: {1}}
-    assert sum(len(group["params"]) for group in groups) == len(list(network().parameters()))
+    dimensions: dict[float, list[int]] = {0.1: [], 0.0: []}
+    for group in groups:
+        dimensions[group["weight_decay"]] += [weight.dim() for weight in group["params"]]
+    assert dimensions == {0.1: [2, 2], 0.0: [1, 1, 1, 1]}
 
 
 def updated(kind: str, scaled: bool, inside: bool) -> list[Tensor]:
@@ -68,7 +70,8 @@ def updated(kind: str, scaled: bool, inside: bool) -> list[Tensor]:
     model = network()
     optimizer = ModelOptimizer(model, settings(kind), LossScale(CPU) if scaled else None)
     for number in range(4):
-        norm, clip = backward(model, number), 0.5 if number % 2 else 1e6
+        norm = backward(model, number)
+        clip = 0.5 if number % 2 else 1e6
         if not inside:
             nn.utils.clip_grad_norm_(model.parameters(), clip)
         for gradient in gradients_of(model):
@@ -101,10 +104,15 @@ def test_the_loss_scale_is_restored() -> None:
 
 
 def test_a_run_may_continue_without_its_loss_scale() -> None:
-    scaled = ModelOptimizer(network(), settings("adamw"), LossScale(CPU))
+    model = network()
+    scaled = ModelOptimizer(model, settings("adamw"), LossScale(CPU))
+    make_update(model, scaled, 1)
     plain = ModelOptimizer(network(), settings("adamw"))
     plain.restore(scaled.tensors())
-    assert plain.scale == 1.0
+    moments = {name: tensor for name, tensor in scaled.tensors().items() if "loss_scale" not in name}
+    assert plain.tensors().keys() == moments.keys()
+    for name, tensor in moments.items():
+        assert torch.equal(plain.tensors()[name], tensor), name
 
 
 @KINDS
@@ -129,12 +137,14 @@ def test_a_nonfinite_update_changes_neither_weights_nor_optimizer_state(kind: st
     optimizer = ModelOptimizer(model, settings(kind, weight_decay=0.1), LossScale(CPU) if scaled else None)
     for number in range(2):
         make_update(model, optimizer, number)
-    weights = [weight.detach().clone() for weight in model.parameters()]
-    state = {name: tensor.clone() for name, tensor in optimizer.tensors().items() if "loss_scale" not in name}
+    weights = copy.deepcopy(model.state_dict())
+    moments = {name: tensor.clone() for name, tensor in optimizer.tensors().items() if "loss_scale" not in name}
+    assert moments
     spoil_gradients(model, value)
     optimizer.update(1e-2, torch.tensor(value), ~FINITE, 1.0)
-    assert all(torch.equal(now, before) for now, before in zip(model.parameters(), weights, strict=True))
-    for name, tensor in state.items():
+    for name, weight in model.state_dict().items():
+        assert torch.equal(weight, weights[name]), name
+    for name, tensor in moments.items():
         assert torch.equal(optimizer.tensors()[name], tensor), name
 
 
@@ -208,6 +218,15 @@ def test_an_update_keeps_the_gradients_in_their_memory(kind: str) -> None:
     assert [gradient.data_ptr() for gradient in gradients_of(model)] == addresses
 
 
+def stacked_matrices(name: str, activation: str) -> int:
+    """How many matrices a weight stacks: queries, keys and values; keys and values; a gate and its input."""
+    if "query_key_value" in name:
+        return 3
+    if "key_value" in name or (activation == "swiglu" and "inner" in name):
+        return 2
+    return 1
+
+
 @pytest.mark.parametrize("activation", ["relu", "swiglu"])
 def test_muon_orthogonalizes_the_matrices_of_the_blocks_and_no_others(activation: str) -> None:
     torch.manual_seed(0)
@@ -222,20 +241,22 @@ def test_muon_orthogonalizes_the_matrices_of_the_blocks_and_no_others(activation
             weight.grad = gradients[name].clone()
         ModelOptimizer(model, settings(kind)).update(0.5, torch.tensor(1.0), FINITE, None)
         updated[kind] = {name: weight.detach().clone() for name, weight in model.named_parameters()}
-    of_muon = {name for name in before if not torch.equal(updated["adamw"][name], updated["muon"][name])}
-    assert of_muon == {name for name in before if name.startswith(("encoder.", "decoder.")) and before[name].dim() == 2}
-    assert len(of_muon) == 4 + 7
-    for name in of_muon:
-        # A weight may stack matrices: queries, keys and values three; keys and values two; a gate and its input two.
-        gated = activation == "swiglu" and "inner" in name
-        count = 3 if "query_key_value" in name else 2 if gated or "key_value" in name else 1
-        chunks = zip(*(of[name].chunk(count) for of in (before, updated["muon"], gradients)), strict=True)
-        for old, new, gradient in chunks:
-            moved = (old - new) / (0.5 * 0.2 * max(old.shape) ** 0.5)
-            left, values, right = torch.linalg.svd(gradient, full_matrices=False)
-            # Three iterations only approximate the orthonormal factor left · right: all but tiny values are around 1.
-            along = (left.T @ moved @ right.T).diagonal()
-            assert along.max() < 1.4 and along[values > 0.02 * values.norm()].min() > 0.5, name
+    # 1. Which weights another rule updates.
+    names = {name for name in before if not torch.equal(updated["adamw"][name], updated["muon"][name])}
+    assert names == {name for name in before if name.startswith(("encoder.", "decoder.")) and before[name].dim() == 2}
+    assert len(names) == 4 + 7
+
+    # 2. Each matrix of such a weight has moved along the orthonormal factor U Vᵀ of its gradient.
+    for name in names:
+        count = stacked_matrices(name, activation)
+        moves = (before[name] - updated["muon"][name]).chunk(count)
+        for move, gradient in zip(moves, gradients[name].chunk(count), strict=True):
+            step_size = 0.5 * 0.2 * max(gradient.shape) ** 0.5
+            u, values, v_transposed = torch.linalg.svd(gradient, full_matrices=False)
+            # Three iterations only approximate it: all but tiny singular values become about 1.
+            along = (u.T @ (move / step_size) @ v_transposed.T).diagonal()
+            assert along.max() < 1.4, name
+            assert along[values > 0.02 * values.norm()].min() > 0.5, name
 
 
 VOCABULARY = 20

@@ -29,8 +29,12 @@ At = Callable[..., None]
 UNIGRAM = ("subword.model_type=unigram", "subword.vocabulary_size=40", "subword.byte_fallback=false")
 
 
-def changed(config: Config) -> TrainingOutcome:
+def run_changed(config: Config) -> TrainingOutcome:
     return train_run(config, StopRequest(), allow_changed=True)
+
+
+def differs(ours: dict[str, torch.Tensor], theirs: dict[str, torch.Tensor]) -> bool:
+    return any(not torch.equal(weight, theirs[name]) for name, weight in ours.items())
 
 
 def checkpoints(config: Config) -> Path:
@@ -48,10 +52,12 @@ def at_update(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     original = Updater.update
 
     def at(step: int, *numbers: int, after: bool = False) -> None:
-        def update(self: Updater, share: Any, number: int, *rest: Any, **settings: Any) -> Any:
-            kill_ourselves(*numbers if number == step and not after else ())
-            result = original(self, share, number, *rest, **settings)
-            kill_ourselves(*numbers if number == step and after else ())
+        def update(self: Updater, share: Any, number: int, *arguments: Any, **settings: Any) -> Any:
+            if number == step and not after:
+                kill_ourselves(*numbers)
+            result = original(self, share, number, *arguments, **settings)
+            if number == step and after:
+                kill_ourselves(*numbers)
             return result
 
         monkeypatch.setattr(Updater, "update", update)
@@ -110,31 +116,45 @@ def test_resumed_equals_uninterrupted_with_sampled_pieces(
     assert_same_bits(final(halved), final(whole))
 
 
-def test_changed_settings_need_permission_and_a_changed_corpus_is_refused(
-    tiny: Any, trained: Path, tmp_path: Path
-) -> None:
-    same = tiny(f"run.directory={tmp_path}/same", "training.max_steps=14")
-    shutil.copytree(trained, tmp_path / "same", symlinks=True)
-    other = tiny("training.max_steps=14", "training.learning_rate=0.002")
+LONGER = "training.max_steps=14"
+FASTER = "training.learning_rate=0.002"
+
+
+def test_changed_settings_need_permission(tiny: Any, trained: Path) -> None:
     with pytest.raises(RunError, match=r"--allow-changed(.|\n)*training\.learning_rate: 0\.0007 → 0\.002"):
-        run(other)
+        run(tiny(LONGER, FASTER))
+    assert RunFolder(trained).config() == tiny()
+
+
+def test_permitted_changes_take_effect(tiny: Any, trained: Path, tmp_path: Path) -> None:
+    unchanged = tiny(f"run.directory={tmp_path}/unchanged", LONGER)
+    shutil.copytree(trained, tmp_path / "unchanged", symlinks=True)
+    run(unchanged)
+    faster = tiny(LONGER, FASTER)
+    assert run_changed(faster).progress.step == 14
+    assert differs(final(faster), final(unchanged))
+
+
+def test_permitted_changes_are_recorded(tiny: Any, trained: Path) -> None:
+    faster = tiny(FASTER)  # the run is at its end, so nothing is trained
+    run_changed(faster)
     folder = RunFolder(trained)
-    assert folder.config() == tiny()
-    assert changed(other).progress.step == 14
-    assert folder.config() == other
+    assert folder.config() == faster
     assert "training.learning_rate: 0.0007 → 0.002" in folder.log_file.read_text(encoding="utf-8")
-    run(same)
-    assert any(not torch.equal(weight, final(same)[name]) for name, weight in final(other).items())
+
+
+def test_a_changed_corpus_is_refused(tiny: Any, trained: Path, tmp_path: Path) -> None:
     with (tmp_path / "toy.tsv").open("a", encoding="utf-8") as corpus:
         corpus.write("zebra\tzebra\n")
     with pytest.raises(RunError, match="the corpus or its preparation has changed"):
-        changed(tiny("training.max_steps=20"))
+        run_changed(tiny("training.max_steps=20"))
 
 
 def test_a_stop_during_validation_saves_and_the_validation_is_repeated(
     tiny: Any, trained: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    halved, original = tiny(f"run.directory={tmp_path}/halved"), Validator._losses
+    halved = tiny(f"run.directory={tmp_path}/halved")
+    original = Validator._losses
 
     def losses_with_a_signal(self: Validator) -> Means:
         kill_ourselves(signal.SIGINT)
@@ -151,14 +171,20 @@ def test_a_stop_during_validation_saves_and_the_validation_is_repeated(
     assert (progress.best_step, progress.best_score) == (whole["best_step"], whole["best_score"])
 
 
-def test_equal_seeds_give_equal_weights_and_different_seeds_do_not(tiny: Any, trained: Path, tmp_path: Path) -> None:
-    again, other = (
-        tiny(f"run.directory={tmp_path}/{seed}", f"run.seed={seed}", "training.max_steps=8") for seed in (1, 2)
-    )
-    for config in (again, other):
-        run(config)
-    assert_same_bits(final(again), load_checkpoint(checkpoints(tiny()) / "step-000008").model)
-    assert any(not torch.equal(final(again)[key], value) for key, value in final(other).items())
+def weights_after_8_steps(tiny: Any, folder: Path, seed: int) -> dict[str, torch.Tensor]:
+    config = tiny(f"run.directory={folder}/seed-{seed}", f"run.seed={seed}", "training.max_steps=8")
+    run(config)
+    return final(config)
+
+
+def test_equal_seeds_give_equal_weights(tiny: Any, trained: Path, tmp_path: Path) -> None:
+    expected = load_checkpoint(checkpoints(tiny()) / "step-000008").model
+    assert_same_bits(weights_after_8_steps(tiny, tmp_path, seed=1), expected)
+
+
+def test_different_seeds_give_different_weights(tiny: Any, trained: Path, tmp_path: Path) -> None:
+    expected = load_checkpoint(checkpoints(tiny()) / "step-000008").model
+    assert differs(weights_after_8_steps(tiny, tmp_path, seed=2), expected)
 
 
 def test_a_signal_during_the_last_save_is_not_lost(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,7 +195,9 @@ def test_a_signal_during_the_last_save_is_not_lost(tiny: Any, monkeypatch: pytes
         kill_ourselves(signal.SIGTERM)
 
     monkeypatch.setattr(TrainingState, "save", save_with_a_signal)
-    interrupted(tiny("training.max_steps=2", "training.validate_every=100"))
+    config = tiny("training.max_steps=2", "training.validate_every=100")
+    interrupted(config)
+    assert steps_saved(checkpoints(config)) == [2]
 
 
 def test_a_second_signal_leaves_no_torn_checkpoint(tiny: Any, trained: Path, tmp_path: Path, at_update: At) -> None:

@@ -83,11 +83,12 @@ def test_token_losses_summed_by_sentence_are_those_of_single_sentences(head: Hea
 @pytest.mark.parametrize("side", ["source", "target"])
 def test_a_token_of_one_sentence_does_not_change_another_of_its_row(side: str) -> None:
     model = small_model(dropout=0.0).double().eval()
-    rows = rows_of([([5, 6, 7], [8, 9]), ([10, 11], [12, 13, 14])], pairs_a_row=2)
-    changed = rows_of([([5, 6, 7], [8, 9]), ([10, 11], [12, 13, 14])], pairs_a_row=2)
-    tokens = changed.source if side == "source" else changed.target_input
-    tokens[0, 1] = 20
+    batch = rows_of([([5, 6, 7], [8, 9]), ([10, 11], [12, 13, 14])], pairs_a_row=2)
     with torch.no_grad():
-        before = model.states(rows)[rows.target_sentence == 2]
-        after = model.states(changed)[rows.target_sentence == 2]
-    assert torch.equal(before, after)
+        expected = model.states(batch)
+        tokens = batch.source if side == "source" else batch.target_input
+        tokens[0, 1] = 20  # in the first sentence
+        states = model.states(batch)
+    is_second = batch.target_sentence == 2
+    assert torch.equal(states[is_second], expected[is_second])
+    assert not torch.equal(states, expected), "the first sentence has other states"

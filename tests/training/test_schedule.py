@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from translator.config import TrainingConfig
 from translator.training.schedule import COSINE_FLOOR, drops, learning_rate
 
+SCHEDULES = pytest.mark.parametrize("schedule", ["inverse_sqrt", "cosine", "constant"])
+
 
 def scheduled(schedule: str, warmup: int = 100, steps: int = 1000, **more: object) -> TrainingConfig:
     keys = {"schedule": schedule, "warmup_steps": warmup, "max_steps": steps, "learning_rate": 1e-3}
@@ -23,22 +25,48 @@ def test_inverse_sqrt_schedule_matches_vaswani_et_al() -> None:
     assert TrainingConfig().learning_rate == round(settings.learning_rate, 4) == 7e-4
 
 
-def test_cosine_warms_up_linearly_and_falls_to_its_floor() -> None:
-    rates = [learning_rate(step, scheduled("cosine")) / 1e-3 for step in (1, 50, 100, 550, 1000, 5000)]
-    assert rates == pytest.approx([0.01, 0.5, 1, (1 + COSINE_FLOOR) / 2, COSINE_FLOOR, COSINE_FLOOR])
+@SCHEDULES
+@given(warmup=st.integers(1, 5000), step=st.integers(1, 5000))
+def test_every_schedule_warms_up_linearly_to_the_peak(schedule: str, warmup: int, step: int) -> None:
+    step = min(step, warmup)
+    rate = learning_rate(step, scheduled(schedule, warmup, steps=10_000))
+    assert rate == pytest.approx(1e-3 * step / warmup, rel=1e-12)
+
+
+@pytest.mark.parametrize("schedule", ["cosine", "constant"])
+def test_without_warm_up_the_first_update_has_the_peak(schedule: str) -> None:
+    assert learning_rate(1, scheduled(schedule, warmup=0)) == pytest.approx(1e-3, rel=1e-5)
+
+
+def test_cosine_falls_from_the_peak_to_its_floor() -> None:
+    rates = [learning_rate(step, scheduled("cosine")) / 1e-3 for step in (100, 550, 1000, 5000)]
+    assert rates == pytest.approx([1, (1 + COSINE_FLOOR) / 2, COSINE_FLOOR, COSINE_FLOOR])
+
+
+def test_a_constant_rate_stays_at_the_peak() -> None:
+    rates = [learning_rate(step, scheduled("constant")) for step in (100, 550, 1000, 5000)]
+    assert rates == [1e-3] * 4
 
 
 BY_MINUTES = scheduled("cosine", schedule_clock="minutes", max_minutes=10.0)
 
 
+BY_STEPS = scheduled("cosine")
+
+
 def test_cosine_by_minutes_ends_on_time_on_a_slow_machine() -> None:
     """After 500 steps, a machine of half the planned speed is where the plan is after 1,000."""
-    slow, planned = BY_MINUTES, scheduled("cosine")
-    assert learning_rate(500, slow, 600.0) == pytest.approx(1e-3 * COSINE_FLOOR)
+    assert learning_rate(500, BY_MINUTES, 600.0) == pytest.approx(1e-3 * COSINE_FLOOR)
     for step in range(100, 501, 50):
-        assert learning_rate(step, slow, 1.2 * step) == pytest.approx(learning_rate(2 * step, planned))
-    assert learning_rate(300, slow, 0.6 * 800) == learning_rate(800, planned)  # the rate follows the clock
-    assert learning_rate(500, planned, 600.0) == learning_rate(500, planned)  # a schedule by steps ignores the time
+        assert learning_rate(step, BY_MINUTES, 1.2 * step) == pytest.approx(learning_rate(2 * step, BY_STEPS))
+
+
+def test_cosine_by_minutes_follows_the_clock() -> None:
+    assert learning_rate(300, BY_MINUTES, 0.6 * 800) == learning_rate(800, BY_STEPS)
+
+
+def test_cosine_by_steps_ignores_the_time() -> None:
+    assert learning_rate(500, BY_STEPS, 600.0) == learning_rate(500, BY_STEPS)
 
 
 @given(st.integers(1, 1000), st.floats(0.0, 1.0))
@@ -47,7 +75,7 @@ def test_cosine_by_minutes_equals_cosine_by_steps_on_a_fast_machine(step: int, l
     assert learning_rate(step, BY_MINUTES, seconds) == learning_rate(step, scheduled("cosine"))
 
 
-@pytest.mark.parametrize("schedule", ["inverse_sqrt", "cosine", "constant"])
+@SCHEDULES
 @given(warmup=st.integers(0, 50), steps=st.integers(1, 300), step=st.integers(1, 500))
 def test_the_rate_is_positive_and_never_above_the_peak(schedule: str, warmup: int, steps: int, step: int) -> None:
     config = scheduled(schedule, max(warmup, int(schedule == "inverse_sqrt")), steps)

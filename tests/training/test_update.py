@@ -67,7 +67,7 @@ def test_accumulated_batches_give_the_gradient_of_their_union(tiny: Any) -> None
 def test_the_result_has_the_loss_of_each_token(tiny: Any) -> None:
     config = tiny()
     data = DataHandler(config).prepare()
-    step = next(data.train_steps(DataPosition(), accumulation=2))
+    step = next(data.training_batches.steps(DataPosition(), accumulation=2))
     result = updater_of(config, data).update(step, 1)
     for batch, token_losses in zip(step.batches, result.token_losses, strict=True):
         assert torch.equal(token_losses > 0, batch.target_sentence > 0)
@@ -76,7 +76,7 @@ def test_the_result_has_the_loss_of_each_token(tiny: Any) -> None:
 def test_block_norms_are_measured_on_request(tiny: Any) -> None:
     config = tiny()
     data = DataHandler(config).prepare()
-    step = next(data.train_steps(DataPosition(), accumulation=1))
+    step = next(data.training_batches.steps(DataPosition(), accumulation=1))
     result = updater_of(config, data).update(step, 1, with_block_norms=True)
     assert result.block_norms is not None
     norm = torch.stack(list(result.block_norms.values())).norm()
@@ -91,7 +91,7 @@ def test_running_out_of_memory_names_the_keys_to_change(tiny: Any, monkeypatch: 
     monkeypatch.setattr("translator.training.update.forward_backward", full)
     config = tiny()
     data = DataHandler(config).prepare()
-    step = next(data.train_steps(DataPosition(), accumulation=1))
+    step = next(data.training_batches.steps(DataPosition(), accumulation=1))
     with pytest.raises(RunError, match="memory ran out with batches of 200 positions a side") as caught:
         updater_of(config, data).update(step, 1)
     assert key in str(caught.value)

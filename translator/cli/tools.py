@@ -94,7 +94,7 @@ def _recipe(options: argparse.Namespace, stop: StopRequest) -> None:
     examples=("translator schema --output schema.json",),
 )
 def _schema(options: argparse.Namespace, stop: StopRequest) -> None:
-    from translator.config.loading import schema_text
+    from translator.config.writing import schema_text
     from translator.run.storage import write_output
 
     if options.output is None:

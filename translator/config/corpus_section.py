@@ -4,7 +4,18 @@ from typing import Annotated, ClassVar, Final, Literal, NamedTuple
 
 from pydantic import Field
 
-from translator.config.keys import Count, Effect, Name, PathText, Place, PositiveInt, Rule, Section, Share
+from translator.config.keys import (
+    Count,
+    Effect,
+    ItemRule,
+    Name,
+    PathText,
+    Place,
+    PositiveInt,
+    Rule,
+    Section,
+    Share,
+)
 
 
 class Language(NamedTuple):
@@ -102,18 +113,34 @@ class FilterConfig(Section, effect=Effect.TEXT):
     """Largest number of pairs with the same Persian side, compared likewise; later ones are dropped."""
 
 
+def _has_one_path_or_two_sides(corpus: "TestSetConfig") -> bool:
+    """Return whether the corpus is one path, or one file a side."""
+    if corpus.path is None:
+        return corpus.source_path is not None and corpus.target_path is not None
+    return corpus.source_path is None and corpus.target_path is None
+
+
+def _has_both_members_of_a_zip_or_none(corpus: "TestSetConfig") -> bool:
+    """Return whether the files in the zip are named for both sides, or detected on both."""
+    if corpus.source_member is None or corpus.target_member is None:
+        return corpus.source_member is corpus.target_member
+    return corpus.path is not None
+
+
 class TestSetConfig(Section, effect=Effect.TEXT):
     """An additional test set: a zip, a two-column TSV, a TMX, a folder of these, or two files."""
 
     __test__: ClassVar[bool] = False  # keeps pytest from collecting it
     rules = (
         Rule(
-            "give either `path` or both `source_path` and `target_path`",
-            lambda c: (c.path is None) == (c.source_path is not None) == (c.target_path is not None),
+            sentence="give either `path` or both `source_path` and `target_path`",
+            keys=("path", "source_path", "target_path"),
+            holds=_has_one_path_or_two_sides,
         ),
         Rule(
-            "`source_member` and `target_member` must be given together, and need a zip as `path`",
-            lambda c: (c.source_member is None) == (c.target_member is None) and bool(c.path or not c.source_member),
+            sentence="`source_member` and `target_member` must be given together, and need a zip as `path`",
+            keys=("source_member", "target_member", "path"),
+            holds=_has_both_members_of_a_zip_or_none,
         ),
     )
 
@@ -161,21 +188,26 @@ class SplitConfig(Section, effect=Effect.TEXT):
     """Seed of `method: hash` and of drawing `block_size` blocks; not `run.seed`, so that runs share one test set."""
 
 
-def _names_taken(corpus: "CorpusConfig") -> list[str]:
-    found = []
+def _names_of_earlier_sources(corpus: "CorpusConfig") -> list[str]:
+    """Return the key of each name that an earlier source has, unless each of them fills another split."""
+    keys = []
     for number, source in enumerate(corpus.sources):
-        uses = [other.use for other in corpus.sources[:number] if other.name == source.name]
-        if uses and ("auto" in (*uses, source.use) or source.use in uses):
-            found.append(f"sources.{number}.name")
-    return found
+        namesakes = [earlier for earlier in corpus.sources[:number] if earlier.name == source.name]
+        uses = [namesake.use for namesake in namesakes]
+        # `auto` fills all splits.
+        shares_a_split = source.use in uses or "auto" in uses or source.use == "auto"
+        if namesakes and shares_a_split:
+            keys.append(f"sources.{number}.name")
+    return keys
 
 
 class CorpusConfig(Section, effect=Effect.TEXT):
     """The corpora, and how they are cleaned and split."""
 
     rules = (
-        Rule(
-            "`name` is taken by an earlier source; sources share one only if each has a different `use`", _names_taken
+        ItemRule(
+            sentence="`name` is taken by an earlier source; sources share one only if each has a different `use`",
+            violations=_names_of_earlier_sources,
         ),
     )
 

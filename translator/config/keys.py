@@ -1,16 +1,15 @@
 """Building blocks of the recipe sections: types of keys, rules across keys, effects of a change on resuming."""
 
-import contextlib
 import json
 import math
-import os
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from enum import Enum
-from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, NamedTuple, Self, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, SerializationInfo, model_validator
+from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
 DEVICE: Final = r"auto|cpu|mps|cuda(:[0-9]{1,3})?"  # pattern of the names of devices
@@ -41,31 +40,64 @@ class Effect(Enum):
         self.why = why
 
 
-class Rule(NamedTuple):
+class Mistake(NamedTuple):
+    """A broken rule, for the message."""
+
+    keys: tuple[str, ...]  # the conflicting key paths, dotted and relative to the section of the rule
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
     """A condition on several keys of a section."""
 
-    says: str  # the condition in words, with its keys in backticks: help text and message
-    holds: Callable[[Any], bool | list[str]]  # or the key paths that violate it, each a separate mistake
+    sentence: str  # the condition in words, for help text and message
+    keys: tuple[str, ...]  # the keys of the condition; a message shows their values in this order
+    holds: Callable[[Any], bool]  # whether a section meets the condition
 
-    def mistakes(self, section: "Section") -> list[tuple[tuple[str, ...], str]]:
-        """Return the conflicting keys and the reason, for each mistake in `section`."""
-        found = self.holds(section)
-        words = re.findall(r"[\w.]+", " ".join(self.says.split("`")[1::2]))
-        named = tuple(word for word in words if word.partition(".")[0] in type(section).model_fields)
-        culprits = [(key,) for key in found] if isinstance(found, list) else [] if found else [named]
-        return [(keys, f"{self.says} ({', '.join(_shown(section, key) for key in keys)})") for keys in culprits]
+    def mistakes(self, section: "Section") -> list[Mistake]:
+        """Return the mistake of `section`, if it breaks this rule."""
+        if self.holds(section):
+            return []
+        return [Mistake(keys=self.keys, reason=_reason(self.sentence, section, self.keys))]
 
 
-def _shown(section: Any, key: str) -> str:
-    for part in key.split("."):
-        section = section[int(part)] if part.isdecimal() else getattr(section, part)
-    return f"{key}: {show_value(section)}"
+@dataclass(frozen=True, kw_only=True)
+class ItemRule:
+    """A condition on a key of each item of a list."""
+
+    sentence: str  # the condition in words, for help text and message
+    violations: Callable[[Any], list[str]]  # paths of the keys that break it, such as `sources.2.name`
+
+    def mistakes(self, section: "Section") -> list[Mistake]:
+        """Return one mistake for each item of `section` that breaks this rule."""
+        mistakes = []
+        for key in self.violations(section):
+            mistakes.append(Mistake(keys=(key,), reason=_reason(self.sentence, section, (key,))))
+        return mistakes
+
+
+def _reason(sentence: str, section: "Section", keys: tuple[str, ...]) -> str:
+    """Return the sentence of a rule with the values of `keys` behind it."""
+    values = [f"{key}: {show_value(_value_at(section, key))}" for key in keys]
+    return f"{sentence} ({', '.join(values)})"
+
+
+def _value_at(section: Any, key_path: str) -> Any:
+    """Return the value at a dotted key path below `section`; numbers in the path are list indices."""
+    value = section
+    for part in key_path.split("."):
+        value = value[int(part)] if part.isdecimal() else getattr(value, part)
+    return value
 
 
 def show_value(value: Any) -> str:
     """Return a value as YAML writes it, cut to 60 characters."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return ".nan" if math.isnan(value) else f"{'-' if value < 0 else '+'}.inf"
+    # Numbers that are none have names in YAML.
+    if isinstance(value, float) and math.isnan(value):
+        return ".nan"
+    if isinstance(value, float) and math.isinf(value):
+        return "+.inf" if value > 0 else "-.inf"
     if value is None or isinstance(value, bool):
         return json.dumps(value)
     text = repr(value) if isinstance(value, str) else str(value)
@@ -78,8 +110,10 @@ class Section(BaseModel):
     model_config = ConfigDict(
         extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True, allow_inf_nan=False
     )
-    rules: ClassVar[tuple[Rule, ...]] = ()
+    rules: ClassVar[tuple[Rule | ItemRule, ...]] = ()
+    """Conditions across keys of this section."""
     effect: ClassVar[Effect | None] = None
+    """The effect of keys whose annotation names none."""
 
     def __init_subclass__(cls, effect: Effect | None = None) -> None:
         """Set the default effect, for keys whose annotation names none."""
@@ -87,9 +121,13 @@ class Section(BaseModel):
 
     @model_validator(mode="after")
     def _keep_rules(self) -> Self:
-        if broken := [mistake for rule in self.rules for mistake in rule.mistakes(self)]:
-            reasons = "; ".join(reason for _, reason in broken)
-            raise PydanticCustomError("rules", "{reasons}", {"reasons": reasons, "broken": broken})
+        """Raise one error for all broken rules; its context has the list of `Mistake`s."""
+        mistakes: list[Mistake] = []
+        for rule in self.rules:
+            mistakes += rule.mistakes(self)
+        if mistakes:
+            reasons = "; ".join(mistake.reason for mistake in mistakes)
+            raise PydanticCustomError("rules", "{reasons}", {"reasons": reasons, "mistakes": mistakes})
         return self
 
 
@@ -97,48 +135,40 @@ def section_in(annotation: Any) -> type[Section] | None:
     """Return the section type named in an annotation such as `tuple[SourceConfig, ...]`, if there is one."""
     if isinstance(annotation, type) and issubclass(annotation, Section):
         return annotation
-    return next(filter(None, map(section_in, get_args(annotation))), None)
+    # Look into `tuple[...]`, `Annotated[...]` and unions.
+    for argument in get_args(annotation):
+        section = section_in(argument)
+        if section is not None:
+            return section
+    return None
 
 
 def effects(section: type[Section], prefix: str = "") -> Iterator[tuple[str, Effect | None]]:
     """Yield each key path below `section` with its effect; paths omit list indices, and a list has its own effect."""
     for key, field in section.model_fields.items():
+        # A list of sections is a key with an effect, and its sections have keys too.
         inner = section_in(field.annotation)
-        if inner is None or field.annotation is not inner:
-            yield prefix + key, next((item for item in field.metadata if isinstance(item, Effect)), section.effect)
+        is_section = inner is not None and field.annotation is inner
+        if not is_section:
+            yield prefix + key, _effect_of(field, section)
         if inner is not None:
             yield from effects(inner, f"{prefix}{key}.")
 
 
-# --- paths ---
+def _effect_of(field: FieldInfo, section: type[Section]) -> Effect | None:
+    """Return the effect in the annotation of a key, else that of its section."""
+    for item in field.metadata:
+        if isinstance(item, Effect):
+            return item
+    return section.effect
 
 
-def shipped_folder() -> Path:
-    """Return the folder that has `configs` and `data/sample`: `shipped` in an installed package, or the checkout."""
-    package = Path(__file__).parents[1]
-    return package / "shipped" if (package / "shipped").is_dir() else package.parent
-
-
-def present_path(path: str) -> Path:
-    """Return `path`, or the shipped file if `path` is a missing file of the embedded sample."""
-    found = Path(path)
-    with contextlib.suppress(OSError):  # path too long: opening it reports the error
-        if found.is_relative_to("data/sample") and not found.exists() and (shipped_folder() / found).exists():
-            return shipped_folder() / found
-    return found
-
-
-def absolute_path(path: str) -> str:
-    """Return `path` as an absolute path, with symbolic links unresolved."""
-    return os.path.abspath(present_path(path))  # noqa: PTH100 - `resolve` follows links
+# --- kinds of keys ---
 
 
 def _write_place(path: str, info: SerializationInfo) -> str:
     """Return the path as written, or converted by the function in `context`."""
     return str(info.context(path)) if info.context else path
-
-
-# --- kinds of keys ---
 
 
 def matching(pattern: str, meaning: str) -> AfterValidator:

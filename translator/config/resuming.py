@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from translator.config.keys import Effect, effects
-from translator.config.loading import settings
 from translator.config.sections import Config
+from translator.config.writing import settings
 
 EFFECTS: Final = {key: effect for key, effect in effects(Config) if effect is not None}
 """The effect of every key of a recipe; paths omit list indices."""
@@ -38,8 +38,10 @@ class Change:
     effect: Effect
 
     def __str__(self) -> str:
-        old, new = (json.dumps(value, ensure_ascii=False) for value in (self.old, self.new))
-        return f"{self.key}: {old} → {new}" + (f" ({self.effect.why})" if self.effect.why else "")
+        old = json.dumps(self.old, ensure_ascii=False)
+        new = json.dumps(self.new, ensure_ascii=False)
+        reason = f" ({self.effect.why})" if self.effect.why else ""
+        return f"{self.key}: {old} → {new}{reason}"
 
 
 Changes = tuple[Change, ...]
@@ -49,29 +51,40 @@ NO_CHANGES: Final[Changes] = ()
 def refusal(changes: Changes, folder: Path, *, allow_changed: bool) -> str | None:
     """Return why the run in `folder` cannot continue with these changes, and what to do; None if it can."""
     refused = [change for change in changes if change.effect.kind == "refused"]
-    changing = [change for change in changes if change.effect.kind == "changes_result" and not allow_changed]
-    if not refused and not changing:
+    to_confirm = [change for change in changes if change.effect.kind == "changes_result" and not allow_changed]
+    if not refused and not to_confirm:
         return None
+
+    # 1. The changes.
     lines = [f"{folder} contains a run with different settings (old → new)"]
-    for title, changed in (
-        ("an existing run cannot change these:", refused),
-        ("these change the result of training and need --allow-changed:", changing),
-    ):
-        lines += [title, *(f"  {change}" for change in changed)] if changed else []
+    if refused:
+        lines.append("an existing run cannot change these:")
+        lines += [f"  {change}" for change in refused]
+    if to_confirm:
+        lines.append("these change the result of training and need --allow-changed:")
+        lines += [f"  {change}" for change in to_confirm]
+
+    # 2. What to do: type the same command again with its permission, or take another way.
     way_out = "restore the old settings, or start a new run with the new ones (run.directory=runs/OTHER)"
     if refused:
         way_out += f"; training.initialize_from={folder} starts it from these weights, as far as they fit"
     else:
         typed = shlex.join(sys.argv[1:]) if sys.argv[1:2] == ["train"] else "train ..."
         lines.append(f"to accept them, run: translator {typed} --allow-changed")
-    return "\n".join([*lines, way_out])
+    lines.append(way_out)
+    return "\n".join(lines)
 
 
 def compare_settings(old: Config, new: Config) -> Changes:
     """Return the differences between the settings of a run and the new ones; paths are compared as absolute."""
-    before, after = (flatten(settings(config, absolute=True)) for config in (old, new))
-    changed = [key for key in dict.fromkeys([*before, *after]) if before.get(key) != after.get(key)]
-    return tuple(Change(key, before.get(key), after.get(key), _effect(key, new)) for key in changed)
+    old_values = flatten(settings(old, absolute=True))
+    new_values = flatten(settings(new, absolute=True))
+    changes = []
+    for key in old_values | new_values:
+        old_value, new_value = old_values.get(key), new_values.get(key)
+        if old_value != new_value:
+            changes.append(Change(key=key, old=old_value, new=new_value, effect=_effect(key, new)))
+    return tuple(changes)
 
 
 def shared_settings(config: Config) -> dict[str, Any]:
@@ -85,12 +98,15 @@ def shared_settings(config: Config) -> dict[str, Any]:
 
 def _effect(key: str, new: Config) -> Effect:
     """Return the effect of a key; a key that ends a cosine schedule has a special one."""
+    # The end of a cosine decides every learning rate before it.
     training = new.training
     if training.schedule_clock == "minutes" and key in ("training.max_steps", "training.max_minutes"):
         return Effect.CLOCK
     if training.schedule == "cosine" and key == "training.max_steps":
         return Effect.COSINE
-    return EFFECTS[".".join(part for part in key.split(".") if not part.isdigit())]
+    # All items of a list have the effect of its section.
+    without_indices = [part for part in key.split(".") if not part.isdigit()]
+    return EFFECTS[".".join(without_indices)]
 
 
 def fingerprint_of(made_from: Mapping[str, Any]) -> str:
@@ -98,21 +114,26 @@ def fingerprint_of(made_from: Mapping[str, Any]) -> str:
 
     Keys that are null or false are ignored, so a new key that is off by default keeps old fingerprints valid.
     """
-    return hashlib.sha256(json.dumps(_switched_on(made_from), sort_keys=True).encode("utf-8")).hexdigest()
+    text = json.dumps(_switched_on(made_from), sort_keys=True)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
 def _switched_on(value: Any) -> Any:
+    """Return JSON values without keys that are null or false, at every depth."""
     if isinstance(value, Mapping):
         return {key: _switched_on(child) for key, child in value.items() if child is not None and child is not False}
-    return [_switched_on(child) for child in value] if isinstance(value, list | tuple) else value
+    if isinstance(value, list | tuple):
+        return [_switched_on(child) for child in value]
+    return value
 
 
 def batch_order(config: Config) -> str:
     """Return a fingerprint of the settings that determine the batches of an epoch, for the same data."""
-    values = flatten(settings(config))
-    return fingerprint_of(
-        {key: value for key, value in values.items() if value and _effect(key, config) is Effect.BATCHES}
-    )
+    values = {}
+    for key, value in flatten(settings(config)).items():
+        if value and _effect(key, config) is Effect.BATCHES:
+            values[key] = value
+    return fingerprint_of(values)
 
 
 def flatten(value: Any, prefix: str = "") -> dict[str, Any]:
@@ -123,7 +144,9 @@ def flatten(value: Any, prefix: str = "") -> dict[str, Any]:
     """
     if not isinstance(value, dict | list) or not value:
         return {prefix: value}
+    # Items of a list have their index, from 0, as the key.
+    children = value.items() if isinstance(value, dict) else enumerate(value)
     flat: dict[str, Any] = {}
-    for key, child in value.items() if isinstance(value, dict) else enumerate(value):
+    for key, child in children:
         flat |= flatten(child, f"{prefix}.{key}" if prefix else str(key))
     return flat

@@ -20,7 +20,7 @@ import ftfy
 import numpy as np
 
 from translator.config import CorpusConfig, FilterConfig, NormalizationConfig, SourceConfig
-from translator.config.keys import present_path
+from translator.config.paths import present_path
 from translator.config.resuming import fingerprint_of
 from translator.corpus.duplicates import Hashes, Keys, Mask, Numbers, pair_keys
 from translator.corpus.file_hashes import hashes_of_files, refuse_changed

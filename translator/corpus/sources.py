@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from translator.config import SourceConfig
 from translator.config.corpus_section import BadRows
-from translator.config.keys import present_path
+from translator.config.paths import present_path
 from translator.corpus.compression import members_of, packing_of, read_blocks
 from translator.corpus.lines import Pair, UnequalSidesError, pairs_of_sides, read_lines
 from translator.corpus.tables import BAD_ROW, pairs_of_table

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Final, NamedTuple
 
-from translator.config.sections import AugmentationConfig
+from translator.config.training_section import AugmentationConfig
 from translator.subword.spelling import NEIGHBOURING_KEYS
 
 SHARE_OF_TYPOS: Final = 0.2  # in a text that gets typos, the share of its longer words that are mistyped

@@ -252,18 +252,25 @@ def collate_rows(rows: Sequence[Sequence[tuple[Sequence[int], Sequence[int]]]], 
     >>> batch.target_position.tolist()
     [[0, 1, 0, 1, 2]]
     """
-    pairs = [pair for row in rows for pair in row]
+    # 1. The pairs of all rows, one after the other.
+    pairs: list[tuple[Sequence[int], Sequence[int]]] = []
+    for row in rows:
+        pairs += row
     sources = [np.asarray(source, np.int32) for source, _ in pairs]
     targets = [np.asarray(target, np.int32) for _, target in pairs]
     source_lengths = np.array([len(source) + 1 for source in sources], np.int64)
     target_lengths = np.array([len(target) + 1 for target in targets], np.int64)
     pair_counts = np.array([len(row) for row in rows], np.int64)
+
+    # 2. Rows as long as the longest, if nobody says how long.
     if row_length is None:
         row_length = 0
         for row in rows:
             row_sources = sum(len(source) + 1 for source, _ in row)
             row_targets = sum(len(target) + 1 for _, target in row)
             row_length = max(row_length, row_sources, row_targets)
+
+    # 3. The ids of each side as one array; numpy cannot join none.
     nothing = [np.zeros(0, np.int32)]
     return collate(
         source_ids=np.concatenate(sources or nothing),

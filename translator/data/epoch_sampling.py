@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from translator.config.resuming import fingerprint_of
-from translator.config.sections import AugmentationConfig
+from translator.config.training_section import AugmentationConfig
 from translator.corpus.prepared_corpus import PreparedCorpus, TextBlock
 from translator.data.augmentation import Augmentation, SidePair
 from translator.data.mixture import Numbers

@@ -1,15 +1,12 @@
 """`DataHandler`: from a configuration to batches."""
 
 import contextlib
-import functools
 import math
 from collections.abc import Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
 import numpy as np
-import torch
 
 from translator.config import Config
 from translator.corpus.held_out import HeldOutSet, HeldOutSplit, held_out_of_run
@@ -17,9 +14,8 @@ from translator.corpus.normalizer_file import normalizer_for
 from translator.corpus.prepare import prepare_corpus
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.split import Split
-from translator.data.batch import Batch, DataPosition, Numbers, StepBatches
+from translator.data.batch import Batch, DataPosition, Numbers
 from translator.data.epoch_sampling import EpochSampler
-from translator.data.feeding import Check, from_another_process, read_ahead
 from translator.data.mixture import MixtureRow, epoch_generator, mixture_rows
 from translator.data.preparation_report import LengthReport, format_lengths, format_mixture, measure_lengths
 from translator.data.token_store import STORED_SPLITS, Ids, StoredSplit, open_tokens
@@ -28,8 +24,6 @@ from translator.errors import CorpusError
 from translator.run.logging import LOGGER, stage
 from translator.run.workers import processes_for
 from translator.subword import SubwordPair, prepare_subword
-
-GPU_DEPTH: Final = 8  # updates made ahead for a GPU; two cover delays of 60 ms only
 
 
 class DataHandler:
@@ -158,40 +152,9 @@ class DataHandler:
         stride = max(1, math.ceil(len(usable) / limit))
         return [train[int(number)] for number in usable[::stride]]
 
-    def train_steps(
-        self,
-        position: DataPosition,
-        accumulation: int,
-        rank: int = 0,
-        world_size: int = 1,
-        check: Check = lambda: None,
-        *,
-        for_gpu: bool = False,
-    ) -> Generator[StepBatches, None, None]:
-        """Yield the batches of `rank` for each update from `position`, endlessly; close the iterator after use.
-
-        The batches depend only on seed, epoch and row, so iteration resumes exactly from a saved position. An update
-        has the same `accumulation` batches for any number of ranks, and may extend into the next epoch. An epoch has
-        every usable pair once, unless weights or a temperature change the mixture. `check` is called while the next
-        batches are not ready. With `for_gpu`, another process makes them, and they are in page-locked memory.
-        """
-        arguments = (position, accumulation, rank, world_size)
-        if not for_gpu:
-            return self.training_batches.steps(*arguments, check)
-        # Another process makes the batches; a thread here receives and pins them. While the GPUs train, their ranks
-        # share the cores, to sample the next epoch.
-        processes_of_rank = max(1, self.training_batches.processes // world_size)
-        batches = replace(self.training_batches, processes_ahead=processes_of_rank)
-        produce = functools.partial(batches.steps, *arguments)
-
-        def pinned_steps(check_wanted: Check) -> Generator[StepBatches, None, None]:
-            return _pinned(from_another_process(produce, check_wanted))
-
-        return read_ahead(pinned_steps, check, depth=GPU_DEPTH)
-
     def train_batches(self, position: DataPosition) -> Generator[tuple[Batch, DataPosition], None, None]:
-        """Yield single whole batches, each with the position after it; otherwise as `train_steps`."""
-        with contextlib.closing(self.train_steps(position, accumulation=1)) as steps:
+        """Yield single whole batches, each with the position after it; otherwise as `TrainingBatches.steps`."""
+        with contextlib.closing(self.training_batches.steps(position, accumulation=1)) as steps:
             for step in steps:
                 yield step.batches[0], step.position
 
@@ -209,13 +172,3 @@ class DataHandler:
                 rows=self._rows,
                 row_length=self._row_length,
             )
-
-
-def _pinned(steps: Generator[StepBatches, None, None]) -> Generator[StepBatches, None, None]:
-    """Yield each step with its batches in page-locked memory, where there is a GPU."""
-    with contextlib.closing(steps):
-        for step in steps:
-            batches = step.batches
-            if torch.cuda.is_available():  # not in a test of this path on a CPU
-                batches = tuple(batch.pin_memory() for batch in batches)
-            yield replace(step, batches=batches)

@@ -10,17 +10,20 @@ import math
 from collections.abc import Generator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
+import torch
 
 from translator.corpus.prepared_corpus import Side
 from translator.data.batch import Batch, DataPosition, Numbers, StepBatches, collate
 from translator.data.epoch_sampling import Draws, EpochSampler, sampled_epochs
-from translator.data.feeding import Check, read_ahead
+from translator.data.feeding import Check, from_another_process, read_ahead
 from translator.data.mixture import epoch_draws, epoch_generator
 from translator.data.packing import RowPlan, plan_rows
 from translator.data.token_store import PairStore
+
+GPU_DEPTH: Final = 8  # updates made ahead for a GPU; two cover delays of 60 ms only
 
 
 class Epoch(NamedTuple):
@@ -74,8 +77,15 @@ class TrainingBatches:
     ) -> Generator[StepBatches, None, None]:
         """Yield the batches of `rank` for each update from `position`, endlessly; close the iterator after use.
 
-        An update has `accumulation` batches for any number of ranks, and may extend into the next epoch. Each rank
-        takes an equal number of rows of each batch. `check` is called while the next epoch is not ready.
+        The batches depend only on seed, epoch and row, so iteration resumes exactly from a saved position. An epoch has
+        every usable pair once, unless weights or a temperature change the mixture.
+
+        Args:
+            position: of the first batch.
+            accumulation: batches of an update, the same for any number of ranks; they may extend into the next epoch.
+            rank: of this process.
+            world_size: ranks that share each batch; each takes an equal number of its rows.
+            check: called while the next epoch is not ready.
         """
         assert accumulation >= 1
         assert 0 <= rank < world_size
@@ -89,6 +99,28 @@ class TrainingBatches:
                     positions=world_size * sum(batch.rows_of_rank.positions for batch in micro_batches),
                     position=micro_batches[-1].position,
                 )
+
+    def pinned_steps(
+        self,
+        position: DataPosition,
+        accumulation: int,
+        rank: int = 0,
+        world_size: int = 1,
+        check: Check = lambda: None,
+    ) -> Generator[StepBatches, None, None]:
+        """Yield the batches of `steps` in page-locked memory, for a GPU; arguments as in `steps`.
+
+        Another process makes the batches; a thread here receives and pins them.
+        """
+        # While the GPUs train, their ranks share the cores, to sample the next epoch.
+        processes_of_rank = max(1, self.processes // world_size)
+        batches = replace(self, processes_ahead=processes_of_rank)
+        produce = functools.partial(batches.steps, position, accumulation, rank, world_size)
+
+        def received(check_wanted: Check) -> Generator[StepBatches, None, None]:
+            return _pinned(from_another_process(produce, check_wanted))
+
+        return read_ahead(received, check, depth=GPU_DEPTH)
 
     def _batches(
         self,
@@ -210,3 +242,13 @@ def collate_planned(
         pair_counts=pair_counts,
         row_length=row_length,
     )
+
+
+def _pinned(steps: Generator[StepBatches, None, None]) -> Generator[StepBatches, None, None]:
+    """Yield each step with its batches in page-locked memory, where there is a GPU."""
+    with contextlib.closing(steps):
+        for step in steps:
+            batches = step.batches
+            if torch.cuda.is_available():  # not in a test of this path on a CPU
+                batches = tuple(batch.pin_memory() for batch in batches)
+            yield replace(step, batches=batches)

@@ -74,6 +74,9 @@ def _load(
 ) -> Translator:
     """Return the translator of `checkpoints`, one for each run; none for an export for CTranslate2."""
     place = _device_for(configs[0], device)
+    if search.precision == "bf16" and place == "cpu":
+        remedy = "on a CPU, set search.precision=float32, or int8 for the ctranslate2 engine"
+        raise ConfigError(f"search.precision is `bf16`, which needs a GPU; {remedy}")
     if engine == "ctranslate2":
         return _with_ctranslate2(runs, configs[0], checkpoints, search, place, must_have_gpu=device != "auto")
     if engine == "auto" and place == "cpu":
@@ -90,7 +93,6 @@ def _reason_for_torch(runs: Sequence[RunFolder], search: SearchConfig) -> str:
     reasons = {
         "several runs make an ensemble": len(runs) > 1,
         "sampling with CTranslate2 is not reproducible": search.method == "sampling",
-        "search.precision is bf16": search.precision == "bf16",
         "ctranslate2, which is faster, is not installed": importlib.util.find_spec("ctranslate2") is None,
     }
     return next((reason for reason, holds in reasons.items() if holds), "")

@@ -130,9 +130,9 @@ def search_precision(precision: str, device: torch.device) -> Literal["float32",
     """Return `search.precision`; raise ConfigError if torch does not support it on `device`."""
     if precision == "float32":
         return "float32"
-    if precision == "bf16" and has_bf16(device):
+    if precision == "bf16" and device.type != "cpu" and has_bf16(device):
         return "bf16"
-    problem = "this processor emulates with float32;"
+    problem = f"torch does not support on {device.type} here;"
     if precision == "int8":
         problem = "only the ctranslate2 engine supports; add --engine ctranslate2, or"
     raise ConfigError(f"search.precision is `{precision}`, which {problem} set search.precision=float32")

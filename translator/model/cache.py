@@ -68,6 +68,7 @@ class SelfCache:
 
     def _grow(self, like: Tensor) -> None:
         """Increase the capacity, for positions of the shape and type of `like` (n, H, w, K)."""
+        # Double a full buffer; the first one is empty.
         if self._buffer is None:
             sentences, heads, _, head_width = like.shape
             shape = (FIRST_CAPACITY, self.width, 2, sentences, heads, head_width)

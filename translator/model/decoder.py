@@ -65,6 +65,7 @@ class DecoderLayer(nn.Module):
             rotation: see `SelfAttention.forward`.
             cache: in a search step, the keys and values of earlier target positions.
         """
+        # Each sublayer reads what its residual lets in, and adds its output to the residual stream.
         y = self.self_attention(self.self_attention_residual.enter(x), masks.decoder, rotation, cache)
         x = self.self_attention_residual.leave(x, y)
         y = self.cross_attention(self.cross_attention_residual.enter(x), memory, masks.cross)
@@ -140,6 +141,7 @@ class DecoderStack(nn.Module):
             cross_mask: (B, 1, 1, S) bool, True = may attend.
             width: W, the hypotheses of a sentence.
         """
+        # Keys and values of the source are projected once; those of the target come step by step.
         layers = []
         for layer in self.layers:
             cross = cross_cache(layer.cross_attention.project(memory))
@@ -153,6 +155,7 @@ class DecoderStack(nn.Module):
         if self.rotary is not None:
             position = torch.full((1, 1), cache.length, device=x.device)
             rotation = self.rotary(position)
+        # The layers compute in the places of the cache, in which sentences stay as long as possible.
         biases = cache.begin_step()
         x = cache.to_places(x)
         for layer, layer_cache in zip(self.layers, cache.layers, strict=True):

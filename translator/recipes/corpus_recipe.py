@@ -11,8 +11,8 @@ from typing import Final, NamedTuple, TypeVar
 import yaml
 
 from translator.config import Config, SourceConfig, load_config, parse_config
-from translator.config.keys import absolute_path
 from translator.config.loading import shipped_recipes
+from translator.config.paths import absolute_path
 from translator.corpus.prepare import prepare_corpus
 from translator.corpus.sources import read_pairs
 from translator.errors import ConfigError

@@ -9,8 +9,10 @@ from typing import Any
 import yaml
 
 from translator.config import Config, SourceConfig, load_config, parse_config
-from translator.config.loading import RecipeLoader, resolved_yaml, settings, shipped_recipes
+from translator.config.document import RecipeLoader
+from translator.config.loading import shipped_recipes
 from translator.config.resuming import fingerprint_of
+from translator.config.writing import resolved_yaml, settings
 from translator.errors import ConfigError, InputError
 from translator.run.folder import RunFolder
 from translator.run.storage import storage_errors, write_text

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, TypeVar
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from translator.config.keys import show_value
-from translator.config.loading import UNKNOWN_KEY, may_be_newer
+from translator.config.mistakes import UNKNOWN_KEY, may_be_newer
 from translator.run.storage import sha256_of_json
 
 STRICT: Final = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)

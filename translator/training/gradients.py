@@ -21,6 +21,7 @@ class FlatGradients:
         sizes = [parameter.numel() for parameter in parameters]
         like = parameters[0]
         self.flat = torch.zeros(sum(sizes), dtype=like.dtype, device=like.device)
+        # Each parameter has its part of the tensor as its gradient.
         self._views: list[Tensor] = []
         for parameter, part in zip(parameters, torch.split(self.flat, sizes), strict=True):
             view = part.view_as(parameter)

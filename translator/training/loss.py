@@ -138,9 +138,11 @@ def log_probabilities(logits: Tensor) -> Tensor:
 
 def _smoothed_loss(log_p: Tensor, labels: Tensor, smoothing: float) -> Losses:
     """Return the loss of log-probabilities (N, V) against labels (N,)."""
+    # -log p(label), and nothing at PAD.
     is_padding = labels == PAD
     of_tokens = -log_p.gather(1, labels.unsqueeze(1)).squeeze(1).masked_fill(is_padding, 0.0)
     objective = of_tokens.sum() * (1.0 - smoothing)
+    # A share ε of each label is spread over the whole vocabulary.
     if smoothing > 0.0:
         mean_log_p = log_p.mean(dim=1).masked_fill(is_padding, 0.0)
         objective = objective - smoothing * mean_log_p.sum()
@@ -152,6 +154,7 @@ def symmetric_divergence(first_log_p: Tensor, second_log_p: Tensor, labels: Tens
 
     `first_log_p` and `second_log_p` are (N, V), one for each pass; `labels` (N,) are PAD at padding.
     """
+    # ½ · (Σ p log p/q + Σ q log q/p) = ½ · Σ (p - q) · (log p - log q).
     difference = first_log_p.exp() - second_log_p.exp()
     of_tokens = 0.5 * (difference * (first_log_p - second_log_p)).sum(dim=1)  # no term is negative
     return of_tokens.masked_fill(labels == PAD, 0.0).sum()

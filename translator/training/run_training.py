@@ -131,11 +131,13 @@ def _train_and_evaluate(
 
 def _record_preparation(config: Config, run: RunFolder, data: DataHandler, changes: Changes) -> None:
     """Write what the preparation found to run folder and log."""
+    # The folder: recipe and held-out text, which stay as they were in a resumed run.
     if not run.has_checkpoint:
         run.write(config)
     if not (run.has_checkpoint and run.held_out_folder.is_dir()):
         write_held_out(run.held_out_folder, "validation", data.held_out("validation"))
         write_held_out(run.held_out_folder, "test", data.held_out("test"))
+    # What the preparation counted, as a table in the log, and as a page.
     LOGGER.info("%s\n\n%s\n", format_report(data.corpus.report), data.format_report())
     report = preparation_report(config, data.corpus, data.subword, data.normalizer, data.report, data.mixture)
     write_preparation_report(report, run.preparation_folder)

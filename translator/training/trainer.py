@@ -77,13 +77,15 @@ class Trainer:
         self.progress.starts += 1
         # With one rank, a stop signal may end the wait for a batch; several ranks stop together, after an update.
         alone = self.distributed.world_size == 1
-        batches = self.data.train_steps(
+        on_gpu = self.updater.device.type == "cuda"
+        training_batches = self.data.training_batches
+        steps_from = training_batches.pinned_steps if on_gpu else training_batches.steps
+        batches = steps_from(
             self._state.position,
             self._settings.accumulation_steps,
             self.distributed.rank,
             self.distributed.world_size,
             check=self.stop.check if alone else lambda: None,
-            for_gpu=self.updater.device.type == "cuda",
         )
         with self.stop.deferred(), contextlib.closing(self._state.writer), self._observer.watching():
             with self.stop.immediate():

@@ -59,6 +59,7 @@ class Validator:
 
     def __post_init__(self) -> None:
         config = self.config
+        # 1. The loss, without label smoothing; and a greedy search with the weights of the moment.
         self._loss = TeacherForcing(self.model, label_smoothing=0.0, r_drop=0.0, head_loss=blockwise_head_loss)
         rounding = search_rounding(self.arithmetic.device, config.training)
         searcher = TorchSearcher([self.model], self.arithmetic.device, rounding)
@@ -67,7 +68,8 @@ class Validator:
             searcher, self.data.subword, self.data.normalizer, greedy, config.batching.max_length
         )
         self._breakdown = Breakdown.of_split(self.data.corpus, "validation")
-        # The sample to translate.
+
+        # 2. The sample to translate, evenly spread over all sources.
         pairs: list[tuple[str, str]] = []
         for name in self.data.corpus.names("validation"):
             pairs += self.data.corpus.pairs("validation", name)
@@ -88,6 +90,7 @@ class Validator:
 
     def validate(self) -> Validation:
         """Return loss, scores and sample translations; raises the exceptions of `check_stop`."""
+        # 1. Loss and translations, without dropout.
         was_training = self.model.training
         self.model.eval()
         try:
@@ -95,6 +98,8 @@ class Validator:
             hypotheses = self._translate(self._sources)
         finally:
             self.model.train(was_training)
+
+        # 2. Scores, and some translations to show, evenly spread.
         texts = zip(self._sources, self._references, hypotheses, strict=True)
         pairs = [TranslatedPair(source, reference, hypothesis) for source, reference, hypothesis in texts]
         shown = self.config.training.sample_translations
@@ -126,7 +131,7 @@ class Validator:
     @torch.inference_mode()
     def _losses(self) -> Means:
         """Return the mean losses over all validation pairs that fit into a row."""
-        # One entry per pair, zero on all ranks but one: so the sums are exact for any number of ranks.
+        # 1. One entry per pair, zero on all ranks but one: so the sums are exact for any number of ranks.
         pair_count = int(self._breakdown.starts[-1])
         losses = np.zeros(pair_count)
         tokens = np.zeros(pair_count)
@@ -135,6 +140,8 @@ class Validator:
                 token_losses = self._loss(batch.to(self.arithmetic.device)).of_tokens  # (R, L)
             losses[batch.pairs] = batch.sum_by_sentence(token_losses.cpu())
             tokens[batch.pairs] = batch.target_lengths
+
+        # 2. The sums over all ranks, for the pairs that fit into a row.
         losses = np.array(self.distributed.sum(losses.tolist()))
         tokens = np.array(self.distributed.sum(tokens.tolist()))
         pairs = np.flatnonzero(tokens)

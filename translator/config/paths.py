@@ -1,0 +1,27 @@
+"""Paths of a recipe: those of files shipped with the program, and absolute ones."""
+
+import contextlib
+import os
+from pathlib import Path
+
+
+def shipped_folder() -> Path:
+    """Return the folder that has `configs` and `data/sample`: `shipped` in an installed package, or the checkout."""
+    package = Path(__file__).parents[1]
+    installed = package / "shipped"
+    return installed if installed.is_dir() else package.parent
+
+
+def present_path(path: str) -> Path:
+    """Return `path`, or the shipped file if `path` is a missing file of the embedded sample."""
+    local = Path(path)
+    shipped = shipped_folder() / local
+    with contextlib.suppress(OSError):  # path too long: opening it reports the error
+        if local.is_relative_to("data/sample") and not local.exists() and shipped.exists():
+            return shipped
+    return local
+
+
+def absolute_path(path: str) -> str:
+    """Return `path` as an absolute path, with symbolic links unresolved."""
+    return os.path.abspath(present_path(path))  # noqa: PTH100 - `resolve` follows links

@@ -1,0 +1,61 @@
+"""The `search` section of a recipe: how a translation is chosen from the model's probabilities."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from translator.config.keys import Effect, PositiveInt, Rule, Section, Seed
+
+
+def _lengths_are_ordered(search: "SearchConfig") -> bool:
+    """The smallest output length is not above the largest."""
+    return search.min_length_ratio <= search.max_length_ratio
+
+
+class SearchConfig(Section, effect=Effect.HARMLESS):
+    """The search algorithm that chooses a translation from the model's probabilities."""
+
+    rules = (
+        Rule(
+            sentence="`min_length_ratio` must not exceed `max_length_ratio`",
+            keys=("min_length_ratio", "max_length_ratio"),
+            holds=_lengths_are_ordered,
+        ),
+    )
+
+    method: Literal["greedy", "beam", "sampling"] = "beam"
+    """Search: likeliest token at each step, beam, or random sampling; limits on length and repetition hold for all."""
+    beam_size: Annotated[int, Field(ge=1, le=1000)] = 5
+    """Beam width: hypotheses per sentence with `method: beam`; validation during training is always greedy."""
+    length_penalty: Annotated[float, Field(ge=0, le=10)] = 1.0
+    """Exponent alpha in `length_normalization`, for all methods' scores; 0: plain sums, which favour short output."""
+    length_normalization: Literal["gnmt", "average"] = "gnmt"
+    """Divisor (alpha: `length_penalty`): `gnmt` ((5 + length) / 6) ** alpha, `average` length ** alpha."""
+    max_length_ratio: Annotated[float, Field(gt=0, le=100), Effect.SCORED] = 2.0
+    """Largest output length in tokens: this multiple of the source length, plus ten."""
+    min_length_ratio: Annotated[float, Field(ge=0, le=100), Effect.SCORED] = 0.0
+    """Smallest output length in tokens: this multiple of the source length, rounded down."""
+    no_repeat_ngram: Annotated[int, Field(ge=0, le=100), Effect.SCORED] = 0
+    """Forbid any sequence of N tokens from occurring twice in a hypothesis; 0: off."""
+    avoid_loops: Annotated[bool, Effect.SCORED] = True
+    """Search again, without repeated tokens, where a translation repeats words more often than its source does."""
+    split_sentences: bool = True
+    """Translate each sentence of a text alone; validation never does, evaluation if asked on its command line."""
+    orthography: Annotated[bool, Effect.SCORED] = True
+    """Persian output: join affixes by ZWNJ (می روم, کتاب ها), and use a space before auxiliary verbs."""
+    correct_spelling: Annotated[bool, Effect.SCORED] = True
+    """Replace an English word unseen in training by the frequent word that is one typo away; names and code stay."""
+    temperature: Annotated[float, Field(ge=0.001, le=100)] = 1.0
+    """With `method: sampling`: divisor of the logits; below 1, probable tokens become more probable."""
+    top_k: Annotated[int, Field(ge=0, le=1_000_000)] = 0
+    """With `method: sampling`: sample from the k most probable tokens; 0: from all."""
+    top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
+    """With `method: sampling`: sample from the fewest tokens whose probabilities sum to `top_p`; 1: from all."""
+    seed: Seed = 1
+    """Seed of sampling; in float32, the same text and seed give the same translation in any batch."""
+    batch_size: PositiveInt = 64
+    """Largest number of sentences in a batch; fewer if they are long."""
+    precision: Literal["float32", "bf16", "int8"] = "float32"
+    """Precision of inference; `bf16` needs a GPU that supports it, `int8` the `ctranslate2` engine."""
+    processes: Annotated[int, Field(ge=0, le=256)] = 0
+    """Translating processes (CTranslate2: threads); 0: one per core (torch: one for short texts or on a GPU)."""

@@ -1,0 +1,132 @@
+"""The `training` section of a recipe: optimisation, augmentation, validation and checkpoints."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from translator.config.keys import Count, Effect, Fraction, Place, PositiveInt, Rule, Section, Share
+
+
+class AugmentationConfig(Section, effect=Effect.BATCHES):
+    """Data augmentation: shares of the training pairs to change, drawn again in each epoch."""
+
+    typos: Share = 0.0
+    """Share of pairs whose English gets typos, in a fifth of the words of four or more letters."""
+    final_punctuation: Share = 0.0
+    """Share of pairs whose English loses its final punctuation, so that the model learns to add it."""
+    case: Share = 0.0
+    """Share of pairs whose English changes to upper, title or lower case; needs `subword.case: keep`."""
+    numbers: Share = 0.0
+    """Share of pairs whose numbers become random ones, if on both sides and not replaced by `subword.placeholders`."""
+    copies: Share = 0.0
+    """Share of pairs where `subword.placeholders` replace 1-2 Latin words of both sides, or are added if none."""
+
+
+def _clock_has_an_end(training: "TrainingConfig") -> bool:
+    """A schedule by time is a cosine that decays until the time limit."""
+    if training.schedule_clock == "steps":
+        return True
+    return training.schedule == "cosine" and training.max_minutes is not None
+
+
+def _root_has_a_warm_up(training: "TrainingConfig") -> bool:
+    """The inverse square root is scaled by the length of the warm-up."""
+    return training.schedule != "inverse_sqrt" or training.warmup_steps > 0
+
+
+class TrainingConfig(Section, effect=Effect.UPDATES):
+    """Optimisation, validation and checkpoints."""
+
+    rules = (
+        Rule(
+            sentence="`schedule_clock: minutes` needs `schedule: cosine` and `max_minutes`",
+            keys=("schedule_clock", "schedule", "max_minutes"),
+            holds=_clock_has_an_end,
+        ),
+        Rule(
+            sentence="`schedule: inverse_sqrt` needs `warmup_steps` above 0",
+            keys=("schedule", "warmup_steps"),
+            holds=_root_has_a_warm_up,
+        ),
+    )
+
+    max_steps: Annotated[PositiveInt, Effect.HARMLESS] = 100_000
+    """Optimizer updates after which training ends, if no other limit ends it first; `cosine` decays until here."""
+    max_minutes: Annotated[Annotated[float, Field(gt=0, le=10_000_000)] | None, Effect.HARMLESS] = None
+    """Stop after this many minutes of training, summed over all restarts of the run; `null`: no limit."""
+    accumulation_steps: Annotated[int, Field(ge=1, le=10_000)] = 1
+    """Gradient accumulation: batches per update over all processes, which split the rows."""
+    processes: Annotated[Literal["auto"] | Annotated[int, Field(ge=1, le=64)], Effect.PROCESSES] = "auto"
+    """Data-parallel processes on this machine, which divide each update; `auto`: one per GPU, or one on a CPU."""
+    initialization: Annotated[Literal["random", "counts"], Effect.START] = "random"
+    """Initial weights; `counts`: from word neighbours and word translations counted in the training text."""
+    initialize_from: Annotated[Place | None, Effect.START] = None
+    """Run folder (its best checkpoint) or checkpoint folder; weights that fit initialize a new run; `null`: none."""
+    optimizer: Annotated[Literal["adamw", "muon"], Effect.MOMENTS] = "adamw"
+    """`muon`: Muon for matrices of layers, AdamW for the rest, same `learning_rate`; updates gain more, take longer."""
+    learning_rate: Annotated[float, Field(gt=0, le=100)] = 7e-4
+    """Peak learning rate, reached at the end of the warm-up."""
+    schedule: Literal["inverse_sqrt", "cosine", "constant"] = "inverse_sqrt"
+    """After warm-up: `inverse_sqrt` peak · √(`warmup_steps` / update), `cosine` to 1% of the peak at `max_steps`."""
+    schedule_clock: Literal["steps", "minutes"] = "steps"
+    """`minutes`: if the machine is slow, `cosine` and `dropout_from` follow `max_minutes`; not bit-reproducible."""
+    warmup_steps: Count = 4000
+    """Linear warm-up of the learning rate, in updates; 0: none."""
+    beta1: Fraction = 0.9
+    """Decay rate of AdamW's first moment."""
+    beta2: Fraction = 0.98
+    """Decay rate of AdamW's second moment."""
+    weight_decay: Annotated[float, Field(ge=0, le=100)] = 0.0
+    """Decoupled weight decay of AdamW and Muon, on matrices only."""
+    label_smoothing: Fraction = 0.1
+    """Label smoothing: probability mass of each label that is spread over the vocabulary."""
+    dropout_from: Count = 0
+    """Update at which dropout and R-Drop start, scaled by `schedule_clock`; a late start helps short runs."""
+    augmentation: AugmentationConfig = AugmentationConfig()
+    r_drop: Annotated[float, Field(ge=0, le=100)] = 0.0
+    """R-Drop: weight of the KL divergence between two passes with different dropout (Liang et al. 2021); 0: off."""
+    gradient_clip: Annotated[float, Field(gt=0, le=1_000_000_000)] | None = 1.0
+    """Clip the L2 norm of the gradient of all weights to this value; `null`: no clipping."""
+    max_skipped_updates: Annotated[PositiveInt, Effect.HARMLESS] = 10
+    """Stop after this many consecutive updates skipped for a non-finite loss or gradient (`fp16` overflow counts)."""
+    ema_decay: Annotated[Annotated[float, Field(gt=0, lt=1)] | None, Effect.AVERAGE] = None
+    """Decay of an exponential moving average of the weights for validation and export, such as 0.999; `null`: off."""
+    precision: Literal["auto", "float32", "bf16", "fp16"] = "auto"
+    """`float32`, or autocast to `bf16` or `fp16` (with loss scaling); `auto`: by hardware, `bf16` also on some CPUs."""
+    attention: Literal["auto", "fused", "plain"] = "auto"
+    """Attention kernel: PyTorch's fused one, or plain matmul and softmax; `auto`: by device and `max_length`."""
+    compile: Literal["auto", "never", "always"] = "auto"
+    """`torch.compile`: `always`; `auto`: on a CUDA GPU, if `max_steps` >= 2,000; `never`: also no CUDA graph."""
+    matmul_precision: Literal["auto", "highest", "high", "medium"] = "auto"
+    """Float32 matmul precision (CPU: in training). `auto`: `medium` on a GPU or with fast bf16, else `highest`."""
+    log_every: Annotated[PositiveInt, Effect.HARMLESS] = 50
+    """Write training metrics to TensorBoard every N updates, and at each checkpoint and validation."""
+    validate_every: Annotated[PositiveInt, Effect.HARMLESS] = 1000
+    """Validate every N updates, and at the end."""
+    validation_sentences: Annotated[PositiveInt, Effect.SCORED] = 500
+    """Number of sentences to translate and score at each validation; the loss uses all within `max_length`."""
+    sample_translations: Annotated[Count, Effect.HARMLESS] = 5
+    """Number of translations shown in TensorBoard at each validation."""
+    checkpoint_every: Annotated[PositiveInt, Effect.HARMLESS] = 1000
+    """Save a checkpoint every N updates; every validation also saves one."""
+    keep_checkpoints: Annotated[PositiveInt, Effect.HARMLESS] = 3
+    """Number of newest checkpoints to keep, besides the `keep_best` best ones; older ones are deleted."""
+    keep_best: Annotated[PositiveInt, Effect.HARMLESS] = 1
+    """Number of best checkpoints, ranked by `best_metric`, to keep besides the newest `keep_checkpoints`."""
+    save_in_background: Annotated[bool, Effect.HARMLESS] = True
+    """Write checkpoints while training continues."""
+    best_metric: Annotated[Literal["loss", "bleu", "chrf"], Effect.BEST] = "chrf"
+    """Validation score that selects the best checkpoint."""
+    early_stopping: Annotated[PositiveInt | None, Effect.HARMLESS] = None
+    """Stop after this many consecutive validations without a better `best_metric`; `null`: never."""
+
+    def finished(self, step: int, seconds: float, validations_without_gain: int) -> str | None:
+        """Return why training ends after `step` updates and `seconds`, with the key to change; None if it continues."""
+        if step >= self.max_steps:
+            return f"training.max_steps={self.max_steps} is reached"
+        if self.max_minutes is not None and seconds >= 60 * self.max_minutes:
+            return f"training.max_minutes={self.max_minutes:g} is reached"
+        if self.early_stopping is not None and validations_without_gain >= self.early_stopping:
+            setting = f"(training.early_stopping={self.early_stopping})"
+            return f"{self.best_metric} has not improved for {validations_without_gain} validations {setting}"
+        return None
