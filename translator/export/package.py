@@ -68,8 +68,8 @@ def export_run(
             advice = "existing files are never overwritten; choose another folder, or delete this one first"
             raise InputError(f"cannot export to {folder}: the folder is not empty; {advice}")
     config = run.config()
-    chosen, weights = check_format(format, quantization, config.model)  # before the weights are read
     pinned = pin_checkpoint(run.checkpoints_folder, checkpoint)
+    chosen, weights = check_format(format, quantization, pinned.state.model)  # before the weights are read
     model, state = load_model(pinned, torch.device("cpu")), pinned.state
     subword = load_subword(run, state)
     _check_space(target, model)
@@ -148,7 +148,7 @@ def _model_card(index: ExportIndex, config: Config, run: RunFolder) -> str:
         index=index,
         library={"marian": "transformers", "safetensors": "translator"}.get(index.format, index.format),
         state=index.state,
-        model=config.model,
+        model=index.state.model,
         max_length=config.batching.max_length,
         languages=languages,
         side=side,
@@ -156,7 +156,7 @@ def _model_card(index: ExportIndex, config: Config, run: RunFolder) -> str:
         placeholders=f"U+{ord(PLACEHOLDERS[count - 1]):X}" if (count := config.subword.placeholders) else "",
         subword_files=(JOINT_FILE, JOINT_FILE) if config.subword.joint else (SOURCE_FILE, TARGET_FILE),
         beam=search.beam_size if search.method == "beam" else 1,
-        longest=min(512, config.model.max_positions - 1),  # longer input would exceed the positions
+        longest=min(512, index.state.model.max_positions - 1),  # longer input would exceed the positions
         gnmt_penalty=search.length_normalization != "average" and search.method == "beam",
         normalizer_module=Normalizer.__module__,
         changed_rules=", ".join(f"{key}={value!r}" for key, value in rules if value != usual[key]),
