@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from translator.checkpoint.files import load_model
 from translator.checkpoint.manager import repair
-from translator.checkpoint.state import DamagedCheckpointError, pin_checkpoint, steps_saved
+from translator.checkpoint.state import DamagedCheckpointError, pin_checkpoint, read_state, steps_saved
 from translator.errors import CheckpointError
 
 
@@ -95,6 +95,23 @@ def test_bad_values_are_reported_as_damage(tmp_path: Path, keys: tuple[Any, ...]
         load_changed(tmp_path, keys, value)
     assert "newer" not in str(caught.value)
     assert len(str(caught.value)) < 1000
+
+
+@pytest.mark.parametrize(
+    "keys", [("normalizer_version",), ("normalization",), ("average",), ("model", "max_positions"), ("model", "norm")]
+)
+def test_a_missing_key_is_not_replaced_by_its_default(tmp_path: Path, keys: tuple[str, ...]) -> None:
+    with pytest.raises(CheckpointError, match=rf"damaged checkpoint: .*missing keys: state\.{'.'.join(keys)}"):
+        load_changed(tmp_path, ("state", *keys), MISSING)
+
+
+def test_an_edited_setting_of_the_model_is_noticed_by_the_checksum(tmp_path: Path) -> None:
+    save(tmp_path, 1)
+    file = tmp_path / "step-000001" / "state.json"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace('"max_positions": 32', '"max_positions": 64'), encoding="utf-8")
+    with pytest.raises(DamagedCheckpointError, match="checksum differs"):
+        read_state(tmp_path / "step-000001")
 
 
 def test_a_model_larger_than_its_weights_is_refused_before_it_takes_memory(tmp_path: Path) -> None:

@@ -129,6 +129,15 @@ def test_corpus_arguments_become_uniquely_named_sources(tmp_path: Path) -> None:
         corpora_in_arguments([[en, fa, str(tmp_path / "my.en")]])
 
 
+@pytest.mark.parametrize("paths", [["a\tb.tsv"], ["a.en", "a\nb.fa"], ["a\0.zip"]])
+def test_a_path_with_a_control_character_is_refused_with_one_message(paths: list[str], tmp_path: Path) -> None:
+    for path in paths:
+        if "\0" not in path:
+            (tmp_path / path).touch()
+    with pytest.raises(InputError, match="has a control character, such as a tab or a line break"):
+        corpora_in_arguments([[str(tmp_path / path) for path in paths]])
+
+
 @pytest.mark.parametrize("gpu", [False, True])
 def test_chosen_model_and_training_sizes_grow_with_the_corpus(gpu: bool) -> None:
     sizes = [

@@ -1,5 +1,6 @@
 """Feeding: items in order, from a thread or from another process; errors, stops and kills reach the consumer."""
 
+import errno
 import functools
 import itertools
 import multiprocessing
@@ -7,6 +8,8 @@ import os
 import signal
 import time
 from collections.abc import Generator
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
@@ -133,3 +136,27 @@ def test_stop_signals_do_not_reach_the_other_process() -> None:
     os.kill(process, signal.SIGINT)
     assert [next(items) for _ in range(20)] == [process] * 20
     items.close()
+
+
+def killed_in_the_middle(check: Check) -> Generator[int, None, None]:
+    def send_half(connection: Connection, content: memoryview) -> None:
+        os.write(connection.fileno(), content[: len(content) // 2])
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    Connection._send = send_half  # type: ignore[attr-defined]
+    yield 0
+
+
+def test_a_process_that_is_killed_in_the_middle_of_an_item_ends_in_one_message() -> None:
+    with pytest.raises(RunError, match="the process that reads the training text was killed"):
+        next(from_another_process(killed_in_the_middle))
+    assert not multiprocessing.active_children()
+
+
+def test_a_process_that_cannot_start_ends_in_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: object) -> None:
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    monkeypatch.setattr(BaseProcess, "start", refuse)
+    with pytest.raises(RunError, match="cannot start the process that reads the training text"):
+        next(from_another_process(process_ids))

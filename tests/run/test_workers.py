@@ -1,6 +1,9 @@
 """Several processes give the results of one process, in the same order, and shut down cleanly."""
 
+import errno
 import multiprocessing
+import multiprocessing.process
+import multiprocessing.synchronize
 import os
 import signal
 import subprocess
@@ -8,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from functools import partial
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
@@ -130,3 +134,70 @@ def test_cpu_load_of_other_programs_is_measured() -> None:
     finally:
         busy.kill()
         busy.wait()
+
+
+def killed_in_the_middle_of_a_result() -> Callable[[int], bytes]:
+    """The worker of item 0 sends half of its result and is killed, with all locks that it holds."""
+
+    def send_half(connection: Connection, content: memoryview) -> None:
+        os.write(connection.fileno(), content[: len(content) // 2])
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def work(number: int) -> bytes:
+        if number == 0:
+            Connection._send = send_half  # type: ignore[attr-defined]
+        return bytes(1000)
+
+    return work
+
+
+def run_script(folder: Path, *lines: str) -> subprocess.CompletedProcess[str]:
+    """Run a script that may import from this file; it fails if it takes half a minute."""
+    script = folder / "script.py"
+    script.write_text("\n".join(lines), encoding="utf-8")
+    tests = Path(__file__).parents[1]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tests / "run"), str(tests), *sys.path])}
+    command = [sys.executable, str(script)]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30, check=False)
+
+
+def test_a_worker_that_is_killed_in_the_middle_of_a_result_ends_the_work(tmp_path: Path) -> None:
+    done = run_script(
+        tmp_path,
+        "from test_workers import killed_in_the_middle_of_a_result",
+        "from translator.run.workers import map_in_order",
+        "if __name__ == '__main__':",
+        "    list(map_in_order(killed_in_the_middle_of_a_result, range(8), 2))",
+    )
+    assert "StorageError: a worker process was killed" in done.stderr
+
+
+def test_workers_need_no_semaphores_which_a_read_only_shared_memory_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: object, **options: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(multiprocessing.synchronize.SemLock, "__init__", refuse)
+    assert list(map_in_order(squaring, range(4), 2)) == [0, 1, 4, 9]
+
+
+def test_a_worker_that_cannot_start_is_reported_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: object) -> None:
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    monkeypatch.setattr(multiprocessing.process.BaseProcess, "start", refuse)
+    with pytest.raises(StorageError, match=r"cannot start a worker process .* set `corpus.workers: 1`"):
+        list(map_in_order(squaring, range(4), 2))
+
+
+def test_workers_end_when_nobody_closes_their_results(tmp_path: Path) -> None:
+    done = run_script(
+        tmp_path,
+        "import itertools",
+        "from test_workers import squaring",
+        "from translator.run.workers import map_in_order",
+        "if __name__ == '__main__':",
+        "    results = map_in_order(squaring, itertools.count(), 2)",
+        "    next(results)",
+        "    raise ValueError('a bug')",
+    )
+    assert "ValueError: a bug" in done.stderr

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from checkpoint.small_checkpoints import change_state, damage, named, put
+from checkpoint.small_checkpoints import MISSING, change_state, damage, named, put
 from faults import Faults, Killed, Kind
 from safetensors import SafetensorError
 from tiny_runs import assert_same_bits
@@ -159,11 +159,26 @@ def test_resume_refuses_a_checkpoint_without_optimizer_state(tmp_path: Path, mon
         SmallRun(tmp_path).restore()
 
 
+@pytest.mark.parametrize("setting", ["heads=4", "norm=post", "activation=gelu", "max_positions=64"])
+def test_resume_refuses_another_model_with_weights_of_the_same_shapes(tmp_path: Path, setting: str) -> None:
+    run_of(tmp_path, None)
+    with pytest.raises(CheckpointError, match=f"are of another model: model.{setting.partition('=')[0]} is"):
+        SmallRun(tmp_path, f"model.{setting}").restore()
+
+
+def test_resume_accepts_another_dropout(tmp_path: Path) -> None:
+    run_of(tmp_path, None)
+    assert SmallRun(tmp_path, "model.dropout=0.3").restore()
+
+
 @pytest.mark.parametrize(
     ("keys", "value", "told"),
     [
         (("progress", "colour"), 1, "newer version of translator .*colour: unknown key"),
         (("progress", "skipped_updates", "colour"), 1, "newer version of translator .*colour: unknown key"),
+        (("progress", "best_metric"), MISSING, "lacks data for training .*missing keys: best_metric"),
+        (("progress", "skipped_updates", "skipped"), MISSING, "lacks data for training .*missing keys"),
+        (("position", "row"), MISSING, "lacks data for training .*missing keys: row"),
         (("progress", "step"), 7, "lacks data for training"),
         (("progress", "seconds"), -1.0, "lacks data for training"),
         (("progress", "seconds"), math.nan, "lacks data for training"),

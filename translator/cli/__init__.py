@@ -14,6 +14,7 @@ from translator.cli import chains, plotting, runs, tools, translating
 from translator.cli.arguments import Verb, VerbFormatter, repeat_set, say
 from translator.errors import InputError, Interrupted, TranslatorError
 from translator.run.logging import log_to_console, print_error
+from translator.run.memory import check_address_space
 from translator.run.signals import stop_on_signals
 from translator.run.text import printable
 
@@ -52,6 +53,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 options = parser().parse_args(repeat_set(typed), argparse.Namespace(arguments=typed))
             finally:
                 say()  # flush the help that argparse prints before it exits
+            if options.verb is not tools.doctor.run:  # it finds out itself what does not work
+                check_address_space()
             options.verb(options, stop)
     except (TranslatorError, Interrupted) as error:
         print_error(f"translator: {printable(str(error))}")

@@ -113,8 +113,8 @@ def _positions(options: argparse.Namespace) -> "Figure":
         if options.overrides or options.config is not None:
             raise InputError("--run draws a trained model, so --config and --set have no effect; leave them out")
         run = RunFolder.open(options.run)
-        name, model = run.path.resolve().name, run.config().model
         checkpoint = pin_checkpoint(run.checkpoints_folder, options.checkpoint)
+        name, model = run.path.resolve().name, checkpoint.state.model
         trained = load_model(checkpoint, choose_device("cpu"))
     else:
         recipe = options.config or "sample"

@@ -111,7 +111,8 @@ def _schema(options: argparse.Namespace, stop: StopRequest) -> None:
     option("--json", "print the findings as JSON", action="store_true"),
     examples=("translator doctor --json > doctor.json",),
 )
-def _doctor(options: argparse.Namespace, stop: StopRequest) -> None:
+def doctor(options: argparse.Namespace, stop: StopRequest) -> None:
+    """Print what this machine has, and what is wrong."""
     from translator.doctor import examine, format_findings
 
     findings = examine(Path.cwd())

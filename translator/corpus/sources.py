@@ -46,8 +46,14 @@ _NAMES: Final = (
 _NO_TEXT: Final = re.compile("|".join(map(fnmatch.translate, _NAMES)))  # files that lie beside corpora, in lower case
 
 
+def _refuse_control_characters(path: str) -> None:
+    if re.search(r"[\x00-\x1f\x7f]", path):  # a recipe could not name it
+        raise InputError(f"the path {path!r} has a control character, such as a tab or a line break; rename the file")
+
+
 def corpus_argument(text: str) -> SourceConfig:
-    """Return the corpus at a path, or of two files as `ENGLISH:PERSIAN`; raise InputError if it is missing."""
+    """Return the corpus at a path, or of two files as `ENGLISH:PERSIAN`; raise InputError if there is none."""
+    _refuse_control_characters(text)
     if path_exists(text):
         return SourceConfig(name=_name(text), path=text)
     halves = [(text[: colon.start()], text[colon.end() :]) for colon in re.finditer(":", text)]
@@ -62,9 +68,14 @@ def corpus_argument(text: str) -> SourceConfig:
 
 
 def corpora_in_arguments(arguments: Sequence[Sequence[str]]) -> list[SourceConfig]:
-    """Return the corpora of all `--corpus` arguments; two text files are the two sides of one corpus."""
+    """Return the corpora of all `--corpus` arguments; two text files are the two sides of one corpus.
+
+    Raises InputError: a corpus or a side of it is missing, or a path has control characters.
+    """
     found: list[SourceConfig] = []
     for paths in arguments:
+        for path in paths:
+            _refuse_control_characters(path)
         texts = [path for path in paths if path_exists(path) and present_path(path).is_file() and not _is_whole(path)]
         sides = [path for path in texts if side_of(re.sub(_PACKED, "", Path(path).name))]
         if len(texts) == len(paths) and (len(texts) > 2 or (len(texts) == 1 and sides)):

@@ -11,18 +11,16 @@ import signal
 import sys
 import threading
 import time
-import traceback
 from collections import deque
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor, wait
-from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
-from multiprocessing.reduction import ForkingPickler
-from typing import Final, TypeVar
+from multiprocessing.process import BaseProcess
+from typing import Any, Final, TypeVar
 
 from translator.errors import RunError
 from translator.run.signals import STOP_SIGNALS
-from translator.run.workers import GUARDED
+from translator.run.workers import GUARDED, picklable_error, stop_signals_blocked
 
 Item = TypeVar("Item")
 Check = Callable[[], None]  # called periodically during long work; may raise to stop it
@@ -91,41 +89,46 @@ def from_another_process(
     context = multiprocessing.get_context("spawn")
     connection, their_connection = context.Pipe()
     process = context.Process(target=_produce, args=(items, their_connection), name="feeding")
-    with _stop_signals_blocked():
-        process.start()
+    try:
+        with stop_signals_blocked():
+            process.start()
+    except OSError as refusal:
+        raise RunError(
+            f"cannot start the process that reads the training text ({refusal}); the system's limit of processes or "
+            "memory may be reached: close other programs"
+        ) from refusal
     their_connection.close()
     try:
         while True:
             while not connection.poll(_POLL):
                 check()
-            item, error = connection.recv()
+            item, error = _receive(connection, process)
             if error is not None:
                 raise error
             if item is None:
                 return
             yield item
-    except (EOFError, ConnectionError) as error:
+    finally:
+        connection.close()  # ends the other process
+        process.join()
+
+
+def _receive(connection: Connection, process: BaseProcess) -> tuple[Any, Exception | None]:
+    """Return the next item, or None after the last one, and the error of the other process.
+
+    Raises RunError: the other process was killed.
+    """
+    try:
+        item, error = connection.recv()
+    except (EOFError, OSError) as lost:  # OSError: killed in the middle of an item
         process.join()
         message = f"the process that reads the training text could not go on ({GUARDED})"
         if process.exitcode == -signal.SIGKILL:
             message = (
                 "the process that reads the training text was killed; if nobody stopped it, memory may have run out"
             )
-        raise RunError(f"{message}; the last checkpoint is intact, and the same command resumes from it") from error
-    finally:
-        connection.close()  # ends the other process
-        process.join()
-
-
-@contextlib.contextmanager
-def _stop_signals_blocked() -> Iterator[None]:
-    """Block stop signals while a process starts, until it ignores them itself: a terminal sends them to all."""
-    resource_tracker.ensure_running()  # it unblocks the signals when it starts
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        raise RunError(f"{message}; the last checkpoint is intact, and the same command resumes from it") from lost
+    return item, error
 
 
 def _produce(items: Callable[[Check], Generator[Item, None, None]], connection: Connection) -> None:
@@ -149,7 +152,7 @@ def _produce(items: Callable[[Check], Generator[Item, None, None]], connection: 
         except (ConnectionError, _UnwantedError):
             raise
         except Exception as error:  # noqa: BLE001 - the consumer raises it
-            connection.send((None, _picklable(error)))
+            connection.send((None, picklable_error(error, "the process that reads the training text")))
 
 
 def _watch(connection: Connection, closed: threading.Event) -> None:
@@ -158,14 +161,3 @@ def _watch(connection: Connection, closed: threading.Event) -> None:
     closed.set()
     time.sleep(_GRACE)
     os._exit(1)
-
-
-def _picklable(error: Exception) -> Exception:
-    """Return `error` with its traceback in a note; a RuntimeError with the same text if it cannot be pickled."""
-    text = traceback.format_exc()
-    error.add_note(f"in the process that reads the training text:\n{text}")
-    try:
-        ForkingPickler.loads(ForkingPickler.dumps(error))
-    except Exception:  # noqa: BLE001 - errors of libraries fail in many ways
-        return RuntimeError(text)
-    return error

@@ -69,8 +69,8 @@ def export_run(
             advice = "existing files are never overwritten; choose another folder, or delete this one first"
             raise InputError(f"cannot export to {folder}: the folder is not empty; {advice}")
     config = run.config()
-    chosen, weights = check_format(format, quantization, config.model)  # before the weights are read
     pinned = pin_checkpoint(run.checkpoints_folder, checkpoint)
+    chosen, weights = check_format(format, quantization, pinned.state.model)  # before the weights are read
     model, state = load_model(pinned, torch.device("cpu")), pinned.state
     subword = load_subword(run, state)
     rules = rules_of_run(run)
@@ -160,14 +160,14 @@ def _model_card(index: ExportIndex, config: Config, run: RunFolder, rules: Norma
         index=index,
         library={"marian": "transformers", "safetensors": "translator"}.get(index.format, index.format),
         state=index.state,
-        model=config.model,
+        model=index.state.model,
         max_length=config.batching.max_length,
         languages=languages,
         folds_case=config.subword.folds_case and from_english,
         placeholders=f"U+{ord(PLACEHOLDERS[count - 1]):X}" if (count := config.subword.placeholders) else "",
         subword_files=(JOINT_FILE, JOINT_FILE) if config.subword.joint else (SOURCE_FILE, TARGET_FILE),
         beam=search.beam_size if search.method == "beam" else 1,
-        longest=min(512, config.model.max_positions - 1),  # longer input would exceed the positions
+        longest=min(512, index.state.model.max_positions - 1),  # longer input would exceed the positions
         gnmt_penalty=search.length_normalization != "average" and search.method == "beam",
         normalizer_file=("" if index.format == "marian" else "subword/") + run.normalizer_file.name,
         changed_rules=", ".join(changed_rules),

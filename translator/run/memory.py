@@ -4,7 +4,11 @@ import re
 import resource
 import sys
 from pathlib import Path
+from typing import Final
 
+from translator.errors import InputError
+
+_LIBRARIES: Final = 1 << 30  # bytes of address space that torch and its companions take when they are loaded
 _MEMORY_TABLE = Path("/proc/meminfo")
 _CONTAINER = Path("/sys/fs/cgroup")
 
@@ -26,6 +30,22 @@ def memory_limit(root: Path = _CONTAINER) -> int | None:
     """Return the memory limit of a container in bytes (cgroups v2); None without a limit."""
     text = read_system_file(root / "memory.max")
     return int(text) if text.isdecimal() else None
+
+
+def check_address_space(limit: int | None = None) -> None:
+    """Raise InputError if `ulimit -v` leaves too little address space for the libraries.
+
+    It comes before they are loaded: some of them end the process without a word of ours when memory is refused.
+
+    Args:
+        limit: replaces the limit of this process, in bytes.
+    """
+    allowed = _address_space() if limit is None else limit
+    if allowed < _LIBRARIES:
+        raise InputError(
+            f"this shell allows a process {allowed >> 20:,} MiB of address space, and the libraries alone (torch, "
+            f"ctranslate2) need {_LIBRARIES >> 20:,} MiB; raise the limit with: ulimit -v unlimited"
+        )
 
 
 def read_system_file(path: Path) -> str:

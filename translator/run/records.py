@@ -49,10 +49,25 @@ def read_record(kind: TypeAdapter[Record], content: str | bytes) -> Record:
     raise RecordError("; ".join(reasons), newer=may_be_newer(details) or any(map(_is_later_format, details)))
 
 
+def read_whole_record(kind: TypeAdapter[Record], content: str | bytes) -> Record:
+    """Return the record in JSON text, as `read_record` does; every key must be there, also one with a default.
+
+    The writer leaves no key out, so a default would replace a value that was lost.
+
+    Raises RecordError: a key is missing, or the type is not `kind`.
+    """
+    record = read_record(kind, content)
+    missing = _missing_keys(json.loads(content), kind.dump_python(record, mode="json"))
+    if missing:
+        more = f" and {len(missing) - _SHOWN:,} more" if len(missing) > _SHOWN else ""
+        raise RecordError(f"missing keys: {', '.join(missing[:_SHOWN])}{more}", newer=False)
+    return record
+
+
 def read_signed_record(kind: TypeAdapter[Record], content: bytes) -> Record:
     """Return the record in JSON text with its own checksum, as `sign` and `write_json` write it.
 
-    Raises RecordError: a byte of it has changed, or its type is not `kind`.
+    Raises RecordError: a byte of it has changed, a key is missing, or its type is not `kind`.
     """
     try:
         text = content.decode("utf-8")
@@ -63,12 +78,25 @@ def read_signed_record(kind: TypeAdapter[Record], content: bytes) -> Record:
             raise ValueError("checksum differs")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise RecordError(str(error), newer=False) from error
-    return read_record(kind, json.dumps(values))
+    return read_whole_record(kind, json.dumps(values))
 
 
 def sign(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return `values` with their checksum, for `read_signed_record`."""
     return {**values, _CHECKSUM: sha256_of_json(values)}
+
+
+def _missing_keys(values: Any, whole: Any) -> list[str]:
+    """Return the dotted keys of `whole` that `values` lacks."""
+    if not isinstance(whole, dict):
+        return []
+    missing = []
+    for key, child in whole.items():
+        if key not in values:
+            missing.append(key)
+            continue
+        missing += [f"{key}.{name}" for name in _missing_keys(values[key], child)]
+    return missing
 
 
 def _reason(detail: Mapping[str, Any]) -> str:

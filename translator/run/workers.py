@@ -1,20 +1,25 @@
 """Work distributed over processes; results keep the order of the items for any number of processes."""
 
+import atexit
 import contextlib
 import multiprocessing
 import os
+import queue
 import signal
 import threading
 import time
+import traceback
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
+from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from translator.errors import StorageError
+from translator.run.signals import STOP_SIGNALS
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -68,56 +73,164 @@ def map_in_order(
 ) -> Generator[Result, None, None]:
     """Yield `setup()(item)` for each item, in order; one process means the current one.
 
-    Other processes than the current one run with a priority lowered by `niceness`.
-
     Each process calls `setup` once. `setup`, items and results are pickled. A few items are read ahead. A caller that
     stops early does not wait for pending items. An error of an item is raised at its position.
+
+    Args:
+        setup: makes the function that works on an item.
+        items: are read in the current process.
+        processes: maximum number of processes.
+        niceness: lowers the priority of other processes than the current one.
+
+    Raises StorageError: a process was killed or could not start.
     """
     if processes <= 1:
         yield from map(setup(), items)
         return
-    # Not forked: this process may have threads (torch, TensorBoard), which do not survive a fork.
-    context = multiprocessing.get_context("spawn")
-    theirs, ours = context.Pipe(duplex=False)
-    executor = ProcessPoolExecutor(processes, context, _start, (setup, theirs, niceness))
-    waiting: deque[Future[Any]] = deque()
+    pool = _Pool(setup, processes, niceness)
+    waiting: deque[Future[Result]] = deque()
     try:
         for item in items:
-            waiting.append(executor.submit(_work, item))
+            waiting.append(pool.submit(item))
             if len(waiting) > _AHEAD * processes:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
-    except BrokenProcessPool as error:
+    except BrokenExecutor as error:
         raise StorageError(
             "a worker process was killed; if nobody stopped it, memory may have run out: set `corpus.workers: 1`, or "
             f"close other programs ({GUARDED})"
         ) from error
     finally:
-        ours.close()  # ends the workers
-        # A worker may end in the middle of a result. The executor would wait for the rest of it forever, because its
-        # own end for writing, which nothing uses, keeps the pipe open.
-        executor._result_queue._writer.close()  # type: ignore[attr-defined]
-        executor.shutdown(cancel_futures=True)
-        theirs.close()
+        pool.close()
 
 
-_setup: Callable[[], Callable[[Any], Any]]
-_function: Callable[[Any], Any] | None = None
+class _Pool:
+    """Processes with a pipe and a thread each.
+
+    A queue that they share would have a lock, and a process that is killed with the lock, or in the middle of a result,
+    would make all others wait forever. Locks between processes also need a writable /dev/shm.
+    """
+
+    def __init__(self, setup: Callable[[], Callable[[Any], Any]], processes: int, niceness: int) -> None:
+        self._setup = setup
+        self._niceness = niceness
+        self._workers: list[_Worker] = []
+        self._idle_workers: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
+        self._processes = processes
+        self._threads = ThreadPoolExecutor(processes, thread_name_prefix="worker")
+        # It closes when this process ends, however it ends.
+        self._lifeline_end, self._lifeline = multiprocessing.get_context("spawn").Pipe(duplex=False)
+        atexit.register(self.close)
+
+    def submit(self, item: Any) -> Future[Any]:
+        """Return the future result of `item`; start a process for it if more are allowed."""
+        try:
+            if len(self._workers) < self._processes:
+                worker = _Worker(self._setup, self._lifeline_end, self._niceness)
+                self._workers.append(worker)
+                self._idle_workers.put(worker)
+            return self._threads.submit(self._work, item)
+        except (OSError, RuntimeError) as error:  # RuntimeError: of a thread
+            raise StorageError(
+                f"cannot start a worker process ({error}); the system's limit of processes or memory may be reached: "
+                "set `corpus.workers: 1`, or close other programs"
+            ) from error
+
+    def _work(self, item: Any) -> Any:
+        worker = self._idle_workers.get()
+        try:
+            return worker.work(item)
+        finally:
+            self._idle_workers.put(worker)
+
+    def close(self) -> None:
+        """End all processes at once, and the threads that wait for them."""
+        atexit.unregister(self.close)
+        self._lifeline.close()
+        for worker in self._workers:
+            worker.process.kill()  # a library that holds the interpreter lock would not notice the closed pipe
+        self._threads.shutdown(cancel_futures=True)
+        for worker in self._workers:
+            worker.close()
+        self._lifeline_end.close()
 
 
-def _start(setup: Callable[[], Callable[[Any], Any]], pipe: Connection, niceness: int) -> None:
-    """Initialize a worker that ignores Ctrl-C and ends when its parent closes the pipe or dies."""
-    global _setup
-    _setup = setup
+class _Worker:
+    """A process that works on one item at a time; raises OSError if it cannot start."""
+
+    def __init__(self, setup: Callable[[], Callable[[Any], Any]], lifeline_end: Connection, niceness: int) -> None:
+        # Not forked: this process may have threads (torch, TensorBoard), which do not survive a fork.
+        context = multiprocessing.get_context("spawn")
+        self._connection, their_connection = context.Pipe()
+        self.process = context.Process(target=_serve, args=(setup, their_connection, lifeline_end, niceness))
+        try:
+            with stop_signals_blocked():
+                self.process.start()
+        finally:
+            their_connection.close()
+
+    def work(self, item: Any) -> Any:
+        """Return the result of `item` or raise its error; raise BrokenExecutor if the process was killed."""
+        message = ForkingPickler.dumps(item)
+        try:
+            self._connection.send_bytes(message)
+            reply = self._connection.recv_bytes()
+        except (EOFError, OSError) as lost:  # OSError: in the middle of an item or a result
+            raise BrokenExecutor("a worker process was killed") from lost
+        result, error = ForkingPickler.loads(reply)
+        if error is not None:
+            raise error
+        return result
+
+    def close(self) -> None:
+        """Wait for the end of the killed process."""
+        self.process.join()
+        self._connection.close()
+
+
+@contextlib.contextmanager
+def stop_signals_blocked() -> Iterator[None]:
+    """Block stop signals while a process starts, until it ignores them itself: a terminal sends them to all."""
+    resource_tracker.ensure_running()  # it unblocks the signals when it starts
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def picklable_error(error: Exception, place: str) -> Exception:
+    """Return `error` with its traceback, in `place`, as a note; a RuntimeError with the same text if it has no pickle.
+
+    Call it while `error` is handled.
+    """
+    text = traceback.format_exc()
+    error.add_note(f"in {place}:\n{text}")
+    try:
+        ForkingPickler.loads(ForkingPickler.dumps(error))
+    except Exception:  # noqa: BLE001 - errors of libraries fail in many ways
+        return RuntimeError(text)
+    return error
+
+
+def _serve(
+    setup: Callable[[], Callable[[Any], Any]], connection: Connection, lifeline_end: Connection, niceness: int
+) -> None:
+    """Work on the items of `connection`; ignore stop signals, and end when the parent closes the lifeline or dies."""
+    for number in STOP_SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
     if niceness:
         os.nice(niceness)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=lambda: (pipe.poll(None), os._exit(1)), daemon=True).start()
-
-
-def _work(item: Any) -> Any:
-    """Process one item in a worker; an error of `setup` is raised at the first item."""
-    global _function
-    _function = _function or _setup()
-    return _function(item)
+    threading.Thread(target=lambda: (lifeline_end.poll(None), os._exit(1)), daemon=True).start()
+    function: Callable[[Any], Any] | None = None
+    with contextlib.suppress(EOFError, ConnectionError):
+        while True:
+            message = connection.recv_bytes()
+            try:
+                # An error of `setup` is one of the first item.
+                function = function or setup()
+                reply = ForkingPickler.dumps((function(ForkingPickler.loads(message)), None))
+            except Exception as error:  # noqa: BLE001 - the parent raises it
+                reply = ForkingPickler.dumps((None, picklable_error(error, "a worker process")))
+            connection.send_bytes(reply)

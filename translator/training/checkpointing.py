@@ -22,13 +22,13 @@ from translator.checkpoint.manager import (
 )
 from translator.checkpoint.state import CheckpointState, check_normalizer, step_folder
 from translator.config import Config
-from translator.config.resuming import batch_order
+from translator.config.resuming import EFFECTS, batch_order
 from translator.data import DataHandler, DataPosition
 from translator.errors import CheckpointError, RunError
 from translator.model import Transformer
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER
-from translator.run.records import RecordError, read_record
+from translator.run.records import RecordError, read_whole_record
 from translator.run.storage import restore_folders, storage_errors
 from translator.training.moving_average import MovingAverage
 from translator.training.optimizer import ModelOptimizer
@@ -133,6 +133,7 @@ class TrainingState:
             )
         check_normalizer(state, self.data.normalizer.rules, path)
         self._check_text(state, path)
+        self._check_model(state, path)
 
         # 2. Load the tensors and the progress.
         restore_weights(self.model, checkpoint.model, path)
@@ -170,6 +171,19 @@ class TrainingState:
                 "it; restore the corpus files, or train into another folder (run.directory=runs/OTHER)"
             )
 
+    def _check_model(self, state: CheckpointState, path: Path) -> None:
+        """Raise CheckpointError if a setting of the network differs; many do not show in the shapes of the weights."""
+        differences = []
+        for key, value in self.config.model:
+            saved_value = getattr(state.model, key)
+            if value != saved_value and EFFECTS[f"model.{key}"].kind == "refused":
+                differences.append(f"model.{key} is {value}, but the weights were trained with {saved_value}")
+        if differences:
+            raise CheckpointError(
+                f"the weights in {path} are of another model: {'; '.join(differences)}. Restore the settings, also "
+                f"in {self.run.config_file}, or train into another folder (run.directory=runs/OTHER)"
+            )
+
     def _load_training(self, checkpoint: LoadedCheckpoint) -> None:
         """Load moments, moving average, progress and position; an incomplete checkpoint raises various errors."""
         state = checkpoint.state
@@ -179,10 +193,10 @@ class TrainingState:
         if self.average is not None:  # if newly enabled, it starts from the weights
             updates = state.average["updates"] if checkpoint.average else 0
             self.average.restore(checkpoint.average or checkpoint.model, updates)
-        self.progress = read_record(_PROGRESS, json.dumps(state.progress))
+        self.progress = read_whole_record(_PROGRESS, json.dumps(state.progress))
         if self.progress.step != state.step:
             raise ValueError(f"its progress is at step {self.progress.step}")
-        self.position = read_record(_POSITION, json.dumps(state.position))
+        self.position = read_whole_record(_POSITION, json.dumps(state.position))
 
     def _description(self) -> CheckpointState:
         # The score counts only if it is of these weights.

@@ -54,6 +54,7 @@ class Distributed:
     rank: int = 0  # over all machines
     world_size: int = 1
     local_rank: int = 0  # on this machine
+    local_world_size: int = 1  # ranks on this machine
     _barriers: dist.ProcessGroup | None = field(default=None, init=False)  # with a long timeout
     _gradients: dist.ProcessGroup | None = field(default=None, init=False)
     """NCCL on GPUs; all other communication uses Gloo, without GPU synchronization."""
@@ -74,6 +75,7 @@ class Distributed:
             rank=int(os.environ["RANK"]),
             world_size=int(os.environ["WORLD_SIZE"]),
             local_rank=int(os.environ["LOCAL_RANK"]),
+            local_world_size=int(os.environ.get("LOCAL_WORLD_SIZE", os.environ["WORLD_SIZE"])),
         )
         if distributed.world_size > 1:
             distributed._check_gpus(device)

@@ -12,33 +12,43 @@ _BYTES_OF_VALUE = 4  # float32
 _MOMENTS = {"adamw": 2, "muon": 1}  # of the optimizer, for each weight; Muon has two for some of them
 
 
-def check_memory(config: Config, vocabularies: tuple[int, int], device: torch.device) -> None:
+def check_memory(config: Config, device: torch.device, ranks: int = 1) -> None:
     """Raise ConfigError if `device` has too little free memory for training the model of `config`.
 
-    Asking first is kinder than failing: a system that promises more memory than it has kills the process instead.
+    Asking first is kinder than failing: a system that promises more memory than it has kills the process instead. It
+    comes before the preparation of the corpus, so the vocabularies are those that the recipe asks for.
 
     Args:
         config: of the run.
-        vocabularies: tokens of source and target.
         device: where the model is trained.
+        ranks: number of ranks that share the memory of `device`; each has a copy of everything.
     """
     available = _available(device)
     if available is None:
         return
-    # A model on the device `meta` has shapes only.
+    # For `char`, the recipe has only an upper limit. A model on the device `meta` has shapes only.
+    vocabulary = 1 if config.subword.model_type == "char" else config.subword.vocabulary_size
     with torch.device("meta"):
-        model = Transformer(config.model, *vocabularies)
+        model = Transformer(config.model, vocabulary, vocabulary)
     parameters = sum(weight.numel() for weight in model.parameters())
+
     weights = parameters * _BYTES_OF_VALUE
     moments = weights * _MOMENTS[config.training.optimizer]
+    parts = [f"its {parameters:,} weights take {_gib(weights)}", f"their gradients {_gib(weights)}"]
     needed = 2 * weights + moments
+    if config.training.ema_decay is not None:
+        parts.append(f"their moving average {_gib(weights)}")
+        needed += weights
+    needed *= ranks
     if needed <= available:
         return
+    processes = f", for each of the {ranks} processes on this machine" if ranks > 1 else ""
+    fewer = ", training.processes" if ranks > 1 else ""
     raise ConfigError(
-        f"this model is too large for the memory of {device}: its {parameters:,} weights take {_gib(weights)}, their "
-        f"gradients {_gib(weights)} and the optimizer {_gib(moments)}, together {_gib(needed)} without the "
-        f"batches; {_gib(available)} are available. Lower model.d_model (now {config.model.d_model:,}), "
-        f"model.feed_forward (now {config.model.feed_forward:,}) or the number of layers, or use another machine"
+        f"this model is too large for the memory of {device}: {', '.join(parts)} and the optimizer {_gib(moments)}"
+        f"{processes}, together {_gib(needed)} without the batches; {_gib(available)} are available. Lower "
+        f"model.d_model (now {config.model.d_model:,}), model.feed_forward (now {config.model.feed_forward:,})"
+        f"{fewer} or the number of layers, or use another machine"
     )
 
 

@@ -165,8 +165,7 @@ def set_up(config: Config, device: torch.device, distributed: Distributed) -> Ch
         keep_freed_memory()
     # Without a number, torch uses the launcher's setting, or all cores.
     world_size = distributed.world_size
-    processes_here = int(os.environ.get("LOCAL_WORLD_SIZE", world_size))
-    use_threads(threads_for(config.run.threads, processes_here))
+    use_threads(threads_for(config.run.threads, distributed.local_world_size))
     choices = choose(device, config)
     torch.set_float32_matmul_precision(choices.matmul_precision)
     torch.manual_seed(config.run.seed)  # for the initial weights; each update sets its own seed

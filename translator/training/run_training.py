@@ -25,6 +25,7 @@ from translator.run.storage import hold_folder
 from translator.training.distributed import Distributed
 from translator.training.event_file import show_test_scores
 from translator.training.fine_tuning import initial_checkpoint
+from translator.training.model_memory import check_memory
 from translator.training.precision import Choices, set_up
 from translator.training.progress import TrainingProgress
 from translator.training.schedule import learning_rate
@@ -63,6 +64,8 @@ def train_run(config: Config, stop: StopRequest, allow_changed: bool = False) ->
         initial_checkpoint(config)
     with Distributed.join(device) as distributed, contextlib.ExitStack() as stack:
         _check_ranks(config, distributed)
+        # The ranks of a machine share its memory; each has a GPU of its own.
+        check_memory(config, distributed.device(device), distributed.local_world_size if device.type == "cpu" else 1)
         changes = NO_CHANGES
         if distributed.main:
             run.check(config, allow_changed)  # report a wrong folder before waiting for its lock

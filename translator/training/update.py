@@ -25,7 +25,6 @@ from translator.training.forward_backward import forward_backward
 from translator.training.gradients import FlatGradients, gradients_of
 from translator.training.loss import TeacherForcing
 from translator.training.loss_scale import LossScale
-from translator.training.model_memory import check_memory
 from translator.training.optimizer import ModelOptimizer
 from translator.training.precision import Choices, seed_update
 from translator.training.schedule import drops, learning_rate
@@ -44,7 +43,6 @@ class Updater:
 
     def __post_init__(self) -> None:
         settings = self.config.training
-        check_memory(self.config, self.vocabularies, self.device)
         self.model = Transformer(self.config.model, *self.vocabularies).to(self.device)
         self.model.use_attention(self.choices.attention)
         self.arithmetic = Arithmetic(self.device, self.choices.precision)
