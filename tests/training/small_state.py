@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from translator.config import Config, parse_config
+from translator.corpus.normalizer import Normalizer
 from translator.data import DataPosition
 from translator.model import Transformer
 from translator.run.folder import RunFolder
@@ -39,6 +40,7 @@ class SmallRun:
             subword=SimpleNamespace(source=vocabulary, target=vocabulary, sha256={"a": "b"}),
             fingerprint=f"tokens sampled with {self.config.subword.sampling}",
             token_fingerprint="tokens",
+            normalizer=Normalizer(self.config.corpus.normalization),
         )
         self.data = data
         self.state = TrainingState(self.config, RunFolder(folder), data, self.model, optimizer, writes)
