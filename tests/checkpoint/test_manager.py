@@ -24,7 +24,7 @@ from translator.checkpoint.manager import (
 )
 from translator.checkpoint.state import CheckpointState, find_checkpoint, pin_checkpoint, step_folder, steps_saved
 from translator.errors import CheckpointError, InputError, RunError
-from translator.run.storage import hold_folder
+from translator.run.locks import hold_folder
 
 
 @pytest.mark.parametrize("harm", HARMS)

@@ -24,8 +24,8 @@ from translator.recipes.corpus_recipe import CorpusSize
 from translator.recipes.distillation import plan_distillation
 from translator.recipes.fine_tuning import plan_fine_tuning
 from translator.run.folder import RunFolder
+from translator.run.locks import hold_folder
 from translator.run.made_files import MadeFiles
-from translator.run.storage import hold_folder
 from translator.special_tokens import TAG
 from translator.subword import SubwordPair
 

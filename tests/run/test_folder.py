@@ -10,7 +10,8 @@ from translator.cli import main
 from translator.config import Config
 from translator.config.resuming import NO_CHANGES, fingerprint_of
 from translator.errors import ConfigError, RunError
-from translator.run.folder import RunFolder, describe_environment
+from translator.run.folder import RunFolder
+from translator.run.provenance import describe_environment
 
 
 def begun(config: Config) -> RunFolder:

@@ -11,15 +11,9 @@ from pathlib import Path
 import pytest
 
 from translator.errors import RunError, StorageError
-from translator.run.storage import (
-    exclusive,
-    hold_folder,
-    is_held,
-    new_folder,
-    replace_link,
-    write_json,
-    write_text,
-)
+from translator.run.locks import exclusive, hold_folder, is_held
+from translator.run.storage import write_json, write_text
+from translator.run.work_folders import new_folder, replace_link
 
 
 def test_writing_replaces_a_file_and_leaves_no_temporary_file(tmp_path: Path) -> None:
@@ -61,7 +55,7 @@ def test_a_failed_replacement_keeps_the_old_folder(tmp_path: Path) -> None:
 
 def test_two_processes_can_create_the_same_folder_at_once(tmp_path: Path) -> None:
     code = (
-        "import sys, time; from pathlib import Path; from translator.run.storage import new_folder\n"
+        "import sys, time; from pathlib import Path; from translator.run.work_folders import new_folder\n"
         "with new_folder(Path(sys.argv[1])) as beside:\n"
         "    (beside / 'a').write_text(sys.argv[2]); print('in', flush=True); time.sleep(0.5)\n"
         "    (beside / 'b').write_text('')"
@@ -81,7 +75,7 @@ def test_two_processes_can_create_the_same_folder_at_once(tmp_path: Path) -> Non
 HOLDER = """
 import sys
 from pathlib import Path
-from translator.run.storage import hold_folder
+from translator.run.locks import hold_folder
 with hold_folder(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()

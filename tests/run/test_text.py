@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translator.run.text import excerpt, printable, shaped
+from translator.run.arabic_shaping import shaped
+from translator.run.text import excerpt, printable
 
 
 def test_controls_are_escaped_and_persian_is_not() -> None:

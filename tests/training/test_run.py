@@ -11,7 +11,8 @@ from translator.checkpoint.state import find_checkpoint
 from translator.corpus.normalizer import NORMALIZER_VERSION
 from translator.errors import CheckpointError, RunError
 from translator.inference.translator import Translator
-from translator.run.storage import hold_folder, write_json
+from translator.run.locks import hold_folder
+from translator.run.storage import write_json
 from translator.training.update import Updater
 
 

@@ -31,7 +31,8 @@ from translator.checkpoint.state import (
 from translator.errors import CheckpointError, StorageError
 from translator.model import Transformer
 from translator.run.records import sign
-from translator.run.storage import new_folder, replace_link, sha256_of_file, storage_errors, write_json
+from translator.run.storage import sha256_of_file, storage_errors, write_json
+from translator.run.work_folders import new_folder, replace_link
 
 
 class LoadedCheckpoint(NamedTuple):

@@ -27,8 +27,10 @@ from translator.checkpoint.state import (
 )
 from translator.errors import CheckpointError, InputError
 from translator.run.folder import RunFolder
+from translator.run.locks import hold_folder
 from translator.run.logging import LOGGER
-from translator.run.storage import hold_folder, replace_link, storage_errors
+from translator.run.storage import storage_errors
+from translator.run.work_folders import replace_link
 
 _SET_ASIDE = ".damaged-"
 

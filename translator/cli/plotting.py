@@ -35,7 +35,7 @@ def picture(
     def decorate(draw: Callable[[argparse.Namespace], "Figure"]) -> Verb:
         def write(options: argparse.Namespace, stop: StopRequest) -> None:
             from translator.plots.picture_file import check_picture, write_picture
-            from translator.run.storage import refuse_input_as_output
+            from translator.run.output_paths import refuse_input_as_output
 
             check_picture(options.output)
             recipes = getattr(options, "config", None) or []

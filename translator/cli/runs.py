@@ -49,7 +49,7 @@ def _prepare(options: argparse.Namespace, stop: StopRequest) -> None:
         preparation_report,
         write_preparation_report,
     )
-    from translator.run.folder import prepared_folder
+    from translator.run.prepared_folder import prepared_folder
 
     config = load_config(options.config, options.overrides)
     data = DataHandler(config).prepare()
@@ -164,7 +164,7 @@ def _average(options: argparse.Namespace, stop: StopRequest) -> None:
     option("folder FOLDER", "folder that holds the runs (default: runs)", nargs="?", default="runs"),
 )
 def _runs(options: argparse.Namespace, stop: StopRequest) -> None:
-    from translator.run.folder import format_run_list
+    from translator.run.run_table import format_run_list
 
     say(format_run_list(options.folder))
 
@@ -298,7 +298,7 @@ def _compare(options: argparse.Namespace, stop: StopRequest) -> None:
     from translator.evaluation.system_files import languages_of, read_systems
     from translator.evaluation.terminal_report import format_comparison
     from translator.evaluation.text_variants import text_variants
-    from translator.run.storage import refuse_input_as_output, write_output
+    from translator.run.output_paths import refuse_input_as_output, write_output
 
     if options.json is not None:
         inputs = [*map(Path, options.systems), *map(Path, options.reference)]

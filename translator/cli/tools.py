@@ -64,7 +64,7 @@ def _download(options: argparse.Namespace, stop: StopRequest) -> None:
 )
 def _recipe(options: argparse.Namespace, stop: StopRequest) -> None:
     from translator.config.loading import shipped_recipes
-    from translator.run.storage import write_output
+    from translator.run.output_paths import write_output
     from translator.run.text import text_table
 
     texts = {name: path.read_text(encoding="utf-8") for name, path in shipped_recipes().items()}
@@ -95,7 +95,7 @@ def _recipe(options: argparse.Namespace, stop: StopRequest) -> None:
 )
 def _schema(options: argparse.Namespace, stop: StopRequest) -> None:
     from translator.config.loading import schema_text
-    from translator.run.storage import write_output
+    from translator.run.output_paths import write_output
 
     if options.output is None:
         say(schema_text().rstrip("\n"))

@@ -22,7 +22,8 @@ from translator.inference.engine import load_subword
 from translator.inference.exported import CARD_FILE, ExportIndex, is_export, read_index, write_index
 from translator.model import Transformer
 from translator.run.folder import MARK, RunFolder
-from translator.run.storage import new_folder, storage_errors, write_text
+from translator.run.storage import storage_errors, write_text
+from translator.run.work_folders import new_folder
 from translator.subword import JOINT_FILE, SOURCE_FILE, TARGET_FILE
 from translator.subword.placeholders import PLACEHOLDERS
 

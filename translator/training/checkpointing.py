@@ -29,7 +29,8 @@ from translator.model import Transformer
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER
 from translator.run.records import RecordError, read_record
-from translator.run.storage import restore_folders, storage_errors
+from translator.run.storage import storage_errors
+from translator.run.work_folders import restore_folders
 from translator.training.moving_average import MovingAverage
 from translator.training.optimizer import ModelOptimizer
 from translator.training.progress import TrainingProgress

@@ -14,14 +14,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from translator.errors import RunError, StorageError
-from translator.run.storage import (
-    _work_name,
-    new_folder,
-    replace_link,
-    restore_folders,
-    work_folder,
-    write_text,
-)
+from translator.run.storage import write_text
+from translator.run.work_folders import _work_name, new_folder, replace_link, restore_folders, work_folder
 
 CHANGES = ("os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.symlink", "open", "os.chmod")
 LOOK_ALIKES = (
@@ -211,7 +205,8 @@ def test_without_replacing_one_process_at_a_time_writes_a_folder(tmp_path: Path)
 
 def test_files_and_folders_obey_the_umask(tmp_path: Path) -> None:
     code = (
-        "import os, sys; from pathlib import Path; from translator.run.storage import new_folder, write_text\n"
+        "import os, sys; from pathlib import Path; from translator.run.storage import write_text\n"
+        "from translator.run.work_folders import new_folder\n"
         "os.umask(0o077); place = Path(sys.argv[1]); write_text(place / 'file', 'x')\n"
         "with new_folder(place / 'folder') as folder: (folder / 'a').write_text('x')"
     )
