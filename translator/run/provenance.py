@@ -50,7 +50,7 @@ def environment_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> li
     old_values = flatten({key: before.get(key) for key in _MACHINE})
     new_values = flatten({key: now.get(key) for key in _MACHINE})
     changes = []
-    for key in dict.fromkeys([*old_values, *new_values]):
+    for key in old_values | new_values:
         old, new = old_values.get(key), new_values.get(key)
         if old != new and not key.startswith(_REASONS):
             changes.append(f"since the last start of this run {key} has changed: {old} → {new}; results may differ")
