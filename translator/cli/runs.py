@@ -153,7 +153,7 @@ def _next_commands(run: Path, example: str) -> tuple[str, ...]:
     examples=("translator average --run runs/mizan --of best --count 5",),
 )
 def _average(options: argparse.Namespace, stop: StopRequest) -> None:
-    from translator.checkpoint.manager import average_run
+    from translator.checkpoint.averaging import average_run
 
     say(average_run(options.run, options.count, options.of))
 

@@ -10,16 +10,10 @@ import torch
 from pydantic import TypeAdapter
 from torch import Tensor
 
+from translator.checkpoint.background_writer import BackgroundWriter, snapshot
 from translator.checkpoint.files import LoadedCheckpoint, check_space, restore_weights, save_checkpoint
-from translator.checkpoint.manager import (
-    BackgroundWriter,
-    mark_best,
-    newest_whole,
-    ranked_steps,
-    remove_old_checkpoints,
-    repair,
-    snapshot,
-)
+from translator.checkpoint.recovery import newest_whole, repair
+from translator.checkpoint.retention import mark_best, ranked_steps, remove_old_checkpoints
 from translator.checkpoint.state import CheckpointState, check_normalizer, step_folder
 from translator.config import Config
 from translator.config.resuming import batch_order
