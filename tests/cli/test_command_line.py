@@ -16,7 +16,7 @@ from toy import letters
 
 from translator.cli import main, parser
 from translator.cli.arguments import repeat_set
-from translator.cli.tools import verbs_of
+from translator.cli.completion import verbs_of
 from translator.config import load_config
 from translator.config.loading import schema_text
 
