@@ -166,11 +166,12 @@ def _serve(options: argparse.Namespace, stop: StopRequest) -> None:
     overrides = search_flags(options)
     limits = Limits(**{name: getattr(options, name) for name in _LIMITS})
     check_installed()
-    from translator.serve import app
+    from translator.serve.app import LOOPBACK, make_app
+    from translator.serve.listening import is_loopback, listening_socket, serve, url
 
-    with app.listening_socket(options.host, options.port) as bound:
+    with listening_socket(options.host, options.port) as bound:
         translator = load_model(options.runs, options.engine, options.checkpoint, options.device, overrides)
-        if not app.is_loopback(bound):
+        if not is_loopback(bound):
             LOGGER.warning(
                 "--host %s: anyone who can reach this machine can use the page and the API, without password or "
                 "encryption; on the open internet, put a reverse proxy in front of it",
@@ -178,8 +179,8 @@ def _serve(options: argparse.Namespace, stop: StopRequest) -> None:
             )
         # Other machines may call this one by any name, unless --allow-host names some.
         allowed_hosts = []
-        if app.is_loopback(bound) or options.names:
-            allowed_hosts = [*app.LOOPBACK, options.host, *options.names]
-        address = f"{app.url(bound)} translates with {translator.label}, {translator.checkpoint_name}; Ctrl+C stops it"
-        application = app.make_app(translator, limits, allowed_hosts)
-        app.serve(application, bound, stop, patience=limits.seconds + 1, ready=lambda: say(address))
+        if is_loopback(bound) or options.names:
+            allowed_hosts = [*LOOPBACK, options.host, *options.names]
+        address = f"{url(bound)} translates with {translator.label}, {translator.checkpoint_name}; Ctrl+C stops it"
+        application = make_app(translator, limits, allowed_hosts)
+        serve(application, bound, stop, patience=limits.seconds + 1, ready=lambda: say(address))
