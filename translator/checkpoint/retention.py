@@ -34,15 +34,14 @@ def intact_states(folder: Path) -> dict[int, CheckpointState]:
 
 def ranked_steps(folder: Path, *, lower_is_better: bool) -> list[int]:
     """Return the steps with a score in the newest checkpoint's metric, best first; ties by age, oldest first."""
-    scored_states = {step: state for step, state in intact_states(folder).items() if state.score is not None}
-    if not scored_states:
-        return []
-    newest_metric = _metric(scored_states[max(scored_states)])
-    ranks: list[tuple[float, int]] = []
-    for step, state in scored_states.items():
-        if state.score is not None and _metric(state) == newest_metric:
-            ranks.append((state.score if lower_is_better else -state.score, step))
-    return [step for _, step in sorted(ranks)]
+    scores: dict[int, float] = {}
+    metrics: dict[int, object] = {}
+    for step, state in intact_states(folder).items():
+        if state.score is not None:
+            scores[step] = state.score if lower_is_better else -state.score
+            metrics[step] = _metric(state)
+    comparable_steps = [step for step in scores if metrics[step] == metrics[max(scores)]]
+    return sorted(comparable_steps, key=lambda step: (scores[step], step))
 
 
 def _metric(state: CheckpointState) -> object:

@@ -25,7 +25,7 @@ from translator.cli import (
     training,
     translating,
 )
-from translator.cli.arguments import Verb, VerbFormatter, repeat_set, say
+from translator.cli.arguments import Verb, VerbFormatter, VerbParser, repeat_set
 from translator.errors import InputError, Interrupted, TranslatorError
 from translator.run.logging import log_to_console, print_error
 from translator.run.signals import stop_on_signals
@@ -74,10 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _check_current_folder()
             program = parser()
             context = argparse.Namespace(arguments=typed, program=program)
-            try:
-                options = program.parse_args(repeat_set(typed), context)
-            finally:
-                say()  # flush the help that argparse prints before it exits
+            options = program.parse_args(repeat_set(typed), context)
             options.verb(options, stop)
     except (TranslatorError, Interrupted) as error:
         print_error(f"translator: {printable(str(error))}")
@@ -120,7 +117,7 @@ def _check_current_folder() -> None:
 
 def parser() -> argparse.ArgumentParser:
     """Return the command-line parser; in the parsed options, `verb` is the function of the verb."""
-    program = argparse.ArgumentParser(
+    program = VerbParser(
         prog="translator",
         description="Train, evaluate and use English→Persian neural translation models.",
         epilog=_MANUAL,

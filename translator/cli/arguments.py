@@ -41,7 +41,7 @@ class Verb:
         """The module that defines the verb."""
         return self.run.__module__
 
-    def add_to(self, verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    def add_to(self, verbs: "argparse._SubParsersAction[VerbParser]") -> None:
         """Add the verb to a parser."""
         parser = verbs.add_parser(
             self.name.split()[-1],
@@ -52,9 +52,9 @@ class Verb:
         )
         self._add_options(parser)
 
-    def parser(self) -> argparse.ArgumentParser:
+    def parser(self) -> "VerbParser":
         """Return a parser of the arguments behind the name of this verb."""
-        parser = argparse.ArgumentParser(prog=f"translator {self.name}")
+        parser = VerbParser(prog=f"translator {self.name}")
         self._add_options(parser)
         return parser
 
@@ -80,6 +80,16 @@ def option(name: str, help_text: str, **settings: Any) -> Option:
     if metavar:
         settings["metavar"] = metavar
     return flag, settings
+
+
+class VerbParser(argparse.ArgumentParser):
+    """Writes help and version as `say` does; argparse itself ignores a full disk if Python does not buffer."""
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        if file is sys.stdout:
+            say(message.removesuffix("\n"))
+        else:
+            super()._print_message(message, file)
 
 
 class VerbFormatter(argparse.HelpFormatter):

@@ -58,9 +58,11 @@ def write_marian_weights(
     assert not marian_obstacles(config), "see check_format"
     tensors = {name: tensor.to(_TYPES[quantization]) for name, tensor in _marian_tensors(model, config).items()}
     write_bytes(folder / "model.safetensors", save(tensors, metadata={"format": "pt"}))
-    vocabulary_sizes = model.source_embedding.tokens.num_embeddings, model.target_embedding.tokens.num_embeddings
+    source_vocabulary = model.source_embedding.tokens.num_embeddings
+    target_vocabulary = model.target_embedding.tokens.num_embeddings
     header = {"architectures": ["MarianMTModel"], "model_type": "marian", "dtype": quantization}
-    write_json(folder / "config.json", header | marian_config(config, vocabulary_sizes))
+    settings = marian_config(config, (source_vocabulary, target_vocabulary))
+    write_json(folder / "config.json", header | settings)
     write_json(folder / "generation_config.json", generation_config(config, search))
 
 

@@ -88,9 +88,9 @@ def shown_pieces(pieces: Sequence[str], *, right_to_left: bool = False) -> list[
     return labels
 
 
-def _joins(left: str, right: str) -> bool:
-    """Return whether the letter `left` changes its shape before `right`; one of them may be missing."""
-    return bool(left and right) and shaped(left + right)[:1] != shaped(left)
+def _joins(letter: str, following: str) -> bool:
+    """Return whether a letter changes its shape before the `following` one; one of them may be missing."""
+    return bool(letter and following) and shaped(letter + following)[:1] != shaped(letter)
 
 
 def _in_visual_order(text: str, right_to_left: bool) -> str:

@@ -32,12 +32,12 @@ def excerpt(text: str, longest: int) -> str:
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, text_columns: int = 1) -> str:
     """Return `rows` under `header` and a rule; the first `text_columns` are left-aligned, the others right-aligned."""
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    lines = []
-    for cells in (header, *rows):
-        padded_cells = []
-        for number, (cell, width) in enumerate(zip(cells, widths, strict=True)):
-            padded_cells.append(cell.ljust(width) if number < text_columns else cell.rjust(width))
-        lines.append("  ".join(padded_cells).rstrip())
-    lines.insert(1, "-" * max(map(len, lines)))
-    return "\n".join(lines)
+    columns = list(zip(header, *rows, strict=True))
+    padded_columns = []
+    for number, column in enumerate(columns):
+        width = max(map(len, column))
+        align = str.ljust if number < text_columns else str.rjust
+        padded_columns.append([align(cell, width) for cell in column])
+    lines = ["  ".join(cells).rstrip() for cells in zip(*padded_columns, strict=True)]
+    rule = "-" * max(map(len, lines))
+    return "\n".join([lines[0], rule, *lines[1:]])
