@@ -7,7 +7,8 @@ import pytest
 from checkpoint.small_checkpoints import HARMS, damage, named, save
 
 from translator.checkpoint.recovery import newest_whole, repair
-from translator.checkpoint.state import steps_saved
+from translator.checkpoint.retention import mark_best
+from translator.checkpoint.state import find_checkpoint, steps_saved
 from translator.errors import CheckpointError
 
 FILES = ("model.safetensors", "optimizer.safetensors", "state.json")
@@ -78,3 +79,13 @@ def test_if_all_checkpoints_are_damaged_each_is_named_and_kept(tmp_path: Path) -
     assert "step-000002/state.json" in message
     assert f"from a copy; or delete {tmp_path} to train from the start" in message
     assert steps_saved(tmp_path) == [1, 2]
+
+
+def test_best_falls_back_to_last_if_no_checkpoint_has_a_score(tmp_path: Path) -> None:
+    for step in (1, 2):
+        save(tmp_path, step)
+    mark_best(tmp_path, 2)
+    damage(tmp_path, 2)
+    assert restore(tmp_path) == 1
+    assert not (tmp_path / "best").is_symlink()
+    assert find_checkpoint(tmp_path, "best").resolve().name == "step-000001"
