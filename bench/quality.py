@@ -30,7 +30,9 @@ from translator.config import Config, load_config
 from translator.data import DataHandler, collate_source
 from translator.errors import RunError
 from translator.model.device import Arithmetic
-from translator.run.storage import hold_folder, new_folder, write_json, write_text
+from translator.run.locks import hold_folder
+from translator.run.storage import write_json, write_text
+from translator.run.work_folders import new_folder
 from translator.special_tokens import EOS, PAD, SOS, UNK
 from translator.subword import SubwordModel
 

@@ -69,7 +69,6 @@ def imports_inside_room(name: str) -> dict[str, set[str]]:
 
 
 WITH_CIRCLES = {
-    "cli": "verbs that complete commands need the parser of all verbs",
     "inference": "`output` names a type of `stream`",
 }
 """Rooms that still have a circle, and its reason."""

@@ -5,7 +5,7 @@ from pathlib import Path
 import torch
 
 from translator.checkpoint.files import save_checkpoint
-from translator.checkpoint.manager import mark_best
+from translator.checkpoint.retention import mark_best
 from translator.checkpoint.state import CheckpointState
 from translator.config import Config
 from translator.corpus.held_out import write_held_out

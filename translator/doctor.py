@@ -32,6 +32,7 @@ _COMPILED: Final = ("torch", "numpy", "sentencepiece", "safetensors", "pydantic"
 """Packages with compiled parts, which may fail to load although they are installed."""
 _EXTRAS: Final = ("", "serve")  # extras that need packages; the empty name is the base installation
 Verdict = Literal["ok", "note", "wrong"]  # `note`: training works; `wrong`: training is impossible
+_TITLES: Final = {"wrong": "Errors; training is impossible:", "note": "Notes; training works anyway:"}
 
 
 class Finding(NamedTuple):
@@ -45,9 +46,11 @@ class Finding(NamedTuple):
 
 def examine(folder: Path) -> list[Finding]:
     """Return all findings for work in `folder`."""
+    findings = list(examine_packages())
+    if _import_error("torch") is None:
+        findings += examine_devices()
     return [
-        *examine_packages(),
-        *(examine_devices() if _import_error("torch") is None else ()),
+        *findings,
         examine_memory(),
         examine_place("runs/", folder / "runs"),
         examine_place("data/", folder / "data"),
@@ -57,10 +60,12 @@ def examine(folder: Path) -> list[Finding]:
 
 def format_findings(findings: Sequence[Finding]) -> str:
     """Return a table of the findings, with the advice below it."""
-    lines = [text_table(("", "what", "found"), [one[:3] for one in findings], text_columns=3)]
-    for verdict, title in (("wrong", "Errors; training is impossible:"), ("note", "Notes; training works anyway:")):
-        if found := [f"  {one.name}: {one.advice}" for one in findings if one.verdict == verdict]:
-            lines += ["", title, *found]
+    rows = [(finding.verdict, finding.name, finding.found) for finding in findings]
+    lines = [text_table(("", "what", "found"), rows, text_columns=3)]
+    for verdict, title in _TITLES.items():
+        advice = [f"  {finding.name}: {finding.advice}" for finding in findings if finding.verdict == verdict]
+        if advice:
+            lines += ["", title, *advice]
     return "\n".join(lines)
 
 
@@ -68,22 +73,35 @@ def examine_packages() -> Iterator[Finding]:
     """Yield findings on Python, required packages and packages of the extras."""
     yield Finding("ok", "Python", f"{platform.python_version()} ({sys.executable})")
     listed = metadata.requires("translator") if version_of("translator") else None
-    for asked in map(Requirement, listed or []):
-        fitting = (extra for extra in _EXTRAS if asked.marker is None or asked.marker.evaluate({"extra": extra}))
-        extra = next(fitting, None)
-        if extra is None or asked.name == "translator":
-            continue
-        installed = version_of(asked.name)
-        needed = f"needed for {extra}: {asked.specifier}" if extra else f"needed: {asked.specifier}"
-        install = shlex.join([sys.executable, "-m", "pip", "install", f"{asked.name}{asked.specifier}"])
-        lacking: Verdict = "note" if extra else "wrong"
-        if installed is None or not asked.specifier.contains(installed, prereleases=True):
-            yield Finding(lacking, asked.name, installed or "not installed", f"{needed}; install it with: {install}")
-        elif asked.name in _COMPILED and (trouble := _import_error(asked.name)):
-            advice = f"it cannot be loaded ({trouble}); uninstall it with pip, then: {install}"
-            yield Finding(lacking, asked.name, installed, advice)
-        else:
-            yield Finding("ok", asked.name, f"{installed} ({needed})")
+    for requirement in map(Requirement, listed or []):
+        extra = _extra_of(requirement)
+        if extra is not None and requirement.name != "translator":
+            yield _examine_package(requirement, extra)
+
+
+def _extra_of(requirement: Requirement) -> str | None:
+    """Return the first of the `_EXTRAS` that needs a package on this machine; None if none does."""
+    for extra in _EXTRAS:
+        if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
+            return extra
+    return None
+
+
+def _examine_package(requirement: Requirement, extra: str) -> Finding:
+    """Return the finding on a required package: whether it is installed, fits, and can be loaded."""
+    name, versions = requirement.name, requirement.specifier
+    installed = version_of(name)
+    needed = f"needed for {extra}: {versions}" if extra else f"needed: {versions}"
+    install = shlex.join([sys.executable, "-m", "pip", "install", f"{name}{versions}"])
+    verdict_without_it: Verdict = "note" if extra else "wrong"
+    if installed is None or not versions.contains(installed, prereleases=True):
+        advice = f"{needed}; install it with: {install}"
+        return Finding(verdict_without_it, name, installed or "not installed", advice)
+    problem = _import_error(name) if name in _COMPILED else None
+    if problem is not None:
+        advice = f"it cannot be loaded ({problem}); uninstall it with pip, then: {install}"
+        return Finding(verdict_without_it, name, installed, advice)
+    return Finding("ok", name, f"{installed} ({needed})")
 
 
 def version_of(package: str) -> str | None:
@@ -94,6 +112,7 @@ def version_of(package: str) -> str | None:
 
 
 def _import_error(module: str) -> str | None:
+    """Return the first line of the error with which a module fails to load; None if it loads."""
     try:
         importlib.import_module(module)
     except (ImportError, OSError, RuntimeError, ValueError, AttributeError) as error:  # such as a build for another OS
@@ -105,6 +124,7 @@ def examine_devices() -> Iterator[Finding]:
     """Yield findings on GPUs, CPU and threads."""
     import torch  # imported here, so that a broken torch is reported
 
+    # 1. GPUs.
     if torch.cuda.device_count() == 0 and Path("/proc/driver/nvidia/version").exists():
         advice = f"install a torch build for this driver (see pytorch.org); this one needs CUDA {torch.version.cuda}"
         yield Finding("note", "GPU", "a driver is installed, but torch cannot use it", advice)
@@ -113,7 +133,8 @@ def examine_devices() -> Iterator[Finding]:
     elif torch.cuda.device_count() == 0:
         yield Finding("ok", "GPU", "no GPU that torch supports; training runs on the CPU")
     for number in range(torch.cuda.device_count()):
-        device, kind = torch.device("cuda", number), torch.cuda.get_device_name(number)
+        device = torch.device("cuda", number)
+        kind = torch.cuda.get_device_name(number)
         try:
             free, total = torch.cuda.mem_get_info(device)
         except RuntimeError as error:
@@ -121,24 +142,28 @@ def examine_devices() -> Iterator[Finding]:
             yield Finding("note", f"GPU {number}", kind, advice)
             continue
         yield _device(device, f"GPU {number}", f"{kind}, {total / _GIB:.0f} GiB ({free / _GIB:.0f} free)")
+
+    # 2. The CPU.
     yield _device(torch.device("cpu"), "CPU", torch.backends.cpu.get_cpu_capability())
     yield examine_threads(torch.get_num_threads(), available_cores(), cpu_limit())
 
 
-def _device(device: "torch.device", name: str, found: str) -> Finding:
+def _device(device: "torch.device", name: str, description: str) -> Finding:
+    """Return the finding on a device that works, with the precision of training on it."""
     from translator.model.device import bf16_pays, has_bf16
 
     precision = "bf16" if has_bf16(device) and bf16_pays(device) else "float32"
-    return Finding("ok", name, f"{found}; training computes in {precision}")
+    return Finding("ok", name, f"{description}; training computes in {precision}")
 
 
 def examine_threads(threads: int, cores: int, limit: float | None) -> Finding:
     """Return the finding on whether `threads` fit the `cores` and the container's CPU `limit` (in cores)."""
     usable = cores if limit is None else max(1, min(cores, int(limit)))
-    found = f"torch uses {threads}; {usable} can run at the same time"
+    description = f"torch uses {threads}; {usable} can run at the same time"
     if threads > usable or (threads < usable and "OMP_NUM_THREADS" in os.environ):
-        return Finding("note", "threads", found, f"unset OMP_NUM_THREADS, or train with --set run.threads={usable}")
-    return Finding("ok", "threads", found)
+        advice = f"unset OMP_NUM_THREADS, or train with --set run.threads={usable}"
+        return Finding("note", "threads", description, advice)
+    return Finding("ok", "threads", description)
 
 
 def examine_memory(table: Path = Path("/proc/meminfo"), limit: int | None = None) -> Finding:
@@ -146,10 +171,14 @@ def examine_memory(table: Path = Path("/proc/meminfo"), limit: int | None = None
     free = available_memory(table, limit)
     if free is None:
         return Finding("ok", "memory", "unknown on this system")
-    found = f"{free / _GIB:.1f} GiB free for this process"
-    advice = "training the sample needs about 2 GiB; close other programs, raise the limit, or make batches smaller "
-    advice += "with --set batching.tokens_per_batch=512"
-    return Finding("ok", "memory", found) if free >= _MEMORY else Finding("note", "memory", found, advice)
+    description = f"{free / _GIB:.1f} GiB free for this process"
+    if free >= _MEMORY:
+        return Finding("ok", "memory", description)
+    advice = (
+        "training the sample needs about 2 GiB; close other programs, raise the limit, or make batches smaller "
+        "with --set batching.tokens_per_batch=512"
+    )
+    return Finding("note", "memory", description, advice)
 
 
 def cpu_limit(root: Path = Path("/sys/fs/cgroup")) -> float | None:
@@ -164,24 +193,29 @@ def examine_place(name: str, place: Path) -> Finding:
     A run needs symbolic links (`best`, `last`) and file locks, which some network and USB file systems lack.
     """
     parent = next((path for path in (place, *place.absolute().parents) if path.exists()), Path("/"))
-    shown = str(parent) if parent == place else f"{place} (to be created in {parent})"
-    links = locks = False
+    label = str(parent) if parent == place else f"{place} (to be created in {parent})"
+
+    # 1. Try.
+    has_links = has_locks = False
     try:
-        with storage_errors(parent), tempfile.TemporaryDirectory(prefix=".doctor-", dir=parent) as inside:
+        with storage_errors(parent), tempfile.TemporaryDirectory(prefix=".doctor-", dir=parent) as trial:
             with contextlib.suppress(OSError):
-                Path(inside, "link").symlink_to("file")
-                links = True
-            with contextlib.suppress(OSError), Path(inside, "file").open("w") as file:
+                Path(trial, "link").symlink_to("file")
+                has_links = True
+            with contextlib.suppress(OSError), Path(trial, "file").open("w") as file:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                locks = True
+                has_locks = True
         free = shutil.disk_usage(parent).free
     except StorageError as error:
-        return Finding("wrong", name, shown, str(error))
-    found = f"{shown}: {free / _GIB:,.1f} GiB free"
-    if not links:
-        return Finding("wrong", name, found, "a run needs symbolic links; use a file system that supports them")
+        return Finding("wrong", name, label, str(error))
+
+    # 2. Judge; what makes training impossible comes first.
+    description = f"{label}: {free / _GIB:,.1f} GiB free"
+    if not has_links:
+        return Finding("wrong", name, description, "a run needs symbolic links; use a file system that supports them")
     if free < _DISK_FOR_SAMPLE:
-        return Finding("wrong", name, found, "free some space there, or use another disk")
-    if not locks:
-        return Finding("note", name, found, "this file system has no locks; use a run folder in one process only")
-    return Finding("ok", name, found)
+        return Finding("wrong", name, description, "free some space there, or use another disk")
+    if not has_locks:
+        advice = "this file system has no locks; use a run folder in one process only"
+        return Finding("note", name, description, advice)
+    return Finding("ok", name, description)

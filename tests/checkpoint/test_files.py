@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from translator.checkpoint.files import load_checkpoint, load_model, restore_weights, write_checkpoint
-from translator.checkpoint.manager import mark_best
+from translator.checkpoint.retention import mark_best
 from translator.checkpoint.state import DamagedCheckpointError, find_checkpoint, pin_checkpoint
 from translator.errors import CheckpointError, StorageError
 from translator.model import Transformer

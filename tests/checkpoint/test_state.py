@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from translator.checkpoint.files import load_model
-from translator.checkpoint.manager import repair
+from translator.checkpoint.recovery import repair
 from translator.checkpoint.state import DamagedCheckpointError, pin_checkpoint, read_state, steps_saved
 from translator.errors import CheckpointError
 

@@ -16,7 +16,7 @@ from toy import letters
 
 from translator.cli import main, parser
 from translator.cli.arguments import repeat_set
-from translator.cli.tools import verbs_of
+from translator.cli.completion import verbs_of
 from translator.config import load_config
 from translator.config.writing import schema_text
 
@@ -176,11 +176,19 @@ def test_translate_stops_on_a_signal_while_its_input_is_open(random_run: Path) -
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-@pytest.mark.parametrize("verb", ["--help", "translate --run {}"])
-def test_output_to_a_full_disk_gives_one_error_message(verb: str, random_run: Path) -> None:
+@pytest.mark.parametrize(
+    ("verb", "unbuffered"), [("--help", ""), ("--help", "1"), ("--version", "1"), ("translate --run {}", "")]
+)
+def test_output_to_a_full_disk_gives_one_error_message(verb: str, unbuffered: str, random_run: Path) -> None:
     command = [*COMMAND, *verb.format(random_run).split()]
     with Path("/dev/full").open("wb") as full:
-        done = subprocess.run(command, input=b"abc\n", stdout=full, stderr=subprocess.PIPE, env=ENVIRONMENT)
+        done = subprocess.run(
+            command,
+            input=b"abc\n",
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env=ENVIRONMENT | {"PYTHONUNBUFFERED": unbuffered},
+        )
     assert done.returncode == 2
     assert done.stderr.startswith(b"translator: cannot write standard output: the disk is full; free some space")
     assert done.stderr.count(b"\n") == 1, "neither a traceback nor a complaint of the interpreter at its exit"

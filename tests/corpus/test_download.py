@@ -22,7 +22,7 @@ from translator.config import SourceConfig
 from translator.corpus import download
 from translator.corpus.download import DATASETS, Dataset, download_dataset, recipe_snippet
 from translator.errors import CorpusError, InputError, RunError
-from translator.run.storage import _work_name, work_folder
+from translator.run.work_folders import _work_name, work_folder
 
 
 def sha256(content: bytes) -> str:

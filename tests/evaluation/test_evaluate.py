@@ -19,8 +19,8 @@ from toy import letters, write_pairs
 from untrained import add_checkpoint, untrained_run
 
 from translator import Translator
+from translator.checkpoint.averaging import average_run
 from translator.checkpoint.files import load_checkpoint
-from translator.checkpoint.manager import average_run
 from translator.checkpoint.state import find_checkpoint
 from translator.cli import main
 from translator.config import Config, SearchConfig

@@ -25,7 +25,8 @@ from translator.evaluation.results import (
 )
 from translator.inference.segments import Translation
 from translator.run.folder import RunFolder
-from translator.run.storage import exclusive, write_json
+from translator.run.locks import exclusive
+from translator.run.storage import write_json
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
 REFERENCE = TEXT.map("ب{}".format)  # not blank

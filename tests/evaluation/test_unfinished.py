@@ -14,7 +14,7 @@ from translator.errors import RunError
 from translator.evaluation import unfinished as module
 from translator.evaluation.results import ModelScore
 from translator.evaluation.unfinished import UnfinishedTranslations, hold_results
-from translator.run.storage import exclusive
+from translator.run.locks import exclusive
 
 LINES = 5
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 
 from translator.checkpoint.files import save_checkpoint
-from translator.checkpoint.manager import mark_best
+from translator.checkpoint.retention import mark_best
 from translator.checkpoint.state import CheckpointState
 from translator.config import ModelConfig, parse_config
 from translator.corpus.normalizer import CURRENT_RULES

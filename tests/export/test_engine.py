@@ -14,7 +14,7 @@ import pytest
 from export.stand_ins import TEXTS, small_run
 
 from translator import Translator
-from translator.checkpoint.manager import mark_best
+from translator.checkpoint.retention import mark_best
 from translator.checkpoint.state import PinnedCheckpoint, pin_checkpoint
 from translator.errors import InputError, RunError, StorageError
 from translator.export.package import export_run

@@ -14,7 +14,8 @@ from translator.config import ModelConfig, SearchConfig
 from translator.config.corpus_section import ENGLISH, PERSIAN
 from translator.data import collate_source
 from translator.errors import InputError
-from translator.export.marian import generation_config, write_marian_tokenizer, write_marian_weights
+from translator.export.marian import generation_config, write_marian_weights
+from translator.export.marian_tokenizer import write_marian_tokenizer
 from translator.export.package import check_format
 from translator.model import Transformer
 from translator.search.search import search

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from translator.errors import InputError
-from translator.run.made_files import MadeFiles
-from translator.run.storage import refuse_input_as_output, write_text
+from translator.run.folder import MARK
+from translator.run.made_files import MadeFiles, filled_folder
+from translator.run.output_paths import refuse_input_as_output
+from translator.run.storage import write_text
 
 
 def make(folder: Path, text: str, made_from: str = "a") -> None:
@@ -94,3 +96,68 @@ def test_another_file_may_be_replaced(tmp_path: Path) -> None:
     for name in ("input", "output"):
         (tmp_path / name).write_text("x", encoding="utf-8")
     refuse_input_as_output([tmp_path / "input", tmp_path / "missing"], tmp_path / "output")
+
+
+def test_a_refused_verb_leaves_nothing_in_the_folder_of_the_user(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("precious", encoding="utf-8")
+    verb = filled_folder(tmp_path, [], [tmp_path / "file"])
+    with pytest.raises(InputError, match="was not made by this command"), verb:
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+FILES_OF_A_RUN = (
+    "config.yaml",
+    "run.json",
+    "log.txt",
+    ".lock",
+    "subword/source.model",
+    "held_out/test.jsonl",
+    "checkpoints/step-000001/model.safetensors",
+    "checkpoints/new.txt",
+    "evaluation/scores.json",
+    "evaluation/sample.source.txt",
+)
+FILES_OF_THE_USER = (
+    "notes.txt",
+    "evaluation/curves.png",
+    "evaluation/new.txt",
+    "pictures/curves.png",
+    "../config.yaml",
+)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    run = tmp_path / "run"
+    for name in ("subword", "held_out", "checkpoints/step-000001", "evaluation", "pictures"):
+        (run / name).mkdir(parents=True)
+    write_text(run / "config.yaml", MARK)
+    for name in ("scores.json", "sample.source.txt", "curves.png"):
+        write_text(run / "evaluation" / name, "x")
+    return run
+
+
+@pytest.mark.parametrize("name", FILES_OF_A_RUN)
+def test_a_file_that_the_program_made_for_a_run_is_no_output(run: Path, name: str) -> None:
+    with pytest.raises(InputError, match=r"is a file of the run \S*run; give another output"):
+        refuse_input_as_output([], run / name)
+
+
+@pytest.mark.parametrize("name", FILES_OF_THE_USER)
+def test_other_files_in_a_run_folder_may_be_outputs(run: Path, name: str) -> None:
+    refuse_input_as_output([], run / name)
+
+
+def test_a_file_of_an_export_is_no_output(run: Path) -> None:
+    for name in ("export.json", "model.bin"):
+        write_text(run / name, "{}")
+    with pytest.raises(InputError, match="is a file of the run"):
+        refuse_input_as_output([], run / "model.bin")
+    refuse_input_as_output([], run / "new.txt")
+
+
+def test_a_link_to_a_file_of_a_run_is_no_output(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(run / "config.yaml")
+    with pytest.raises(InputError, match="is a file of the run"):
+        refuse_input_as_output([], tmp_path / "link")

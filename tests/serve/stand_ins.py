@@ -13,7 +13,8 @@ from translator.errors import InputError, Interrupted
 from translator.inference.segments import Translation
 from translator.run.signals import StopRequest
 from translator.serve import Limits
-from translator.serve.app import listening_socket, make_app, serve, url
+from translator.serve.app import make_app
+from translator.serve.listening import listening_socket, serve, url
 
 
 class Held:

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from serve.stand_ins import held
 
 from translator.errors import InputError
-from translator.serve.batcher import Batcher, Form, Found, Line, gather
+from translator.serve.batcher import Batcher, Form, Line, LineTranslations, gather
 
 PLAIN, OTHER = Form(1, False), Form(2, False)
 
 
-def run(translator: Any, work: Callable[[Batcher, asyncio.Task[list[Found]]], Awaitable[None]]) -> None:
+def run(translator: Any, work: Callable[[Batcher, asyncio.Task[list[LineTranslations]]], Awaitable[None]]) -> None:
     """Run `work` with a batcher and with a request for `a` that the translator is already processing."""
 
     async def whole() -> None:
@@ -31,11 +31,13 @@ def run(translator: Any, work: Callable[[Batcher, asyncio.Task[list[Found]]], Aw
     asyncio.run(whole())
 
 
-def texts(found: list[Found]) -> list[str]:
+def texts(found: list[LineTranslations]) -> list[str]:
     return [of_line[0].text for of_line in found]
 
 
-async def queued(batcher: Batcher, *requests: Sequence[str], form: Form = PLAIN) -> list[asyncio.Task[list[Found]]]:
+async def queued(
+    batcher: Batcher, *requests: Sequence[str], form: Form = PLAIN
+) -> list[asyncio.Task[list[LineTranslations]]]:
     tasks = [asyncio.create_task(batcher.translate(lines, form)) for lines in requests]
     await asyncio.sleep(0)
     return tasks
@@ -44,7 +46,7 @@ async def queued(batcher: Batcher, *requests: Sequence[str], form: Form = PLAIN)
 def test_waiting_requests_share_a_batch() -> None:
     translator = held()
 
-    async def work(batcher: Batcher, first: asyncio.Task[list[Found]]) -> None:
+    async def work(batcher: Batcher, first: asyncio.Task[list[LineTranslations]]) -> None:
         others = await queued(batcher, ["b", "c"])
         others += await queued(batcher, ["d"], form=OTHER)
         others += await queued(batcher, ["e"], ["f", "", "g"])
@@ -61,7 +63,7 @@ def test_waiting_requests_share_a_batch() -> None:
 def test_cancelled_requests_are_dropped() -> None:
     translator = held()
 
-    async def work(batcher: Batcher, first: asyncio.Task[list[Found]]) -> None:
+    async def work(batcher: Batcher, first: asyncio.Task[list[LineTranslations]]) -> None:
         second, third = await queued(batcher, ["b"], ["c"])
         first.cancel()
         second.cancel()
@@ -77,7 +79,7 @@ def test_cancelled_requests_are_dropped() -> None:
 def test_failing_request_does_not_affect_others() -> None:
     translator = held()
 
-    async def work(batcher: Batcher, first: asyncio.Task[list[Found]]) -> None:
+    async def work(batcher: Batcher, first: asyncio.Task[list[LineTranslations]]) -> None:
         good, bad, bug = await queued(batcher, ["b"], ["bad", "x"], ["bug"])
         translator.gate.set()
         assert texts(await first) + texts(await good) == ["A", "B"]

@@ -15,7 +15,7 @@ from serve.stand_ins import held, served
 
 from translator.errors import InputError
 from translator.serve import Limits
-from translator.serve.app import is_loopback, listening_socket, url
+from translator.serve.listening import is_loopback, listening_socket, url
 
 
 async def ask_all(address: str, asked: list[dict[str, Any]]) -> list[httpx2.Response]:

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 from matplotlib import pyplot
 
-from translator.run.text import shown_pieces
+from translator.run.arabic_shaping import shown_pieces
 from translator.training.attention_picture import attention_figure
 
 

@@ -9,7 +9,8 @@ from tiny_runs import run
 
 from translator.checkpoint.state import find_checkpoint
 from translator.errors import RunError
-from translator.run.storage import hold_folder, write_json
+from translator.run.locks import hold_folder
+from translator.run.storage import write_json
 from translator.training.update import Updater
 
 

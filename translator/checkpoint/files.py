@@ -30,7 +30,8 @@ from translator.checkpoint.state import (
 from translator.errors import CheckpointError, StorageError
 from translator.model import Transformer
 from translator.run.records import sign
-from translator.run.storage import new_folder, replace_link, sha256_of_file, storage_errors, write_json
+from translator.run.storage import sha256_of_file, storage_errors, write_json
+from translator.run.work_folders import new_folder, replace_link
 
 
 class LoadedCheckpoint(NamedTuple):
@@ -64,30 +65,51 @@ def save_checkpoint(
     training: Mapping[str, Tensor],
     average: Mapping[str, Tensor] | None = None,
 ) -> Path:
-    """Write one checkpoint into `folder` and point `last` to it; a StorageError leaves older checkpoints intact."""
-    tensors = {MODEL_FILE: model, OPTIMIZER_FILE: training} | ({AVERAGE_FILE: average} if average else {})
-    path = write_checkpoint(folder / state.name, state, tensors)
+    """Write one checkpoint into `folder` and point `last` to it; a StorageError leaves older checkpoints intact.
+
+    Args:
+        folder: the checkpoints of a run.
+        state: names the checkpoint, and goes into state.json.
+        model: the weights.
+        training: the moments of the optimizer.
+        average: the moving average of the weights, in a run with one.
+    """
+    files = {MODEL_FILE: model, OPTIMIZER_FILE: training}
+    if average:
+        files[AVERAGE_FILE] = average
+    path = write_checkpoint(folder / state.name, state, files)
     replace_link(folder / LAST, path.name)
     return path
 
 
 def write_checkpoint(path: Path, state: CheckpointState, files: Mapping[str, Mapping[str, Tensor]]) -> Path:
     """Write the checkpoint folder `path`, replacing an older one, and return it; errors as `save_checkpoint`."""
-    check_space(path, [tensor for tensors in files.values() for tensor in tensors.values()])
+    all_tensors: list[Tensor] = []
+    for tensors in files.values():
+        all_tensors += tensors.values()
+    check_space(path, all_tensors)
     with new_folder(path) as beside:
-        digests, sizes = {}, {}
+        digests: dict[str, str] = {}
+        sizes: dict[str, int] = {}
         for name, tensors in files.items():
             file = beside / name
-            try:
-                save_file({key: tensor.detach().contiguous().cpu() for key, tensor in tensors.items()}, file)
-            except SafetensorError as error:  # gives the system's error number only in its text
-                number = re.search(r"os error (\d+)", str(error))
-                raise OSError(int(number[1]) if number else 0, str(error)) from error
+            _write_tensors(file, tensors)
             file.chmod(beside.stat().st_mode & 0o666)  # safetensors sets 0600; a new folder obeys the umask
-            digests[name], sizes[name] = sha256_of_file(file), file.stat().st_size
-        body = {"format": FORMAT, "sha256": digests, "bytes": sizes, "state": state.to_json()}
-        write_json(beside / STATE_FILE, sign(body))
+            digests[name] = sha256_of_file(file)
+            sizes[name] = file.stat().st_size
+        description = {"format": FORMAT, "sha256": digests, "bytes": sizes, "state": state.to_json()}
+        write_json(beside / STATE_FILE, sign(description))
     return path
+
+
+def _write_tensors(file: Path, tensors: Mapping[str, Tensor]) -> None:
+    """Write tensors, copied to the CPU, as safetensors; raise OSError if the disk fails."""
+    on_cpu = {key: tensor.detach().contiguous().cpu() for key, tensor in tensors.items()}
+    try:
+        save_file(on_cpu, file)
+    except SafetensorError as error:  # gives the system's error number only in its text
+        number = re.search(r"os error (\d+)", str(error))
+        raise OSError(int(number[1]) if number else 0, str(error)) from error
 
 
 def load_checkpoint(path: Path) -> LoadedCheckpoint:
@@ -128,10 +150,13 @@ def _check_size(state: CheckpointState, weights: Mapping[str, Tensor], path: Pat
     """Raise CheckpointError if the model has more weights than were saved: building it could take all memory."""
     config = state.model
     layers = config.encoder_layers + config.decoder_layers
-    rows = max(state.source_vocabulary, state.target_vocabulary) + layers * config.feed_forward
-    saved = sum(weight.numel() for weight in weights.values())
-    if rows * config.d_model > saved:
-        raise CheckpointError(f"the weights in {path} do not fit the model: {saved:,} are fewer than the model has")
+    # The embedding of one side and a feed-forward matrix of each layer: a lower bound, whatever the options.
+    least_rows = max(state.source_vocabulary, state.target_vocabulary) + layers * config.feed_forward
+    saved_weights = sum(weight.numel() for weight in weights.values())
+    if least_rows * config.d_model > saved_weights:
+        raise CheckpointError(
+            f"the weights in {path} do not fit the model: {saved_weights:,} are fewer than the model has"
+        )
 
 
 def restore_weights(model: Transformer, tensors: Mapping[str, Tensor], path: Path) -> None:

@@ -5,19 +5,49 @@ import io
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 from translator import __version__
-from translator.cli import chains, plotting, runs, tools, translating
-from translator.cli.arguments import Verb, VerbFormatter, repeat_set, say
+from translator.cli import (
+    back_translating,
+    comparing,
+    completion,
+    corpora,
+    distilling,
+    doctor,
+    evaluating,
+    fine_tuning,
+    plotting,
+    run_folders,
+    shipped_recipes,
+    training,
+    translating,
+)
+from translator.cli.arguments import Verb, VerbFormatter, VerbParser, repeat_set
 from translator.errors import InputError, Interrupted, TranslatorError
 from translator.run.logging import log_to_console, print_error
 from translator.run.memory import check_address_space
 from translator.run.signals import stop_on_signals
 from translator.run.text import printable
 
+_MODULES: Final = (
+    training,
+    run_folders,
+    evaluating,
+    comparing,
+    fine_tuning,
+    back_translating,
+    distilling,
+    translating,
+    plotting,
+    corpora,
+    shipped_recipes,
+    doctor,
+    completion,
+)
+"""The modules with verbs, in the order of the list of verbs."""
 _GROUPS: Final = {
     "corpus": ("QUESTION", "examine corpora"),
     "plot": ("PICTURE", "draw a picture: attention, positions, schedule, batches, curves, masks, cache"),
@@ -36,24 +66,17 @@ exit codes:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb and return the exit code."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:  # the parent process closed it
-            setattr(sys, name, open(os.devnull, mode))  # noqa: PTH123, SIM115 - lives as long as the process
-    for stream in (sys.stdout, sys.stderr):  # Persian needs UTF-8 in every locale
-        if isinstance(stream, io.TextIOWrapper):
-            # An unprintable character must not stop a message; `reconfigure` alone would switch to "strict".
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace" if stream is sys.stderr else stream.errors)
+    _prepare_streams()
     log_to_console()
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # without a home directory it warns about its cache
     typed = list(sys.argv[1:] if arguments is None else arguments)
     try:
         with stop_on_signals() as stop:
             _check_current_folder()
-            try:
-                options = parser().parse_args(repeat_set(typed), argparse.Namespace(arguments=typed))
-            finally:
-                say()  # flush the help that argparse prints before it exits
-            if options.verb is not tools.doctor.run:  # it finds out itself what does not work
+            program = parser()
+            context = argparse.Namespace(arguments=typed, program=program)
+            options = program.parse_args(repeat_set(typed), context)
+            if options.verb is not doctor.doctor.run:  # it finds out itself what does not work
                 check_address_space()
             options.verb(options, stop)
     except (TranslatorError, Interrupted) as error:
@@ -64,6 +87,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     finally:
         _flush_errors()
     return 0
+
+
+def _prepare_streams() -> None:
+    """Give standard input, output and error a stream where the parent process closed them, and the encoding UTF-8."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: PTH123, SIM115 - lives as long as the process
+    for stream in (sys.stdout, sys.stderr):  # Persian needs UTF-8 in every locale
+        if isinstance(stream, io.TextIOWrapper):
+            # An unprintable character must not stop a message; `reconfigure` alone would switch to "strict".
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace" if stream is sys.stderr else stream.errors)
 
 
 def _flush_errors() -> None:
@@ -86,20 +120,27 @@ def _check_current_folder() -> None:
 
 def parser() -> argparse.ArgumentParser:
     """Return the command-line parser; in the parsed options, `verb` is the function of the verb."""
-    whole = argparse.ArgumentParser(
+    program = VerbParser(
         prog="translator",
         description="Train, evaluate and use English→Persian neural translation models.",
         epilog=_MANUAL,
         formatter_class=VerbFormatter,
     )
-    whole.add_argument("--version", action="version", version=f"translator {__version__}")
-    groups = {"": whole.add_subparsers(metavar="VERB", required=True)}
-    verbs = [one for module in (runs, chains, translating, plotting, tools) for one in vars(module).values()]
-    for verb in (one for one in verbs if isinstance(one, Verb)):
-        group = verb.name.rpartition(" ")[0]
-        if group not in groups:
-            metavar, summary = _GROUPS[group]
-            several = groups[""].add_parser(group, help=summary, description=summary)
-            groups[group] = several.add_subparsers(metavar=metavar, required=True)
-        verb.add_to(groups[group])
-    return whole
+    program.add_argument("--version", action="version", version=f"translator {__version__}")
+    groups = {"": program.add_subparsers(metavar="VERB", required=True)}
+    for verb in _verbs():
+        name = verb.name.rpartition(" ")[0]
+        if name not in groups:
+            metavar, summary = _GROUPS[name]
+            group = groups[""].add_parser(name, help=summary, description=summary)
+            groups[name] = group.add_subparsers(metavar=metavar, required=True)
+        verb.add_to(groups[name])
+    return program
+
+
+def _verbs() -> Iterator[Verb]:
+    """Yield all verbs, in the order of their definition; a verb that another module imports comes once."""
+    for module in _MODULES:
+        for value in vars(module).values():
+            if isinstance(value, Verb) and value.module == module.__name__:
+                yield value

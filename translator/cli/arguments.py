@@ -36,7 +36,12 @@ class Verb:
     examples: tuple[str, ...]
     run: Run
 
-    def add_to(self, verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    @property
+    def module(self) -> str:
+        """The module that defines the verb."""
+        return self.run.__module__
+
+    def add_to(self, verbs: "argparse._SubParsersAction[VerbParser]") -> None:
         """Add the verb to a parser."""
         parser = verbs.add_parser(
             self.name.split()[-1],
@@ -45,6 +50,15 @@ class Verb:
             epilog="\n  ".join(("examples:", *self.examples)) if self.examples else None,
             formatter_class=VerbFormatter,
         )
+        self._add_options(parser)
+
+    def parser(self) -> "VerbParser":
+        """Return a parser of the arguments behind the name of this verb."""
+        parser = VerbParser(prog=f"translator {self.name}")
+        self._add_options(parser)
+        return parser
+
+    def _add_options(self, parser: argparse.ArgumentParser) -> None:
         for name, settings in self.options:
             parser.add_argument(name, **settings)
         parser.set_defaults(verb=self.run)
@@ -52,33 +66,53 @@ class Verb:
 
 def verb(name: str, summary: str, *options: Option, examples: tuple[str, ...] = ()) -> Callable[[Run], Verb]:
     """Return a decorator that turns a function of the parsed options and the stop request into a verb."""
-    return lambda run: Verb(name, summary, options, examples, run)
+
+    def decorate(run: Run) -> Verb:
+        return Verb(name=name, summary=summary, options=options, examples=examples, run=run)
+
+    return decorate
 
 
 def option(name: str, help_text: str, **settings: Any) -> Option:
     """Return an argument of a verb: `name` is the flag, a space and the metavar; `settings` go to `add_argument`."""
-    name, _, metavar = name.partition(" ")
-    return name, settings | {"help": help_text} | ({"metavar": metavar} if metavar else {})
+    flag, _, metavar = name.partition(" ")
+    settings["help"] = help_text
+    if metavar:
+        settings["metavar"] = metavar
+    return flag, settings
+
+
+class VerbParser(argparse.ArgumentParser):
+    """Writes help and version as `say` does; argparse itself ignores a full disk if Python does not buffer."""
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        if file is sys.stdout:
+            say(message.removesuffix("\n"))
+        else:
+            super()._print_message(message, file)
 
 
 class VerbFormatter(argparse.HelpFormatter):
     """Wraps paragraphs; those with indented lines (examples, exit codes) stay unchanged."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
-        fill = super()._fill_text
-        return "\n\n".join(part if "\n  " in part else fill(part, width, indent) for part in text.split("\n\n"))
+        paragraphs = []
+        for paragraph in text.split("\n\n"):
+            has_indented_lines = "\n  " in paragraph
+            paragraphs.append(paragraph if has_indented_lines else super()._fill_text(paragraph, width, indent))
+        return "\n\n".join(paragraphs)
 
 
 def repeat_set(arguments: Sequence[str]) -> list[str]:
     """Return `arguments` with `--set` before each override, so that `--set a.b=1 c.d=2` sets two keys."""
-    found: list[str] = []
-    inside = False
+    repeated: list[str] = []
+    is_inside = False  # whether the argument belongs to the last `--set`
     for argument in arguments:
-        inside = argument == "--set" or (inside and _OVERRIDE.match(argument) is not None)
-        if inside and argument != "--set" and found[-1] != "--set":
-            found.append("--set")
-        found.append(argument)
-    return found
+        is_inside = argument == "--set" or (is_inside and _OVERRIDE.match(argument) is not None)
+        if is_inside and argument != "--set" and repeated[-1] != "--set":
+            repeated.append("--set")
+        repeated.append(argument)
+    return repeated
 
 
 # --- shared arguments ---
@@ -132,13 +166,23 @@ def search_flags(options: argparse.Namespace) -> list[str]:
         overrides += ["search.method=beam", f"search.beam_size={options.beam}"]
     elif options.search is not None:
         overrides.append(f"search.method={options.search}")
-    return overrides + ([f"search.precision={options.precision}"] if options.precision is not None else [])
+    if options.precision is not None:
+        overrides.append(f"search.precision={options.precision}")
+    return overrides
 
 
 def load_model(
     runs: Sequence[Path | str], engine: str, checkpoint: str, device: str, overrides: Sequence[str]
 ) -> "Translator":
-    """Return the translator of the runs; set the number of torch threads to that of the run."""
+    """Return the translator of the runs; set the number of torch threads to that of the run.
+
+    Args:
+        runs: run folders; several are an ensemble.
+        engine: `torch`, `ctranslate2`, or `auto`.
+        checkpoint: `best`, `last`, `averaged` or a step number.
+        device: `cpu`, `mps`, `cuda`, `cuda:N`, or `auto`.
+        overrides: `key.path=value` for the configuration of the runs.
+    """
     from translator.inference.translator import Translator
 
     translator = Translator.load(runs, engine=engine, checkpoint=checkpoint, device=device, overrides=overrides)

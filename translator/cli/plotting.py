@@ -33,20 +33,25 @@ def picture(
     """Return a decorator that turns a drawing function into a verb; it first checks that the output is writable."""
 
     def decorate(draw: Callable[[argparse.Namespace], "Figure"]) -> Verb:
-        def write(options: argparse.Namespace, stop: StopRequest) -> None:
+        def draw_and_write(options: argparse.Namespace, stop: StopRequest) -> None:
             from translator.plots.picture_file import check_picture, write_picture
-            from translator.run.storage import refuse_input_as_output
+            from translator.run.output_paths import refuse_input_as_output
 
             check_picture(options.output)
-            recipes = getattr(options, "config", None) or []
-            refuse_input_as_output([recipes] if isinstance(recipes, str) else recipes, options.output)
+            refuse_input_as_output(_recipes(options), options.output)
             write_picture(draw(options), options.output)
             say(f"Written to {options.output}")
 
-        return verb(f"plot {name}", summary, *options, output, examples=examples)(write)
+        return verb(f"plot {name}", summary, *options, output, examples=examples)(draw_and_write)
 
     output = option("--output FILE", "picture file to write; ends in .png or .svg", required=True, type=Path)
     return decorate
+
+
+def _recipes(options: argparse.Namespace) -> list[str]:
+    """Return the recipes that a picture is drawn of: none, one, or several."""
+    recipes = getattr(options, "config", None) or []
+    return [recipes] if isinstance(recipes, str) else list(recipes)
 
 
 @picture(
@@ -81,8 +86,9 @@ def _curves(options: argparse.Namespace) -> "Figure":
         raise InputError(f"--smooth {options.smooth}: give a number of at least 1 (no smoothing)")
     from translator.plots.curves import USUAL_METRICS, curves_figure, read_curves
 
-    found = [read_curves(path) for path in dict.fromkeys(options.runs)]
-    return curves_figure(found, list(dict.fromkeys(options.metrics or USUAL_METRICS)), options.over, options.smooth)
+    curves = [read_curves(path) for path in dict.fromkeys(options.runs)]
+    metrics = list(dict.fromkeys(options.metrics or USUAL_METRICS))
+    return curves_figure(curves, metrics, options.over, options.smooth)
 
 
 @picture("masks", "the attention masks of a row with two sentence pairs")
@@ -114,11 +120,13 @@ def _positions(options: argparse.Namespace) -> "Figure":
             raise InputError("--run draws a trained model, so --config and --set have no effect; leave them out")
         run = RunFolder.open(options.run)
         checkpoint = pin_checkpoint(run.checkpoints_folder, options.checkpoint)
-        name, model = run.path.resolve().name, checkpoint.state.model
+        name = run.path.resolve().name
+        model = checkpoint.state.model
         trained = load_model(checkpoint, choose_device("cpu"))
     else:
         recipe = options.config or "sample"
-        name, model = Path(recipe).stem, load_config(recipe, options.overrides).model
+        name = Path(recipe).stem
+        model = load_config(recipe, options.overrides).model
     heads = f", {model.heads} heads" if model.positions == "rotary" else ""
     title = f"{model.positions} positions of {name}, width {model.d_model}{heads}"
     return positions_figure(position_vectors(model, options.length, trained), title)

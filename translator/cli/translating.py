@@ -7,7 +7,18 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from translator.cli.arguments import CHECKPOINT, RUN, RUNS, SEARCH, load_model, option, say, search_flags, verb
+from translator.cli.arguments import (
+    CHECKPOINT,
+    RUN,
+    RUNS,
+    SEARCH,
+    Option,
+    load_model,
+    option,
+    say,
+    search_flags,
+    verb,
+)
 from translator.errors import InputError
 from translator.inference.output import OutputForm, choose_display, translate_interactively, translate_texts
 from translator.inference.stream import Work, check_source, translate_file, translate_stream
@@ -60,11 +71,17 @@ def _translate(options: argparse.Namespace, stop: StopRequest) -> None:
     _check_input(options)
     if options.processes is not None:
         overrides.append(f"search.processes={options.processes}")
-    model = tuple(options.runs), options.engine, options.checkpoint, options.device, tuple(overrides)
-    work = Work(partial(load_model, *model), form, options.strict)
+    load = partial(
+        load_model, tuple(options.runs), options.engine, options.checkpoint, options.device, tuple(overrides)
+    )
+    work = Work(load, form, options.strict)
+
+    # From file to file: the worker processes load the model.
     if options.output is not None:
         translate_file(work, Path(options.input), Path(options.output))
         return
+
+    # To standard output, from where the text is.
     translator = work.load()
     display = choose_display(options.display, sys.stdout, os.environ)
     if options.display == "auto" and translator.normalizer.languages[1].writing == "ltr":
@@ -91,7 +108,8 @@ def _check_input(options: argparse.Namespace) -> None:
     if options.input is not None:
         check_source(Path(options.input))
     texts = {f"argument {number}": text for number, text in enumerate(options.text, 1)}
-    for name, text in (texts | {"--prefix": options.prefix}).items():
+    texts["--prefix"] = options.prefix
+    for name, text in texts.items():
         try:
             text.encode("utf-8")  # Python keeps bytes that are not UTF-8 as lone surrogates
         except UnicodeEncodeError:
@@ -125,6 +143,15 @@ def _export(options: argparse.Namespace, stop: StopRequest) -> None:
         say(f'Next:\n  translator translate --run {options.folder} "{example}"')
 
 
+def _limit_options() -> list[Option]:
+    """Return an option for each limit of the server, with its default."""
+    options = []
+    for name, meaning in _LIMITS.items():
+        default = getattr(Limits(), name)
+        options.append(option(f"--{name} N", f"{meaning} (default: {default:g})", type=type(default), default=default))
+    return options
+
+
 @verb(
     "serve",
     "serve a web page and a JSON API for translation; by default only this machine can reach them",
@@ -132,27 +159,28 @@ def _export(options: argparse.Namespace, stop: StopRequest) -> None:
     option("--host NAME", "address to listen on (default: 127.0.0.1)", default="127.0.0.1"),
     option("--port N", "port to listen on; 0 chooses a free one (default: 8000)", type=int, default=8000),
     option("--allow-host NAME", _HOSTS, dest="names", action="append", default=[]),
-    *(
-        option(f"--{name} N", f"{meaning} (default: {default:g})", type=type(default), default=default)
-        for name, meaning in _LIMITS.items()
-        if (default := getattr(Limits(), name))
-    ),
+    *_limit_options(),
     examples=("translator serve --run runs/sample",),
 )
 def _serve(options: argparse.Namespace, stop: StopRequest) -> None:
     overrides = search_flags(options)
     limits = Limits(**{name: getattr(options, name) for name in _LIMITS})
     check_installed()
-    from translator.serve import app
+    from translator.serve.app import LOOPBACK, make_app
+    from translator.serve.listening import is_loopback, listening_socket, serve, url
 
-    with app.listening_socket(options.host, options.port) as bound:
+    with listening_socket(options.host, options.port) as bound:
         translator = load_model(options.runs, options.engine, options.checkpoint, options.device, overrides)
-        if not app.is_loopback(bound):
+        if not is_loopback(bound):
             LOGGER.warning(
                 "--host %s: anyone who can reach this machine can use the page and the API, without password or "
                 "encryption; on the open internet, put a reverse proxy in front of it",
                 options.host,
             )
-        address = f"{app.url(bound)} translates with {translator.label}, {translator.checkpoint_name}; Ctrl+C stops it"
-        hosts = [*app.LOOPBACK, options.host, *options.names] if app.is_loopback(bound) or options.names else []
-        app.serve(app.make_app(translator, limits, hosts), bound, stop, limits.seconds + 1, lambda: say(address))
+        # Other machines may call this one by any name, unless --allow-host names some.
+        allowed_hosts = []
+        if is_loopback(bound) or options.names:
+            allowed_hosts = [*LOOPBACK, options.host, *options.names]
+        address = f"{url(bound)} translates with {translator.label}, {translator.checkpoint_name}; Ctrl+C stops it"
+        application = make_app(translator, limits, allowed_hosts)
+        serve(application, bound, stop, patience=limits.seconds + 1, ready=lambda: say(address))

@@ -17,8 +17,9 @@ from translator.corpus.compression import damaged_files
 from translator.corpus.sources import listing
 from translator.errors import CorpusError, InputError
 from translator.run.logging import LOGGER, progress_bar
-from translator.run.storage import flush_file, new_folder, sha256_of_file, storage_errors, work_folder, write_bytes
+from translator.run.storage import flush_file, sha256_of_file, storage_errors, write_bytes
 from translator.run.text import text_table
+from translator.run.work_folders import new_folder, work_folder
 
 RETRIES: Final = 3
 TIMEOUT: Final = 30.0  # seconds of silence after which a connection counts as broken

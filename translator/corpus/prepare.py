@@ -43,9 +43,10 @@ from translator.corpus.report import (
 from translator.corpus.sources import read_pairs, source_files
 from translator.corpus.split import SELECTION_RULES, SPLITS, TRAIN, Fates, count_fates, fate_of, select_pairs
 from translator.errors import CorpusError
-from translator.run.folder import prepared_folder
 from translator.run.logging import LOGGER, progress_bar, stage
-from translator.run.storage import new_folder, restore_folders, storage_errors, write_json
+from translator.run.prepared_folder import prepared_folder
+from translator.run.storage import storage_errors, write_json
+from translator.run.work_folders import new_folder, restore_folders
 from translator.run.workers import map_in_order, processes_for, refuse_in_starting_process
 
 PREPARE_VERSION: Final = 3  # raised when the same settings give different text

@@ -9,7 +9,7 @@ from typing import Literal
 from translator.config.corpus_section import ENGLISH, PERSIAN, Languages
 from translator.corpus.report import CorpusReport
 from translator.corpus.split import Split
-from translator.run.folder import damaged
+from translator.run.prepared_folder import damaged
 from translator.run.storage import storage_errors
 
 Side = Literal["en", "fa"]  # of a pair of texts, in either direction

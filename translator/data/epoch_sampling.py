@@ -20,9 +20,9 @@ from translator.corpus.prepared_corpus import PreparedCorpus, TextBlock
 from translator.data.augmentation import Augmentation, SidePair
 from translator.data.mixture import Numbers
 from translator.data.token_store import FlatRows, PairStore, TokenWriter
-from translator.run.folder import DIGITS_IN_NAME
 from translator.run.logging import LOGGER
-from translator.run.storage import work_folder
+from translator.run.prepared_folder import DIGITS_IN_NAME
+from translator.run.work_folders import work_folder
 from translator.run.workers import map_in_order
 from translator.subword import SubwordPair
 from translator.subword.source_text import training_pair

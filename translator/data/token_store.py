@@ -22,9 +22,10 @@ from translator.config.resuming import fingerprint_of
 from translator.corpus.normalizer import Normalizer
 from translator.corpus.prepared_corpus import PreparedCorpus, Side
 from translator.errors import StorageError
-from translator.run.folder import DIGITS_IN_NAME, prepared_folder
 from translator.run.logging import LOGGER, progress_bar
-from translator.run.storage import new_folder, storage_errors, write_json
+from translator.run.prepared_folder import DIGITS_IN_NAME, prepared_folder
+from translator.run.storage import storage_errors, write_json
+from translator.run.work_folders import new_folder
 from translator.subword import SubwordModel, SubwordPair
 from translator.subword.placeholders import PLACEHOLDERS_VERSION
 from translator.subword.source_text import training_pair

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from translator.run.text import is_persian
+from translator.run.arabic_shaping import is_persian
 
 _SPECIAL: Final = re.compile(r"[\\`*_{}\[\]<>#|&~$!]")  # in Markdown or HTML
 _BIDI_CONTROL: Final = re.compile("[\u202a-\u202e\u2066-\u2069]")

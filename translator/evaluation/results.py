@@ -15,8 +15,9 @@ from translator.errors import InputError, RunError
 from translator.evaluation.metrics import Score
 from translator.inference.segments import Translation, finite
 from translator.run.folder import RunFolder
+from translator.run.locks import exclusive
 from translator.run.records import STRICT, RecordError, WholeNumber, read_record
-from translator.run.storage import exclusive, storage_errors, write_bytes, write_json
+from translator.run.storage import storage_errors, write_bytes, write_json
 
 ENDING: Final = ".sentences.jsonl"
 VERSION: Final = 1  # of the format of these files

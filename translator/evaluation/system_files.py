@@ -15,8 +15,8 @@ from translator.corpus.lines import LONGEST_LINE, Unreadable, read_lines
 from translator.corpus.normalizer import Normalizer
 from translator.errors import CheckpointError, InputError, RunError
 from translator.evaluation.results import ENDING, ScoredSet, read_scored_set, saved_scores
+from translator.run.arabic_shaping import is_persian
 from translator.run.folder import RunFolder
-from translator.run.text import is_persian
 
 
 def read_systems(

@@ -16,9 +16,10 @@ from tqdm import tqdm
 from translator.errors import RunError
 from translator.evaluation.results import ModelScore, json_lines
 from translator.inference.translator import Translator
+from translator.run.locks import exclusive
 from translator.run.logging import LOGGER, progress_bar
 from translator.run.records import STRICT, RecordError, WholeNumber, read_record
-from translator.run.storage import exclusive, sha256_of_json, storage_errors, write_bytes
+from translator.run.storage import sha256_of_json, storage_errors, write_bytes
 
 _BLOCK: Final = 256  # sentences translated and saved at a time
 

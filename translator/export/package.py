@@ -1,31 +1,27 @@
-"""Export of a run to a folder for other programs: formats, model card, checksums; atomic."""
+"""Export of a run to a folder for other programs, which appears whole or not at all."""
 
 import shutil
 from pathlib import Path
 from typing import Final
 
-import jinja2
 import torch
 
 from translator.checkpoint.files import load_model, write_checkpoint
 from translator.checkpoint.state import MODEL_FILE, pin_checkpoint, step_folder
-from translator.config import Config, ModelConfig, SourceConfig, resolved_yaml
-from translator.config.corpus_section import ENGLISH
-from translator.corpus.download import DATASETS
-from translator.corpus.held_out import left_out_note
+from translator.config import Config, ModelConfig, resolved_yaml
 from translator.corpus.normalizer_file import rules_of_run
-from translator.corpus.normalizer_rules import NOTHING, NormalizerRules
+from translator.corpus.normalizer_rules import NormalizerRules
 from translator.errors import InputError, RunError, StorageError
-from translator.evaluation.results import saved_scores
-from translator.export.marian import marian_obstacles, write_marian_tokenizer, write_marian_weights
+from translator.export.marian import marian_obstacles, write_marian_weights
+from translator.export.marian_tokenizer import write_marian_tokenizer
+from translator.export.model_card import model_card
 from translator.inference.ctranslate2_writer import write_ctranslate2
 from translator.inference.engine import load_subword
 from translator.inference.exported import CARD_FILE, ExportIndex, is_export, read_index, write_index
 from translator.model import Transformer
 from translator.run.folder import MARK, RunFolder
-from translator.run.storage import new_folder, storage_errors, write_text
-from translator.subword import JOINT_FILE, SOURCE_FILE, TARGET_FILE
-from translator.subword.placeholders import PLACEHOLDERS
+from translator.run.storage import storage_errors, write_text
+from translator.run.work_folders import new_folder
 
 QUANTIZATIONS: Final = {
     "ctranslate2": ("float32", "float16", "bfloat16", "int16", "int8"),
@@ -34,6 +30,9 @@ QUANTIZATIONS: Final = {
 }
 """The formats, and the supported types of weights; the first is the default."""
 FORMATS: Final = tuple(QUANTIZATIONS)
+_SEARCH_PRECISIONS: Final = {"bfloat16": "bf16", "int8": "int8"}
+"""`search.precision` for a type of weights; any other type computes in float32."""
+_SPARE_BYTES: Final = 1 << 20  # for the other files of an export
 
 
 def export_run(
@@ -57,47 +56,69 @@ def export_run(
         RunError: the run, its checkpoint or its scores are damaged or missing; or another process writes `folder`.
         InputError: the format does not support this model or type, `folder` is not empty, or a library is missing.
     """
-    run, target = RunFolder.open(run_folder), Path(folder).expanduser().resolve()
+    # 1. Check the request before the weights are read.
+    run = RunFolder.open(run_folder)
+    target = Path(folder).expanduser().resolve()
     if is_export(run.path) and read_index(run.path, verify=False).format == "ctranslate2":
         raise RunError(
             f"{run.path} is an export for CTranslate2 and has no checkpoint to export; give the run folder itself"
         )
+    _check_target(target, folder)
+    config = run.config()
+    # The checkpoint is pinned, since a training may move `best` meanwhile.
+    pinned = pin_checkpoint(run.checkpoints_folder, checkpoint)
+    chosen_format, weight_type = check_format(format, quantization, pinned.state.model)
+
+    # 2. Read.
+    model = load_model(pinned, torch.device("cpu"))
+    subword = load_subword(run, pinned.state)
+    rules = rules_of_run(run)
+    _check_space(target, model)
+    index = ExportIndex(
+        format=chosen_format,
+        quantization=weight_type,
+        run=run.path.resolve().name,
+        identity=pinned.identity,
+        state=pinned.state,
+    )
+
+    # 3. Write.
+    with new_folder(target, replace=False) as beside:
+        if chosen_format == "ctranslate2":
+            write_ctranslate2(beside, model, pinned.state.model, subword, weight_type)
+            _write_run_files(beside, run, config, index, rules)
+        elif chosen_format == "marian":
+            write_marian_weights(beside, model, pinned.state.model, config.search, weight_type)
+            write_marian_tokenizer(beside, run.subword_folder, config.batching.max_length, config.corpus.languages)
+            write_text(beside / run.normalizer_file.name, rules.to_json())
+        else:  # a run folder of one checkpoint
+            path = step_folder(beside / "checkpoints", pinned.state.step)
+            write_checkpoint(path, pinned.state, {MODEL_FILE: model.state_dict()})
+            _write_run_files(beside, run, config, index, rules)
+        write_text(beside / CARD_FILE, model_card(index, config, run, rules))
+        write_index(beside, index)
+    return target
+
+
+def _check_target(target: Path, folder: Path | str) -> None:
+    """Raise InputError if `target`, which the user calls `folder`, is a file or a folder that is not empty."""
     with storage_errors(target, "read"):
         if target.exists() and not target.is_dir():
             raise InputError(f"cannot export to {folder}: it is a file; choose a folder that does not exist yet")
         if target.is_dir() and any(target.iterdir()):
             advice = "existing files are never overwritten; choose another folder, or delete this one first"
             raise InputError(f"cannot export to {folder}: the folder is not empty; {advice}")
-    config = run.config()
-    pinned = pin_checkpoint(run.checkpoints_folder, checkpoint)
-    chosen, weights = check_format(format, quantization, pinned.state.model)  # before the weights are read
-    model, state = load_model(pinned, torch.device("cpu")), pinned.state
-    subword = load_subword(run, state)
-    rules = rules_of_run(run)
-    _check_space(target, model)
-    index = ExportIndex(chosen, weights, run.path.resolve().name, pinned.identity, state)
-    with new_folder(target, replace=False) as beside:
-        if chosen == "ctranslate2":
-            write_ctranslate2(beside, model, state.model, subword, weights)
-        elif chosen == "marian":
-            write_marian_weights(beside, model, state.model, config.search, weights)
-            write_marian_tokenizer(beside, run.subword_folder, config.batching.max_length, config.corpus.languages)
-        else:  # a run folder of one checkpoint
-            write_checkpoint(step_folder(beside / "checkpoints", state.step), state, {MODEL_FILE: model.state_dict()})
-        rules_file = run.normalizer_file.name
-        if chosen == "marian":
-            write_text(beside / rules_file, rules.to_json())
-        else:
-            subword_folder = beside / "subword"
-            subword_folder.mkdir()
-            for file in run.subword_folder.iterdir():
-                shutil.copyfile(file, subword_folder / file.name)  # without its mode: a new file obeys the umask
-            write_text(subword_folder / rules_file, rules.to_json())  # a run of an older version has none
-            precision = {"bfloat16": "bf16", "int8": "int8"}.get(weights, "float32")
-            write_text(beside / "config.yaml", _shared_config(config, index.run, precision))
-        write_text(beside / CARD_FILE, _model_card(index, config, run, rules))
-        write_index(beside, index)
-    return target
+
+
+def _write_run_files(export: Path, run: RunFolder, config: Config, index: ExportIndex, rules: NormalizerRules) -> None:
+    """Write what makes an export usable like a run: its subword models, its normalizer and its config.yaml."""
+    subword_folder = export / "subword"
+    subword_folder.mkdir()
+    for file in run.subword_folder.iterdir():
+        shutil.copyfile(file, subword_folder / file.name)  # without its mode: a new file obeys the umask
+    write_text(subword_folder / run.normalizer_file.name, rules.to_json())  # a run of an older version has none
+    precision = _SEARCH_PRECISIONS.get(index.quantization, "float32")
+    write_text(export / "config.yaml", _shared_config(config, index.run, precision))
 
 
 def check_format(name: str, quantization: str | None, config: ModelConfig) -> tuple[str, str]:
@@ -106,10 +127,11 @@ def check_format(name: str, quantization: str | None, config: ModelConfig) -> tu
         raise InputError(f"cannot export to `{name}`; choose one of: {', '.join(FORMATS)}")
     types = QUANTIZATIONS[name]
     if quantization is not None and quantization not in types:
-        others = [other for other in FORMATS if quantization in QUANTIZATIONS[other]]
-        hint = f"; `{quantization}` is a type of: {', '.join(others)}" if others else ""
+        suitable_formats = [format for format in FORMATS if quantization in QUANTIZATIONS[format]]
+        hint = f"; `{quantization}` is a type of: {', '.join(suitable_formats)}" if suitable_formats else ""
         raise InputError(f"{name} cannot hold weights as `{quantization}`; choose one of: {', '.join(types)}{hint}")
-    if name == "marian" and (obstacles := marian_obstacles(config)):
+    obstacles = marian_obstacles(config) if name == "marian" else []
+    if obstacles:
         advice = "Export it to ctranslate2 or safetensors, or train one with model.norm: post, model.activation: relu "
         advice += "or gelu, model.positions: sinusoidal"
         raise InputError(
@@ -120,9 +142,10 @@ def check_format(name: str, quantization: str | None, config: ModelConfig) -> tu
 
 def _check_space(target: Path, model: Transformer) -> None:
     """Raise StorageError if the disk lacks space for a copy of the weights in float32."""
-    needed = sum(tensor.nbytes for tensor in model.state_dict().values()) + (1 << 20)
+    needed = sum(tensor.nbytes for tensor in model.state_dict().values()) + _SPARE_BYTES
     with storage_errors(target):
-        disk = shutil.disk_usage(next(parent for parent in target.parents if parent.exists()))
+        existing_parent = next(parent for parent in target.parents if parent.exists())
+        disk = shutil.disk_usage(existing_parent)
     if disk.total and disk.free < needed:  # a file system in memory without a limit has a total of 0
         sizes = f"it needs about {needed / 1e6:,.1f} MB, and {disk.free / 1e6:,.1f} MB are free on that disk"
         raise StorageError(f"cannot write the export {target}: {sizes}; free some space there, or choose another disk")
@@ -131,58 +154,6 @@ def _check_space(target: Path, model: Transformer) -> None:
 def _shared_config(config: Config, name: str, precision: str) -> str:
     """Return config.yaml for publication: paths reduced to their last part, and `name` as the run's directory."""
     values = config.model_dump(mode="json", context=lambda path: Path(path).name or path)
-    values["run"]["directory"], values["search"]["precision"] = name, precision
+    values["run"]["directory"] = name
+    values["search"]["precision"] = precision
     return f"{MARK}\n{resolved_yaml(Config.model_validate(values))}"
-
-
-# --- the model card ---
-
-
-def _model_card(index: ExportIndex, config: Config, run: RunFolder, rules: NormalizerRules) -> str:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("translator"), undefined=jinja2.StrictUndefined, trim_blocks=True, autoescape=False
-    )  # Markdown, not HTML
-    environment.filters["cell"] = lambda text: text.replace("|", "\\|").replace("\n", " ")
-    environment.filters["left_out_note"] = left_out_note
-    normalization, search, languages = config.corpus.normalization, config.search, config.corpus.languages
-    from_english = languages[0] == ENGLISH
-    switches = normalization.model_dump(mode="json")
-    fields = type(normalization).model_fields
-    changed_rules = [f"{key}={value!r}" for key, value in normalization if value != fields[key].default]
-    shown_rules = []
-    for rule in rules.rules:
-        work = rule.english if from_english else rule.persian
-        if work != NOTHING and switches.get(rule.key) == rule.value:
-            shown_rules.append((rule.key, str(rule.value).lower(), fields[rule.key].description))
-    sources: list[tuple[SourceConfig, str]] = [(source, source.use) for source in config.corpus.sources]
-    sources += [(source, "further test set") for source in config.evaluation.test_sources]
-    text = environment.get_template("model_card.md.j2").render(
-        index=index,
-        library={"marian": "transformers", "safetensors": "translator"}.get(index.format, index.format),
-        state=index.state,
-        model=index.state.model,
-        max_length=config.batching.max_length,
-        languages=languages,
-        folds_case=config.subword.folds_case and from_english,
-        placeholders=f"U+{ord(PLACEHOLDERS[count - 1]):X}" if (count := config.subword.placeholders) else "",
-        subword_files=(JOINT_FILE, JOINT_FILE) if config.subword.joint else (SOURCE_FILE, TARGET_FILE),
-        beam=search.beam_size if search.method == "beam" else 1,
-        longest=min(512, index.state.model.max_positions - 1),  # longer input would exceed the positions
-        gnmt_penalty=search.length_normalization != "average" and search.method == "beam",
-        normalizer_file=("" if index.format == "marian" else "subword/") + run.normalizer_file.name,
-        changed_rules=", ".join(changed_rules),
-        from_english=from_english,
-        rules=shown_rules,
-        switches=", ".join(f"{key}: {str(value).lower()}" for key, value in switches.items()),
-        sources=[(source.name, use, _origin(source)) for source, use in sources],
-        scores=[score for score in saved_scores(run) if score.checkpoint == index.state.name],
-    )
-    return text + "\n"
-
-
-def _origin(source: SourceConfig) -> str:
-    if source.obtain and source.obtain.strip():
-        return " ".join(source.obtain.split())
-    if known := DATASETS.get(source.name):
-        return f"not stated; a public corpus of this name is {known.title} ({known.licence}, {known.home})"
-    return "origin and licence are not stated"

@@ -23,7 +23,8 @@ from translator.inference.searcher import Searcher
 from translator.inference.translator import Translator
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER
-from translator.run.storage import new_folder, storage_errors
+from translator.run.storage import storage_errors
+from translator.run.work_folders import new_folder
 from translator.subword import SubwordPair
 
 ENGINES: Final = ("auto", "torch", "ctranslate2")

@@ -110,7 +110,7 @@ def visual_lines(text: str, columns: int | None = None) -> list[str]:
     """Return `text` as lines of at most `columns`, with joined letter shapes in visual order, left to right."""
     from bidi.algorithm import get_display  # `bidi.get_display` does not mirror brackets
 
-    from translator.run.text import shaped
+    from translator.run.arabic_shaping import shaped
 
     width = columns or shutil.get_terminal_size().columns
     printable = "".join(letter for letter in text if unicodedata.category(letter) != "Cf" or letter in "\u200c\u200d")

@@ -25,13 +25,8 @@ from translator.inference.output import OutputForm, write_lines
 from translator.inference.partial_output import PartialOutput
 from translator.run.logging import LOGGER, progress_bar
 from translator.run.made_files import MadeFiles
-from translator.run.storage import (
-    output_stream,
-    refuse_input_as_output,
-    resolve_output,
-    sha256_of_json,
-    storage_errors,
-)
+from translator.run.output_paths import output_stream, refuse_input_as_output, resolve_output
+from translator.run.storage import sha256_of_json, storage_errors
 from translator.run.workers import available_cores, map_in_order
 
 if TYPE_CHECKING:  # a run-time import would slow the command line's help

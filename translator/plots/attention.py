@@ -16,7 +16,7 @@ from translator.errors import InputError
 from translator.inference.torch_searcher import TorchSearcher
 from translator.inference.translator import Translator
 from translator.plots.style import PAGE_INCHES, house_style, new_figure
-from translator.run.text import shown_pieces
+from translator.run.arabic_shaping import shown_pieces
 from translator.special_tokens import EOS, SOS
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from translator.data import Batch, collate_rows
 from translator.masks import MaskGenerator
 from translator.plots.style import COLOURS, FAINT, PAGE_INCHES, draw_legend, house_style, new_figure
-from translator.run.text import WORD_START, shown_pieces
+from translator.run.arabic_shaping import WORD_START, shown_pieces
 from translator.special_tokens import SPECIAL_TOKENS
 
 if TYPE_CHECKING:

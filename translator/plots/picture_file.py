@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from translator.errors import InputError
 from translator.plots.style import house_style
-from translator.run.storage import resolve_output, write_output
+from translator.run.output_paths import resolve_output, write_output
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from translator.run.text import FONT, WORD_START, shown_pieces
+from translator.run.arabic_shaping import FONT, WORD_START, shown_pieces
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

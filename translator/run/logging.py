@@ -117,10 +117,12 @@ class _Bar(tqdm):  # type: ignore[type-arg]  # it is generic for type checkers o
         fields = dict(super().format_dict)
         if self.disable:
             return fields
-        left = self.end - time.monotonic()
+        remaining_seconds = self.end - time.monotonic()
         if self.total and self.n > self.initial:
-            left = min(left, (self.total - self.n) / (self.n - self.initial) * fields["elapsed"])
-        fields["left"] = self.format_interval(max(0, left)) if math.isfinite(left) else "?"
+            seconds_per_item = fields["elapsed"] / (self.n - self.initial)
+            remaining_seconds = min(remaining_seconds, (self.total - self.n) * seconds_per_item)
+        is_known = math.isfinite(remaining_seconds)
+        fields["left"] = self.format_interval(max(0, remaining_seconds)) if is_known else "?"
         shape = "{desc}: {n_fmt}/{total_fmt} {unit}" if self._in_lines else "{l_bar}{bar}| {n_fmt}/{total_fmt}"
         return fields | {"bar_format": shape + " [{elapsed}<{left}, {rate_fmt}{postfix}]"}
 
@@ -161,14 +163,29 @@ def progress_bar(
     unit: str = "it",
     silent: bool = False,
 ) -> "tqdm[Item]":
-    """Return a tqdm bar over `items`, or one for manual updates if `items` is None; `initial` were done before.
+    """Return a tqdm bar; without a terminal, progress appears as plain lines, at most one every 10 seconds.
 
-    A `silent` bar shows nothing. Without a terminal, progress appears as plain lines, at most one every 10 seconds.
+    Args:
+        items: what the bar iterates over; None for a bar with manual updates.
+        description: the work, in front of the bar.
+        total: the number of items, with those done before; by default the length of `items`.
+        initial: number of items that an earlier process has done.
+        unit: what an item is.
+        silent: show nothing.
     """
-    terminal = sys.stderr.isatty()
-    settings: dict[str, Any] = {"desc": description, "total": total, "initial": initial, "unit": unit}
-    settings |= {"disable": silent, "dynamic_ncols": terminal, "mininterval": 0.2 if terminal else 1.0}
-    return _Bar(items, in_lines=not terminal, file=sys.stderr, **settings)
+    is_terminal = sys.stderr.isatty()
+    return _Bar(
+        items,
+        in_lines=not is_terminal,
+        file=sys.stderr,
+        desc=description,
+        total=total,
+        initial=initial,
+        unit=unit,
+        disable=silent,
+        dynamic_ncols=is_terminal,
+        mininterval=0.2 if is_terminal else 1.0,
+    )
 
 
 def end_within(bar: "tqdm[Any]", seconds: float) -> None:

@@ -10,7 +10,9 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from translator.errors import InputError
-from translator.run.storage import hold_folder, refuse_input_as_output, sha256_of_file, storage_errors, write_json
+from translator.run.locks import LOCK_FILE, hold_folder
+from translator.run.output_paths import refuse_input_as_output
+from translator.run.storage import sha256_of_file, storage_errors, write_json
 
 RECORD_FILE: Final = ".translator-made.json"
 
@@ -36,9 +38,9 @@ class MadeFiles:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._file = folder / RECORD_FILE
-        self._made: dict[str, MadeFile] = {}
+        self._entries: dict[str, MadeFile] = {}  # by path inside the folder
         with contextlib.suppress(OSError, ValidationError):  # without a record, every file is the user's
-            self._made = _RECORD.validate_json(self._file.read_bytes())
+            self._entries = _RECORD.validate_json(self._file.read_bytes())
 
     def refuse_strangers(self, paths: Iterable[Path]) -> None:
         """Raise InputError if one of `paths` exists and is not, byte for byte, what this program made."""
@@ -51,8 +53,8 @@ class MadeFiles:
 
     def is_current(self, path: Path, made_from: str) -> bool:
         """Return whether `path` is, byte for byte, what this program made from `made_from`, a hash."""
-        made = self._made.get(self._name(path))
-        return made is not None and made.made_from == made_from and self._is_ours(path)
+        entry = self._entries.get(self._name(path))
+        return entry is not None and entry.made_from == made_from and self._is_ours(path)
 
     @contextlib.contextmanager
     def writing(self, path: Path, made_from: str | None = None) -> Iterator[None]:
@@ -64,21 +66,21 @@ class MadeFiles:
         self._note(path, MadeFile())
         yield
         with storage_errors(path, "read"):
-            self._note(path, MadeFile(sha256_of_file(path), made_from))
+            self._note(path, MadeFile(sha256=sha256_of_file(path), made_from=made_from))
 
     def _name(self, path: Path) -> str:
         return os.path.relpath(path, self._folder)
 
     def _is_ours(self, path: Path) -> bool:
-        made = self._made.get(self._name(path))
-        if made is None:
+        entry = self._entries.get(self._name(path))
+        if entry is None:
             return False
         with storage_errors(path, "read"):
-            return made.sha256 is None or (path.is_file() and sha256_of_file(path) == made.sha256)
+            return entry.sha256 is None or (path.is_file() and sha256_of_file(path) == entry.sha256)
 
-    def _note(self, path: Path, made: MadeFile) -> None:
-        self._made[self._name(path)] = made
-        write_json(self._file, _RECORD.dump_python(self._made, mode="json"))
+    def _note(self, path: Path, entry: MadeFile) -> None:
+        self._entries[self._name(path)] = entry
+        write_json(self._file, _RECORD.dump_python(self._entries, mode="json"))
 
 
 @contextlib.contextmanager
@@ -94,12 +96,21 @@ def filled_folder(folder: Path, inputs: Iterable[Path | str], outputs: Sequence[
         InputError: one of `outputs` is one of `inputs`, or a file that this program did not make.
         RunError: another process fills the folder.
     """
+    inputs = list(inputs)
+    # A verb that is refused leaves no lock in a folder of the user's.
+    if not (folder / LOCK_FILE).exists():
+        _check_outputs(MadeFiles(folder), inputs, outputs)
     with storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     with hold_folder(folder, "give another --output"):
         made_files = MadeFiles(folder)
-        for output in outputs:
-            if output.exists():
-                refuse_input_as_output(inputs, output)
-        made_files.refuse_strangers(outputs)
+        _check_outputs(made_files, inputs, outputs)
         yield made_files
+
+
+def _check_outputs(made_files: MadeFiles, inputs: Iterable[Path | str], outputs: Sequence[Path]) -> None:
+    """Raise InputError if one of `outputs` is one of `inputs`, or a file that this program did not make."""
+    for output in outputs:
+        if output.exists():
+            refuse_input_as_output(inputs, output)
+    made_files.refuse_strangers(outputs)

@@ -20,10 +20,12 @@ def available_memory(table: Path = _MEMORY_TABLE, limit: int | None = None) -> i
         table: a file in the format of `/proc/meminfo`.
         limit: replaces the memory limit of the container, in bytes.
     """
-    sizes = dict(re.findall(r"^(\w+):\s+(\d+) kB$", read_system_file(table), re.MULTILINE))
-    if "MemAvailable" not in sizes:
+    line = re.search(r"^MemAvailable:\s+(\d+) kB$", read_system_file(table), re.MULTILINE)
+    if line is None:
         return None
-    return min(int(sizes["MemAvailable"]) << 10, limit or memory_limit() or sys.maxsize, _address_space())
+    of_system = int(line[1]) << 10
+    of_container = limit or memory_limit() or sys.maxsize
+    return min(of_system, of_container, _address_space())
 
 
 def memory_limit(root: Path = _CONTAINER) -> int | None:

@@ -15,9 +15,18 @@ from translator.run.text import printable
 _ZWNJ: Final = "\u200c"
 _LOST: Final = "\ufffd"
 _NAMES: Final = {
-    "\t": "TAB", "\n": "LF", "\r": "CR", "\u00a0": "NBSP", "\u00ad": "SHY", "\u200b": "ZWSP",
-    "\u200d": "ZWJ", "\u200e": "LRM", "\u200f": "RLM", "\u202e": "RLO", "\ufeff": "BOM",
-}  # fmt: skip
+    "\t": "TAB",
+    "\n": "LF",
+    "\r": "CR",
+    "\u00a0": "NBSP",
+    "\u00ad": "SHY",
+    "\u200b": "ZWSP",
+    "\u200d": "ZWJ",
+    "\u200e": "LRM",
+    "\u200f": "RLM",
+    "\u202e": "RLO",
+    "\ufeff": "BOM",
+}
 """Short names of hidden characters; others appear as code points."""
 _HIDDEN_CATEGORIES: Final = ("Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp")
 
@@ -48,28 +57,39 @@ def visible(text: str) -> Markup:
 
 @cache
 def _shown(character: str) -> Markup:
-    hidden = character != " " and unicodedata.category(character) in _HIDDEN_CATEGORIES
-    if not hidden and character != _LOST:
+    """Return one character as HTML, with a mark and its Unicode name if it is hidden or lost."""
+    is_hidden = character != " " and unicodedata.category(character) in _HIDDEN_CATEGORIES
+    if not is_hidden and character != _LOST:
         return escape(character)
     code = f"U+{ord(character):04X}"
     title = f"{unicodedata.name(character, 'control character').lower()} ({code})"
     if character == _ZWNJ:
         return Markup('<span class="zwnj" title="{}">{}</span>').format(title, _ZWNJ)
-    style, shown = ("mark", _NAMES.get(character, code)) if hidden else ("mark lost", _LOST)
-    return Markup('<bdi class="{}" dir="ltr" title="{}">{}</bdi>').format(style, title, shown)
+    mark = Markup('<bdi class="{}" dir="ltr" title="{}">{}</bdi>')
+    if is_hidden:
+        return mark.format("mark", title, _NAMES.get(character, code))
+    return mark.format("mark lost", title, _LOST)
 
 
 def _percent(share: float, digits: int = 1) -> str:
     """Return a share between 0 and 1 as a percentage; a small share is never shown as zero."""
-    least = 10**-digits
-    return f"<{least:.{digits}f}%" if 0 < 100 * share < least / 2 else f"{share:.{digits}%}"
+    smallest_shown = 10**-digits
+    if 0 < 100 * share < smallest_shown / 2:
+        return f"<{smallest_shown:.{digits}f}%"
+    return f"{share:.{digits}%}"
+
+
+def _finished(value: Any) -> Any:
+    """Return a value of a template for output: text is escaped as by `printable`, HTML stays."""
+    is_plain_text = isinstance(value, str) and not isinstance(value, Markup)
+    return printable(value) if is_plain_text else value
 
 
 _ENVIRONMENT: Final = jinja2.Environment(
     loader=jinja2.PackageLoader("translator"),
     autoescape=True,
     undefined=jinja2.StrictUndefined,
-    finalize=lambda value: printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value,
+    finalize=_finished,
     trim_blocks=True,
     lstrip_blocks=True,
 )

@@ -22,6 +22,7 @@ STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Seconds
 PATIENCE: Final = 5.0  # to end after a first signal outside `deferred`, before the watcher ends the process
 PATIENCE_AGAIN: Final = 1.0  # the same after a second signal, also inside `deferred`
+_SECONDS_BETWEEN_LOOKS: Final = 0.1  # of the watcher, after a first signal
 _ONE_REQUEST: Final = 2.0  # different signals within this time are one request: terminals and launchers send several
 
 
@@ -91,23 +92,35 @@ class StopRequest:
 
 def _watch(stop: StopRequest, pipe: int) -> None:
     """End the process if the main thread does not do so in time; return at a zero byte from `pipe`."""
-    requests, since = _Requests(), 0.0
+    requests = _Requests()
+    patience_began = 0.0
     while True:
-        ready, _, _ = select.select([pipe], [], [], None if requests.number is None else 0.1)
+        # 1. Wait for signals: Python writes the number of each as a byte.
+        ready, _, _ = select.select([pipe], [], [], None if requests.number is None else _SECONDS_BETWEEN_LOOKS)
         now = time.monotonic()
-        for number in os.read(pipe, 512) if ready else b"":
+        numbers = os.read(pipe, 512) if ready else b""
+        for number in numbers:
             if number == 0:
                 return
             if number in STOP_SIGNALS and not requests.again and requests.add(number):
-                since = now
+                patience_began = now
         if stop.is_deferred and not requests.again:
-            since = now  # the program will save first
-        if requests.number is not None and now - since > (PATIENCE_AGAIN if requests.again else PATIENCE):
-            with contextlib.suppress(OSError, ValueError):
-                if select.select([], [2], [], 0)[1]:  # do not block on a stalled reader of standard error
-                    line = "\n" if os.isatty(2) else ""  # on a terminal the line may be in use
-                    os.write(2, f"{line}translator: stopped at once by signal {requests.number}\n".encode())
+            patience_began = now  # the program will save first
+
+        # 2. End the process if the program has not ended by itself.
+        patience = PATIENCE_AGAIN if requests.again else PATIENCE
+        if requests.number is not None and now - patience_began > patience:
+            _say_stopped(requests.number)
             os._exit(Interrupted(requests.number).exit_code)
+
+
+def _say_stopped(number: int) -> None:
+    """Write to standard error that the signal `number` ended the process; leave it out where that would block."""
+    with contextlib.suppress(OSError, ValueError):
+        _, writable, _ = select.select([], [2], [], 0)
+        if writable:
+            line_end = "\n" if os.isatty(2) else ""  # on a terminal the line may be in use
+            os.write(2, f"{line_end}translator: stopped at once by signal {number}\n".encode())
 
 
 @contextlib.contextmanager
@@ -124,16 +137,17 @@ def stop_on_signals() -> Iterator[StopRequest]:
     os.set_blocking(writing, False)  # the system writes to it from inside a signal
     watcher = threading.Thread(target=_watch, args=(stop, reading), name="signals", daemon=True)
     watcher.start()
-    previous_handle = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
-    ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
-    numbers = [number for number in STOP_SIGNALS if number != signal.SIGHUP or not ignored]
-    previous = {number: signal.signal(number, stop.receive) for number in numbers}
+    previous_descriptor = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    numbers = list(STOP_SIGNALS)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # under `nohup`
+        numbers.remove(signal.SIGHUP)
+    previous_handlers = {number: signal.signal(number, stop.receive) for number in numbers}
     try:
         yield stop
     finally:
-        for number, handler in previous.items():
+        for number, handler in previous_handlers.items():
             signal.signal(number, handler)
-        signal.set_wakeup_fd(previous_handle)
+        signal.set_wakeup_fd(previous_descriptor)
         os.set_blocking(writing, True)
         os.write(writing, b"\0")
         watcher.join()

@@ -35,8 +35,8 @@ class Limits:
 
     def most_translations(self, search: SearchConfig) -> int:
         """Return the largest number of translations of a line that a request may ask for under `search`."""
-        found = {"greedy": 1, "beam": search.beam_size, "sampling": self.translations}[search.method]
-        return min(found, self.translations)
+        most_of_method = {"greedy": 1, "beam": search.beam_size, "sampling": self.translations}
+        return min(most_of_method[search.method], self.translations)
 
 
 def check_installed() -> None:

@@ -1,35 +1,29 @@
-"""The web application: the page, the JSON API, and the server that listens until a signal arrives."""
+"""The web application: the page and the JSON API."""
 
 import asyncio
 import contextlib
-import ipaddress
-import math
-import socket
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from platform import python_version
 from typing import Annotated, Any, Final, Self
 
-import uvicorn
 from fastapi import FastAPI, HTTPException, Request
-from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from translator import __version__
 from translator.config.corpus_section import Languages
-from translator.errors import InputError, TranslatorError
+from translator.errors import InputError
 from translator.inference.alignment import word_weights
 from translator.inference.segments import Translation, checked_texts
 from translator.inference.translator import Translator
 from translator.run.pages import page_script, render_page
-from translator.run.signals import StopRequest
 from translator.serve import RECEIVING_SECONDS, Limits
-from translator.serve.batcher import Batcher, BusyError, Form
-from translator.serve.receiving import BodyReceiver, TimedProtocol
+from translator.serve.batcher import Batcher, BusyError, Form, LineTranslations
+from translator.serve.problems import PROBLEMS, answer_problems
+from translator.serve.receiving import BodyReceiver
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
@@ -37,20 +31,10 @@ POLICY: Final = (
 )
 """Content-Security-Policy of the page: only its own files; no inline scripts, other sites or frames."""
 LOOPBACK: Final = ("localhost", "127.0.0.1", "::1", "[::1]")
-EXAMPLE: Final = '{"text": "The door is open."}'
 _ANSWER: Final = (
     "`lines`, in order, each with `line` (its number), `source` and `translations`, best first: text, score, "
     "normalized_score, tokens, pieces, finished; if `attention` is true, also alignment and attention"
 )
-_PROBLEMS: Final = {
-    400: "the host name of the request is unknown (plain text)",
-    408: "the request did not arrive in time",
-    413: "the text, or the whole request, is too long",
-    422: "the request is invalid, or asks for something that this model does not support",
-    500: "internal server error; see the log of the server",
-    503: "too many requests are waiting; try again after `Retry-After` seconds",
-    504: "the translation took too long and was cancelled",
-}
 
 
 class TranslateRequest(BaseModel):
@@ -64,48 +48,50 @@ class TranslateRequest(BaseModel):
     attention: Annotated[bool, Field(description="also return attention maps and word alignment")] = False
 
     @model_validator(mode="after")
-    def _one_of_both(self) -> Self:
+    def _text_or_lines(self) -> Self:
         if (self.text is None) == (self.lines is None):
             raise ValueError("give either `text` or `lines`")
         return self
 
     def texts(self) -> list[str]:
         """Return what is to be translated, line by line; raise InputError where a line cannot be encoded."""
-        split = [line.removesuffix("\r") for line in (self.text or "").split("\n")]
-        return checked_texts(split if self.lines is None else self.lines, "lines")
+        lines = self.lines
+        if lines is None:
+            lines = [line.removesuffix("\r") for line in (self.text or "").split("\n")]
+        return checked_texts(lines, "lines")
 
 
 def make_app(translator: Translator, limits: Limits, hosts: Iterable[str] = ()) -> FastAPI:
     """Return the application that serves `translator`.
 
-    `hosts` are the allowed `Host` headers, which protects from DNS rebinding; an empty list allows all.
+    Args:
+        translator: the model with its search.
+        limits: of a request.
+        hosts: the allowed `Host` headers, which protects from DNS rebinding; an empty list allows all.
     """
     batcher = Batcher(translator, limits.waiting)
-    model = {
-        "name": translator.label,
-        "languages": [language.code for language in translator.normalizer.languages],
-        "checkpoint": translator.checkpoint_name,
-        "engine": translator.searcher.name,
-        "search": translator.search.model_dump(mode="json"),
-        "attention": translator.searcher.gives_attention,
-        "limits": asdict(limits) | {"translations": limits.most_translations(translator.search), "bytes": limits.bytes},
-        "versions": {"translator": __version__, "python": python_version(), "torch": version("torch")},
-    }
+    model = _model_description(translator, limits)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with batcher.running():
             yield
 
-    # FastAPI's documentation pages load scripts from other sites.
-    pages: dict[str, Any] = {"docs_url": None, "redoc_url": None, "openapi_url": "/api/openapi.json"}
     source, target = translator.normalizer.languages
-    summary = f"Translates {source.name} into {target.name}"
-    app = FastAPI(title="translator", version=__version__, summary=summary, lifespan=lifespan, **pages)
+    app = FastAPI(
+        title="translator",
+        version=__version__,
+        summary=f"Translates {source.name} into {target.name}",
+        lifespan=lifespan,
+        # FastAPI's documentation pages load scripts from other sites.
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/openapi.json",
+    )
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts) or ["*"], www_redirect=False)
     app.add_middleware(BodyReceiver, most_bytes=limits.bytes, seconds=RECEIVING_SECONDS)  # before the other one
     _add_page(app, model, translator.normalizer.languages)
-    _say_problems(app)
+    answer_problems(app)
 
     @app.get("/api/health", summary="Status of the server and number of waiting requests")
     async def read_health() -> dict[str, str | int]:
@@ -115,38 +101,77 @@ def make_app(translator: Translator, limits: Limits, hosts: Iterable[str] = ()) 
     async def read_model() -> dict[str, Any]:
         return model
 
-    problems: dict[int | str, Any] = {code: {"description": words} for code, words in _PROBLEMS.items()}
+    problems: dict[int | str, Any] = {code: {"description": text} for code, text in PROBLEMS.items()}
 
     @app.post("/api/translate", summary="Translate lines", response_description=_ANSWER, responses=problems)
-    async def translate(asked: TranslateRequest, request: Request) -> Response:
-        lines = asked.texts()
-        _check_limits(model, lines, asked)
-        work = asyncio.ensure_future(batcher.translate(lines, Form(asked.count, asked.attention)))
-        gone = asyncio.ensure_future(_disconnected(request))
+    async def translate(body: TranslateRequest, request: Request) -> Response:
+        lines = body.texts()
+        _check_limits(model, lines, body)
+        form = Form(count=body.count, attention=body.attention)
         try:
-            await asyncio.wait({work, gone}, timeout=limits.seconds, return_when=asyncio.FIRST_COMPLETED)
-            if not work.done():
-                if gone.done():
-                    return Response(status_code=499)  # the client has disconnected
-                raise HTTPException(
-                    504, f"the translation took longer than {limits.seconds:g} seconds and was cancelled; send less"
-                )
-            found = work.result()
+            translations = await _translate_while_connected(batcher, lines, form, request, limits.seconds)
         except BusyError:
             raise HTTPException(503, "too many requests are waiting; try again soon", {"Retry-After": "2"}) from None
-        finally:
-            work.cancel()
-            gone.cancel()
-        translated = [
-            {"line": number, "source": line, "translations": [_record(one) for one in of_line]}
-            for number, (line, of_line) in enumerate(zip(lines, found, strict=True), 1)
-        ]
-        return JSONResponse({"lines": translated})
+        if translations is None:
+            return Response(status_code=499)  # the client has disconnected
+        return JSONResponse({"lines": _line_records(lines, translations)})
 
     return app
 
 
+def _model_description(translator: Translator, limits: Limits) -> dict[str, Any]:
+    """Return what the page and `/api/model` say of the model."""
+    all_limits = {
+        **asdict(limits),
+        "translations": limits.most_translations(translator.search),
+        "bytes": limits.bytes,
+    }
+    return {
+        "name": translator.label,
+        "languages": [language.code for language in translator.normalizer.languages],
+        "checkpoint": translator.checkpoint_name,
+        "engine": translator.searcher.name,
+        "search": translator.search.model_dump(mode="json"),
+        "attention": translator.searcher.gives_attention,
+        "limits": all_limits,
+        "versions": {"translator": __version__, "python": python_version(), "torch": version("torch")},
+    }
+
+
+async def _translate_while_connected(
+    batcher: Batcher, lines: Sequence[str], form: Form, request: Request, seconds: float
+) -> list[LineTranslations] | None:
+    """Return the translations of each line, or None if the client disconnects; either way the work ends.
+
+    Raises:
+        BusyError: too many requests are waiting.
+        HTTPException: the time limit of `seconds` is exceeded.
+    """
+    work = asyncio.ensure_future(batcher.translate(lines, form))
+    disconnected = asyncio.ensure_future(_disconnected(request))
+    try:
+        await asyncio.wait({work, disconnected}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if work.done():
+            return work.result()
+        if disconnected.done():
+            return None
+        raise HTTPException(504, f"the translation took longer than {seconds:g} seconds and was cancelled; send less")
+    finally:
+        work.cancel()
+        disconnected.cancel()
+
+
+def _line_records(lines: Sequence[str], translations: Sequence[LineTranslations]) -> list[dict[str, Any]]:
+    """Return the answer for each line, for JSON."""
+    records = []
+    for number, (line, line_translations) in enumerate(zip(lines, translations, strict=True), 1):
+        translation_records = [_record(translation) for translation in line_translations]
+        records.append({"line": number, "source": line, "translations": translation_records})
+    return records
+
+
 def _add_page(app: FastAPI, model: dict[str, Any], languages: Languages) -> None:
+    """Let `app` serve the page and its files; the policy allows nothing else."""
     files = {
         "/": (render_page("serve.html.j2", model=model, source=languages[0], target=languages[1]), "text/html"),
         "/style.css": (render_page("serve.css.j2"), "text/css"),
@@ -163,49 +188,20 @@ def _add_page(app: FastAPI, model: dict[str, Any], languages: Languages) -> None
         app.add_api_route(path, read_file, include_in_schema=False)
 
 
-def _say_problems(app: FastAPI) -> None:
-
-    @app.exception_handler(RequestValidationError)
-    async def unclear(_: Request, error: RequestValidationError) -> JSONResponse:
-        said = [_words(one).encode("utf-8", "replace").decode() for one in error.errors()[:5]]
-        return JSONResponse({"detail": "; ".join(said)}, 422)
-
-    @app.exception_handler(400)  # FastAPI's answer if the parser fails without a position
-    async def unreadable(_: Request, error: Exception) -> JSONResponse:
-        words = "the body is not valid JSON: it is not UTF-8, or nested too deeply; send a JSON object such as "
-        return JSONResponse({"detail": words + EXAMPLE}, 422)
-
-    @app.exception_handler(TranslatorError)
-    async def refused(_: Request, error: TranslatorError) -> JSONResponse:
-        return JSONResponse({"detail": str(error)}, 422)
-
-    @app.exception_handler(Exception)
-    async def broken(_: Request, error: Exception) -> JSONResponse:
-        return JSONResponse({"detail": "internal server error; see the log of the server"}, 500)
-
-
-def _words(error: dict[str, Any]) -> str:
-    if error["type"] == "json_invalid":
-        return f"the body is not valid JSON: {error['ctx']['error']}"
-    where = ".".join(map(str, error["loc"][1:]))[:100]
-    words = str(error["msg"]).removeprefix("Value error, ").replace("Input should be", "must be")
-    if error["type"] == "extra_forbidden":
-        words = "unknown key"
-    elif not where and error["type"] != "value_error":
-        words = f"send a JSON object such as {EXAMPLE}, as application/json"
-    return f"{where}: {words}" if where else words
-
-
-def _check_limits(model: dict[str, Any], lines: list[str], asked: TranslateRequest) -> None:
-    for count, what in ((sum(map(len, lines)), "characters"), (len(lines), "lines")):
-        if count > (limit := model["limits"][what]):
-            raise HTTPException(413, f"the text has {count} {what}, but the limit is {limit}; send it in parts")
-    if asked.count > (most := model["limits"]["translations"]):
+def _check_limits(model: dict[str, Any], lines: list[str], body: TranslateRequest) -> None:
+    """Raise HTTPException or InputError if a request exceeds a limit of the server or of the engine."""
+    sizes = {"characters": sum(map(len, lines)), "lines": len(lines)}
+    for name, size in sizes.items():
+        limit = model["limits"][name]
+        if size > limit:
+            raise HTTPException(413, f"the text has {size} {name}, but the limit is {limit}; send it in parts")
+    most_translations = model["limits"]["translations"]
+    if body.count > most_translations:
         raise InputError(
-            f"{asked.count} translations of a line are requested, but the limit of this server with "
-            f"{model['search']['method']} search is {most}"
+            f"{body.count} translations of a line are requested, but the limit of this server with "
+            f"{model['search']['method']} search is {most_translations}"
         )
-    if asked.attention and not model["attention"]:
+    if body.attention and not model["attention"]:
         raise InputError(f"the {model['engine']} engine does not provide attention")
 
 
@@ -218,63 +214,6 @@ def _record(translation: Translation) -> dict[str, Any]:
 
 
 async def _disconnected(request: Request) -> None:
+    """Return as soon as the client closes the connection."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
-
-
-@contextlib.contextmanager
-def listening_socket(host: str, port: int) -> Iterator[socket.socket]:
-    """Yield a socket that listens on an address (port 0: a free one); raise InputError if it is not available."""
-    try:
-        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        bound = socket.create_server((address[0], port), family=family)
-    except (OSError, UnicodeError, OverflowError) as error:
-        raise InputError(
-            f"cannot listen on {host}, port {port}: {error}; give another --port (0 takes a free one) or --host"
-        ) from error
-    with bound:
-        yield bound
-
-
-def is_loopback(bound: socket.socket) -> bool:
-    """Return whether only this machine can reach the socket."""
-    return ipaddress.ip_address(bound.getsockname()[0]).is_loopback
-
-
-def url(bound: socket.socket) -> str:
-    """Return the address for a browser on this machine."""
-    host, port = bound.getsockname()[:2]
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
-    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
-
-
-def serve(app: FastAPI, bound: socket.socket, stop: StopRequest, patience: float, ready: Callable[[], None]) -> None:
-    """Call `ready`, serve until a signal arrives, then answer pending requests and raise Interrupted.
-
-    Unanswered requests get `patience` seconds after the signal; a second signal ends the process immediately.
-    """
-    quiet: dict[str, Any] = {"log_config": None, "log_level": "warning", "access_log": False, "server_header": False}
-    patience = math.ceil(patience)
-    config = uvicorn.Config(
-        app,
-        loop="asyncio",
-        http=TimedProtocol,
-        ws="none",
-        lifespan="on",
-        timeout_graceful_shutdown=patience,
-        **quiet,
-    )
-    server = uvicorn.Server(config)
-    with stop.deferred(), ThreadPoolExecutor(1, "server") as thread:  # in a thread, uvicorn installs no signal handlers
-        work = thread.submit(server.run, [bound])
-        try:
-            while not work.done() and not server.started:
-                wait([work], 0.1)
-            if server.started:
-                ready()
-            while not work.done() and not stop.requested:
-                wait([work], 0.1)
-        finally:
-            server.should_exit = True
-        work.result()
-    stop.check()

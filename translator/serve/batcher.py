@@ -13,7 +13,7 @@ from translator.inference.translator import Translator
 
 CHARACTERS_AT_ONCE: Final = 8_000  # in one batch, over all lines, so that the next batch starts soon
 
-Found = list[Translation]  # the translations of one line, best first
+LineTranslations = list[Translation]  # the translations of one line, best first
 
 
 class BusyError(Exception):
@@ -40,23 +40,31 @@ class Line:
     request: int  # number of its request
     text: str = field(compare=False)
     form: Form = field(compare=False)
-    answer: "asyncio.Future[Found]" = field(compare=False)  # cancelled when the client disconnects
+    answer: "asyncio.Future[LineTranslations]" = field(compare=False)  # cancelled when the client disconnects
 
 
 def gather(waiting: list[Line], lines: int, characters: int) -> list[Line]:
-    """Remove and return the lines of the next batch from `waiting`, at least one if any is wanted.
+    """Remove and return the lines of the next batch from `waiting`, at least one if a client still waits for any.
 
     All have the form of the first line. Each request contributes one line per turn, so that long requests do not delay
-    short ones. The first line is taken even if it exceeds `characters`.
+    short ones.
+
+    Args:
+        waiting: the lines of all requests; those whose clients have disconnected are dropped.
+        lines: the largest number of lines in a batch.
+        characters: the batch is full once its lines have so many; a line is taken as long as it is not full.
     """
-    wanted = sorted(line for line in waiting if not line.answer.done())
-    taken: list[Line] = []
+    open_lines = sorted(line for line in waiting if not line.answer.done())
+    batch: list[Line] = []
+    room = characters
     waiting.clear()
-    for line in wanted:
-        fits = line.form == wanted[0].form and len(taken) < lines and characters > 0
-        (taken if fits else waiting).append(line)
-        characters -= len(line.text) if fits else 0
-    return taken
+    for line in open_lines:
+        if line.form == open_lines[0].form and len(batch) < lines and room > 0:
+            batch.append(line)
+            room -= len(line.text)
+        else:
+            waiting.append(line)
+    return batch
 
 
 class Batcher:
@@ -64,9 +72,10 @@ class Batcher:
 
     def __init__(self, translator: Translator, waiting: int) -> None:
         self._translator = translator
-        self._most = waiting
+        self._most_requests = waiting
         self._waiting: list[Line] = []
-        self._turn = self._requests = 0
+        self._turn = 0  # of the batch that is translated
+        self._requests = 0  # number of requests so far
         self._arrived = asyncio.Event()
         self._thread = ThreadPoolExecutor(1)
         self._stopped = False
@@ -83,18 +92,21 @@ class Batcher:
             worker.cancel()
             self._thread.shutdown(cancel_futures=True)
 
-    async def translate(self, texts: Sequence[str], form: Form) -> list[Found]:
+    async def translate(self, texts: Sequence[str], form: Form) -> list[LineTranslations]:
         """Return the translations of each line, in order; cancelling the caller drops its work.
 
         Raises:
             BusyError: too many requests are waiting.
             TranslatorError: the translator rejects the text.
         """
-        if self.unanswered >= self._most:
+        if self.unanswered >= self._most_requests:
             raise BusyError
         self._requests += 1
-        future = asyncio.get_running_loop().create_future
-        lines = [Line(turn, self._requests, text, form, future()) for turn, text in enumerate(texts, start=self._turn)]
+        loop = asyncio.get_running_loop()
+        lines = []
+        for turn, text in enumerate(texts, start=self._turn):
+            line = Line(turn=turn, request=self._requests, text=text, form=form, answer=loop.create_future())
+            lines.append(line)
         self._waiting += lines
         self._arrived.set()
         self.unanswered += 1
@@ -104,9 +116,11 @@ class Batcher:
             self.unanswered -= 1
 
     async def _work(self) -> None:
+        """Translate batch after batch, and wait where there is none."""
         while True:
             await self._arrived.wait()
-            if lines := gather(self._waiting, self._translator.search.batch_size, CHARACTERS_AT_ONCE):
+            lines = gather(self._waiting, self._translator.search.batch_size, CHARACTERS_AT_ONCE)
+            if lines:
                 self._turn = lines[0].turn
                 await self._translate(lines)
             else:
@@ -119,21 +133,30 @@ class Batcher:
             if self._stopped or all(line.answer.done() for line in lines):
                 raise _UnwantedError
 
-        form, texts = lines[0].form, [line.text for line in lines]
-        find = partial(self._translator.translations, texts, count=form.count, attention=form.attention, check=check)
-        work = asyncio.get_running_loop().run_in_executor(self._thread, find)
+        # 1. Translate, in the thread of the model.
+        form = lines[0].form
+        texts = [line.text for line in lines]
+        translate = partial(
+            self._translator.translations, texts, count=form.count, attention=form.attention, check=check
+        )
+        work = asyncio.get_running_loop().run_in_executor(self._thread, translate)
         await asyncio.wait([work])
         problem = work.exception()
-        requests = sorted({line.request for line in lines})
         if isinstance(problem, _UnwantedError):
             return
+
+        # 2. After a failure, find the requests that are at fault.
+        requests = sorted({line.request for line in lines})
         if problem is not None and len(requests) > 1:
             for request in requests:
                 await self._translate([line for line in lines if line.request == request])
             return
+
+        # 3. Answer those who still wait.
         for number, line in enumerate(lines):
-            if not line.answer.done():
-                if problem is None:
-                    line.answer.set_result(work.result()[number])
-                else:
-                    line.answer.set_exception(problem)
+            if line.answer.done():
+                continue
+            if problem is None:
+                line.answer.set_result(work.result()[number])
+            else:
+                line.answer.set_exception(problem)

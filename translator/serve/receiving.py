@@ -36,6 +36,8 @@ class BodyReceiver:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+
+        # 1. Receive the body, or answer here.
         try:
             async with asyncio.timeout(self._seconds):
                 body = await self._body(scope, receive)
@@ -50,12 +52,13 @@ class BodyReceiver:
             await JSONResponse({"detail": detail}, 413)(scope, receive, send)
             return
 
-        whole: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+        # 2. Pass it on, as one message.
+        unread: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
-        async def receive_whole() -> Message:
-            return whole.pop() if whole else await receive()
+        async def receive_whole_body() -> Message:
+            return unread.pop() if unread else await receive()
 
-        await self._app(scope, receive_whole, send)
+        await self._app(scope, receive_whole_body, send)
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
         """Return the body; raise an error of this file if it is too large, or if the client leaves."""

@@ -10,9 +10,11 @@ import sentencepiece
 
 from translator.config import SubwordConfig
 from translator.config.resuming import fingerprint_of
-from translator.run.folder import RunFolder, prepared_folder
+from translator.run.folder import RunFolder
 from translator.run.logging import progress_bar
-from translator.run.storage import new_folder, write_bytes, write_json
+from translator.run.prepared_folder import prepared_folder
+from translator.run.storage import write_bytes, write_json
+from translator.run.work_folders import new_folder
 from translator.run.workers import map_in_order
 from translator.subword.files import RECORD_FILE, WORDS_FILE, read_file
 from translator.subword.model import SubwordModel

@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from translator.run.text import FONT, shown_pieces
+from translator.run.arabic_shaping import FONT, shown_pieces
 
 _CELL_INCHES: Final = 0.3
 _LARGEST_INCHES: Final = 24.0  # longest side of the map

@@ -10,16 +10,10 @@ import torch
 from pydantic import TypeAdapter
 from torch import Tensor
 
+from translator.checkpoint.background_writer import BackgroundWriter, snapshot
 from translator.checkpoint.files import LoadedCheckpoint, check_space, restore_weights, save_checkpoint
-from translator.checkpoint.manager import (
-    BackgroundWriter,
-    mark_best,
-    newest_whole,
-    ranked_steps,
-    remove_old_checkpoints,
-    repair,
-    snapshot,
-)
+from translator.checkpoint.recovery import newest_whole, repair
+from translator.checkpoint.retention import mark_best, ranked_steps, remove_old_checkpoints
 from translator.checkpoint.state import CheckpointState, check_normalizer, step_folder
 from translator.config import Config
 from translator.config.resuming import EFFECTS, batch_order
@@ -29,7 +23,8 @@ from translator.model import Transformer
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER
 from translator.run.records import RecordError, read_whole_record
-from translator.run.storage import restore_folders, storage_errors
+from translator.run.storage import storage_errors
+from translator.run.work_folders import restore_folders
 from translator.training.moving_average import MovingAverage
 from translator.training.optimizer import ModelOptimizer
 from translator.training.progress import TrainingProgress

@@ -18,10 +18,11 @@ from translator.data.preparation_report import preparation_report, write_prepara
 from translator.evaluation import Score, TranslatedPair, evaluate_run, saved_scores, search_label
 from translator.evaluation.test_sets import sides_of_test_split
 from translator.model.device import choose_device
-from translator.run.folder import RunFolder, code_fingerprint, describe_environment, package_versions
+from translator.run.folder import RunFolder
+from translator.run.locks import hold_folder
 from translator.run.logging import LOGGER, log_to_file
+from translator.run.provenance import code_fingerprint, describe_environment, package_versions
 from translator.run.signals import StopRequest
-from translator.run.storage import hold_folder
 from translator.training.distributed import Distributed
 from translator.training.event_file import show_test_scores
 from translator.training.fine_tuning import initial_checkpoint

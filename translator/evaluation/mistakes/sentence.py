@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
 from translator.evaluation.results import ModelScore
-from translator.run.text import excerpt, is_persian
+from translator.run.arabic_shaping import is_persian
+from translator.run.text import excerpt
 
 _MAX_LISTED: Final = 200  # characters of a list of words in a note
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from translator.errors import StorageError
-from translator.run.storage import output_stream, resolve_output, write_output
+from translator.run.output_paths import output_stream, resolve_output, write_output
 
-WRITE = "import sys; from translator.run.storage import *; print('before'); write_output(sys.argv[1], 'متن\\n')"
+WRITE = "import sys; from translator.run.output_paths import *; print('before'); write_output(sys.argv[1], 'متن\\n')"
 
 
 @pytest.mark.parametrize("name", ["deep/target.txt", "target.txt"])

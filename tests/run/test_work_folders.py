@@ -14,14 +14,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from translator.errors import RunError, StorageError
-from translator.run.storage import (
-    _work_name,
-    new_folder,
-    replace_link,
-    restore_folders,
-    work_folder,
-    write_text,
-)
+from translator.run.storage import write_text
+from translator.run.work_folders import _work_name, new_folder, replace_link, restore_folders, work_folder
 
 CHANGES = ("os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.symlink", "open", "os.chmod")
 LOOK_ALIKES = (
@@ -44,16 +38,16 @@ Content = dict[str, str | bytes | None]
 
 def content_of(folder: Path, names: set[str] | None = None) -> Content:
     """Return what lies in a folder, by path: bytes of files, targets of links, None for folders."""
-    found: Content = {}
+    content: Content = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
         if names is not None and name.split("/")[0] not in names:
             continue
         if path.is_symlink():
-            found[name] = str(path.readlink())
+            content[name] = str(path.readlink())
         else:
-            found[name] = path.read_bytes() if path.is_file() else None
-    return found
+            content[name] = path.read_bytes() if path.is_file() else None
+    return content
 
 
 def make_stranger(path: Path, kind: str, elsewhere: Path) -> None:
@@ -211,7 +205,8 @@ def test_without_replacing_one_process_at_a_time_writes_a_folder(tmp_path: Path)
 
 def test_files_and_folders_obey_the_umask(tmp_path: Path) -> None:
     code = (
-        "import os, sys; from pathlib import Path; from translator.run.storage import new_folder, write_text\n"
+        "import os, sys; from pathlib import Path; from translator.run.storage import write_text\n"
+        "from translator.run.work_folders import new_folder\n"
         "os.umask(0o077); place = Path(sys.argv[1]); write_text(place / 'file', 'x')\n"
         "with new_folder(place / 'folder') as folder: (folder / 'a').write_text('x')"
     )
@@ -234,3 +229,57 @@ def test_a_new_link_replaces_the_old_one_and_no_stranger(tmp_path: Path) -> None
     replace_link(tmp_path / "best", "one")
     replace_link(tmp_path / "best", "two")
     assert content_of(tmp_path) == {".best.partial": b"the user's", "best": "two"}
+
+
+def test_a_failed_replacement_keeps_the_old_folder(tmp_path: Path) -> None:
+    target = tmp_path / "folder"
+    with new_folder(target) as beside:
+        (beside / "a").write_text("old")
+    with pytest.raises(KeyError), new_folder(target) as beside:
+        (beside / "a").write_text("new")
+        raise KeyError
+    assert (target / "a").read_text() == "old"
+    with new_folder(target) as beside:
+        (beside / "b").write_text("new")
+    assert [entry.name for entry in target.iterdir()] == ["b"]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["folder"]
+
+
+def test_two_processes_can_create_the_same_folder_at_once(tmp_path: Path) -> None:
+    code = (
+        "import sys, time; from pathlib import Path; from translator.run.work_folders import new_folder\n"
+        "with new_folder(Path(sys.argv[1])) as beside:\n"
+        "    (beside / 'a').write_text(sys.argv[2]); print('in', flush=True); time.sleep(0.5)\n"
+        "    (beside / 'b').write_text('')"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "folder")]
+    first = subprocess.Popen([*command, "first"], stdout=subprocess.PIPE)
+    assert first.stdout is not None
+    assert first.stdout.readline() == b"in\n"
+    second = subprocess.run([*command, "second"], check=False, capture_output=True)
+    assert (first.wait(), second.returncode, second.stderr) == (0, 0, b"")
+    assert sorted(entry.name for entry in (tmp_path / "folder").iterdir()) == ["a", "b"]
+    assert (tmp_path / "folder" / "a").read_text() in ("first", "second")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["folder"]
+    first.stdout.close()
+
+
+def test_a_folder_replaces_neither_a_link_nor_a_file(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    with new_folder(tmp_path / "link") as beside:
+        (beside / "a").write_text("1")
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "real" / "a").read_text() == "1"
+    (tmp_path / "file").write_text("kept")
+    with pytest.raises(StorageError, match="a file of this name exists"), new_folder(tmp_path / "file"):
+        pass
+    assert (tmp_path / "file").read_text() == "kept"
+
+
+def test_a_folder_in_the_place_of_a_link_is_moved_aside(tmp_path: Path) -> None:
+    (tmp_path / "best").mkdir()  # as after copying the run with a tool that follows links
+    (tmp_path / "best" / "file").write_text("kept", encoding="utf-8")
+    replace_link(tmp_path / "best", "one")
+    assert (tmp_path / "best").is_symlink()
+    [aside] = tmp_path.glob(".best.copied.*")
+    assert (aside / "file").read_text(encoding="utf-8") == "kept"

@@ -11,8 +11,9 @@ from untrained import untrained_run
 from translator.checkpoint.files import load_checkpoint
 from translator.checkpoint.state import find_checkpoint
 from translator.errors import InputError, RunError
-from translator.run.folder import RunFolder, format_run_list
-from translator.run.storage import hold_folder
+from translator.run.folder import RunFolder
+from translator.run.locks import hold_folder
+from translator.run.run_table import format_run_list
 
 
 def rows(folder: Path) -> dict[str, str]:

@@ -24,8 +24,8 @@ from translator.recipes.corpus_recipe import CorpusSize
 from translator.recipes.distillation import plan_distillation
 from translator.recipes.fine_tuning import plan_fine_tuning
 from translator.run.folder import RunFolder
+from translator.run.locks import hold_folder
 from translator.run.made_files import MadeFiles
-from translator.run.storage import hold_folder
 from translator.special_tokens import TAG
 from translator.subword import SubwordPair
 
@@ -354,7 +354,17 @@ def test_back_translation_replaces_no_file_of_the_user(
     command = ["back-translate", "--run", str(folder / "fa-en"), "--output", str(texts_of_the_user)]
     assert main([*command, "--monolingual", str(place / monolingual)]) == 2
     assert message in capsys.readouterr().err
-    assert {path.name: path.read_bytes() for path in texts_of_the_user.iterdir() if path.name != ".lock"} == before
+    assert {path.name: path.read_bytes() for path in texts_of_the_user.iterdir()} == before
+
+
+def test_back_translation_into_a_folder_below_a_file_gives_one_message(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    command = ["back-translate", "--run", str(folder / "fa-en"), "--monolingual", str(folder / "new.tsv")]
+    assert main([*command, "--output", str(tmp_path / "file" / "x")]) == 2
+    (message,) = capsys.readouterr().err.splitlines()
+    assert message.endswith("file/x: a part of this path is a file, not a folder; choose another path")
 
 
 def test_a_folder_that_another_process_fills_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

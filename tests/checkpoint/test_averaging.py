@@ -1,0 +1,99 @@
+"""Averaging: the mean weights of checkpoints, of one model, in a run that is not in training."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from checkpoint.small_checkpoints import save, small_model
+from untrained import untrained_run
+
+from translator.checkpoint.averaging import average_checkpoints, average_run
+from translator.checkpoint.files import load_checkpoint, load_model
+from translator.checkpoint.recovery import newest_whole
+from translator.checkpoint.state import find_checkpoint, pin_checkpoint, steps_saved
+from translator.errors import CheckpointError, InputError, RunError
+from translator.run.locks import hold_folder
+
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize(
+    ("which", "lower_is_better", "steps"),
+    [("last", False, [2, 3, 4]), ("best", False, [1, 2, 4]), ("best", True, [1, 3, 4])],
+)
+def test_averaging_saves_the_mean_weights(tmp_path: Path, which: Any, lower_is_better: bool, steps: list[int]) -> None:
+    saved = {step: save(tmp_path, step, score=score) for step, score in ((1, 8.0), (2, 9.0), (3, 1.0), (4, 5.0))}
+    path = average_checkpoints(tmp_path, 3, which, lower_is_better=lower_is_better)
+    assert path == find_checkpoint(tmp_path, "averaged")
+    checkpoint = pin_checkpoint(tmp_path, "averaged")
+    averaged, state = load_model(checkpoint, CPU), checkpoint.state
+    assert (state.averaged_steps, state.name, state.step) == (steps, "averaged", 4)
+    for key, tensor in averaged.state_dict().items():
+        values = [saved[step].state_dict()[key].numpy().astype(np.float64) for step in steps]
+        assert np.array_equal(tensor.numpy(), (sum(values[1:], values[0]) / 3).astype(np.float32)), key
+    assert sorted(file.name for file in path.iterdir()) == ["model.safetensors", "state.json"]
+    assert steps_saved(tmp_path) == [1, 2, 3, 4]
+
+
+def test_training_never_continues_from_an_average(tmp_path: Path) -> None:
+    for step in (1, 2):
+        save(tmp_path, step)
+    average_checkpoints(tmp_path, 2, "last")
+    newest = newest_whole(tmp_path)
+    assert newest is not None
+    assert newest.path.name == "step-000002"
+
+
+def test_averaging_uses_moving_averages_where_they_exist(tmp_path: Path) -> None:
+    for step in (1, 2):
+        save(tmp_path, step, average=small_model(seed=10 + step).state_dict())
+    averaged = load_checkpoint(average_checkpoints(tmp_path, 2, "last")).model
+    first, second = (small_model(seed=seed).state_dict() for seed in (11, 12))
+    for key, tensor in averaged.items():
+        assert torch.allclose(tensor, (first[key] + second[key]) / 2, atol=1e-7), key
+
+
+@pytest.mark.parametrize(
+    ("count", "which", "message"),
+    [
+        (5, "last", r"cannot average 5 checkpoints in .*: there are 3 \(steps 1, 2, 3\)"),
+        (2, "best", r"2 checkpoints with a score in .*: there are 1 \(steps 2\).*keep_best"),
+    ],
+)
+def test_averaging_too_few_checkpoints_is_rejected_with_their_steps(
+    tmp_path: Path, count: int, which: str, message: str
+) -> None:
+    for step, score in ((1, None), (2, 4.0), (3, None)):
+        save(tmp_path, step, score=score)
+    with pytest.raises(CheckpointError, match=message):
+        average_checkpoints(tmp_path, count, which)
+    assert not (tmp_path / "averaged").exists()
+
+
+def test_averaging_the_best_of_none_advises_the_newest(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match=r"there are none; .*\(--of last\)"):
+        average_checkpoints(tmp_path / "nowhere", 2, "best")
+
+
+def test_averaging_no_checkpoint_is_rejected(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot average 0 checkpoints; give 1 or more"):
+        average_checkpoints(tmp_path, 0, "last")
+
+
+def test_averaging_different_models_is_rejected(tmp_path: Path) -> None:
+    save(tmp_path, 1, tied="none")
+    save(tmp_path, 2)
+    with pytest.raises(CheckpointError, match=r"cannot average .*step-000001 with .*step-000002: their models differ"):
+        average_checkpoints(tmp_path, 2, "last")
+
+
+def test_a_run_that_is_in_training_is_not_averaged(tiny: Any) -> None:
+    run = untrained_run(tiny())
+    with hold_folder(run.path), pytest.raises(RunError, match="another process uses"):
+        average_run(run.path, 1, "last")
+    assert not (run.checkpoints_folder / "averaged").exists()
+    assert average_run(run.path, 1, "last") == (
+        f"{run.checkpoints_folder / 'averaged'}: the mean of the weights of steps 5; use it with --checkpoint averaged"
+    )

@@ -1,0 +1,65 @@
+"""Retention: the newest, the best and the linked checkpoints stay, and always one that is intact."""
+
+from pathlib import Path
+
+import pytest
+from checkpoint.small_checkpoints import HARMS, SMALL, damage, named, save
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from translator.checkpoint.files import load_checkpoint
+from translator.checkpoint.retention import mark_best, remove_old_checkpoints
+from translator.checkpoint.state import CheckpointState, step_folder, steps_saved
+
+
+@pytest.mark.parametrize("harm", HARMS)
+def test_last_intact_checkpoint_is_never_deleted(tmp_path: Path, harm: str) -> None:
+    for step in (1, 2, 3, 4, 5):
+        save(tmp_path, step)
+    for step in (3, 4, 5):
+        damage(tmp_path, step, harm)
+    remove_old_checkpoints(tmp_path, keep=2)
+    assert 2 in steps_saved(tmp_path)
+    assert load_checkpoint(step_folder(tmp_path, 2)).state.step == 2
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    scores=st.lists(st.none() | st.integers(0, 4).map(float), min_size=1, max_size=8),
+    newest=st.integers(1, 3),
+    best=st.integers(1, 3),
+    lower_is_better=st.booleans(),
+    linked=st.integers(0, 7),
+    damaged=st.sets(st.integers(1, 8)),
+)
+def test_retention_keeps_newest_best_scored_and_linked_checkpoints(
+    tmp_path_factory: pytest.TempPathFactory,
+    scores: list[float | None],
+    newest: int,
+    best: int,
+    lower_is_better: bool,
+    linked: int,
+    damaged: set[int],
+) -> None:
+    """Compare with a plain restatement of the rule; the reading of states is patched, so that many cases run fast."""
+    folder = tmp_path_factory.mktemp("checkpoints")
+    steps = list(range(1, len(scores) + 1))
+    for step in steps:
+        step_folder(folder, step).mkdir()
+    named_best = linked % len(scores) + 1
+    mark_best(folder, named_best)
+    whole = [step for step in steps if step not in damaged]
+    states = {
+        step: CheckpointState(step=step, model=SMALL, source_vocabulary=1, target_vocabulary=1, subword={}, score=score)
+        for step, score in zip(steps, scores, strict=True)
+        if step in whole
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("translator.checkpoint.retention.intact_states", lambda _: states)
+        remove_old_checkpoints(folder, newest, best, lower_is_better=lower_is_better)
+    scored = [(score, step) for step, score in zip(steps, scores, strict=True) if step in whole and score is not None]
+    scored.sort(key=lambda pair: (pair[0] if lower_is_better else -pair[0], pair[1]))
+    expected = {*whole[-newest:], *(step for _, step in scored[:best]), named_best}
+    unreported = {step for step in steps if step > max(whole, default=0)}
+    assert set(steps_saved(folder)) == expected | unreported
+    assert named(folder, "best") == f"step-{named_best:06d}"

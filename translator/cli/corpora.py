@@ -1,0 +1,41 @@
+"""The verbs on corpora: corpus overlap, download."""
+
+import argparse
+from pathlib import Path
+
+from translator.cli.arguments import option, say, verb
+from translator.run.signals import StopRequest
+
+
+@verb(
+    "corpus overlap",
+    "count the pairs and the texts of each side that two corpora share",
+    option("first A", "a zip, a two-column TSV, a TMX, a folder of these, or ENGLISH:PERSIAN"),
+    option("second B", "the other corpus, in any of these forms"),
+    examples=("translator corpus overlap data/mizan.zip my-test.en:my-test.fa",),
+)
+def _overlap(options: argparse.Namespace, stop: StopRequest) -> None:
+    from translator.config import NormalizationConfig
+    from translator.corpus.normalizer import Normalizer
+    from translator.corpus.overlap import find_overlap, format_overlap
+    from translator.corpus.sources import corpus_argument
+
+    first, second = corpus_argument(options.first), corpus_argument(options.second)
+    say(format_overlap(find_overlap(first, second, Normalizer(NormalizationConfig()))))
+
+
+@verb(
+    "download",
+    "download a public corpus; no other verb downloads anything",
+    option("dataset DATASET", "name of the corpus (default: list all)", nargs="?"),
+    option("--folder FOLDER", "folder for the download (default: data)", default="data"),
+    examples=("translator download mizan --folder data",),
+)
+def _download(options: argparse.Namespace, stop: StopRequest) -> None:
+    from translator.corpus.download import dataset_table, download_dataset, recipe_snippet
+
+    if options.dataset:
+        path = download_dataset(options.dataset, Path(options.folder))
+        say(f"{path} is ready; add this to a recipe:", recipe_snippet(options.dataset, Path(options.folder)))
+    else:
+        say(dataset_table())

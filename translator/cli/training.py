@@ -1,0 +1,155 @@
+"""The verbs prepare and train."""
+
+import argparse
+import os
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from translator.cli.arguments import CONFIG, SET, option, place, say, verb
+from translator.errors import InputError
+from translator.run.logging import LOGGER
+from translator.run.signals import StopRequest
+
+if TYPE_CHECKING:
+    from translator.config import Config
+    from translator.training.run_training import TrainingOutcome
+
+_CORPUS: Final = (
+    "your corpus: two text files (English, Persian), a zip, a two-column TSV, a TMX or a folder of these; repeat "
+    "it for several. Without --config, a recipe that fits it is written to runs/NAME.yaml"
+)
+
+
+@verb(
+    "prepare",
+    "clean and split a corpus, train its subword models, and store its tokens",
+    *(CONFIG, SET),
+    examples=("translator prepare --config sample",),
+)
+def _prepare(options: argparse.Namespace, stop: StopRequest) -> None:
+    from translator.config import load_config
+    from translator.config.resuming import fingerprint_of
+    from translator.corpus.report import format_report
+    from translator.data import DataHandler
+    from translator.data.preparation_report import (
+        format_subword_tables,
+        preparation_report,
+        write_preparation_report,
+    )
+    from translator.run.prepared_folder import prepared_folder
+
+    config = load_config(options.config, options.overrides)
+    data = DataHandler(config).prepare()
+    report = preparation_report(config, data.corpus, data.subword, data.normalizer, data.report, data.mixture)
+    prepared = data.corpus.directory.parent
+    _, page = write_preparation_report(report, prepared_folder(prepared, "report", fingerprint_of(report.to_json())))
+    say(format_report(report.corpus), "", data.format_report(), "", format_subword_tables(report.subwords))
+    say("", f"prepared in {prepared}; the report with examples: {page}")
+
+
+@verb(
+    "train",
+    "prepare, train (or resume training), and evaluate",
+    option("--config FILE", "YAML recipe, or the name of a shipped one (translator recipe); optional with --corpus"),
+    option("--corpus PATH", _CORPUS, dest="corpora", action="append", nargs="+", type=place, default=[]),
+    SET,
+    option("--allow-changed", "resume although settings that affect the result have changed", action="store_true"),
+    examples=(
+        "translator train --config sample",
+        "translator train --corpus my.en my.fa",
+        "translator train --config my.yaml --set training.max_steps=2000 run.directory=runs/short",
+    ),
+)
+def train(options: argparse.Namespace, stop: StopRequest) -> None:
+    """Train a run, in this process or in several that this one starts."""
+    from translator.config import load_config
+    from translator.training.launching import launch, launched, reported_by_launcher
+    from translator.training.precision import choose_processes, threads_for
+    from translator.training.run_training import train_run
+
+    recipe = _choose_recipe(options)
+    config = load_config(recipe.name, recipe.overrides)
+
+    # A first process starts one for each rank, unless one is enough.
+    if not launched():
+        processes, reason = choose_processes(config)
+        if processes > 1:
+            LOGGER.info("training.processes: %d (%s)", processes, reason)
+            if code := launch(options.arguments, processes, stop, threads_for(config.run.threads, processes)):
+                raise SystemExit(code)
+            return
+
+    with reported_by_launcher():
+        outcome = train_run(config, stop, options.allow_changed)
+    if outcome.main:
+        _print_outcome(outcome, config)
+
+
+def _print_outcome(outcome: "TrainingOutcome", config: "Config") -> None:
+    """Print scores, samples, and commands to try with the trained run."""
+    from translator.evaluation.terminal_report import format_samples, format_scores
+
+    folder = outcome.run.path
+    if outcome.was_finished:
+        say(f"{folder} is finished: {outcome.reason}, after {outcome.progress.step} steps.")
+        say("To continue training, raise that setting. To start a new run, set run.directory or use another recipe.")
+    say(*format_scores(outcome.scores), *format_samples(outcome.samples))
+    say(f"\nThe run is in {folder} ({outcome.progress.step} steps, {outcome.progress.seconds / 60:.1f} minutes).")
+    commands = _next_commands(folder, config.corpus.languages[0].example)
+    say("Next:", *(f"  {command}" for command in commands))
+
+
+class _Recipe(NamedTuple):
+    name: str  # a file, or the name of a shipped recipe
+    overrides: list[str]
+
+
+def _choose_recipe(options: argparse.Namespace) -> _Recipe:
+    """Return the recipe that the arguments name, or one that fits `--corpus`, which is written first.
+
+    Raises InputError: there is neither a recipe nor a corpus.
+    """
+    if options.corpora:
+        return _recipe_for_corpora(options)
+    if options.config is None:
+        raise InputError("nothing to train: give a recipe (--config sample) or your corpus (--corpus my.en my.fa)")
+    return _Recipe(name=options.config, overrides=options.overrides)
+
+
+def _recipe_for_corpora(options: argparse.Namespace) -> _Recipe:
+    """Return the recipe and the overrides for `--corpus`; without `--config`, choose and write a recipe."""
+    from translator.corpus.sources import corpora_in_arguments, with_overrides
+    from translator.model.device import choose_device
+    from translator.recipes.corpus_recipe import as_overrides, find_recipe
+    from translator.training.launching import launched
+
+    sources = corpora_in_arguments(options.corpora)
+    if options.config is not None:
+        return _Recipe(name=options.config, overrides=[*as_overrides(sources), *options.overrides])
+
+    # The text is read before the recipe exists, so overrides of the sources have to apply here already.
+    sources = with_overrides(sources, options.overrides)
+    overrides_by_key = dict(override.partition("=")[::2] for override in options.overrides)
+    is_gpu = choose_device(overrides_by_key.get("run.device", "auto")).type != "cpu"
+    direction = overrides_by_key.get("corpus.direction", "en-fa")
+    file, lines = find_recipe(Path("runs"), sources, gpu=is_gpu, direction=direction, overrides=options.overrides)
+    if not launched():
+        say(*lines)
+    return _Recipe(name=str(file), overrides=options.overrides)
+
+
+def _next_commands(run: Path, example: str) -> tuple[str, ...]:
+    """Return commands to try with a trained run; if make started this, use make, as `translator` may not be on PATH."""
+    folder, sentence = shlex.quote(str(run)), f'"{example}"'
+    if "MAKELEVEL" in os.environ:
+        return (
+            "make tensorboard",
+            f"make evaluate RUN={folder} SEARCH=beam BEAM=5",
+            f"make translate RUN={folder} TEXT={sentence}",
+        )
+    return (
+        f"translator tensorboard {shlex.quote(str(run.parent)) if run.parent.name else folder}",
+        f"translator evaluate --run {folder} --search beam --beam 5",
+        f"translator translate --run {folder} {sentence}",
+    )

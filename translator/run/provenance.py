@@ -1,0 +1,101 @@
+"""Provenance of a run: versions, git commit, hardware and code; what has changed since the last start."""
+
+import contextlib
+import hashlib
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Final
+
+from translator.config.resuming import flatten
+
+_PACKAGES: Final = ("translator", "torch", "numpy", "sentencepiece", "sacrebleu", "safetensors", "pydantic")
+"""Packages whose version can change a score."""
+_MACHINE: Final = ("versions", "hardware", "processes", "threads", "choices")  # may change the bits of a result
+_REASONS: Final = "choices.reasons"  # texts that explain the choices; they change without an effect
+_SECONDS_FOR_GIT: Final = 10
+
+
+def describe_environment() -> dict[str, Any]:
+    """Return versions, git commit and hardware as JSON values; unknown values are null."""
+    import torch
+
+    return {
+        "written": datetime.now(UTC).isoformat(timespec="seconds"),
+        "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
+        "versions": {"python": platform.python_version(), **package_versions()},
+        "git": _git_commit(),
+        "hardware": {
+            "system": platform.platform(),
+            "cpu": _processor_name(),
+            "cores": os.cpu_count(),
+            "cpu_capability": torch.backends.cpu.get_cpu_capability(),
+            "gpus": [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())],
+        },
+    }
+
+
+def environment_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Return what of the environment has changed and may change the bits of a result, one line each.
+
+    Args:
+        before: an earlier result of `describe_environment`, with further keys that the training adds.
+        now: the same, of this start.
+    """
+    old_values = flatten({key: before.get(key) for key in _MACHINE})
+    new_values = flatten({key: now.get(key) for key in _MACHINE})
+    changes = []
+    for key in old_values | new_values:
+        old, new = old_values.get(key), new_values.get(key)
+        if old != new and not key.startswith(_REASONS):
+            changes.append(f"since the last start of this run {key} has changed: {old} → {new}; results may differ")
+    return changes
+
+
+def package_versions() -> dict[str, str]:
+    """Return the version of each installed package that can change a score."""
+    versions: dict[str, str] = {}
+    for package in _PACKAGES:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            versions[package] = metadata.version(package)
+    return versions
+
+
+def code_fingerprint() -> str:
+    """Return the SHA-256, as hexadecimal digits, of the Python files of this program, with their names."""
+    package = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for file in sorted(package.rglob("*.py")):
+        content = file.read_bytes()
+        digest.update(f"{file.relative_to(package).as_posix()}\0{len(content)}\0".encode())
+        digest.update(content)
+    return digest.hexdigest()
+
+
+def _processor_name() -> str | None:
+    """Return the name of the processor, from Linux's table if there is one; None if it is unknown."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(": ")[2]
+    return platform.processor() or None
+
+
+def _git_commit() -> str | None:
+    """Return the commit of the checkout with this code, and `-dirty` if it has changes; None outside a checkout."""
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        _ask_git("ls-files", "--error-unmatch", Path(__file__).name)  # fails inside another repository
+        return _ask_git("describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
+    return None
+
+
+def _ask_git(*arguments: str) -> str:
+    """Return what git prints for the checkout with this code; raise SubprocessError if it fails."""
+    command = ["git", "-C", str(Path(__file__).parent), *arguments]
+    answer = subprocess.run(command, capture_output=True, text=True, check=True, timeout=_SECONDS_FOR_GIT)
+    return answer.stdout.strip()

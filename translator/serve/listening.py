@@ -1,0 +1,84 @@
+"""The server that listens on an address until a signal arrives."""
+
+import contextlib
+import ipaddress
+import math
+import socket
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import Final
+
+import uvicorn
+from fastapi import FastAPI
+
+from translator.errors import InputError
+from translator.run.signals import StopRequest
+from translator.serve.receiving import TimedProtocol
+
+_EVERY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+"""Addresses that stand for all of this machine, and the one that its own browser reaches."""
+_SECONDS_BETWEEN_LOOKS: Final = 0.1
+
+
+@contextlib.contextmanager
+def listening_socket(host: str, port: int) -> Iterator[socket.socket]:
+    """Yield a socket that listens on an address (port 0: a free one); raise InputError if it is not available."""
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        bound = socket.create_server((address[0], port), family=family)
+    except (OSError, UnicodeError, OverflowError) as error:
+        raise InputError(
+            f"cannot listen on {host}, port {port}: {error}; give another --port (0 takes a free one) or --host"
+        ) from error
+    with bound:
+        yield bound
+
+
+def is_loopback(bound: socket.socket) -> bool:
+    """Return whether only this machine can reach the socket."""
+    return ipaddress.ip_address(bound.getsockname()[0]).is_loopback
+
+
+def url(bound: socket.socket) -> str:
+    """Return the address for a browser on this machine."""
+    host, port = bound.getsockname()[:2]
+    host = _EVERY_ADDRESS.get(host, host)
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+
+
+def serve(app: FastAPI, bound: socket.socket, stop: StopRequest, patience: float, ready: Callable[[], None]) -> None:
+    """Serve until a signal arrives, then answer pending requests and raise Interrupted.
+
+    Args:
+        app: the application.
+        bound: the socket (see `listening_socket`).
+        stop: the signals; a second one ends the process immediately.
+        patience: seconds after the signal in which pending requests may still be answered.
+        ready: called once the server answers.
+    """
+    config = uvicorn.Config(
+        app,
+        loop="asyncio",
+        http=TimedProtocol,
+        ws="none",
+        lifespan="on",
+        timeout_graceful_shutdown=math.ceil(patience),
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+    )
+    server = uvicorn.Server(config)
+    with stop.deferred(), ThreadPoolExecutor(1, "server") as thread:  # in a thread, uvicorn installs no signal handlers
+        work = thread.submit(server.run, [bound])
+        try:
+            while not work.done() and not server.started:
+                wait([work], _SECONDS_BETWEEN_LOOKS)
+            if server.started:
+                ready()
+            while not work.done() and not stop.requested:
+                wait([work], _SECONDS_BETWEEN_LOOKS)
+        finally:
+            server.should_exit = True
+        work.result()
+    stop.check()
