@@ -15,8 +15,10 @@ import pytest
 from loud_translator import ENVIRONMENT, STOPPABLE, loud
 
 from translator.errors import CorpusError, InputError, Interrupted, StorageError
-from translator.inference.output import OutputForm
-from translator.inference.stream import FILE, Work, translate_file
+from translator.inference.file_translation import translate_file
+from translator.inference.line_reader import FILE
+from translator.inference.line_translation import Work
+from translator.inference.output_formats import OutputForm
 from translator.run.made_files import MadeFiles
 
 WORK = Work(loud, OutputForm())
@@ -99,7 +101,7 @@ def test_a_killed_file_translation_resumes_to_the_same_bytes(
     (partial_file,) = tmp_path.glob("*.partial")
     with partial_file.open("ab") as half:
         half.write(b"half a li" * 9999)  # as if it had been killed inside a write
-    monkeypatch.setattr("translator.inference.stream.available_cores", lambda: 1)
+    monkeypatch.setattr("translator.inference.line_translation.available_cores", lambda: 1)
     translator = loud(processes=2)  # a different number of processes does not restart the work
     translate_file(Work(lambda: translator, OutputForm()), source, output)
     assert output.read_text(encoding="utf-8") == source.read_text(encoding="utf-8").upper()

@@ -8,8 +8,8 @@ import pytest
 from translator.config import NormalizationConfig
 from translator.corpus.normalizer import Normalizer
 from translator.inference.latin_words import with_source_spelling
+from translator.inference.output_text import without_second_ending
 from translator.inference.sentences import split_sentences
-from translator.inference.translator import without_second_ending
 from translator.subword.placeholders import PLACEHOLDERS, cut_out, put_back
 from translator.subword.spelling import FREQUENT, SpellingCorrector
 

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from translator.inference.alignment import Alignment, AttentionMap
-from translator.inference.output import OutputForm
-from translator.inference.segments import Translation, join_segments
+from translator.inference.joining import join_segments
+from translator.inference.output_formats import OutputForm
+from translator.inference.translation import Translation
 
 BEST = Translation("در باز است.", -1.5, -0.75, 5, 1, True)
 SECOND = Translation("در را", -2.0, -1.0, 3, 1, False)

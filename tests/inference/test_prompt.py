@@ -14,8 +14,10 @@ from typing import Any
 import pytest
 from loud_translator import ENVIRONMENT, STOPPABLE, loud
 
-from translator.inference.output import OutputForm, choose_display, translate_texts, visual_lines
-from translator.inference.stream import Work
+from translator.inference.display import choose_display, visual_lines
+from translator.inference.line_translation import Work
+from translator.inference.output_formats import OutputForm
+from translator.inference.prompt import translate_texts
 
 CALL = "translate_interactively(Work(loud, OutputForm()), loud())"
 

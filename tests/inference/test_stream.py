@@ -20,17 +20,11 @@ from hypothesis import strategies as st
 from loud_translator import ENVIRONMENT, STOPPABLE, loud
 
 from translator.errors import InputError, RunError, StorageError
-from translator.inference import stream as stream_module
-from translator.inference.output import OutputForm
-from translator.inference.stream import (
-    BYTES_WORTH_PROCESSES,
-    FILE,
-    Pace,
-    Work,
-    choose_processes,
-    read_lines,
-    translate_stream,
-)
+from translator.inference import line_reader, line_translation
+from translator.inference.line_reader import FILE, Pace, read_lines
+from translator.inference.line_translation import BYTES_WORTH_PROCESSES, Work, choose_processes
+from translator.inference.output_formats import OutputForm
+from translator.inference.stream import translate_stream
 
 BOM = b"\xef\xbb\xbf"
 WORK = Work(loud, OutputForm())
@@ -38,7 +32,7 @@ WORK = Work(loud, OutputForm())
 
 @pytest.fixture(autouse=True)
 def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream_module, "available_cores", lambda: 2)
+    monkeypatch.setattr(line_translation, "available_cores", lambda: 2)
 
 
 @contextlib.contextmanager
@@ -151,7 +145,7 @@ def test_a_full_output_pipe_does_not_delay_a_stop_signal() -> None:
 
 @pytest.mark.parametrize("end", [b"\n", b"", b"\nc\n"])
 def test_lines_up_to_the_limit_pass_and_longer_ones_are_refused(end: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream_module, "LONGEST_LINE", 8)
+    monkeypatch.setattr(line_reader, "LONGEST_LINE", 8)
     with pipe_with(b"a\n" + b"b" * 8 + b"\n" + b"b" * 9 + end) as source:
         chunks = read_lines(source, pace=Pace(1, 1, 4))
         assert [next(chunks).texts, next(chunks).texts] == [["a"], ["b" * 8]]
@@ -175,18 +169,18 @@ def die() -> None:
 
 
 def test_a_killed_worker_process_is_reported_as_a_storage_error() -> None:
-    with pytest.raises(StorageError, match=r"a worker process was killed, .*use fewer \(--processes 1\)"):
+    with pytest.raises(StorageError, match=r"a worker process was killed; if nobody stopped it, memory may have run out: use fewer \(--processes 1\)"):
         from_file(b"a\n" * 100, Work(partial(loud, die), OutputForm()), 2, io.StringIO())
 
 
 def test_a_worker_process_with_other_weights_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream_module, "LOGGER", logging.getLogger("worker"))
+    monkeypatch.setattr(line_translation, "LOGGER", logging.getLogger("worker"))
     with pytest.raises(RunError, match=r"found other weights .*run the same command again, with --checkpoint STEP"):
-        stream_module._begin(WORK, "weights of another step")
+        line_translation.start_worker(WORK, "weights of another step")
 
 
 def test_process_count_depends_on_cores_input_size_and_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream_module, "available_cores", lambda: 4)
+    monkeypatch.setattr(line_translation, "available_cores", lambda: 4)
     translator = loud(processes=0)
     assert choose_processes(translator, BYTES_WORTH_PROCESSES) == 4
     assert choose_processes(translator, BYTES_WORTH_PROCESSES - 1) == 1

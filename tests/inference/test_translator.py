@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from translator import Translator
 from translator.config import SearchConfig
 from translator.errors import ConfigError, InputError
-from translator.inference.translator import without_second_ending
+from translator.inference.output_text import without_second_ending
 from translator.subword.placeholders import PLACEHOLDERS
 
 LINE_BREAKS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
