@@ -165,7 +165,9 @@ class Ctranslate2Searcher(Searcher):
                 calls[shortest[number], maxima[number]].append(number)
             futures: dict[int, Any] = {}
             for (minimum, maximum), numbers in calls.items():
-                futures |= self._start(numbers, rows, config, minimum, maximum, prefixes, check, no_doubles=no_doubles)
+                futures |= self._start_few_at_a_time(
+                    numbers, rows, config, minimum, maximum, prefixes, check, no_doubles=no_doubles
+                )
             for number, future in futures.items():
                 hypotheses[number] = self._hypotheses(future.result(), config)
 
@@ -213,7 +215,7 @@ class Ctranslate2Searcher(Searcher):
                 "split the sentence, or train with a larger model.max_positions"
             )
 
-    def _start(
+    def _start_few_at_a_time(
         self,
         numbers: Sequence[int],
         rows: Rows,
@@ -235,13 +237,13 @@ class Ctranslate2Searcher(Searcher):
             part = numbers[start : start + rows_at_once]
             part_rows = [rows[number] for number in part]
             part_prefixes = None if prefixes is None else [prefixes[number] for number in part]
-            results = self._start_part(part_rows, config, shortest, longest, part_prefixes, no_doubles=no_doubles)
+            results = self._start(part_rows, config, shortest, longest, part_prefixes, no_doubles=no_doubles)
             futures |= zip(part, results, strict=True)
             if check is not None:
                 _wait(results, check)
         return futures
 
-    def _start_part(
+    def _start(
         self,
         rows: Rows,
         config: SearchConfig,
