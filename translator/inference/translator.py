@@ -1,6 +1,6 @@
 """`Translator`: text to text with a trained model; one complete line out per line in, in order."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -177,17 +177,31 @@ class Translator:
         *,
         scored: bool,
     ) -> list[list[Hypothesis]]:
-        """Return up to `count` hypotheses for each segment; see `translations`."""
-        results: list[list[Hypothesis]] = [[] for _ in segments]
-        for batch in self._batches([len(segment.ids) for segment in segments], count):
+        """Return up to `count` hypotheses for each segment; see `translations`.
+
+        Equal segments have equal translations, so that each is searched once; but samples are drawn for each. Without
+        this, a line of a letter a thousand times over takes minutes: each of its segments runs to the length limit.
+        """
+        # 1. Find the first of all equal segments.
+        first_equal: dict[Hashable, int] = {}
+        firsts: list[int] = []  # for each segment
+        for number, segment in enumerate(segments):
+            prefix = () if forced is None else tuple(forced[number])
+            search_input = number if self.search.method == "sampling" else (tuple(segment.ids), prefix)
+            firsts.append(first_equal.setdefault(search_input, number))
+        distinct = list(first_equal.values())
+
+        # 2. Search, in batches of similar lengths.
+        results: dict[int, list[Hypothesis]] = {}
+        for batch in self._batches([len(segments[number].ids) for number in distinct], count):
             if check is not None:
                 check()
-            rows = [segments[number].ids for number in batch]
-            prefixes = None if forced is None else [forced[number] for number in batch]
+            numbers = [distinct[place] for place in batch]
+            rows = [segments[number].ids for number in numbers]
+            prefixes = None if forced is None else [forced[number] for number in numbers]
             hypotheses = self.hypotheses(rows, count, prefixes, check, scored=scored)
-            for number, row_hypotheses in zip(batch, hypotheses, strict=True):
-                results[number] = row_hypotheses
-        return results
+            results |= zip(numbers, hypotheses, strict=True)
+        return [results[first] for first in firsts]
 
     def _written(
         self, segment: Segment, hypotheses: Sequence[Hypothesis], prefix: str, *, attention: bool
