@@ -124,7 +124,7 @@ def test_very_long_lines_are_searched_in_batches_of_one() -> None:
 @pytest.mark.parametrize(("method", "rows"), [("greedy", 3), ("beam", 3), ("sampling", 5)])
 def test_equal_segments_are_searched_once_unless_they_are_samples(method: str, rows: int) -> None:
     translator, model = echo(search=SearchConfig.model_validate({"method": method}))
-    texts = ["a b. c", "c", "a b.", "d"]
+    texts = ["It rains. Why?", "Why?", "It rains.", "Go."]
     assert translator.translate_lines(texts) == texts
     assert sum(count for count, _ in model.shapes) == rows
 
