@@ -264,6 +264,12 @@ def test_an_input_that_changes_during_translation_is_refused(
     assert not (tmp_path / "out").exists()
 
 
+def test_an_input_that_grows_by_whole_chunks_is_refused(source: Path, tmp_path: Path) -> None:
+    source.write_text("line\n" * LINES, encoding="utf-8")
+    with pytest.raises(InputError, match="changed during its translation"):
+        translate_file(Work(partial(loud, partial(lengthen, source)), OutputForm()), source, tmp_path / "out")
+
+
 def test_an_input_that_changes_while_it_is_hashed_is_refused_before_a_model_is_loaded(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
