@@ -86,7 +86,10 @@ def _joined(parts: Sequence[Translation], between: Sequence[str]) -> Translation
     attention: tuple[AttentionMap, ...] | None = None
     if parts[0].alignment is not None:
         alignment = join_alignments([part.alignment or Alignment() for part in parts])
-        attention = tuple(attention_map for part in parts for attention_map in part.attention or ())
+        attention_maps: list[AttentionMap] = []
+        for part in parts:
+            attention_maps += part.attention or ()
+        attention = tuple(attention_maps)
 
     return Translation(
         text=text,

@@ -1,6 +1,7 @@
 """The prompt: a person types lines at a terminal and reads their translations."""
 
 import contextlib
+import itertools
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -33,7 +34,7 @@ def translate_texts(
     """
     lines = work.render(translator, texts, first_line)
     if order == "visual" and work.form.format == "text":
-        lines = [visual_line for line in lines for visual_line in visual_lines(line)]
+        lines = list(itertools.chain.from_iterable(map(visual_lines, lines)))
     write_lines(output, lines)
 
 

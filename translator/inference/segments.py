@@ -81,7 +81,9 @@ class SegmentReader:
             self._warn_of_foreign_text(foreign_lines)
 
         # 2. Encode all sentences together, which is faster than one by one.
-        sentences = [sentence for parted in parted_texts for sentence in parted.sentences]
+        sentences: list[str] = []
+        for parted in parted_texts:
+            sentences += parted.sentences
         source_texts = self.source_texts(sentences)
         all_ids = self._source_model.encode([source_text.text for source_text in source_texts])
         read_sentences = map(_ReadSentence, sentences, source_texts, all_ids)
