@@ -17,8 +17,11 @@ from pathlib import Path
 from loud_translator import loud
 from translator.errors import Interrupted
 from translator.run.signals import stop_on_signals
-from translator.inference.output import OutputForm, translate_interactively
-from translator.inference.stream import Work, translate_file, translate_stream
+from translator.inference.output_formats import OutputForm
+from translator.inference.prompt import translate_interactively
+from translator.inference.file_translation import translate_file
+from translator.inference.line_translation import Work
+from translator.inference.stream import translate_stream
 
 if __name__ == "__main__":
     try:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from translator.evaluation.metrics import Score, compute_scores
 from translator.evaluation.results import ModelScore, ScoredSet, write_scored_set
-from translator.inference.segments import Translation
+from translator.inference.translation import Translation
 
 
 def model_score(

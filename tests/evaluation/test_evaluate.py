@@ -38,7 +38,7 @@ from translator.evaluation import (
 )
 from translator.evaluation.comet import comet_lacks, comet_score
 from translator.evaluation.unfinished import hold_results
-from translator.inference.segments import Translation
+from translator.inference.translation import Translation
 from translator.run.folder import RunFolder
 
 FEW = "evaluation.bootstrap_samples=40"

@@ -23,7 +23,7 @@ from translator.evaluation.results import (
     text_sides,
     write_scored_set,
 )
-from translator.inference.segments import Translation
+from translator.inference.translation import Translation
 from translator.run.folder import RunFolder
 from translator.run.locks import exclusive
 from translator.run.storage import write_json

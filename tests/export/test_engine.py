@@ -18,7 +18,7 @@ from translator.checkpoint.retention import mark_best
 from translator.checkpoint.state import PinnedCheckpoint, pin_checkpoint
 from translator.errors import InputError, RunError, StorageError
 from translator.export.package import export_run
-from translator.inference import engine as engine_module
+from translator.inference import export_cache
 from translator.run.folder import RunFolder
 
 
@@ -160,7 +160,7 @@ def test_read_only_run_falls_back_to_torch_unless_exported(
     run: RunFolder, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refused = Mock(side_effect=PermissionError(13, "Permission denied"))
-    monkeypatch.setattr("translator.inference.engine.filelock.FileLock", refused)
+    monkeypatch.setattr("translator.inference.export_cache.filelock.FileLock", refused)
     with caplog.at_level(logging.INFO, logger="translator"):
         assert Translator.load(run.path).searcher.name == "torch"
     assert "translating with the torch engine: cannot write" in caplog.text
@@ -168,7 +168,7 @@ def test_read_only_run_falls_back_to_torch_unless_exported(
         Translator.load(run.path, engine="ctranslate2")
     monkeypatch.undo()
     Translator.load(run.path)
-    monkeypatch.setattr("translator.inference.engine.filelock.FileLock", refused)
+    monkeypatch.setattr("translator.inference.export_cache.filelock.FileLock", refused)
     assert Translator.load(run.path).searcher.name == "ctranslate2", "an existing export needs no lock"
 
 
@@ -203,10 +203,10 @@ def test_auto_engine_prefers_ctranslate2_and_logs_any_fallback(
 def test_waiting_for_another_export_is_said(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine_module, "_SILENT_SECONDS", 0.01)
+    monkeypatch.setattr(export_cache, "_SILENT_SECONDS", 0.01)
     other = (tmp_path / ".lock").open("w")  # as another process would hold it
     fcntl.flock(other, fcntl.LOCK_EX)
     threading.Timer(0.3, other.close).start()
-    with caplog.at_level(logging.INFO, logger="translator"), engine_module._export_lock(tmp_path / ".lock"):
+    with caplog.at_level(logging.INFO, logger="translator"), export_cache._export_lock(tmp_path / ".lock"):
         pass
     assert [text for text in caplog.messages if "waiting for another process that exports this run" in text]

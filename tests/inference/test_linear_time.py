@@ -7,9 +7,12 @@ import pytest
 
 from translator.config import NormalizationConfig
 from translator.corpus.normalizer import Normalizer
+from translator.inference.alignment import Alignment
+from translator.inference.joining import join_segments
 from translator.inference.latin_words import with_source_spelling
+from translator.inference.output_text import without_second_ending
 from translator.inference.sentences import split_sentences
-from translator.inference.translator import without_second_ending
+from translator.inference.translation import Translation
 from translator.subword.placeholders import PLACEHOLDERS, cut_out, put_back
 from translator.subword.spelling import FREQUENT, SpellingCorrector
 
@@ -33,3 +36,18 @@ def test_a_long_repeated_unit_takes_linear_time(function: Callable[[str], object
     before = time.process_time()
     function(f"a{text}x")
     assert time.process_time() - before < 5
+
+
+def part_of_a_text(number: int) -> Translation:
+    alignment = Alignment(source=(f"s{number}",), target=(f"t{number}",), pairs=((0, 0),))
+    return Translation(f"t{number}", -1.0, -1.0, 2, 1, True, alignment=alignment, attention=())
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_joining_many_segments_takes_linear_time(count: int) -> None:
+    segments = [[part_of_a_text(number)] * count for number in range(40_000)]
+    before = time.process_time()
+    joined = join_segments(segments, [""] * (len(segments) + 1), count, ranked=True)
+    assert time.process_time() - before < 5
+    assert joined[0].alignment is not None
+    assert joined[0].alignment.pairs[-1] == (39_999, 39_999)

@@ -1,4 +1,4 @@
-"""The prompt: its input, its history and how it ends; and the display order of Persian on a terminal."""
+"""The prompt: its input, its history and how it ends."""
 
 import io
 import os
@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 from loud_translator import ENVIRONMENT, STOPPABLE, loud
 
-from translator.inference.output import OutputForm, choose_display, translate_texts, visual_lines
-from translator.inference.stream import Work
+from translator.inference.line_translation import Work
+from translator.inference.output_formats import OutputForm
+from translator.inference.prompt import translate_texts
 
 CALL = "translate_interactively(Work(loud, OutputForm()), loud())"
 
@@ -84,43 +85,6 @@ def test_the_prompt_is_kept_out_of_the_output_and_its_history_is_saved(tmp_path:
     kept = tmp_path / "translator" / "history"
     assert kept.read_text(encoding="utf-8").splitlines()[-2:] == ["abc", "abcd"]
     assert kept.stat().st_mode & 0o077 == 0, "what a person typed is theirs alone"
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-@pytest.mark.parametrize(
-    ("environment", "expected"),
-    [
-        ({}, "logical"),
-        ({"VTE_VERSION": "7600"}, "logical"),
-        ({"VTE_VERSION": "5202"}, "visual"),
-        ({"VTE_VERSION": "7600", "TERM_PROGRAM": "tmux"}, "visual"),
-        ({"KITTY_WINDOW_ID": "1"}, "visual"),
-        ({"TERM": "linux"}, "visual"),
-    ],
-)
-def test_display_order_of_persian_depends_on_the_terminal(environment: dict[str, str], expected: str) -> None:
-    assert choose_display("auto", Terminal(), environment) == expected
-    assert choose_display("visual", Terminal(), environment) == "visual"
-    assert choose_display("logical", Terminal(), environment) == "logical"
-    assert choose_display("visual", io.StringIO(), environment) == "logical", "a pipe gets text as it is"
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("سلام", ["\ufee1\ufefc\ufeb3"]),  # meem, lam-alef, seen, from left to right
-        ("(سلام)", ["(\ufee1\ufefc\ufeb3)"]),  # brackets are mirrored
-        ("سلام سلام ", ["\ufee1\ufefc\ufeb3"] * 2),  # cut before it is reordered
-        ("\u202eab\u202c", ["ab"]),  # controls cannot turn the terminal
-        ("", [""]),
-    ],
-)
-def test_long_text_is_wrapped_before_letters_are_joined_and_reversed(text: str, shown: list[str]) -> None:
-    assert visual_lines(text, 7) == shown
 
 
 @pytest.mark.parametrize(("form", "order"), [("text", "visual"), ("text", "logical"), ("tsv", "visual")])

@@ -1,36 +1,24 @@
 """Streams: lines are translated as they arrive, in one process or several; the output has only translations."""
 
-import contextlib
 import io
-import logging
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from inference.pipes import pipe_with
 from loud_translator import ENVIRONMENT, STOPPABLE, loud
 
-from translator.errors import InputError, RunError, StorageError
-from translator.inference import stream as stream_module
-from translator.inference.output import OutputForm
-from translator.inference.stream import (
-    BYTES_WORTH_PROCESSES,
-    FILE,
-    Pace,
-    Work,
-    choose_processes,
-    read_lines,
-    translate_stream,
-)
+from translator.errors import InputError
+from translator.inference import line_translation
+from translator.inference.line_reader import FILE
+from translator.inference.line_translation import Work
+from translator.inference.output_formats import OutputForm
+from translator.inference.stream import translate_stream
 
 BOM = b"\xef\xbb\xbf"
 WORK = Work(loud, OutputForm())
@@ -38,17 +26,7 @@ WORK = Work(loud, OutputForm())
 
 @pytest.fixture(autouse=True)
 def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream_module, "available_cores", lambda: 2)
-
-
-@contextlib.contextmanager
-def pipe_with(content: bytes) -> Iterator[int]:
-    """Yield the reading end of a pipe that holds `content` and ends after it."""
-    reading, writing = os.pipe()
-    os.write(writing, content)
-    os.close(writing)
-    yield reading
-    os.close(reading)
+    monkeypatch.setattr(line_translation, "available_cores", lambda: 2)
 
 
 def through(content: bytes, translator: Any = None) -> str:
@@ -84,18 +62,6 @@ def test_only_newlines_end_a_line_and_a_leading_bom_is_dropped(content: bytes, t
     translator = loud()
     assert through(content, translator) == "".join(f"{text.upper()}\n" for text in texts)
     assert [text for group in translator.groups for text in group] == texts
-
-
-@settings(deadline=None, max_examples=50)
-@given(
-    content=st.lists(st.sampled_from([b"\n", b"\r", BOM, b"ab", "گل".encode()])).map(b"".join), size=st.integers(1, 7)
-)
-def test_the_size_of_each_read_does_not_change_the_lines(content: bytes, size: int) -> None:
-    with pipe_with(content) as whole, pipe_with(content) as parts:
-        (expected, found) = (list(read_lines(whole)), list(read_lines(parts, pace=Pace(1, 2, size))))
-    assert [text for chunk in found for text in chunk.texts] == [text for chunk in expected for text in chunk.texts]
-    assert all(len(chunk.texts) <= 2 for chunk in found)
-    assert all(one.first_line + len(one.texts) == following.first_line for one, following in pairwise(found))
 
 
 def test_a_translation_is_written_without_waiting_for_the_next_line() -> None:
@@ -149,16 +115,6 @@ def test_a_full_output_pipe_does_not_delay_a_stop_signal() -> None:
     assert process.wait() == 143
 
 
-@pytest.mark.parametrize("end", [b"\n", b"", b"\nc\n"])
-def test_lines_up_to_the_limit_pass_and_longer_ones_are_refused(end: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream_module, "LONGEST_LINE", 8)
-    with pipe_with(b"a\n" + b"b" * 8 + b"\n" + b"b" * 9 + end) as source:
-        chunks = read_lines(source, pace=Pace(1, 1, 4))
-        assert [next(chunks).texts, next(chunks).texts] == [["a"], ["b" * 8]]
-        with pytest.raises(InputError, match="line 3 of the input is longer than"):
-            next(chunks)
-
-
 def test_two_processes_write_the_same_output_as_one(caplog: pytest.LogCaptureFixture) -> None:
     lines = [f"a long line {number}" if number == 700 else f"line {number}" for number in range(2 * FILE.at_most)]
     outputs = io.StringIO(), io.StringIO()
@@ -168,29 +124,3 @@ def test_two_processes_write_the_same_output_as_one(caplog: pytest.LogCaptureFix
         assert caplog.messages == ["line 701 is long"], "told once, with its number"
     assert outputs[0].getvalue() == outputs[1].getvalue()
     assert outputs[0].getvalue().count("\n") == len(lines)
-
-
-def die() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def test_a_killed_worker_process_is_reported_as_a_storage_error() -> None:
-    with pytest.raises(StorageError, match=r"a worker process was killed, .*use fewer \(--processes 1\)"):
-        from_file(b"a\n" * 100, Work(partial(loud, die), OutputForm()), 2, io.StringIO())
-
-
-def test_a_worker_process_with_other_weights_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream_module, "LOGGER", logging.getLogger("worker"))
-    with pytest.raises(RunError, match=r"found other weights .*run the same command again, with --checkpoint STEP"):
-        stream_module._begin(WORK, "weights of another step")
-
-
-def test_process_count_depends_on_cores_input_size_and_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream_module, "available_cores", lambda: 4)
-    translator = loud(processes=0)
-    assert choose_processes(translator, BYTES_WORTH_PROCESSES) == 4
-    assert choose_processes(translator, BYTES_WORTH_PROCESSES - 1) == 1
-    assert choose_processes(loud(processes=2), 10) == 2
-    assert choose_processes(loud(processes=64), 10) == 4, "a recipe of a larger machine"
-    translator.searcher.on_one_core = False
-    assert choose_processes(translator, BYTES_WORTH_PROCESSES) == 1

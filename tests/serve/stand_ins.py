@@ -10,7 +10,7 @@ from typing import Any
 from translator.config import NormalizationConfig, SearchConfig
 from translator.corpus.normalizer import Normalizer
 from translator.errors import InputError, Interrupted
-from translator.inference.segments import Translation
+from translator.inference.translation import Translation
 from translator.run.signals import StopRequest
 from translator.serve import Limits
 from translator.serve.app import make_app

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from translator.errors import InputError
-from translator.inference.output import write_lines
+from translator.inference.line_writer import write_lines
 from translator.run.signals import StopRequest
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from translator.cli.arguments import Verb, say
 from translator.errors import InputError
-from translator.inference.output import OutputForm
-from translator.inference.stream import Work, translate_file
+from translator.inference.file_translation import translate_file
+from translator.inference.line_translation import Work
+from translator.inference.output_formats import OutputForm
 from translator.run.signals import StopRequest
 
 if TYPE_CHECKING:

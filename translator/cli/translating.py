@@ -20,8 +20,12 @@ from translator.cli.arguments import (
     verb,
 )
 from translator.errors import InputError
-from translator.inference.output import OutputForm, choose_display, translate_interactively, translate_texts
-from translator.inference.stream import Work, check_source, translate_file, translate_stream
+from translator.inference.display import choose_display
+from translator.inference.file_translation import check_source, translate_file
+from translator.inference.line_translation import Work
+from translator.inference.output_formats import OutputForm
+from translator.inference.prompt import translate_interactively, translate_texts
+from translator.inference.stream import translate_stream
 from translator.run.logging import LOGGER
 from translator.run.signals import StopRequest
 from translator.serve import Limits, check_installed

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field, TypeAdapter
 
 from translator.errors import InputError, RunError
 from translator.evaluation.metrics import Score
-from translator.inference.segments import Translation, finite
+from translator.inference.translation import Translation, finite
 from translator.run.folder import RunFolder
 from translator.run.locks import exclusive
 from translator.run.records import STRICT, RecordError, WholeNumber, read_record

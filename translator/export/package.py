@@ -16,8 +16,8 @@ from translator.export.marian import marian_obstacles, write_marian_weights
 from translator.export.marian_tokenizer import write_marian_tokenizer
 from translator.export.model_card import model_card
 from translator.inference.ctranslate2_writer import write_ctranslate2
-from translator.inference.engine import load_subword
 from translator.inference.exported import CARD_FILE, ExportIndex, is_export, read_index, write_index
+from translator.inference.run_subword import load_subword
 from translator.model import Transformer
 from translator.run.folder import MARK, RunFolder
 from translator.run.storage import storage_errors, write_text

@@ -3,7 +3,7 @@
 T target length, S source length
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from translator.special_tokens import EOS, SPECIAL_TOKENS
-from translator.subword import SubwordPair
+from translator.subword import SubwordModel, SubwordPair
 
 WORD_MARK: Final = "▁"  # SentencePiece's mark before the first piece of a word
 LEAST_SHARE: Final = 0.01  # `word_weights` omits source words with a smaller share of a word's attention
+_END: Final = SPECIAL_TOKENS[EOS][0]  # the piece of EOS
 
 
 class AttentionMap(NamedTuple):
@@ -27,8 +28,10 @@ class AttentionMap(NamedTuple):
 
     def to_json(self) -> dict[str, Any]:
         """Return the map for JSON, with weights rounded to four decimal places."""
-        rows = [[round(float(weight), 4) for weight in row] for row in self.weights]
-        return {"source": self.source, "target": self.target, "weights": rows}
+        rounded_rows = []
+        for row in self.weights:
+            rounded_rows.append([round(float(weight), 4) for weight in row])
+        return {"source": self.source, "target": self.target, "weights": rounded_rows}
 
 
 @dataclass(frozen=True)
@@ -45,10 +48,18 @@ class Alignment:
         """The pairs in the format of Pharaoh and fast_align: `0-0 1-2`."""
         return " ".join(f"{source}-{target}" for source, target in self.pairs)
 
-    def __add__(self, other: "Alignment") -> "Alignment":
-        """Return the alignment of this text followed by the other."""
-        pairs = tuple((source + len(self.source), target + len(self.target)) for source, target in other.pairs)
-        return Alignment(self.source + other.source, self.target + other.target, self.pairs + pairs)
+
+def join_alignments(alignments: Iterable[Alignment]) -> Alignment:
+    """Return the alignment of a text from those of its parts, in order."""
+    source_words: list[str] = []
+    target_words: list[str] = []
+    pairs: list[tuple[int, int]] = []
+    for alignment in alignments:
+        for source, target in alignment.pairs:
+            pairs.append((source + len(source_words), target + len(target_words)))
+        source_words += alignment.source
+        target_words += alignment.target
+    return Alignment(source=tuple(source_words), target=tuple(target_words), pairs=tuple(pairs))
 
 
 def align_words(
@@ -56,29 +67,41 @@ def align_words(
 ) -> Alignment:
     """Return the alignment of each target word to the source word with the most attention, summed over their pieces.
 
-    The ids have no EOS; the (T, S) weights may, and its attention is ignored. A side without words gives no pairs.
+    A side without words gives no pairs.
+
+    Args:
+        subword: spells the ids of both sides.
+        source_ids: without EOS.
+        target_ids: without EOS.
+        weights: (T, S) attention; attention to or from EOS, if it is there, is ignored.
     """
-    sides = ((subword.source, source_ids), (subword.target, target_ids))
-    spans = [word_spans(model.pieces_of(ids)) for model, ids in sides]
-    source, target = (
-        tuple(word.strip() for word in model.decode_ids([ids[start:end] for start, end in own]))
-        for (model, ids), own in zip(sides, spans, strict=True)
-    )
-    if not source:
-        return Alignment(target=target)
-    starts = [start for start, _ in spans[0]]
-    by_word = np.add.reduceat(weights[:, : len(source_ids)], starts, axis=1)  # (T, words of the source)
-    looked = [int(by_word[start:end].sum(axis=0).argmax()) for start, end in spans[1]]
-    return Alignment(source, target, tuple((word, number) for number, word in enumerate(looked)))
+    source_spans = word_spans(subword.source.pieces_of(source_ids))
+    target_spans = word_spans(subword.target.pieces_of(target_ids))
+    source_words = _words(subword.source, source_ids, source_spans)
+    target_words = _words(subword.target, target_ids, target_spans)
+    if not source_words:
+        return Alignment(target=target_words)
+    source_starts = [start for start, _ in source_spans]
+    word_attention = np.add.reduceat(weights[:, : len(source_ids)], source_starts, axis=1)  # (T, words of the source)
+    pairs = []
+    for target_word, (start, end) in enumerate(target_spans):
+        source_word = int(word_attention[start:end].sum(axis=0).argmax())
+        pairs.append((source_word, target_word))
+    return Alignment(source=source_words, target=target_words, pairs=tuple(pairs))
+
+
+def _words(model: SubwordModel, ids: Sequence[int], spans: Sequence[tuple[int, int]]) -> tuple[str, ...]:
+    """Return the words of `ids` at `spans`."""
+    words = model.decode_ids([ids[start:end] for start, end in spans])
+    return tuple(word.strip() for word in words)
 
 
 def word_spans(pieces: Sequence[str]) -> list[tuple[int, int]]:
     """Return (begin, end) of each word in `pieces`; a lone word mark belongs to the piece after it."""
-    starts = [
-        place
-        for place, piece in enumerate(pieces)
-        if place == 0 or (piece.startswith(WORD_MARK) and pieces[place - 1] != WORD_MARK)
-    ]
+    starts = []
+    for place, piece in enumerate(pieces):
+        if place == 0 or (piece.startswith(WORD_MARK) and pieces[place - 1] != WORD_MARK):
+            starts.append(place)
     return list(pairwise([*starts, len(pieces)])) if starts else []
 
 
@@ -86,16 +109,26 @@ def word_weights(maps: Sequence[AttentionMap]) -> list[list[list[float]]]:
     """Return, per target word, `[source word, share]` of each source word with at least `LEAST_SHARE` of its attention.
 
     A share is summed over the source word's pieces and averaged over the target word's pieces. EOS is not a word.
-    `maps` are those of the segments of one text; word indexes start at 0 and continue across segments.
+
+    Args:
+        maps: those of the segments of one text; word indexes start at 0 and continue across segments.
     """
-    found: list[list[list[float]]] = []
+    target_words: list[list[list[float]]] = []
     words_before = 0
-    end = SPECIAL_TOKENS[EOS][0]
-    for one in maps:
-        source, target = (word_spans(side[:-1] if side[-1:] == [end] else side) for side in (one.source, one.target))
-        for start, stop in target:
-            looked = one.weights[start:stop].mean(axis=0)  # (S,)
-            shares = enumerate((float(looked[first:last].sum()) for first, last in source), words_before)
-            found.append([[word, round(share, 3)] for word, share in shares if share >= LEAST_SHARE])
-        words_before += len(source)
-    return found
+    for attention_map in maps:
+        source_spans = word_spans(_without_end(attention_map.source))
+        for start, end in word_spans(_without_end(attention_map.target)):
+            piece_shares = attention_map.weights[start:end].mean(axis=0)  # (S,)
+            shares: list[list[float]] = []
+            for word, (first, last) in enumerate(source_spans, words_before):
+                share = float(piece_shares[first:last].sum())
+                if share >= LEAST_SHARE:
+                    shares.append([word, round(share, 3)])
+            target_words.append(shares)
+        words_before += len(source_spans)
+    return target_words
+
+
+def _without_end(pieces: Sequence[str]) -> Sequence[str]:
+    """Return `pieces` without the EOS at their end, if it is there."""
+    return pieces[:-1] if pieces[-1:] == [_END] else pieces

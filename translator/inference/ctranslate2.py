@@ -2,6 +2,7 @@
 
 import importlib
 import itertools
+import math
 import re
 import time
 from collections import defaultdict
@@ -35,7 +36,8 @@ def require(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        command, library = 'pip install "ctranslate2>=4.5,<5"', name.partition(".")[0]
+        library = name.partition(".")[0]
+        command = 'pip install "ctranslate2>=4.5,<5"'
         raise InputError(f"{library} cannot be imported ({error}); install it with: {command}") from error
 
 
@@ -68,9 +70,10 @@ class Ctranslate2Searcher(Searcher):
         kind, _, index = device.partition(":")
         supported = library.get_supported_compute_types(kind)
         if compute_type not in supported:
-            problem = f"does not support {compute_type} on this machine's {kind}"
-            advice = f"only: {', '.join(sorted(supported))}; choose another search.precision, or --engine torch"
-            raise ConfigError(f"ctranslate2 {problem}, {advice}")
+            raise ConfigError(
+                f"ctranslate2 does not support {compute_type} on this machine's {kind}, only: "
+                f"{', '.join(sorted(supported))}; choose another search.precision, or --engine torch"
+            )
         on_gpu = kind == "cuda"
         self._workers = 1 if on_gpu else workers or available_cores()
         self._rows_between_checks = self._workers * _ROWS_BETWEEN_CHECKS[kind]
@@ -92,22 +95,24 @@ class Ctranslate2Searcher(Searcher):
             ) from error
         self.arithmetic = device
         self.max_positions = max_positions
-        self._source, self._target = spellings(subword.source), spellings(subword.target)
-        self._ids = {piece: token for token, piece in enumerate(self._target)}
+        self._source_pieces = spellings(subword.source)
+        self._target_pieces = spellings(subword.target)
+        self._ids = {piece: token for token, piece in enumerate(self._target_pieces)}
 
     def take_attention_from(self, load: Callable[[], Searcher]) -> None:
         """Set `load`, which returns the engine for attention; called once, when attention is first requested."""
-        self._load, self.gives_attention = load, True
+        self._load_attention_engine = load
+        self.gives_attention = True
 
     def cross_attention(self, rows: Rows, labels: Rows) -> list[npt.NDArray[np.float32]]:
         """Return the weights that the engine for attention computes (see `Searcher.cross_attention`)."""
         if self.gives_attention:
-            return self._with_attention.cross_attention(rows, labels)
+            return self._attention_engine.cross_attention(rows, labels)
         return super().cross_attention(rows, labels)
 
     @cached_property
-    def _with_attention(self) -> Searcher:
-        return self._load()
+    def _attention_engine(self) -> Searcher:
+        return self._load_attention_engine()
 
     def find(
         self,
@@ -134,52 +139,109 @@ class Ctranslate2Searcher(Searcher):
         self._check_lengths(rows)
         if not rows:
             return []
+        hypotheses = self._find_within_limits(rows, config, prefixes, check, no_doubles=no_doubles)
+        best = [sorted(row_hypotheses, key=_rank)[:count] for row_hypotheses in hypotheses]
+        if not scored:  # the ranking by CTranslate2's own scores suffices
+            return best
+        return self._rescored(rows, best, config)
+
+    def _find_within_limits(
+        self, rows: Rows, config: SearchConfig, prefixes: Rows | None, check: Check | None, *, no_doubles: bool
+    ) -> list[list[Hypothesis]]:
+        """Return the hypotheses of each row, none longer than the limit for its source.
+
+        CTranslate2 takes one maximum length per call. The first pass uses the largest limit of all rows. Rows with a
+        hypothesis beyond their own limit are searched again, in one call for each limit.
+        """
         source_lengths = [len(row) + 1 for row in rows]  # with EOS
         shortest, limits = output_lengths(source_lengths, config, self.max_positions, prefixes)
-        found: list[list[Hypothesis]] = [[] for _ in rows]
-        at_once = len(rows) if check is None else self._rows_between_checks
-        # CTranslate2 takes one maximum length per call. The first pass uses the largest limit of all rows. Rows with a
-        # hypothesis beyond their own limit are searched again, in one call for each limit.
-        pending, maxima = list(range(len(rows))), [max(limits)] * len(rows)
+        hypotheses: list[list[Hypothesis]] = [[] for _ in rows]
+        pending = list(range(len(rows)))
+        maxima = [max(limits)] * len(rows)
         while pending:
+            # 1. Search, in one call for each pair of a minimum and a maximum length.
             calls = defaultdict[tuple[int, int], list[int]](list)
             for number in pending:
                 calls[shortest[number], maxima[number]].append(number)
-            started: list[tuple[int, Any]] = []
+            futures: dict[int, Any] = {}
             for (minimum, maximum), numbers in calls.items():
-                for start in range(0, len(numbers), at_once):
-                    part = numbers[start : start + at_once]
-                    forced = None if prefixes is None else [prefixes[number] for number in part]
-                    part_rows = [rows[number] for number in part]
-                    results = self._start(part_rows, config, minimum, maximum, forced, no_doubles=no_doubles)
-                    started += zip(part, results, strict=True)
-                    if check is not None:
-                        _wait(results, check)
-            for number, waiting in started:
-                result = waiting.result()
-                scored_pieces = zip(result.hypotheses, result.scores, strict=True)
-                found[number] = [self._hypothesis(*one, config) for one in scored_pieces]
-            beyond = [n for n in pending if any(len(one.tokens) + one.finished > limits[n] for one in found[n])]
-            pending, maxima = [n for n in beyond if maxima[n] > limits[n]], limits
-        best = [sorted(hypotheses, key=_rank)[:count] for hypotheses in found]
-        if not scored:  # the ranking by CTranslate2's own scores suffices
-            return best
-        sources = [row for row, hypotheses in zip(rows, best, strict=True) for _ in hypotheses]
-        exact = iter(self._scored(sources, list(itertools.chain(*best)), config))
-        return [sorted(itertools.islice(exact, len(hypotheses)), key=_rank) for hypotheses in best]
+                futures |= self._start_few_at_a_time(
+                    numbers, rows, config, minimum, maximum, prefixes, check, no_doubles=no_doubles
+                )
+            for number, future in futures.items():
+                hypotheses[number] = self._hypotheses(future.result(), config)
+
+            # 2. Search again where a hypothesis is too long.
+            too_long = []
+            for number in pending:
+                lengths = [len(hypothesis.tokens) + hypothesis.finished for hypothesis in hypotheses[number]]
+                if max(lengths, default=0) > limits[number] and maxima[number] > limits[number]:
+                    too_long.append(number)
+            pending = too_long
+            maxima = limits
+        return hypotheses
+
+    def _rescored(
+        self, rows: Rows, hypotheses: Sequence[Sequence[Hypothesis]], config: SearchConfig
+    ) -> list[list[Hypothesis]]:
+        """Return the hypotheses of each row with exact scores, ranked by them."""
+        # 1. Score all hypotheses together.
+        sources = []
+        for row, row_hypotheses in zip(rows, hypotheses, strict=True):
+            sources += [row] * len(row_hypotheses)
+        all_exact = iter(self._scored(sources, list(itertools.chain(*hypotheses)), config))
+
+        # 2. Give them back to their rows.
+        results = []
+        for row_hypotheses in hypotheses:
+            exact = list(itertools.islice(all_exact, len(row_hypotheses)))
+            results.append(sorted(exact, key=_rank))
+        return results
 
     def score(self, rows: Rows, targets: Rows) -> list[Hypothesis]:
         """Return the log-probabilities of each target (see `Searcher.score`)."""
         self._check_lengths([*rows, *targets])
-        given = [Hypothesis(tuple(target), 0.0, 0.0, True) for target in targets]
-        return self._scored(rows, given, SearchConfig())
+        unscored = []
+        for target in targets:
+            hypothesis = Hypothesis(tokens=tuple(target), score=0.0, normalized_score=0.0, finished=True)
+            unscored.append(hypothesis)
+        return self._scored(rows, unscored, SearchConfig())
 
     def _check_lengths(self, rows: Rows) -> None:
         longest = max((len(row) + 1 for row in rows), default=0)
         if longest > self.max_positions:
-            advice = "split the sentence, or train with a larger model.max_positions"
-            known = f"the {self.max_positions} positions of this model"
-            raise InputError(f"a sequence of {longest} tokens is longer than {known}; {advice}")
+            raise InputError(
+                f"a sequence of {longest} tokens is longer than the {self.max_positions} positions of this model; "
+                "split the sentence, or train with a larger model.max_positions"
+            )
+
+    def _start_few_at_a_time(
+        self,
+        numbers: Sequence[int],
+        rows: Rows,
+        config: SearchConfig,
+        shortest: int,
+        longest: int,
+        prefixes: Rows | None,
+        check: Check | None,
+        *,
+        no_doubles: bool,
+    ) -> dict[int, Any]:
+        """Start to search the rows with these `numbers`; return the future of each result, by number.
+
+        With a `check`, this waits for the results of few rows at a time.
+        """
+        rows_at_once = len(numbers) if check is None else self._rows_between_checks
+        futures: dict[int, Any] = {}
+        for start in range(0, len(numbers), rows_at_once):
+            part = numbers[start : start + rows_at_once]
+            part_rows = [rows[number] for number in part]
+            part_prefixes = None if prefixes is None else [prefixes[number] for number in part]
+            results = self._start(part_rows, config, shortest, longest, part_prefixes, no_doubles=no_doubles)
+            futures |= zip(part, results, strict=True)
+            if check is not None:
+                _wait(results, check)
+        return futures
 
     def _start(
         self,
@@ -195,13 +257,14 @@ class Ctranslate2Searcher(Searcher):
         width = config.beam_size if config.method == "beam" else 1
         forbidden = [[SPELLING[PAD]], [SPELLING[SOS]]]
         if no_doubles:
-            forbidden += [[piece, piece] for piece in self._target]
+            forbidden += [[piece, piece] for piece in self._target_pieces]
         # A worker's batch has at most `batch_size` rows, a fair share of all rows, and bounded memory for long rows.
         positions = width * max(len(row) + 1 for row in rows)
-        batch_size = min(config.batch_size, -(-len(rows) // self._workers), SOURCE_POSITIONS_AT_ONCE // positions)
-        found: Sequence[Any] = self._model.translate_batch(
-            _spelt(self._source, rows),
-            None if prefixes is None else _spelt(self._target, prefixes),
+        fair_share = math.ceil(len(rows) / self._workers)
+        batch_size = min(config.batch_size, fair_share, SOURCE_POSITIONS_AT_ONCE // positions)
+        futures: Sequence[Any] = self._model.translate_batch(
+            _spelt(self._source_pieces, rows),
+            None if prefixes is None else _spelt(self._target_pieces, prefixes),
             max_batch_size=max(1, batch_size),
             asynchronous=True,
             beam_size=width,
@@ -217,27 +280,42 @@ class Ctranslate2Searcher(Searcher):
             max_decoding_length=longest,
             min_decoding_length=max(0, shortest - 1),
         )
-        return found
+        return futures
+
+    def _hypotheses(self, result: Any, config: SearchConfig) -> list[Hypothesis]:
+        """Return the hypotheses of a row, with the scores of CTranslate2."""
+        hypotheses = []
+        for pieces, score in zip(result.hypotheses, result.scores, strict=True):
+            hypotheses.append(self._hypothesis(pieces, score, config))
+        return hypotheses
 
     def _hypothesis(self, pieces: Sequence[str], score: float, config: SearchConfig) -> Hypothesis:
         finished = not pieces or pieces[-1] == SPELLING[EOS]  # an empty row gets no pieces
         tokens = tuple(self._ids[piece] for piece in (pieces[:-1] if finished else pieces))
         tokens = tokens[: self.max_positions - 1]  # leaves a position for EOS, which scoring adds
         total = score * max(1, len(pieces)) ** config.length_penalty
-        return Hypothesis(tokens, total, total / length_penalty(len(tokens) + finished, config), finished)
+        return Hypothesis(
+            tokens=tokens,
+            score=total,
+            normalized_score=total / length_penalty(len(tokens) + finished, config),
+            finished=finished,
+        )
 
-    def _scored(self, rows: Rows, found: Sequence[Hypothesis], config: SearchConfig) -> list[Hypothesis]:
+    def _scored(self, rows: Rows, hypotheses: Sequence[Hypothesis], config: SearchConfig) -> list[Hypothesis]:
+        """Return the hypotheses, one for each row, with exact scores by teacher forcing."""
         results = self._model.score_batch(
-            _spelt(self._source, rows),
-            _spelt(self._target, [one.tokens for one in found]),
+            _spelt(self._source_pieces, rows),
+            _spelt(self._target_pieces, [hypothesis.tokens for hypothesis in hypotheses]),
             max_batch_size=_TOKENS_AT_ONCE,
             batch_type="tokens",
             max_input_length=0,
         )
-        return [
-            Hypothesis.from_tokens(one.tokens, result.log_probs[: len(one.tokens) + one.finished], one.finished, config)
-            for one, result in zip(found, results, strict=True)
-        ]
+        scored = []
+        for hypothesis, result in zip(hypotheses, results, strict=True):
+            length = len(hypothesis.tokens) + hypothesis.finished
+            token_scores = result.log_probs[:length]
+            scored.append(Hypothesis.from_tokens(hypothesis.tokens, token_scores, hypothesis.finished, config))
+        return scored
 
 
 def _wait(results: Sequence[Any], check: Check) -> None:
@@ -253,6 +331,6 @@ def _spelt(pieces: Sequence[str], rows: Rows) -> list[list[str]]:
     return [[pieces[token] for token in row] for row in rows]
 
 
-def _rank(one: Hypothesis) -> tuple[bool, float]:
+def _rank(hypothesis: Hypothesis) -> tuple[bool, float]:
     """Return the sort key of our own search: finished hypotheses first, then by normalized score, best first."""
-    return not one.finished, -one.normalized_score
+    return not hypothesis.finished, -hypothesis.normalized_score

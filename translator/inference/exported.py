@@ -1,5 +1,6 @@
 """Exported folders: export.json records the origin of a folder and the checksums of its files."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
@@ -49,7 +50,10 @@ def is_export(folder: Path) -> bool:
 
 def write_index(folder: Path, index: ExportIndex) -> None:
     """Write export.json with the checksums of the files now in `folder`."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name not in (CARD_FILE, INDEX_FILE))
+    checksums = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path.name not in (CARD_FILE, INDEX_FILE):
+            checksums[path.relative_to(folder).as_posix()] = sha256_of_file(path)
     content = {
         "version": _VERSION,
         "translator": __version__,
@@ -58,14 +62,24 @@ def write_index(folder: Path, index: ExportIndex) -> None:
         "run": index.run,
         "identity": index.identity,
         "state": index.state.to_json(),
-        "sha256": {path.relative_to(folder).as_posix(): sha256_of_file(path) for path in files},
+        "sha256": checksums,
     }
     write_json(folder / INDEX_FILE, sign(content))
 
 
 def read_index(folder: Path, *, verify: bool = True) -> ExportIndex:
-    """Return the content of export.json; with `verify`, raise RunError if a checksum of `folder` does not match."""
-    file, advice = folder / INDEX_FILE, "copy the folder again, or export the run again"
+    """Return the content of export.json.
+
+    Args:
+        folder: of an export.
+        verify: whether to compare the checksums of all files.
+
+    Raises:
+        RunError: export.json is damaged or, with `verify`, a file is missing or does not match its checksum.
+        StorageError: a file cannot be read.
+    """
+    file = folder / INDEX_FILE
+    advice = "copy the folder again, or export the run again"
     with storage_errors(file, "read"):
         text = file.read_bytes()
     try:
@@ -73,11 +87,17 @@ def read_index(folder: Path, *, verify: bool = True) -> ExportIndex:
     except RecordError as error:
         message = f"damaged export: cannot read {file} ({error}); {advice}"
         raise RunError(error.about(file, advice) if error.newer else message) from error
-    for name, digest in index.sha256.items() if verify else ():
+    if verify:
+        _verify(folder, index.sha256, advice)
+    return index
+
+
+def _verify(folder: Path, checksums: Mapping[str, str], advice: str) -> None:
+    """Raise RunError if a file of `folder` is missing, or does not match its checksum."""
+    for name, checksum in checksums.items():
         path = folder / name
         if not path.is_file():
             raise RunError(f"damaged export: {path} is missing; {advice}")
         with storage_errors(path, "read"):
-            if sha256_of_file(path) != digest:
+            if sha256_of_file(path) != checksum:
                 raise RunError(f"damaged export: {path} does not match its checksum; {advice}")
-    return index

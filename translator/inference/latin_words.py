@@ -22,12 +22,16 @@ def with_source_spelling(text: str, source: str) -> str:
         return text
     spellings = {word.lower(): word for word in _WORD.findall(source)}
 
-    def spelt(found: re.Match[str]) -> str:
-        word = found[0].lower()
-        nearest = [] if word in spellings else difflib.get_close_matches(word, spellings, n=1, cutoff=LIKENESS)
-        if not nearest:
-            return found[0]
-        glued = text[found.start() - 1 : found.start()].isalpha()
-        return f"{' ' * glued}{spellings[nearest[0]]}"
+    def spelt(match: re.Match[str]) -> str:
+        word = match[0].lower()
+        if word in spellings:
+            return match[0]
+        similar_words = difflib.get_close_matches(word, spellings, n=1, cutoff=LIKENESS)
+        if not similar_words:
+            return match[0]
+        # A word that touches a Persian one gets the space that it lacks.
+        touches_word = text[match.start() - 1 : match.start()].isalpha()
+        space = " " if touches_word else ""
+        return f"{space}{spellings[similar_words[0]]}"
 
     return _WORD.sub(spelt, text)

@@ -31,7 +31,12 @@ def find_without_loops(
     Args:
         searcher: the engine.
         subword: spells the rows and their hypotheses.
-        rows, config, count, prefixes, check, scored: as in `Searcher.find`.
+        rows: source ids without EOS.
+        config: the search settings; `avoid_loops` turns the second search on.
+        count: number of hypotheses per row.
+        prefixes: for each row, the target ids that begin its hypotheses.
+        check: called during each search (see `Searcher.find`); an exception it raises ends the search.
+        scored: False if only the tokens are needed; an engine may then skip exact scores.
     """
     hypotheses = searcher.find(rows, config, count, prefixes, check, scored=scored)
     if config.method == "sampling" or not config.avoid_loops:
@@ -39,7 +44,7 @@ def find_without_loops(
 
     # 1. Find the rows whose best hypothesis is a loop.
     sources = subword.source.decode_ids(rows)
-    best_texts = subword.target.decode_ids([of_row[0].tokens for of_row in hypotheses])
+    best_texts = subword.target.decode_ids([row_hypotheses[0].tokens for row_hypotheses in hypotheses])
     loops: dict[int, int] = {}  # number of a row to the number of its looping words
     for number, (source, text) in enumerate(zip(sources, best_texts, strict=True)):
         word_count = looping_words(source, text)
@@ -57,8 +62,8 @@ def find_without_loops(
     )
 
     # 3. Take what has fewer looping words.
-    second_texts = subword.target.decode_ids([of_row[0].tokens for of_row in second_hypotheses])
-    for number, of_row, text in zip(loops, second_hypotheses, second_texts, strict=True):
+    second_texts = subword.target.decode_ids([row_hypotheses[0].tokens for row_hypotheses in second_hypotheses])
+    for number, row_hypotheses, text in zip(loops, second_hypotheses, second_texts, strict=True):
         if looping_words(sources[number], text) < loops[number]:
-            hypotheses[number] = of_row
+            hypotheses[number] = row_hypotheses
     return hypotheses

@@ -44,25 +44,30 @@ class PartialOutput:
     """
 
     def __init__(self, output: Path, fingerprint: str) -> None:
+        """Open and lock the partial file of `output`, by the `fingerprint` of the translation; it may exist."""
         self._output = output
         self._path = output.with_name(f"{output.name}.{fingerprint[:12]}.partial")
         self._head = f'{{"translation": "{fingerprint}"}}\n'.encode()
         self.lines = 0  # finished lines of the input
         with storage_errors(self._path):
             self._file = os.fdopen(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
-            try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                # The previous holder of the lock may just have deleted the file.
-                free = self._path.exists() and os.path.samestat(self._path.stat(), os.fstat(self._file.fileno()))
-            except OSError as error:  # raised by a file system without locks
-                free = not isinstance(error, BlockingIOError)
-            if not free:
+            if not self._lock():
                 self._file.close()
                 raise InputError(f"another process is writing {output}; wait for it, or give another output")
             self._resume()
 
+    def _lock(self) -> bool:
+        """Return whether no other process holds the file, which is locked now if the file system has locks."""
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # The previous holder of the lock may just have deleted the file.
+            return self._path.exists() and os.path.samestat(self._path.stat(), os.fstat(self._file.fileno()))
+        except OSError as error:  # raised by a file system without locks
+            return not isinstance(error, BlockingIOError)
+
     def _resume(self) -> None:
         """Read the finished chunks, and cut off what follows them."""
+        # 1. The first line names the translation.
         head = self._file.readline()
         if not self._head.startswith(head):
             self._file.close()
@@ -71,13 +76,17 @@ class PartialOutput:
             self._file.seek(0)
             self._file.write(self._head)
             self._file.flush()
+
+        # 2. Count the finished lines.
         end = len(self._head)
         for chunk, chunk_end in self._chunks():
             self.lines += chunk.lines
             end = chunk_end
+
+        # 3. Cut off the remainder.
         self._file.seek(end)
-        rest = self._file.readline()
-        if rest.endswith(b"\n"):  # a line without its end was cut short by a kill
+        next_line = self._file.readline()
+        if next_line.endswith(b"\n"):  # a line without its end was cut short by a kill
             message = "%s: what follows line %d does not fit, and is translated again"
             LOGGER.warning(message, self._path, self.lines)
         self._file.seek(end)

@@ -1,20 +1,18 @@
-"""Segments of a text and their translations: splits long texts at sentences and clauses, and joins translations."""
+"""Texts read into segments, each short enough for the model, and what is copied around them."""
 
-import bisect
-import heapq
-import math
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
-from translator.errors import InputError
-from translator.inference.alignment import Alignment, AttentionMap
-from translator.inference.sentences import split_sentences
+from translator.corpus.normalizer import Normalizer
+from translator.inference.long_sentences import split_text
+from translator.inference.sentences import Sentence, split_sentences
+from translator.inference.untranslated import PartedText, copied_line, is_blank, part_text
+from translator.run.logging import LOGGER
+from translator.subword import SubwordPair
+from translator.subword.source_text import SourceReader, SourceText, one_line
 
-Lengths = Callable[[Sequence[str]], list[int]]  # returns the length of each text in tokens
-
-_CLAUSE_END = re.compile(r"(?:[,;:،؛][\"'”’»)\]]*|\s[-–—]|—)(?P<gap>\s+)")
+_NUMBERS_SHOWN = 10  # of lines, in a warning
 
 
 class Segment(NamedTuple):
@@ -27,178 +25,145 @@ class Segment(NamedTuple):
     copied: Mapping[str, str]  # placeholder to copied text
 
 
-@dataclass(frozen=True)
-class Translation:
-    """One translation of a text, with its scores."""
+class SegmentedTexts(NamedTuple):
+    """Several texts in segments."""
 
-    text: str  # on one line
-    score: float  # summed log-probability of its tokens, over all segments
-    normalized_score: float  # `score` divided by the length penalty; averaged if there are several segments
-    tokens: int  # of the target, EOS included
-    pieces: int  # number of source segments; 0 for a source without words
-    finished: bool  # False if a segment was cut off at its maximum length
-    alignment: Alignment | None = None  # if requested
-    attention: tuple[AttentionMap, ...] | None = None  # one map per segment, if requested
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the translation for JSON; a score of minus infinity becomes None."""
-        record: dict[str, Any] = {
-            "text": self.text,
-            "score": finite(round(self.score, 6)),
-            "normalized_score": finite(round(self.normalized_score, 6)),
-            "tokens": self.tokens,
-            "pieces": self.pieces,
-            "finished": self.finished,
-        }
-        if self.alignment is not None:
-            record["alignment"] = asdict(self.alignment)
-        if self.attention is not None:
-            record["attention"] = [one.to_json() for one in self.attention]
-        return record
+    segments: list[Segment]  # of all texts, in order
+    between: list[list[str]]  # for each text, what is copied before, between and after its segments
 
 
-def finite(value: float) -> float | None:
-    """Return `value`, or None if it is not finite, which JSON cannot represent."""
-    return value if math.isfinite(value) else None
+class _ReadSentence(NamedTuple):
+    """A sentence, and what the model sees of it."""
+
+    source: str  # as given
+    text: SourceText
+    ids: list[int]
 
 
-def checked_texts(texts: Iterable[str], name: str) -> list[str]:
-    """Return `texts` as a list; raise InputError, with the argument's `name`, for an item that is not valid text."""
-    if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
-        kind = type(texts).__name__
-        raise InputError(f"{name} must be a list of texts, not of type {kind}; for one text, use translate(text)")
-    listed = list(texts)
-    for index, text in enumerate(listed):
-        if not isinstance(text, str):
-            raise InputError(f"{name}[{index}] is of type {type(text).__name__}, not str; decode or convert it first")
-        try:
-            text.encode("utf-8")
-        except UnicodeEncodeError as error:
-            raise InputError(
-                f"{name}[{index}] has a lone surrogate (half a character) at position {error.start}, which UTF-8 "
-                "cannot write; remove it"
-            ) from None
-    return listed
+class SegmentReader:
+    """Reads texts into segments."""
 
+    def __init__(
+        self,
+        subword: SubwordPair,
+        normalizer: Normalizer,
+        max_length: int,
+        *,
+        split_sentences: bool,
+        correct_spelling: bool,
+    ) -> None:
+        """Take the models and rules of a run.
 
-def split_text(text: str, lengths: Lengths, room: int) -> list[str]:
-    """Return `text`, one line, as segments of at most `room` tokens, in order; only white space at the cuts is lost.
+        Args:
+            subword: both subword models.
+            normalizer: the rules that were applied to the training text.
+            max_length: maximum length of a segment in tokens, EOS included.
+            split_sentences: whether each sentence is a segment; otherwise a whole text is one, if it fits.
+            correct_spelling: whether to correct typing errors.
+        """
+        self._source_model = subword.source
+        self._language = normalizer.languages[0]
+        self._reader = SourceReader(subword, normalizer)
+        self._room = max_length - 1  # for tokens beside EOS
+        self._split_sentences = split_sentences
+        self._correct_spelling = correct_spelling
 
-    A text that fits stays whole. Otherwise each sentence is a segment. A longer sentence is split between clauses, and
-    a longer clause between words, into the fewest and most even segments. A longer word stays whole.
+    def source_texts(self, texts: Sequence[str]) -> list[SourceText]:
+        """Return sentences as the model sees them."""
+        return [self._reader.read(text, correct_spelling=self._correct_spelling) for text in texts]
 
-    >>> split_text("It rains. When it stops, we go home.", lambda texts: [len(text.split()) for text in texts], room=4)
-    ['It rains.', 'When it stops,', 'we go home.']
-    """
-    text = text.strip()
-    if not text or lengths([text])[0] <= room:
-        return [text] if text else []
-    sentences = [sentence.text for sentence in split_sentences(text)]
-    segments: list[str] = []
-    for sentence, length in zip(sentences, lengths(sentences), strict=True):
-        segments += [sentence] if length <= room else _clause_segments(sentence, lengths, room)
-    return segments
+    def read(self, texts: Sequence[str], first_line: int) -> SegmentedTexts:
+        """Return all texts in segments; `first_line` is the number of the first text, for warnings."""
+        # 1. Part each text into sentences to translate and text to copy.
+        parted_texts = [self._part(text) for text in texts]
+        foreign_lines = [line for line, parted in enumerate(parted_texts, first_line) if parted.is_foreign]
+        if foreign_lines:
+            self._warn_of_foreign_text(foreign_lines)
 
+        # 2. Encode all sentences together, which is faster than one by one.
+        sentences: list[str] = []
+        for parted in parted_texts:
+            sentences += parted.sentences
+        source_texts = self.source_texts(sentences)
+        all_ids = self._source_model.encode([source_text.text for source_text in source_texts])
+        read_sentences = map(_ReadSentence, sentences, source_texts, all_ids)
 
-def _clauses(sentence: str) -> Iterator[str]:
-    """Yield the clauses of a sentence, split at the white space after commas, colons and dashes."""
-    start = 0
-    for match in _CLAUSE_END.finditer(sentence):
-        end, next_start = match.span("gap")
-        yield sentence[start:end]
-        start = next_start
-    if sentence[start:]:
-        yield sentence[start:]
+        # 3. Split the sentences that are too long.
+        segments: list[Segment] = []
+        between: list[list[str]] = []
+        for line, parted in enumerate(parted_texts):
+            between_segments = [parted.between[0]]
+            for following in parted.between[1:]:
+                sentence = next(read_sentences)
+                rows = self._rows(sentence, first_line + line)
+                if not rows:  # nothing but copied text is left
+                    between_segments[-1] += copied_line(sentence.source)
+                for number, row in enumerate(rows):
+                    segment = Segment(
+                        line=line,
+                        source=sentence.source,
+                        ids=row,
+                        is_first=len(between_segments) == 1,
+                        copied=self._copied_in(row, sentence.text.copied),
+                    )
+                    segments.append(segment)
+                    is_last_row = number == len(rows) - 1
+                    between_segments.append("" if is_last_row else " ")
+                between_segments[-1] += following
+            between.append(between_segments)
+        return SegmentedTexts(segments=segments, between=between)
 
-
-def _clause_segments(sentence: str, lengths: Lengths, room: int) -> list[str]:
-    """Return a sentence of more than `room` tokens as segments of one or more clauses, or of parts of a clause."""
-    clauses = list(_clauses(sentence))
-    segments: list[str] = []
-    fitting: list[tuple[str, int]] = []
-    for clause, length in zip(clauses, lengths(clauses), strict=True):
-        if length <= room:
-            fitting.append((clause, length))
-            continue
-        words = clause.split()
-        segments += _even(fitting, lengths, room) + _even(list(zip(words, lengths(words), strict=True)), lengths, room)
-        fitting = []
-    return segments + _even(fitting, lengths, room)
-
-
-def _even(parts: Sequence[tuple[str, int]], lengths: Lengths, room: int) -> list[str]:
-    """Return `parts` (text, length) joined into the fewest segments that fit, with the longest as short as possible."""
-    fewest = len(_groups(parts, room))
-    limit = 1 + bisect.bisect_left(range(1, room), True, key=lambda limit: len(_groups(parts, limit)) <= fewest)
-    segments: list[str] = []
-    for texts in _groups(parts, limit):
-        whole = " ".join(texts)
-        # The sum of the lengths is an estimate: a group that does not fit stays split.
-        segments += [whole] if lengths([whole])[0] <= room else texts
-    return segments
-
-
-def _groups(parts: Sequence[tuple[str, int]], limit: int) -> list[list[str]]:
-    """Return the texts in groups, filled greedily up to a length of `limit`; a longer text forms its own group."""
-    groups: list[list[str]] = []
-    room_left = -1
-    for text, size in parts:
-        if size <= room_left:
-            groups[-1].append(text)
-            room_left -= size
+    def _part(self, text: str) -> PartedText:
+        """Return a text, parted into sentences, or as one line, and what to copy around them."""
+        text = text.replace("\ufffd", "")  # a broken character
+        if is_blank(text):
+            return PartedText(sentences=[], between=[""], is_foreign=False)
+        if self._split_sentences:
+            sentences = split_sentences(text)
         else:
-            groups.append([text])
-            room_left = limit - size
-    return groups
+            sentences = [Sentence(before="", text=one_line(text).strip())]
+        parted = part_text(
+            sentences, self._language.script, self._reader.unreadable.is_sign, self._reader.with_target_numbers
+        )
+        if parted.sentences:
+            return parted
+        copied_text = text if parted.is_foreign else self._reader.with_target_numbers(text)
+        return replace(parted, between=[copied_line(copied_text)])
 
+    def _warn_of_foreign_text(self, lines: Sequence[int]) -> None:
+        """Warn that sentences of `lines`, given by number, are copied."""
+        numbers = ", ".join(map(str, lines[:_NUMBERS_SHOWN]))
+        if len(lines) > _NUMBERS_SHOWN:
+            numbers += f" and {len(lines) - _NUMBERS_SHOWN} more"
+        LOGGER.warning(
+            f"line{'s' if len(lines) > 1 else ''} {numbers}: text that is not in "
+            f"{self._language.script.capitalize()} letters, which the {self._language.name} side of this model does "
+            "not know, is copied as it is"
+        )
 
-def join_segments(
-    segments: Sequence[Sequence[Translation]], between: Sequence[str], count: int, *, ranked: bool
-) -> list[Translation]:
-    """Return up to `count` translations of a text from those of its segments.
+    def _rows(self, sentence: _ReadSentence, line: int) -> list[list[int]]:
+        """Return the ids of a sentence in rows that fit into the model, with a warning if they are several."""
+        if len(sentence.ids) <= self._room:
+            return [sentence.ids] if sentence.ids else []
+        encode = self._source_model.encode
+        parts = split_text(sentence.text.text, lambda texts: [len(row) for row in encode(texts)], self._room)
+        rows: list[list[int]] = []
+        for part_ids in encode(parts):
+            # A single word that does not fit is split between tokens.
+            for start in range(0, len(part_ids), self._room):
+                rows.append(part_ids[start : start + self._room])
+        token_count = len(sentence.ids)
+        size = f"a sentence of {token_count} tokens" if self._split_sentences else f"{token_count} tokens"
+        LOGGER.warning(
+            f"line {line} has {size}, more than the {self._room} that the model takes at once: translated in "
+            f"{len(rows)} segments"
+        )
+        return rows
 
-    Args:
-        segments: the translations of each segment, best first; at least one segment.
-        between: the text before the first segment, between two, and after the last: one more than there are segments.
-        count: number of translations.
-        ranked: whether to return the combinations with the highest mean normalized score, best first. Otherwise draws
-            are joined by number: the first of each segment, the second of each, and so on.
-    """
-    if count == 1:
-        return [_joined([translations[0] for translations in segments], between)]
-    if not ranked:
-        return [_joined(draws, between) for draws in list(zip(*segments, strict=False))[:count]]
-    best: list[tuple[float, tuple[Translation, ...]]] = [(0.0, ())]
-    for translations in segments:
-        totals: list[tuple[float, tuple[Translation, ...]]] = []
-        for total, parts in best:
-            for translation in translations:
-                totals.append((total + translation.normalized_score, (*parts, translation)))
-        best = heapq.nlargest(count, totals, key=lambda entry: entry[0])
-    return [_joined(parts, between) for _, parts in best]
-
-
-def _joined(parts: Sequence[Translation], between: Sequence[str]) -> Translation:
-    """Return the translation of a text from one translation of each of its segments."""
-    text = between[0]
-    for part, following in zip(parts, between[1:], strict=True):
-        # White space is left out beside an empty translation.
-        text += part.text + (following if part.text or following.strip() else "")
-    text = text.strip()
-    if len(parts) == 1:
-        return replace(parts[0], text=text)
-    alignment: Alignment | None = None
-    attention: tuple[AttentionMap, ...] | None = None
-    if parts[0].alignment is not None:
-        alignment = sum((part.alignment or Alignment() for part in parts), Alignment())
-        attention = tuple(attention_map for part in parts for attention_map in part.attention or ())
-    return Translation(
-        text=text,
-        score=sum(part.score for part in parts),
-        normalized_score=sum(part.normalized_score for part in parts) / len(parts),
-        tokens=sum(part.tokens for part in parts),
-        pieces=sum(part.pieces for part in parts),
-        finished=all(part.finished for part in parts),
-        alignment=alignment,
-        attention=attention,
-    )
+    def _copied_in(self, row: Sequence[int], copied: Mapping[str, str]) -> dict[str, str]:
+        """Return the entries of `copied` whose placeholders are in `row`."""
+        copied_in_row = {}
+        for placeholder, part in copied.items():
+            if self._source_model.placeholders[placeholder] in row:
+                copied_in_row[placeholder] = part
+        return copied_in_row

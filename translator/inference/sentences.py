@@ -28,6 +28,7 @@ _WORD_END: Final = frozenset(_MARKS + _CLOSING)  # the last character of a word 
 
 
 def _words(text: str) -> frozenset[str]:
+    """Return the words of a list in a string."""
     return frozenset(text.split())
 
 

@@ -45,7 +45,7 @@ class TorchSearcher(Searcher):
         self.on_one_core = device.type == "cpu"
         self._device = device
         self._rounding = rounding
-        self._together: Any = models[0] if len(models) == 1 else Ensemble(self.models)
+        self._search_model: Any = models[0] if len(models) == 1 else Ensemble(self.models)
 
     def find(
         self,
@@ -59,15 +59,15 @@ class TorchSearcher(Searcher):
         no_doubles: bool = False,
     ) -> list[list[Hypothesis]]:
         """Return hypotheses for each row (see `Searcher.find`)."""
-        model, source = self._together, collate_source(rows).to(self._device)
+        source = collate_source(rows).to(self._device)  # (B, S)
+        model = _Cancellable(self._search_model, check) if check else self._search_model
         with self._evaluating():
-            searched = _Cancellable(model, check) if check else model
-            return search_with(searched, source, config, count, prefixes, no_doubles=no_doubles)
+            return search_with(model, source, config, count, prefixes, no_doubles=no_doubles)
 
     def score(self, rows: Rows, targets: Rows) -> list[Hypothesis]:
         """Return the log-probabilities of each target (see `Searcher.score`)."""
         with self._evaluating():
-            return score_targets(self._together, collate_source(rows).to(self._device), targets)
+            return score_targets(self._search_model, collate_source(rows).to(self._device), targets)
 
     def cross_attention(self, rows: Rows, labels: Rows) -> list[npt.NDArray[np.float32]]:
         """Return the cross-attention of the last layer, averaged over heads and models; each row sums to 1."""
@@ -109,11 +109,15 @@ class _Cancellable:
     """A model that calls `check` before each step; an exception from `check` ends the search."""
 
     def __init__(self, model: Any, check: Check) -> None:
-        self.max_positions, self.start, self._step, self._check = model.max_positions, model.start, model.step, check
+        self.max_positions = model.max_positions
+        self.start = model.start
+        self._model = model
+        self._check = check
 
     def step(self, tokens: Tensor, cache: Any, /) -> Any:
+        """Return what the model returns for the next step."""
         self._check()
-        return self._step(tokens, cache)
+        return self._model.step(tokens, cache)
 
 
 def load_searcher(

@@ -1,37 +1,33 @@
 """`Translator`: text to text with a trained model; one complete line out per line in, in order."""
 
-import math
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING
 
 from translator.config import SearchConfig
-from translator.config.corpus_section import PERSIAN
-from translator.corpus.normalizer import Normalizer
 from translator.errors import InputError
-from translator.inference.alignment import Alignment, AttentionMap, align_words
-from translator.inference.latin_words import with_source_spelling
+from translator.inference.alignment import Alignment, AttentionMap
+from translator.inference.attention import attention_of
+from translator.inference.engine import load_model
+from translator.inference.input_texts import checked_texts
+from translator.inference.joining import join_segments
 from translator.inference.loops import find_without_loops
+from translator.inference.output_text import OutputWriter
+from translator.inference.pair_scoring import PairIds, score_batch, unscored
 from translator.inference.searcher import SOURCE_POSITIONS_AT_ONCE, Check, Searcher
-from translator.inference.segments import Segment, Translation, checked_texts, join_segments, split_text
-from translator.inference.sentences import Sentence, split_sentences
-from translator.inference.untranslated import PartedText, copied_line, is_blank, part_text
+from translator.inference.segments import Segment, SegmentedTexts, SegmentReader
+from translator.inference.translation import Translation
 from translator.run.logging import LOGGER
 from translator.search.batches_by_length import batches_by_length
 from translator.search.hypothesis import Hypothesis, Rows, check_count
-from translator.search.length_penalty import length_penalty
-from translator.search.output_lengths import output_lengths
-from translator.special_tokens import EOS
 from translator.subword import SubwordPair
-from translator.subword.placeholders import hide, put_back
-from translator.subword.source_text import SourceReader, SourceText, one_line
+from translator.subword.placeholders import hide
+from translator.subword.source_text import one_line
 
-_ENDINGS: Final = ".!?:;؟،؛"
-# A match begins where a run of marks and spaces does, so that the search takes linear time.
-_SEVERAL_ENDINGS: Final = re.compile(rf"(?<![\s{_ENDINGS}…])([\s…]*+[{_ENDINGS}])[\s{_ENDINGS}…]*[{_ENDINGS}…]\s*$")
+if TYPE_CHECKING:
+    from translator.corpus.normalizer import Normalizer
 
 
 @dataclass
@@ -40,7 +36,7 @@ class Translator:
 
     searcher: Searcher  # the search engine, which holds the model
     subword: SubwordPair
-    normalizer: Normalizer  # the rules applied to the training text
+    normalizer: "Normalizer"  # the rules applied to the training text
     search: SearchConfig
     max_length: int  # maximum source length in tokens, EOS included
     label: str = ""  # name of the run, or of the runs joined by `+`
@@ -76,10 +72,27 @@ class Translator:
             ConfigError: an override or the device is invalid, or the device does not support the precision.
             InputError: the engine cannot use this folder, or is not installed.
         """
-        from translator.inference.engine import load_translator
-
         folders = [folder] if isinstance(folder, Path | str) else list(folder)
-        return load_translator([Path(one) for one in folders], engine, checkpoint, device, search, overrides)
+        model = load_model(
+            [Path(run_folder) for run_folder in folders],
+            engine=engine,
+            checkpoint=checkpoint,
+            device=device,
+            search=search,
+            overrides=overrides,
+        )
+        return cls(
+            searcher=model.searcher,
+            subword=model.subword,
+            normalizer=model.normalizer,
+            search=model.search,
+            max_length=model.max_length,
+            label=model.label,
+            checkpoint_name=model.checkpoint_name,
+            identity=model.identity,
+            threads=model.threads,
+            engine="" if engine == "auto" else engine,
+        )
 
     def translate(self, text: str) -> str:
         """Return the translation of one text, on one line; see `translate_lines`."""
@@ -127,35 +140,93 @@ class Translator:
             InputError: a text is invalid (see `translate_lines`), a prefix is too long for the model, or the engine
                 gives no attention.
         """
+        # 1. Refuse what cannot work before a long search.
         texts = checked_texts(texts, "texts")
+        beginnings = [""] * len(texts) if prefixes is None else checked_texts(prefixes, "prefixes")
         check_count(self.search, count)
         if attention and not self.searcher.gives_attention:
-            self.searcher.cross_attention([], [])  # raises before the search starts
-        segments, between = self._parted(texts, first_line)
-        beginnings = [""] * len(texts) if prefixes is None else checked_texts(prefixes, "prefixes")
-        forced = self._forced(beginnings, segments, between, first_line)
-        found: list[list[Translation]] = [[] for _ in segments]
-        for batch in self._batches([len(segment.ids) for segment in segments], count):
-            if check is not None:
-                check()
-            rows = [segments[number].ids for number in batch]
-            prefix_rows = None if forced is None else [forced[number] for number in batch]
-            hypotheses = self.hypotheses(rows, count, prefix_rows, check, scored=scored)
-            for number, of_row in zip(batch, hypotheses, strict=True):
-                known = f"{segments[number].source} {beginnings[segments[number].line]}"
-                found[number] = self._decoded(segments[number], of_row, known, attention)
-        parts: list[list[list[Translation]]] = [[] for _ in texts]
-        for segment, translations in zip(segments, found, strict=True):
+            self.searcher.cross_attention([], [])  # raises
+
+        # 2. Read the texts, and search for the translations of their segments.
+        segmented = self._segment_reader.read(texts, first_line)
+        forced = self._forced(beginnings, segmented, first_line)
+        hypotheses = self._search(segmented.segments, forced, count, check, scored=scored)
+
+        # 3. Write the output text of each segment.
+        parts: list[list[list[Translation]]] = [[] for _ in texts]  # of each text, for each of its segments
+        for segment, segment_hypotheses in zip(segmented.segments, hypotheses, strict=True):
+            translations = self._written(segment, segment_hypotheses, beginnings[segment.line], attention=attention)
             parts[segment.line].append(translations)
-        empty = Translation("", 0.0, 0.0, 0, 0, True, Alignment() if attention else None, () if attention else None)
+
+        # 4. Join the segments of each text.
         ranked = self.search.method != "sampling"
         results: list[list[Translation]] = []
-        for of_text, between_parts in zip(parts, between, strict=True):
-            if of_text:
-                results.append(join_segments(of_text, between_parts, count, ranked=ranked))
+        for text_parts, between in zip(parts, segmented.between, strict=True):
+            if text_parts:
+                results.append(join_segments(text_parts, between, count, ranked=ranked))
             else:
-                results.append([replace(empty, text=between_parts[0])])
+                results.append([_untranslated(between[0], attention=attention)])
         return results
+
+    def _search(
+        self,
+        segments: Sequence[Segment],
+        forced: Rows | None,
+        count: int,
+        check: Check | None,
+        *,
+        scored: bool,
+    ) -> list[list[Hypothesis]]:
+        """Return up to `count` hypotheses for each segment; see `translations`.
+
+        Equal segments have equal translations, so that each is searched once; but samples are drawn for each. Without
+        this, a line of a letter a thousand times over takes minutes: each of its segments runs to the length limit.
+        """
+        # 1. Find the first of all equal segments.
+        first_equal: dict[Hashable, int] = {}
+        firsts: list[int] = []  # for each segment
+        for number, segment in enumerate(segments):
+            prefix = () if forced is None else tuple(forced[number])
+            search_input = number if self.search.method == "sampling" else (tuple(segment.ids), prefix)
+            firsts.append(first_equal.setdefault(search_input, number))
+        distinct = list(first_equal.values())
+
+        # 2. Search, in batches of similar lengths.
+        results: dict[int, list[Hypothesis]] = {}
+        for batch in self._batches([len(segments[number].ids) for number in distinct], count):
+            if check is not None:
+                check()
+            numbers = [distinct[place] for place in batch]
+            rows = [segments[number].ids for number in numbers]
+            prefixes = None if forced is None else [forced[number] for number in numbers]
+            hypotheses = self.hypotheses(rows, count, prefixes, check, scored=scored)
+            results |= zip(numbers, hypotheses, strict=True)
+        return [results[first] for first in firsts]
+
+    def _written(
+        self, segment: Segment, hypotheses: Sequence[Hypothesis], prefix: str, *, attention: bool
+    ) -> list[Translation]:
+        """Return the translations of a segment, as a reader expects them; `prefix` is their forced beginning."""
+        texts = self._output_writer.texts([hypothesis.tokens for hypothesis in hypotheses], segment, prefix)
+        translations = []
+        for text, hypothesis in zip(texts, hypotheses, strict=True):
+            translation = Translation(
+                text=text,
+                score=hypothesis.score,
+                normalized_score=hypothesis.normalized_score,
+                tokens=len(hypothesis.tokens) + hypothesis.finished,
+                pieces=1,
+                finished=hypothesis.finished,
+            )
+            translations.append(translation)
+        if not attention:
+            return translations
+        with_attention = []
+        all_looks = attention_of(self.searcher, self.subword, segment, hypotheses)
+        for translation, looks in zip(translations, all_looks, strict=True):
+            attended = replace(translation, alignment=looks.alignment, attention=(looks.attention_map,))
+            with_attention.append(attended)
+        return with_attention
 
     def hypotheses(
         self,
@@ -178,250 +249,147 @@ class Translator:
 
         Raises InputError: a text is invalid, or the two sides differ in number.
         """
-        sources, targets = checked_texts(sources, "sources"), checked_texts(targets, "targets")
+        # 1. Encode both sides of each pair.
+        sources = checked_texts(sources, "sources")
+        targets = checked_texts(targets, "targets")
         if len(sources) != len(targets):
             raise InputError(f"there are {len(sources)} sources and {len(targets)} targets; give one target for each")
-        rows, labels, copied = self._pair_ids(sources, targets)
-        found = [
-            Translation(
-                one_line(text.translate({ord(one): thing for one, thing in of_pair.items()})),
-                -math.inf,
-                -math.inf,
-                len(label) + 1,
-                1,
-                False,
-            )
-            for text, label, of_pair in zip(self.subword.target.decode_ids(labels), labels, copied, strict=True)
-        ]
-        fitting = [number for number in range(len(rows)) if self._fits(rows[number], labels[number])]
-        if left_out := len(labels) - len(fitting):
-            LOGGER.warning("%d of %d pairs are too long for the model to score", left_out, len(labels))
-        for batch in self._batches([max(len(rows[number]), len(labels[number])) for number in fitting]):
+        pairs = self._pair_ids(sources, targets)
+        translations = []
+        for pair, text in zip(pairs, self.subword.target.decode_ids([pair.target for pair in pairs]), strict=True):
+            shown = text.translate({ord(placeholder): part for placeholder, part in pair.copied.items()})
+            translations.append(unscored(one_line(shown), pair))
+
+        # 2. Score those that fit into the model, in batches of similar lengths.
+        fitting = [number for number, pair in enumerate(pairs) if self._fits(pair)]
+        if len(fitting) < len(pairs):
+            unfitting = len(pairs) - len(fitting)
+            LOGGER.warning("%d of %d pairs are too long for the model to score", unfitting, len(pairs))
+        longer_sides = [max(len(pairs[number].source), len(pairs[number].target)) for number in fitting]
+        for batch in self._batches(longer_sides):
             numbers = [fitting[place] for place in batch]
-            own = [rows[number] for number in numbers]
-            scored = self.searcher.score(own, [labels[number] for number in numbers])
-            source_lengths = [len(row) + 1 for row in own]  # with EOS
-            limits = output_lengths(source_lengths, self.search, self.searcher.max_positions).longest
-            for number, one, limit in zip(numbers, scored, limits, strict=True):
-                tokens, finished = found[number].tokens, found[number].tokens <= limit
-                normalized = one.score / length_penalty(tokens, self.search)
-                found[number] = replace(found[number], score=one.score, normalized_score=normalized, finished=finished)
-        return found
+            scored = score_batch(
+                self.searcher,
+                self.search,
+                [pairs[number] for number in numbers],
+                [translations[number] for number in numbers],
+            )
+            for number, translation in zip(numbers, scored, strict=True):
+                translations[number] = translation
+        return translations
 
     def attention(self, text: str) -> AttentionMap:
         """Return the attention map of the translation of `text`, or of its first segment if it has several."""
-        segment = next(iter(self.segments([text])), Segment(0, text, [], True, {}))
-        return self._attention(segment, self.hypotheses([segment.ids])[0][:1])[0][0]
+        segments = self.segments([text])
+        segment = segments[0] if segments else Segment(line=0, source=text, ids=[], is_first=True, copied={})
+        (hypotheses,) = self.hypotheses([segment.ids])
+        (looks,) = attention_of(self.searcher, self.subword, segment, hypotheses[:1])
+        return looks.attention_map
 
     def align(self, source: str, target: str) -> Alignment:
-        """Return the word alignment of `target`, any translation, to `source`, by the model's attention."""
-        (row,), (label,), (copied,) = self._pair_ids(checked_texts([source], "source"), [target])
-        if not self._fits(row, label):
+        """Return the word alignment of `target`, any translation, to `source`, by the model's attention.
+
+        Raises InputError: `source` is no valid text, a side is too long for the model, or the engine gives no
+            attention.
+        """
+        (pair,) = self._pair_ids(checked_texts([source], "source"), [target])
+        if not self._fits(pair):
             raise InputError(
-                f"the texts have {len(row)} and {len(label)} tokens, but the model takes at most {self.max_length - 1} "
-                f"and {self.searcher.max_positions - 1}; align sentence by sentence"
+                f"the texts have {len(pair.source)} and {len(pair.target)} tokens, but the model takes at most "
+                f"{self.max_length - 1} and {self.searcher.max_positions - 1}; align sentence by sentence"
             )
-        return self._attention(Segment(0, source, row, True, copied), [Hypothesis(tuple(label), 0.0, 0.0, True)])[0][1]
+        segment = Segment(line=0, source=source, ids=pair.source, is_first=True, copied=pair.copied)
+        hypothesis = Hypothesis(tokens=tuple(pair.target), score=0.0, normalized_score=0.0, finished=True)
+        (looks,) = attention_of(self.searcher, self.subword, segment, [hypothesis])
+        return looks.alignment
 
     def segments(self, texts: Iterable[str], first_line: int = 1) -> list[Segment]:
         """Return the segments of the texts, with their ids; a text without words has none."""
-        return self._parted(checked_texts(texts, "texts"), first_line)[0]
-
-    def _parted(self, texts: Sequence[str], first_line: int) -> tuple[list[Segment], list[list[str]]]:
-        """Return the segments of all texts, and for each text what to copy around them (see `join_segments`)."""
-        # 1. Part each text into sentences to translate and text to copy.
-        parted_texts = [self._part(text) for text in texts]
-        foreign_lines = [line for line, parted in enumerate(parted_texts, first_line) if parted.is_foreign]
-        if foreign_lines:
-            self._warn_of_foreign_text(foreign_lines)
-
-        # 2. Encode all sentences together, which is faster than one by one.
-        sentences = [sentence for parted in parted_texts for sentence in parted.sentences]
-        source_texts = self._source_texts(sentences)
-        all_ids = self.subword.source.encode([source_text.text for source_text in source_texts])
-        encoded = iter(zip(sentences, source_texts, all_ids, strict=True))
-
-        # 3. Split the sentences that are too long. Nothing but copied text is left of one without ids.
-        segments: list[Segment] = []
-        between: list[list[str]] = []
-        for line, parted in enumerate(parted_texts):
-            between_rows = [parted.between[0]]
-            for following in parted.between[1:]:
-                source, source_text, ids = next(encoded)
-                rows = self._rows(source_text.text, ids, first_line + line)
-                if not rows:
-                    between_rows[-1] += copied_line(source)
-                for number, row in enumerate(rows):
-                    row_parts = {
-                        placeholder: part
-                        for placeholder, part in source_text.copied.items()
-                        if self.subword.source.placeholders[placeholder] in row
-                    }
-                    is_first = len(between_rows) == 1
-                    segments.append(Segment(line, source, row, is_first, row_parts))
-                    between_rows.append(" " if number < len(rows) - 1 else "")
-                between_rows[-1] += following
-            between.append(between_rows)
-        return segments, between
-
-    def _part(self, text: str) -> PartedText:
-        """Return a text, parted into sentences, or as one line, and what to copy around them."""
-        text = text.replace("\ufffd", "")  # a broken character
-        if is_blank(text):
-            return PartedText(sentences=[], between=[""], is_foreign=False)
-        sentences = split_sentences(text) if self.search.split_sentences else [Sentence("", one_line(text).strip())]
-        script = self.normalizer.languages[0].script
-        parted = part_text(sentences, script, self._reader.unreadable.is_sign, self._reader.with_target_numbers)
-        if parted.sentences:
-            return parted
-        whole = text if parted.is_foreign else self._reader.with_target_numbers(text)
-        return replace(parted, between=[copied_line(whole)])
-
-    def _warn_of_foreign_text(self, lines: Sequence[int]) -> None:
-        """Warn that sentences of `lines`, given by number, are copied."""
-        language = self.normalizer.languages[0]
-        shown = ", ".join(map(str, lines[:10])) + (f" and {len(lines) - 10} more" if len(lines) > 10 else "")
-        LOGGER.warning(
-            f"line{'s' if len(lines) > 1 else ''} {shown}: text that is not in {language.script.capitalize()} letters, "
-            f"which the {language.name} side of this model does not know, is copied as it is"
-        )
-
-    def _rows(self, clean_text: str, ids: list[int], line: int) -> list[list[int]]:
-        """Return the ids of a sentence in rows that fit into the model, with a warning if they are several."""
-        room = self.max_length - 1
-        if len(ids) <= room:
-            return [ids] if ids else []
-        encode = self.subword.source.encode
-        parts = split_text(clean_text, lambda texts: [len(row) for row in encode(texts)], room)
-        rows: list[list[int]] = []
-        for row in encode(parts):
-            # A single word that does not fit is split between tokens.
-            rows += [row[start : start + room] for start in range(0, len(row), room)]
-        size = f"a sentence of {len(ids)} tokens" if self.search.split_sentences else f"{len(ids)} tokens"
-        LOGGER.warning(
-            f"line {line} has {size}, more than the {room} that the model takes at once: translated in {len(rows)} "
-            "segments"
-        )
-        return rows
+        return self._segment_reader.read(checked_texts(texts, "texts"), first_line).segments
 
     @cached_property
-    def _reader(self) -> SourceReader:
-        return SourceReader(self.subword, self.normalizer)
+    def _segment_reader(self) -> SegmentReader:
+        return SegmentReader(
+            self.subword,
+            self.normalizer,
+            self.max_length,
+            split_sentences=self.search.split_sentences,
+            correct_spelling=self.search.correct_spelling,
+        )
 
-    def _source_texts(self, texts: Iterable[str]) -> list[SourceText]:
-        """Return the source texts as the model sees them."""
-        return [self._reader.read(text, correct_spelling=self.search.correct_spelling) for text in texts]
+    @cached_property
+    def _output_writer(self) -> OutputWriter:
+        return OutputWriter(self.subword, self.normalizer, self.search)
 
-    @property
-    def _into_persian(self) -> bool:
-        return self.normalizer.languages[1] == PERSIAN
-
-    def _pair_ids(
-        self, sources: Sequence[str], targets: Sequence[str]
-    ) -> tuple[list[list[int]], list[list[int]], list[dict[str, str]]]:
-        """Return the ids of both sides, and the copied parts that the placeholders of each pair replace."""
-        source_texts = self._source_texts(sources)
+    def _pair_ids(self, sources: Sequence[str], targets: Sequence[str]) -> list[PairIds]:
+        """Return the ids of both sides of each pair; what both sides contain is replaced by placeholders."""
+        source_texts = self._segment_reader.source_texts(sources)
         source_ids = self.subword.source.encode([source_text.text for source_text in source_texts])
-        copied = [source_text.copied for source_text in source_texts]
         hidden_targets = []
-        for target, copied_parts in zip(targets, copied, strict=True):
-            hidden_targets.append(hide(target, copied_parts))
-        return source_ids, self._target_ids(hidden_targets), copied
+        for target, source_text in zip(targets, source_texts, strict=True):
+            hidden_targets.append(hide(target, source_text.copied))
+        target_ids = self._target_ids(hidden_targets)
+        pairs = []
+        for row, label, source_text in zip(source_ids, target_ids, source_texts, strict=True):
+            pairs.append(PairIds(source=row, target=label, copied=source_text.copied))
+        return pairs
 
     def _target_ids(self, texts: Sequence[str]) -> list[list[int]]:
         return self.subword.target.encode([one_line(self.normalizer.target(text)) for text in texts])
 
-    def _fits(self, row: Sequence[int], label: Sequence[int]) -> bool:
-        return len(row) < self.max_length and len(label) < self.searcher.max_positions
+    def _fits(self, pair: PairIds) -> bool:
+        return len(pair.source) < self.max_length and len(pair.target) < self.searcher.max_positions
 
     def _batches(self, lengths: Sequence[int], count: int = 1) -> Iterator[list[int]]:
         """Yield the indexes of each batch: similar lengths, longest first, within the bound on positions."""
         width = max(count, self.search.beam_size) if self.search.method == "beam" else count
-        at_once = self.searcher.batches_at_once
-        most, positions = self.search.batch_size * at_once, SOURCE_POSITIONS_AT_ONCE * at_once
-        return batches_by_length(lengths, lambda longest: min(most, max(1, positions // ((longest + 1) * width))))
+        largest_batch = self.search.batch_size * self.searcher.batches_at_once
+        positions = SOURCE_POSITIONS_AT_ONCE * self.searcher.batches_at_once
 
-    def _forced(
-        self, prefixes: Sequence[str], segments: Sequence[Segment], between: Sequence[Sequence[str]], first_line: int
-    ) -> list[list[int]] | None:
+        def batch_size(longest: int) -> int:
+            fitting_rows = positions // ((longest + 1) * width)
+            return min(largest_batch, max(1, fitting_rows))
+
+        return batches_by_length(lengths, batch_size)
+
+    def _forced(self, prefixes: Sequence[str], segmented: SegmentedTexts, first_line: int) -> list[list[int]] | None:
         """Return the forced prefix of each segment: the text's prefix for its first segment, else none.
 
-        `between` is the text around the segments of each text. What is copied before the first segment is not forced.
+        What is copied before the first segment is not forced. None means that no text has a prefix.
         """
         if not any(prefixes):
             return None
-        copied = {segment.line: segment.copied for segment in segments if segment.is_first}
+        first_segments = [segment for segment in segmented.segments if segment.is_first]
+
+        # 1. Encode the prefixes, with placeholders for what the first segment of their text copies.
+        copied_parts = {segment.line: segment.copied for segment in first_segments}
         forced_texts: list[str] = []
-        for line, (prefix, copied_texts) in enumerate(zip(prefixes, between, strict=True)):
-            not_copied = prefix.strip().removeprefix(copied_texts[0].strip())
-            forced_texts.append(hide(not_copied, copied.get(line, {})))
-        ids = self._target_ids(forced_texts)
+        for line, (prefix, between) in enumerate(zip(prefixes, segmented.between, strict=True)):
+            without_copied = prefix.strip().removeprefix(between[0].strip())
+            forced_texts.append(hide(without_copied, copied_parts.get(line, {})))
+        prefix_ids = self._target_ids(forced_texts)
+
+        # 2. Refuse a prefix that leaves no room for the end of the sentence. A text without segments needs none.
         room = self.searcher.max_positions - 1
-        for line in (segment.line for segment in segments if segment.is_first):
-            if len(ids[line]) > room:
+        for segment in first_segments:
+            length = len(prefix_ids[segment.line])
+            if length > room:
                 raise InputError(
-                    f"the forced prefix of line {first_line + line} has {len(ids[line])} tokens, but the model can "
+                    f"the forced prefix of line {first_line + segment.line} has {length} tokens, but the model can "
                     f"take no more than {room} before the end of a sentence; shorten the prefix"
                 )
-        return [ids[segment.line] if segment.is_first else [] for segment in segments]
-
-    def _decoded(
-        self, segment: Segment, hypotheses: Sequence[Hypothesis], known: str, attention: bool
-    ) -> list[Translation]:
-        """Return the translations; `known` is the text that gives the spelling of Latin words."""
-        texts = self.subword.target.decode_ids([one.tokens for one in hypotheses])
-        if self._into_persian:
-            texts = [with_source_spelling(text, known) for text in texts]
-            texts = list(map(self.normalizer.unify_orthography, texts)) if self.search.orthography else texts
-        if self.search.min_length_ratio > 0:
-            texts = [without_second_ending(text, known) for text in texts]
-        found = [
-            Translation(
-                one_line(put_back(text, segment.copied)),
-                one.score,
-                one.normalized_score,
-                len(one.tokens) + one.finished,
-                1,
-                one.finished,
-            )
-            for text, one in zip(texts, hypotheses, strict=True)
-        ]
-        if not attention:
-            return found
-        looks = zip(found, self._attention(segment, hypotheses), strict=True)
-        return [replace(one, alignment=alignment, attention=(seen,)) for one, (seen, alignment) in looks]
-
-    def _attention(self, segment: Segment, hypotheses: Sequence[Hypothesis]) -> list[tuple[AttentionMap, Alignment]]:
-        """Return the attention map and the word alignment of each hypothesis of a segment."""
-        # Placeholders are shown as the text that they stand for.
-        copied_parts = {}
-        for placeholder in self.subword.source.placeholders:
-            copied_parts[ord(placeholder)] = segment.copied.get(placeholder, "")
-
-        def shown(pieces: Sequence[str]) -> list[str]:
-            return [piece.translate(copied_parts) for piece in pieces]
-
-        labels = []
-        for hypothesis in hypotheses:
-            ending = [EOS] if hypothesis.finished else []
-            labels.append([*hypothesis.tokens, *ending])
-        source_pieces = shown(self.subword.source.pieces_of([*segment.ids, EOS]))
-        all_weights = self.searcher.cross_attention([segment.ids] * len(labels), labels)
-
-        results = []
-        for hypothesis, label, weights in zip(hypotheses, labels, all_weights, strict=True):
-            target_pieces = shown(self.subword.target.pieces_of(label))
-            attention_map = AttentionMap(source_pieces, target_pieces, weights)
-            aligned = align_words(self.subword, segment.ids, hypothesis.tokens, weights)
-            alignment = Alignment(tuple(shown(aligned.source)), tuple(shown(aligned.target)), aligned.pairs)
-            results.append((attention_map, alignment))
-        return results
+        return [prefix_ids[segment.line] if segment.is_first else [] for segment in segmented.segments]
 
 
-def without_second_ending(text: str, source: str) -> str:
-    """Return a translation without the extra punctuation that a minimum length forced at its end, as in `. ..`.
-
-    If `source` itself ends in several marks, such as `...`, the text stays unchanged.
-    """
-    several = source.rstrip().endswith("…") or _SEVERAL_ENDINGS.search(source)
-    return text if several else _SEVERAL_ENDINGS.sub(r"\1", text)
+def _untranslated(text: str, *, attention: bool) -> Translation:
+    """Return the translation of a text without words, which is copied; with `attention`, to nothing."""
+    return Translation(
+        text=text,
+        score=0.0,
+        normalized_score=0.0,
+        tokens=0,
+        pieces=0,
+        finished=True,
+        alignment=Alignment() if attention else None,
+        attention=() if attention else None,
+    )

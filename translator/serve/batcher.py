@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
-from translator.inference.segments import Translation
+from translator.inference.translation import Translation
 from translator.inference.translator import Translator
 
 CHARACTERS_AT_ONCE: Final = 8_000  # in one batch, over all lines, so that the next batch starts soon

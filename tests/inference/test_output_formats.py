@@ -1,6 +1,5 @@
-"""Translations of segments are joined into those of a text, and every output format can be read back."""
+"""Every output format can be read back."""
 
-import itertools
 import json
 import math
 import re
@@ -11,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from translator.inference.alignment import Alignment, AttentionMap
-from translator.inference.output import OutputForm
-from translator.inference.segments import Translation, join_segments
+from translator.inference.output_formats import OutputForm
+from translator.inference.translation import Translation
 
 BEST = Translation("در باز است.", -1.5, -0.75, 5, 1, True)
 SECOND = Translation("در را", -2.0, -1.0, 3, 1, False)
@@ -76,41 +75,6 @@ def test_any_source_text_stays_in_one_tsv_row_and_one_json_line(source: str) -> 
     cells = row.split("\t")
     assert len(cells) == 4
     assert unescape(cells[2]) == json.loads(line)["source"] == source
-
-
-@pytest.mark.parametrize(
-    ("texts", "between", "expected"),
-    [
-        (["a", "b"], ["• ", "  ", " →"], "• a  b →"),
-        (["", "b"], ["", " ", ""], "b"),
-        (["a", "", "c"], ["", " ", "  ", ""], "a c"),
-        (["", ""], ["", " * ", ""], "*"),
-    ],
-)
-def test_joined_segments_have_the_text_between_them(texts: list[str], between: list[str], expected: str) -> None:
-    (joined,) = join_segments([[one(text, -1.0)] for text in texts], between, 1, ranked=True)
-    assert joined.text == expected
-
-
-def one(text: str, score: float, finished: bool = True) -> Translation:
-    return Translation(text, 2 * score, score, 2, 1, finished)
-
-
-def test_joined_segments_are_ranked_combinations_or_samples_in_order() -> None:
-    pieces = [[one("a", -1.0), one("b", -4.0)], [one("c", -2.0), one("d", -2.5, finished=False)]]
-    found = join_segments(pieces, ["", " ", ""], 3, ranked=True)
-    assert [translation.text for translation in found] == ["a c", "a d", "b c"]
-    assert found[0] == Translation("a c", -6.0, -1.5, 4, 2, True)
-    assert found[1] == Translation("a d", -7.0, -1.75, 4, 2, False)
-    assert [joined.text for joined in join_segments(pieces, ["", " ", ""], 5, ranked=False)] == ["a c", "b d"]
-
-
-@given(st.lists(st.lists(st.integers(-20, 0), min_size=1, max_size=3), min_size=2, max_size=5), st.integers(1, 5))
-def test_ranked_joining_finds_the_best_combinations_of_segments(pieces: list[list[int]], count: int) -> None:
-    translations = [[one(f"{n}", score) for n, score in enumerate(sorted(piece, reverse=True))] for piece in pieces]
-    found = join_segments(translations, [""] * (len(pieces) + 1), count, ranked=True)
-    everything = sorted((sum(chosen) / len(chosen) for chosen in itertools.product(*pieces)), reverse=True)
-    assert [joined.normalized_score for joined in found] == pytest.approx(everything[:count])
 
 
 def test_infinite_scores_become_null_in_json() -> None:

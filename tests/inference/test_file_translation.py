@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,10 @@ import pytest
 from loud_translator import ENVIRONMENT, STOPPABLE, loud
 
 from translator.errors import CorpusError, InputError, Interrupted, StorageError
-from translator.inference.output import OutputForm
-from translator.inference.stream import FILE, Work, translate_file
+from translator.inference.file_translation import translate_file
+from translator.inference.line_reader import FILE, Chunk, read_lines
+from translator.inference.line_translation import Work
+from translator.inference.output_formats import OutputForm
 from translator.run.made_files import MadeFiles
 
 WORK = Work(loud, OutputForm())
@@ -99,7 +101,7 @@ def test_a_killed_file_translation_resumes_to_the_same_bytes(
     (partial_file,) = tmp_path.glob("*.partial")
     with partial_file.open("ab") as half:
         half.write(b"half a li" * 9999)  # as if it had been killed inside a write
-    monkeypatch.setattr("translator.inference.stream.available_cores", lambda: 1)
+    monkeypatch.setattr("translator.inference.line_translation.available_cores", lambda: 1)
     translator = loud(processes=2)  # a different number of processes does not restart the work
     translate_file(Work(lambda: translator, OutputForm()), source, output)
     assert output.read_text(encoding="utf-8") == source.read_text(encoding="utf-8").upper()
@@ -237,16 +239,59 @@ def test_a_recorded_output_is_reused_until_the_translation_changes(source: Path,
     assert out.read_text(encoding="utf-8") == "OTHER\n"
 
 
-def test_an_input_that_changes_during_translation_is_refused(source: Path, tmp_path: Path) -> None:
-    def more() -> None:
-        with source.open("a", encoding="utf-8") as file:
-            file.write("more\n" * LINES)
-            if file.tell() > 100_000:
-                os.truncate(source, 0)
+def lengthen(source: Path) -> None:
+    with source.open("a", encoding="utf-8") as file:
+        file.write("more\n")
 
-    with pytest.raises(InputError, match=r"source\.txt changed during its translation; run the same command"):
-        translate_file(Work(partial(loud, more), OutputForm()), source, tmp_path / "out")
+
+def shorten(source: Path) -> None:
+    os.truncate(source, 20)
+
+
+def rewrite_the_last_line(source: Path) -> None:
+    """Keep the number of lines, and of bytes."""
+    text = source.read_text(encoding="utf-8")
+    source.write_text(f"{text[:-3]}xy\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize("change", [lengthen, shorten, rewrite_the_last_line])
+def test_an_input_that_changes_during_translation_is_refused(
+    change: Callable[[Path], None], source: Path, tmp_path: Path
+) -> None:
+    source.write_text(f"{'line of a long text ' * 50}\n" * (4 * LINES), encoding="utf-8")  # more than one read
+    with pytest.raises(InputError, match=r"source\.txt changed during its translation; run the same command again"):
+        translate_file(Work(partial(loud, partial(change, source)), OutputForm()), source, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_an_input_that_grows_by_whole_chunks_is_refused(source: Path, tmp_path: Path) -> None:
+    source.write_text("line\n" * LINES, encoding="utf-8")
+    with pytest.raises(InputError, match="changed during its translation"):
+        translate_file(Work(partial(loud, partial(lengthen, source)), OutputForm()), source, tmp_path / "out")
+
+
+def test_an_input_that_changes_while_it_is_hashed_is_refused_before_a_model_is_loaded(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read_and_change(path: Path, *arguments: Any) -> Iterator[Chunk]:
+        yield from read_lines(path, *arguments)
+        rewrite_the_last_line(source)
+
+    monkeypatch.setattr("translator.inference.file_translation.read_lines", read_and_change)
+    monkeypatch.setattr("translator.inference.file_translation.check_source", lambda path: None)
+    with pytest.raises(InputError, match=r"source\.txt changed during its translation"):
+        translate_file(Work(pytest.fail, OutputForm()), source, tmp_path / "out")
+
+
+def test_what_was_translated_before_an_input_changed_is_continued_when_it_is_back(source: Path, tmp_path: Path) -> None:
+    before = source.read_bytes()
+    with pytest.raises(InputError, match="changed during its translation"):
+        translate_file(Work(partial(loud, partial(lengthen, source)), OutputForm()), source, tmp_path / "out")
+    source.write_bytes(before)
+    translator = loud()
+    translate_file(Work(lambda: translator, OutputForm()), source, tmp_path / "out")
+    assert translator.first_lines == [] or translator.first_lines[0] > 1
+    assert (tmp_path / "out").read_text(encoding="utf-8") == before.decode().upper()
 
 
 def test_a_stop_signal_ends_all_processes(tmp_path: Path) -> None:

@@ -1,0 +1,58 @@
+"""The order in which a terminal needs Persian text: as it is stored, or joined and reordered as it is read."""
+
+import shutil
+import textwrap
+import unicodedata
+from collections.abc import Mapping
+from typing import Final, Literal, TextIO
+
+Display = Literal["auto", "logical", "visual"]
+Order = Literal["logical", "visual"]
+
+_JOINERS: Final = "\u200c\u200d"  # zero-width non-joiner and joiner, which change the shapes of letters
+_FIRST_VTE_IN_ORDER: Final = 5800  # GNOME Terminal's widget reorders Persian since 0.58
+_DO_NOT_ORDER: Final = ("vscode", "iTerm.app", "WezTerm", "ghostty", "Hyper", "tmux", "alacritty", "kitty")
+"""TERM_PROGRAM of terminals that show (or in old versions showed) Persian unjoined and from left to right."""
+_VARIABLES_OF_THOSE: Final = ("KITTY_WINDOW_ID", "ALACRITTY_WINDOW_ID", "ALACRITTY_LOG", "WT_SESSION", "XTERM_VERSION")
+
+
+def choose_display(display: Display, output: TextIO, environment: Mapping[str, str]) -> Order:
+    """Return the order of characters for `output`.
+
+    Args:
+        display: the requested order; `auto` finds out what the terminal needs.
+        output: whatever is no terminal gets text as it is stored.
+        environment: the variables that tell terminals apart.
+    """
+    if not output.isatty():
+        return "logical"
+    if display != "auto":
+        return display
+    program = environment.get("TERM_PROGRAM", "")
+    vte_version = environment.get("VTE_VERSION", "")
+    if vte_version.isdigit() and program != "tmux":
+        return "logical" if int(vte_version) >= _FIRST_VTE_IN_ORDER else "visual"
+    if program in _DO_NOT_ORDER or environment.get("TERM") == "linux":
+        return "visual"
+    if any(environment.get(name) for name in _VARIABLES_OF_THOSE):
+        return "visual"
+    return "logical"
+
+
+def visual_lines(text: str, columns: int | None = None) -> list[str]:
+    """Return `text` as lines with joined letter shapes in visual order, left to right.
+
+    Args:
+        text: in logical order.
+        columns: maximum length of a line; None means the width of the terminal.
+    """
+    from bidi.algorithm import get_display  # `bidi.get_display` does not mirror brackets
+
+    from translator.run.arabic_shaping import shaped
+
+    width = columns or shutil.get_terminal_size().columns
+    # Invisible direction marks would be obeyed by some terminals.
+    printable = "".join(letter for letter in text if unicodedata.category(letter) != "Cf" or letter in _JOINERS)
+    # Wrap before reordering: a terminal that wraps a reordered line shows its end before its beginning.
+    lines = textwrap.wrap(printable, width, break_on_hyphens=False) or [""]
+    return [get_display(shaped(line), base_dir="R") for line in lines]

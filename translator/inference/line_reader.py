@@ -1,0 +1,117 @@
+"""Lines read from files and pipes in chunks: as they arrive, checked, and numbered from 1."""
+
+import os
+import select
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from translator.corpus.compression import read_blocks
+from translator.corpus.encoding import encoding_advice, first_invalid_byte, is_utf8, refuse_other_encoding
+from translator.corpus.lines import whole_lines
+from translator.errors import InputError
+from translator.run.storage import storage_errors
+
+LONGEST_LINE = 4 << 20  # maximum bytes of a line, without its end; longer ones could exhaust memory
+
+
+class Pace(NamedTuple):
+    """The number of lines translated together, and of bytes read at once."""
+
+    at_first: int  # lines of the first chunk; doubled for each later one, so that first results come early
+    at_most: int
+    bytes: int
+
+
+PIPE = Pace(at_first=256, at_most=2048, bytes=1 << 20)
+FILE = Pace(at_first=512, at_most=512, bytes=1 << 20)
+
+
+class Chunk(NamedTuple):
+    """Consecutive lines."""
+
+    first_line: int  # number of the first, from 1
+    texts: list[str]
+    invalid: list[int]  # numbers of lines that were not UTF-8; U+FFFD stands for their invalid bytes
+
+
+def read_lines(source: int | Path, strict: bool = False, pace: Pace = PIPE) -> Iterator[Chunk]:
+    r"""Yield the lines of a file, or of a descriptor as they arrive; a file on disk gives the same chunks each time.
+
+    The text is in UTF-8, or in UTF-16 with a byte order mark, which is dropped; a file may also be compressed. A line
+    ends at "\n" or "\r\n", or at "\r" if there is no "\n" (see `newline_blocks`).
+
+    Args:
+        source: a file on disk, or a descriptor.
+        strict: refuse a line that is not UTF-8, instead of replacing its invalid bytes.
+        pace: numbers of lines and bytes.
+
+    Raises:
+        InputError: a line exceeds `LONGEST_LINE` or, if `strict`, is not UTF-8; all lines before it have been yielded.
+        CorpusError: the text is in another encoding, or is none, or the file is damaged.
+        StorageError: the input cannot be read.
+    """
+    if isinstance(source, Path):
+        label = str(source)
+        blocks = read_blocks(source, size=pace.bytes)
+    else:
+        label = "the input"
+        blocks = _arriving_blocks(source, pace.bytes)
+    line_number = 1
+    chunk_size = pace.at_first
+    all_ascii = True
+    for data in whole_lines(blocks, label, LONGEST_LINE):
+        # The first characters beyond ASCII show whether the text is UTF-8.
+        if all_ascii and not strict and (not data.isascii() or b"\0" in data):
+            refuse_other_encoding(data, label)
+            all_ascii = False
+        lines = data.removesuffix(b"\n").split(b"\n")
+        while lines:
+            chunk_lines = lines[:chunk_size]
+            yield from _decoded(line_number, chunk_lines, strict)
+            line_number += len(chunk_lines)
+            lines = lines[chunk_size:]
+            chunk_size = min(2 * chunk_size, pace.at_most)
+
+
+def _arriving_blocks(descriptor: int, size: int) -> Iterator[bytes]:
+    """Yield blocks of at most `size` bytes as they arrive.
+
+    Reads the descriptor directly, in the calling thread: a file object would block until its buffer is full, and a
+    reader thread would outlive a stop signal.
+    """
+    while True:
+        with storage_errors("the input", "read"):
+            select.select([descriptor], [], [])  # the descriptor may be non-blocking
+            block = os.read(descriptor, size)
+        if not block:
+            return
+        yield block
+
+
+def _decoded(first_line: int, lines: list[bytes], strict: bool) -> Iterator[Chunk]:
+    """Yield the text of `lines`, which may end in "\\r"; see `read_lines`."""
+    texts: list[str] = []
+    invalid: list[int] = []
+    problem = ""
+    for number, raw_line in enumerate(lines, first_line):
+        line = raw_line.removesuffix(b"\r")
+        if len(line) > LONGEST_LINE:
+            problem = (
+                f"line {number} of the input is longer than {LONGEST_LINE >> 20} MiB; give text with one sentence, or "
+                "one paragraph, per line"
+            )
+            break
+        text = line.decode("utf-8", "replace").replace("\0", "\ufffd")
+        if "\ufffd" in text and not is_utf8(line):
+            if strict:
+                advice = f"{encoding_advice(line)}, or leave out --strict"
+                place = first_invalid_byte(line) + 1
+                problem = f"line {number} of the input is not UTF-8 (byte {place} of the line); {advice}"
+                break
+            invalid.append(number)
+        texts.append(text)
+    if texts:
+        yield Chunk(first_line=first_line, texts=texts, invalid=invalid)
+    if problem:
+        raise InputError(problem)
