@@ -105,6 +105,10 @@ def test_a_missing_key_is_not_replaced_by_its_default(tmp_path: Path, keys: tupl
         load_changed(tmp_path, ("state", *keys), MISSING)
 
 
+def test_a_checkpoint_from_before_the_rules_were_data_is_read(tmp_path: Path) -> None:
+    load_changed(tmp_path, ("state", "normalizer"), MISSING)
+
+
 def test_an_edited_setting_of_the_model_is_noticed_by_the_checksum(tmp_path: Path) -> None:
     save(tmp_path, 1)
     file = tmp_path / "step-000001" / "state.json"

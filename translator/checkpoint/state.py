@@ -37,6 +37,10 @@ _Vocabulary = Annotated[int, Field(ge=1, lt=2**31)]
 TensorFile = Literal["model.safetensors", "optimizer.safetensors", "ema.safetensors"]
 
 
+LATER_KEYS: Final = frozenset({"state.normalizer"})
+"""Keys that the first version of the format did not have."""
+
+
 @with_config(STRICT)
 @dataclass(frozen=True)
 class CheckpointState:
@@ -220,7 +224,7 @@ def read_description(path: Path) -> CheckpointDescription:
     """Return the content of state.json of the checkpoint in `path`; errors as `load_checkpoint`."""
     file = path / STATE_FILE
     try:
-        description = read_signed_record(_DESCRIPTION, file.read_bytes())
+        description = read_signed_record(_DESCRIPTION, file.read_bytes(), LATER_KEYS)
     except OSError as error:
         raise DamagedCheckpointError(f"cannot read {file} ({error.strerror})", path) from error
     except RecordError as error:

@@ -1,7 +1,7 @@
 """JSON that translator wrote and reads back: every value is checked as strictly as a recipe's."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
@@ -49,23 +49,27 @@ def read_record(kind: TypeAdapter[Record], content: str | bytes) -> Record:
     raise RecordError("; ".join(reasons), newer=may_be_newer(details) or any(map(_is_later_format, details)))
 
 
-def read_whole_record(kind: TypeAdapter[Record], content: str | bytes) -> Record:
+def read_whole_record(kind: TypeAdapter[Record], content: str | bytes, optional: Collection[str] = ()) -> Record:
     """Return the record in JSON text, as `read_record` does; every key must be there, also one with a default.
 
-    The writer leaves no key out, so a default would replace a value that was lost.
+    The writer leaves no key out, so a default would replace a value that was lost. `optional` has the dotted keys that
+    an earlier version did not write.
 
     Raises RecordError: a key is missing, or the type is not `kind`.
     """
     record = read_record(kind, content)
-    missing = _missing_keys(json.loads(content), kind.dump_python(record, mode="json"))
+    all_missing = _missing_keys(json.loads(content), kind.dump_python(record, mode="json"))
+    missing = [key for key in all_missing if key not in optional]
     if missing:
         more = f" and {len(missing) - _SHOWN:,} more" if len(missing) > _SHOWN else ""
         raise RecordError(f"missing keys: {', '.join(missing[:_SHOWN])}{more}", newer=False)
     return record
 
 
-def read_signed_record(kind: TypeAdapter[Record], content: bytes) -> Record:
+def read_signed_record(kind: TypeAdapter[Record], content: bytes, optional: Collection[str] = ()) -> Record:
     """Return the record in JSON text with its own checksum, as `sign` and `write_json` write it.
+
+    `optional` has the dotted keys that an earlier version did not write.
 
     Raises RecordError: a byte of it has changed, a key is missing, or its type is not `kind`.
     """
@@ -78,7 +82,7 @@ def read_signed_record(kind: TypeAdapter[Record], content: bytes) -> Record:
             raise ValueError("checksum differs")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise RecordError(str(error), newer=False) from error
-    return read_whole_record(kind, json.dumps(values))
+    return read_whole_record(kind, json.dumps(values), optional)
 
 
 def sign(values: Mapping[str, Any]) -> dict[str, Any]:
