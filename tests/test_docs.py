@@ -42,18 +42,6 @@ def test_names_files_and_links_in_pages_exist(page: Path) -> None:
     assert [link for link in links if link not in GENERATED and not (page.parent / link).exists()] == []
 
 
-def test_architecture_diagrams_list_existing_files_and_their_count() -> None:
-    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    drawn = re.findall(
-        r"^## The path of .*?```text\n(.*?)```\s+These are (\d+) files", page, flags=re.DOTALL | re.MULTILINE
-    )
-    assert len(drawn) == 2
-    for drawing, count in drawn:
-        files = set(re.findall(r"[a-z_/]+\.py", drawing))
-        assert len(files) == int(count)
-        assert [file for file in files if not list((ROOT / "translator").rglob(file))] == []
-
-
 @pytest.mark.parametrize("page", PAPERS, ids=[page.name for page in PAPERS])
 def test_commands_in_pages_are_valid(page: Path) -> None:
     text = page.read_text(encoding="utf-8")

@@ -1,0 +1,84 @@
+"""The walk of docs/architecture.md is true: its functions exist, and a sentence passes them in that order."""
+
+import importlib
+import pkgutil
+import re
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any, NamedTuple
+
+import pytest
+from conftest import draw_nothing, write_recipe
+
+from translator.config import parse_config
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "translator"
+STOP = re.compile(r"^(\d+)\. `([\w/]+\.py)` · `([\w.]+)`", re.MULTILINE)
+
+
+class Stop(NamedTuple):
+    """A stop of the walk."""
+
+    file: str  # below `translator/`
+    function: str  # with its class
+
+
+def stops(heading: str) -> list[Stop]:
+    """Return the stops below a heading of the page, and check that they are counted from 1."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    (part,) = re.findall(rf"^## {heading}\n(.*?)(?=^## )", page, re.MULTILINE | re.DOTALL)
+    rows = STOP.findall(part)
+    assert [int(number) for number, _, _ in rows] == list(range(1, len(rows) + 1))
+    return [Stop(file=file, function=function) for _, file, function in rows]
+
+
+def first_calls(work: Callable[[], Any]) -> list[Stop]:
+    """Return the functions of the package that `work` calls, in the order of their first calls."""
+    order: dict[Stop, None] = {}
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        path = Path(frame.f_code.co_filename)
+        if event == "call" and path.is_relative_to(PACKAGE):
+            order.setdefault(Stop(path.relative_to(PACKAGE).as_posix(), frame.f_code.co_qualname))
+
+    threading.setprofile(note)
+    sys.setprofile(note)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+    return list(order)
+
+
+@pytest.mark.parametrize("heading", ["One sentence in training", "One sentence in translation"])
+def test_each_stop_names_a_function(heading: str) -> None:
+    for stop in stops(heading):
+        module = importlib.import_module(f"translator.{stop.file.removesuffix('.py').replace('/', '.')}")
+        assert callable(pkgutil.resolve_name(f"{module.__name__}:{stop.function}")), stop
+
+
+def test_training_passes_the_stops_in_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tiny_runs import run
+
+    draw_nothing(monkeypatch)
+    config = parse_config(write_recipe(tmp_path).read_text(encoding="utf-8"), "tiny.yaml")
+    calls = first_calls(lambda: run(config))
+    page = stops("One sentence in training")
+    assert [stop for stop in calls if stop in page] == page
+
+
+def test_translation_passes_the_stops_in_their_order(trained_folder: Path) -> None:
+    from translator import Translator
+
+    def translate() -> str:
+        translator = Translator.load(trained_folder / "run", engine="torch", overrides=["search.method=beam"])
+        return translator.translate("abc def")
+
+    calls = first_calls(translate)
+    page = stops("One sentence in translation")
+    assert [stop for stop in calls if stop in page] == page
