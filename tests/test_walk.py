@@ -7,7 +7,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 import pytest
@@ -38,21 +38,25 @@ def stops(heading: str) -> list[Stop]:
 
 def first_calls(work: Callable[[], Any]) -> list[Stop]:
     """Return the functions of the package that `work` calls, in the order of their first calls."""
-    order: dict[Stop, None] = {}
+    code_objects: dict[CodeType, None] = {}  # in the order of their first calls
 
     def note(frame: FrameType, event: str, _: object) -> None:
-        path = Path(frame.f_code.co_filename)
-        if event == "call" and path.is_relative_to(PACKAGE):
-            order.setdefault(Stop(path.relative_to(PACKAGE).as_posix(), frame.f_code.co_qualname))
+        code_objects.setdefault(frame.f_code)
 
-    threading.setprofile(note)
-    sys.setprofile(note)
+    # A tracer that returns None sees calls only.
+    threading.settrace(note)
+    sys.settrace(note)
     try:
         work()
     finally:
-        sys.setprofile(None)
-        threading.setprofile(None)
-    return list(order)
+        sys.settrace(None)
+        threading.settrace(None)
+    calls = []
+    for code in code_objects:
+        path = Path(code.co_filename)
+        if path.is_relative_to(PACKAGE):
+            calls.append(Stop(file=path.relative_to(PACKAGE).as_posix(), function=code.co_qualname))
+    return list(dict.fromkeys(calls))
 
 
 @pytest.mark.parametrize("heading", ["One sentence in training", "One sentence in translation"])
