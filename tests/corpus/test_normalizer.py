@@ -26,7 +26,7 @@ from translator.corpus.normalizer import CURRENT_RULES, Normalizer
 from translator.corpus.normalizer_file import read_rules
 from translator.corpus.normalizer_rules import NOTHING as NOTHING_TO_DO
 from translator.corpus.normalizer_rules import NormalizerRules
-from translator.corpus.sources import read_pairs
+from translator.corpus.reading import read_pairs
 
 Side = Literal["source", "target"]
 CHARACTERS = (

@@ -11,7 +11,8 @@ from doc_examples import ROOT
 
 from translator.config import Config, SourceConfig, load_config
 from translator.corpus.lines import Pair
-from translator.corpus.sources import corpora_in_arguments, read_pairs
+from translator.corpus.reading import read_pairs
+from translator.corpus.sources import corpora_in_arguments
 from translator.data import DataHandler
 from translator.errors import InputError, SubwordError
 from translator.recipes.corpus_recipe import CorpusSize, choose, find_recipe

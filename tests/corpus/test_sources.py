@@ -27,7 +27,8 @@ from hypothesis import strategies as st
 
 from translator.config import SourceConfig
 from translator.corpus.lines import Pair
-from translator.corpus.sources import choose_members, read_pairs, source_files, with_overrides
+from translator.corpus.reading import read_pairs
+from translator.corpus.sources import choose_members, source_files, with_overrides
 from translator.errors import CorpusError
 
 NO_TEXT = ["README", "README.md", "LICENSE.txt", "notes.md", ".hidden", ".DS_Store", "SHA256SUMS", "text.md5", "X.ids"]

@@ -17,7 +17,7 @@ from translator.corpus.folding import fold
 from translator.corpus.lines import Pair
 from translator.corpus.near_duplicates import NearDuplicateIndex, signatures
 from translator.corpus.normalizer import Normalizer
-from translator.corpus.sources import read_pairs
+from translator.corpus.reading import read_pairs
 from translator.run.logging import progress_bar
 from translator.run.storage import storage_errors
 from translator.run.text import excerpt, text_table

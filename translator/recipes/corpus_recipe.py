@@ -14,7 +14,7 @@ from translator.config import Config, SourceConfig, load_config, parse_config
 from translator.config.loading import shipped_recipes
 from translator.config.paths import absolute_path
 from translator.corpus.prepare import prepare_corpus
-from translator.corpus.sources import read_pairs
+from translator.corpus.reading import read_pairs
 from translator.errors import ConfigError
 from translator.run.storage import storage_errors, write_text
 from translator.run.workers import processes_for

@@ -92,7 +92,7 @@ def plan_fine_tuning(
     held_out = _held_out(sizes)
     old_names = corpus.names("validation")
     old_validation_pairs = max(1, held_out.validation // max(1, len(old_names)))
-    old_validation = inherited_sources(corpus, "validation", most=old_validation_pairs)
+    old_validation = inherited_sources(corpus, "validation", max_pairs=old_validation_pairs)
 
     # 2. Replay old text.
     trained_pairs = new_pairs - (held_out.validation + held_out.test) * len(new_sources)
