@@ -10,7 +10,8 @@ from translator.corpus.derived import inherited_sources, training_weights
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.errors import InputError
 from translator.recipes.corpus_recipe import CorpusSize
-from translator.recipes.derived_recipe import derived_config, shipped_settings, text_folder
+from translator.recipes.derived_recipe import derived_config, text_folder
+from translator.recipes.settings import shipped_settings
 from translator.run.folder import RunFolder
 
 LARGEST_REPLAY: Final = 0.99  # share of the training text: the updates grow with 1 / (1 - share)
