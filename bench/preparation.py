@@ -69,6 +69,7 @@ def _measure(config: Config, corpus: Path, prepared: Path) -> dict[str, Any]:
     recipe["corpus"]["sources"] = [{"name": "large", "path": str(corpus)}]
     recipe["corpus"]["prepared_directory"] = str(prepared)
     recipe["subword"] = SubwordConfig().model_dump(mode="json")  # 8,000 pieces per side, for every recipe
+    recipe["training"]["augmentation"]["copies"] = 0  # needs placeholders, which these subwords do not have
     recipe["evaluation"]["test_sets"] = []
     command = [sys.executable, "-m", "bench.preparation", json.dumps(recipe)]
     began = time.perf_counter()
