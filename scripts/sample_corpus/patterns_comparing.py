@@ -14,7 +14,7 @@ MINE = {"my": "mine", "your": "yours", "our": "ours", "his": "his", "her": "hers
 
 def demonstrative(g: Grammar) -> Sentence:
     """This is my book. These are Ali's shoes. Whose umbrella is this?"""
-    noun = g.thing(("owned", "findable"))
+    noun = g.noun(("owned", "findable"))
     if noun.count == "pair" or (not is_owned(noun) and g.chance(0.5)):
         return demonstrative(g)
     if g.chance(0.25):
@@ -93,7 +93,7 @@ SCOPES = (
 def superlative(g: Grammar) -> Sentence:
     """This is the biggest park in the city. Sara is the youngest student in the class."""
     if g.chance(0.35):
-        noun = g.thing(("worker",))
+        noun = g.noun(("worker",))
         pool = [a for a in g.phrases.traits if a.comparative and not a.who]
         adjective = g.rng.choice(pool)
         subject = g.phrases.name() if g.chance(0.7) else g.phrases.person(g.rng.choice(g.phrases.family))
@@ -156,7 +156,7 @@ def age_or_price(g: Grammar) -> Sentence:
         fa = spaced("" if subject.droppable else subject.fa, fa_number, "سال", have)
         done = Clause(en, fa, subject.lemmas, (f"age{number}|{lemma}",))
         return finish("age", en, fa, [done])
-    noun = g.thing(("cheapish", "buy", "expensive"))
+    noun = g.noun(("cheapish", "buy", "expensive"))
     if noun.count != "count" or noun.lemma in ("car", "carpet") or "vehicle" in noun.tags:
         return age_or_price(g)
     if ("study" in noun.tags or noun.lemma in ("sock", "ball", "candle", "newspaper", "magazine")) and number > 12:
@@ -170,7 +170,7 @@ def age_or_price(g: Grammar) -> Sentence:
 
 def event_time(g: Grammar) -> Sentence:
     """The class starts at nine o'clock. The film ended two hours ago."""
-    noun = g.thing(("event",))
+    noun = g.noun(("event",))
     subject = g.phrases.build(noun, g.rng.choice(("the", "this")) if noun.lemma != "wedding" else "the")
     en_verb, fa_past, fa_present = g.rng.choice((("start", "شروع شد", "شروع می‌شود"), ("end", "تمام شد", "تمام می‌شود")))
     clock = tenses.clock(g.phrases)
@@ -210,7 +210,7 @@ def weather(g: Grammar) -> Sentence:
 
 def pain(g: Grammar) -> Sentence:
     """My head hurts. Her teeth hurt last night."""
-    noun = g.thing(("body", "bodyone"))
+    noun = g.noun(("body", "bodyone"))
     if noun.lemma == "face":
         return pain(g)
     owner = g.phrases.owner()

@@ -32,12 +32,12 @@ def relative_object(g: Grammar) -> Sentence:
         ("choose", "wear"),
     )
     key, tag = g.rng.choice(pairs)
-    verb, noun = g.lexicon.verbs[key], g.thing((tag,))
+    verb, noun = g.lexicon.verbs[key], g.noun((tag,))
     adjectives = [
         a for a in g.phrases.describing[noun.lemma] if a.kind in ("quality", "color") and not a.predicate_only
     ]
     if key == "draw":
-        noun = g.thing(("tree", "cat", "bird", "horse", "flower", "map"))
+        noun = g.noun(("tree", "cat", "bird", "horse", "flower", "map"))
         adjectives = [g.lexicon.adjectives["beautiful"]]
     if not adjectives or noun.count in ("bare", "unique", "pair"):
         return relative_object(g)

@@ -22,7 +22,7 @@ def is_owned(noun: Noun) -> bool:
     )
 
 
-def _thing_subject(g: Grammar, noun: Noun) -> NounPhrase:
+def _noun_subject(g: Grammar, noun: Noun) -> NounPhrase:
     if noun.count == "mass":
         return g.phrases.build(noun, g.rng.choice(("the", "this")))
     if noun.kind == "place" and noun.count == "bare":
@@ -37,7 +37,7 @@ def _thing_subject(g: Grammar, noun: Noun) -> NounPhrase:
 def quality(g: Grammar) -> Sentence:
     """This book is very interesting."""
     noun, adjective = g.describable()
-    subject = _thing_subject(g, noun)
+    subject = _noun_subject(g, noun)
     very = adjective.comparative != "" and g.chance(0.3)
     tense = g.rng.choice(("present", "present", "past"))
     negative = not very and g.chance(0.2)
@@ -90,7 +90,7 @@ def located(g: Grammar) -> Sentence:
             return located(g)
         key = f"{subject.noun.lemma}|@{lemma}" if subject.noun else f"be|@{lemma}"
     else:
-        noun = g.thing(("findable", "ontable"))
+        noun = g.noun(("findable", "ontable"))
         subject = (
             g.phrases.build(noun, "owned", owner=g.phrases.owner()) if is_owned(noun) else g.phrases.build(noun, "the")
         )
@@ -107,7 +107,7 @@ def located(g: Grammar) -> Sentence:
 
 def ask_location(g: Grammar) -> Sentence:
     """Where are my glasses?"""
-    noun = g.thing(("findable", "owned", "family", "town"))
+    noun = g.noun(("findable", "owned", "family", "town"))
     if noun.kind == "family":
         subject = g.phrases.person(noun)
     elif noun.kind == "place":
@@ -124,7 +124,7 @@ def profession(g: Grammar) -> Sentence:
     subject = g.phrases.subject()
     if subject.plural or (subject.noun and subject.noun.kind == "worker"):
         return profession(g)
-    noun = g.thing(("worker",))
+    noun = g.noun(("worker",))
     adjective = g.phrases.adjective(noun) if g.chance(0.35) else None
     job = g.phrases.build(noun, "a", adjective)
     # A bare profession has no یک in Persian; a described one has.
@@ -156,7 +156,7 @@ def existence(g: Grammar) -> Sentence:
         )
         lemma = where.en.split()[-1]
     else:
-        noun = g.thing(("ontable", "dish", "carry", "buyfood", "drink", "pet"))
+        noun = g.noun(("ontable", "dish", "carry", "buyfood", "drink", "pet"))
         spot = g.rng.choice(g.lexicon.spots)
         if spot.noun == noun.lemma or spot.en.startswith("in my") or "desk" in spot.en:
             return existence(g)
@@ -202,7 +202,7 @@ def existence(g: Grammar) -> Sentence:
 def possession(g: Grammar) -> Sentence:
     """I have two brothers. Do you have a car?"""
     subject = g.phrases.subject()
-    noun = g.thing(("owned", "pet", "device", "family"))
+    noun = g.noun(("owned", "pet", "device", "family"))
     if (
         noun.lemma in ("father", "mother", "grandfather", "grandmother", "neighbor", "wife", "colleague", "classmate")
         or noun.count == "pair"

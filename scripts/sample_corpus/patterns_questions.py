@@ -174,7 +174,7 @@ def ask_how_many(g: Grammar) -> Sentence:
     """How many books did you read last month? Which shirt did you iron?"""
     key = g.rng.choice(sorted(COUNTED))
     verb = g.lexicon.verbs[key]
-    noun = g.thing((COUNTED[key],))
+    noun = g.noun((COUNTED[key],))
     if noun.count != "count":
         return ask_how_many(g)
     which = g.chance(0.4)

@@ -160,7 +160,7 @@ def passive(g: Grammar) -> Sentence:
     verbs = [verb for verb in g.lexicon.verbs.values() if verb.passive]
     while True:
         verb = g.rng.choice(verbs)
-        noun = g.thing(verb.frames[0].objects)
+        noun = g.noun(verb.frames[0].objects)
         if noun.count in ("count", "mass", "pair", "unique"):
             break
     style = "the" if noun.count in ("mass", "unique") or noun.is_person else g.rng.choice(("the", "this", "plural"))

@@ -257,14 +257,21 @@ def choose_members(
 
 def _pairs_by_language(names: Sequence[str]) -> list[tuple[str, ...]]:
     """Return the pairs of names that differ only in the language, English first; see `side_of`."""
-    sides: dict[str, dict[tuple[str, str], list[str]]] = {"en": {}, "fa": {}}
+    # The names of each side by folder and corpus.
+    english_names: dict[tuple[str, str], list[str]] = {}
+    persian_names: dict[tuple[str, str], list[str]] = {}
     for name in names:
         folder, _, base = name.rpartition("/")
-        if side := side_of(base):
-            sides[side.language].setdefault((folder.lower(), side.pair), []).append(name)
+        side = side_of(base)
+        if side is None:
+            continue
+        side_names = english_names if side.language == "en" else persian_names
+        side_names.setdefault((folder.lower(), side.pair), []).append(name)
+
+    # Names that differ only in case may give several pairs.
     pairs: list[tuple[str, ...]] = []
-    for key, english_names in sides["en"].items():
-        pairs += itertools.product(english_names, sides["fa"].get(key, ()))
+    for corpus, corpus_english_names in english_names.items():
+        pairs += itertools.product(corpus_english_names, persian_names.get(corpus, ()))
     return pairs
 
 
