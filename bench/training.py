@@ -87,7 +87,7 @@ def speed_lines(rates: Rounds, rounds: Mapping[str, Rounds], facts: Mapping[str,
 
 
 def _utilisation(answers: Rounds, rates: Rounds, precision: str) -> float:
-    """Return the median over the rounds of the share of the matrix rate that a contestant used."""
+    """Return the model FLOPs utilisation (MFU) of a contestant: the median over the rounds."""
     shares = []
     for answer, rate in zip(answers, rates, strict=True):
         shares.append(answer["flops"] / answer["seconds"] / rate[precision])
