@@ -26,6 +26,7 @@ PLAN: Final = "bench/experiments.yaml"
 METRICS: Final = ("bleu", "chrf")
 PROGRESS: Final = ("step", "seconds", "target_tokens")
 Model = TypeVar("Model", bound=BaseModel)
+SeedResults = dict[int, Mapping[str, float]]  # figures by seed, see `read_result`
 
 
 class Variant(BaseModel):
@@ -84,8 +85,8 @@ def bench(options: Options) -> Iterator[str]:
     names = options.chosen(variant.name for variant in plan.variants)
     planned = list(trials(plan, options.overrides))
     failed = []
-    wanted = [trial for trial in planned if trial.variant.name in names and not options.table]
-    for number, trial in enumerate(wanted, 1):
+    requested = [trial for trial in planned if trial.variant.name in names and not options.table]
+    for number, trial in enumerate(requested, 1):
         began = time.monotonic()
         label = f"{trial.variant.name}-seed{trial.seed}"
         try:
@@ -94,7 +95,7 @@ def bench(options: Options) -> Iterator[str]:
             failed.append(label)
             print(f"bench: {label}: {error}", file=sys.stderr)
         minutes = (time.monotonic() - began) / 60
-        print(f"[{number}/{len(wanted)}] {label}: {minutes:.1f} minutes", file=sys.stderr, flush=True)
+        print(f"[{number}/{len(requested)}] {label}: {minutes:.1f} minutes", file=sys.stderr, flush=True)
     yield from table(plan, planned)
     if failed:
         raise FailedError(f"{len(failed)} failed: {', '.join(failed)}")
@@ -107,8 +108,11 @@ def read_yaml(path: Path, kind: type[Model]) -> Model:
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ConfigError(f"cannot read {path}: {error}") from error
     except ValidationError as error:
-        rows = [f"  {'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors(include_url=False)]
-        raise ConfigError("\n".join([f"{path} is invalid:", *rows])) from error
+        lines = [f"{path} is invalid:"]
+        for mistake in error.errors(include_url=False):
+            key_path = ".".join(map(str, mistake["loc"]))
+            lines.append(f"  {key_path}: {mistake['msg']}")
+        raise ConfigError("\n".join(lines)) from error
 
 
 def trials(plan: Plan, overrides: Sequence[str] = ()) -> Iterator[Trial]:
@@ -117,9 +121,20 @@ def trials(plan: Plan, overrides: Sequence[str] = ()) -> Iterator[Trial]:
         for variant in plan.variants:
             trained = plan.variants[0] if variant.average else variant
             run = Path(plan.directory) / f"{trained.name}-seed{seed}"
-            own = (*trained.settings, f"run.seed={seed}", f"run.directory={run}")
-            settings = (*plan.settings, *overrides, *own)
-            yield Trial(variant, seed, run, settings, load_config(plan.recipe, list(settings)))
+            settings = (
+                *plan.settings,
+                *overrides,
+                *trained.settings,
+                f"run.seed={seed}",
+                f"run.directory={run}",
+            )
+            yield Trial(
+                variant=variant,
+                seed=seed,
+                run=run,
+                settings=settings,
+                config=load_config(plan.recipe, list(settings)),
+            )
 
 
 def carry_out(plan: Plan, trial: Trial) -> None:
@@ -131,20 +146,34 @@ def carry_out(plan: Plan, trial: Trial) -> None:
     """
     if read_result(trial) is not None:
         return
-    log, run = trial.run.with_suffix(".log"), ["--run", str(trial.run)]
+
+    # 1. Train, or average.
+    log = trial.run.with_suffix(".log")
+    run = ["--run", str(trial.run)]
     threads = trial.config.run.threads or None
     if trial.variant.average:
         count = str(trial.variant.average)
         run_command([*TRANSLATOR, "average", *run, "--count", count, "--of", "last"], log, threads)
     else:
         run_command([*TRANSLATOR, "train", "--config", plan.recipe, "--set", *trial.settings], log, threads)
+
+    # 2. Score.
     split = ["--split", "validation", "--checkpoint", trial.checkpoint, "--no-report"]
     run_command([*TRANSLATOR, "evaluate", *run, *split], log, threads)
-    every = json.loads((trial.run / "evaluation" / "scores.json").read_text(encoding="utf-8"))
-    averaged = trial.checkpoint == "averaged"
-    scores = [one for one in every if one["test_set"] == "validation" and (one["checkpoint"] == "averaged") is averaged]
+    all_scores = json.loads((trial.run / "evaluation" / "scores.json").read_text(encoding="utf-8"))
+    scores = []
+    for score in all_scores:
+        is_of_average = score["checkpoint"] == "averaged"
+        if score["test_set"] == "validation" and is_of_average == (trial.checkpoint == "averaged"):
+            scores.append(score)
+
+    # 3. Keep the scores with the settings that they belong to.
     state = json.loads((trial.run / "checkpoints" / "last" / "state.json").read_text(encoding="utf-8"))
-    result = {"config": trial.config.model_dump(mode="json"), "scores": scores, "progress": state["state"]["progress"]}
+    result = {
+        "config": trial.config.model_dump(mode="json"),
+        "scores": scores,
+        "progress": state["state"]["progress"],
+    }
     trial.result.write_text(json.dumps(result), encoding="utf-8")
 
 
@@ -156,31 +185,54 @@ def read_result(trial: Trial) -> dict[str, float] | None:
     if result["config"] != json.loads(trial.config.model_dump_json()):
         print(f"bench: {trial.run} was trained with other settings and is excluded", file=sys.stderr)
         return None
-    raw = [one for one in result["scores"] if one["normalization"] == "raw"]
-    means = {m: statistics.fmean(one["score"] for one in raw if one["metric"] == m) for m in METRICS}
-    return means | {key: float(result["progress"][key]) for key in PROGRESS}
+    figures: dict[str, float] = {}
+    for metric in METRICS:
+        scores = []
+        for score in result["scores"]:
+            if score["metric"] == metric and score["normalization"] == "raw":
+                scores.append(score["score"])
+        figures[metric] = statistics.fmean(scores)
+    for key in PROGRESS:
+        figures[key] = float(result["progress"][key])
+    return figures
 
 
 def table(plan: Plan, planned: Sequence[Trial]) -> Iterator[str]:
     """Yield the table of all finished trials: means over the test sets, and scores of each seed."""
-    scores: dict[str, dict[int, Mapping[str, float]]] = {}
+    results_of_variant: dict[str, SeedResults] = {}
     for trial in planned:
-        if (result := read_result(trial)) is not None:
-            scores.setdefault(trial.variant.name, {})[trial.seed] = result
-    if not scores:
+        result = read_result(trial)
+        if result is not None:
+            results_of_variant.setdefault(trial.variant.name, {})[trial.seed] = result
+    if not results_of_variant:
         yield "No experiment is finished yet."
         return
-    baseline = scores.get(plan.variants[0].name, {})
+    baseline = results_of_variant.get(plan.variants[0].name, {})
     rows = []
     for variant in plan.variants:
-        if own := scores.get(variant.name):
-            row = [variant.about, ", ".join(map(str, own))]
-            for metric in METRICS:
-                both = [one[metric] - baseline[seed][metric] for seed, one in own.items() if seed in baseline]
-                row.append(f"{statistics.fmean(one[metric] for one in own.values()):.2f}")
-                row.append(f"{statistics.fmean(both):+.2f}" if both and own is not baseline else "–")
-            row.append(", ".join(f"{one['chrf']:.2f}" for one in own.values()))
-            rows.append([*row, *(f"{statistics.fmean(one[key] for one in own.values()):,.0f}" for key in PROGRESS)])
+        results = results_of_variant.get(variant.name)
+        if results is not None:
+            rows.append(_row(variant, results, {} if results is baseline else baseline))
     header = ["variant", "seeds", "BLEU", "− baseline", "chrF", "− baseline", "chrF of each seed", "steps", "seconds"]
     yield from markdown_table([*header, "target tokens"], rows)
     yield "\nValidation text (training.validation_sentences), means over the seeds; the weights after the last update."
+
+
+def _row(variant: Variant, results: SeedResults, baseline: SeedResults) -> list[str]:
+    """Return a row of the table; differences are means over the seeds that `baseline` has too, and may be none."""
+    row = [variant.about, ", ".join(map(str, results))]
+    for metric in METRICS:
+        row.append(f"{_mean(results, metric):.2f}")
+        differences = []
+        for seed, result in results.items():
+            if seed in baseline:
+                differences.append(result[metric] - baseline[seed][metric])
+        row.append(f"{statistics.fmean(differences):+.2f}" if differences else "–")
+    row.append(", ".join(f"{result['chrf']:.2f}" for result in results.values()))
+    for key in PROGRESS:
+        row.append(f"{_mean(results, key):,.0f}")
+    return row
+
+
+def _mean(results: SeedResults, key: str) -> float:
+    return statistics.fmean(result[key] for result in results.values())

@@ -43,7 +43,8 @@ def write_tokens(folder: Path, count: int, vocabulary: int, row_length: int) -> 
     for side, lengths in (("en", source_lengths), ("fa", target_lengths)):
         starts = generator.integers(0, POOL, count)
         ends = starts + lengths
-        sentences = (ids[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True))
+        sections = zip(starts.tolist(), ends.tolist(), strict=True)
+        sentences = (ids[start:end] for start, end in sections)
         TokenStore.write(folder / f"{NAME}.{side}", sentences, vocabulary)
 
 
@@ -83,8 +84,11 @@ def _sentences(lexicon: list[str], lengths: Lengths, seed: int) -> Iterator[str]
     """Yield sentences of random words, so many in each."""
     generator = np.random.default_rng(seed)
     words = np.array(lexicon, object)
+    # Many sentences at a time: drawing each word alone is slow, and the words of all take too much memory.
     for part in np.array_split(lengths, 1 + len(lengths) // POOL):
-        chosen = words[generator.integers(0, len(words), int(part.sum()))].tolist()
+        word_count = int(part.sum())
+        numbers = generator.integers(0, len(words), word_count)
+        drawn_words = words[numbers].tolist()
         ends = np.cumsum(part).tolist()
         for end, length in zip(ends, part.tolist(), strict=True):
-            yield " ".join(chosen[end - length : end])
+            yield " ".join(drawn_words[end - length : end])

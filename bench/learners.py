@@ -148,20 +148,25 @@ class PlainTransformer(nn.Module):
         self.source_embedding = nn.Embedding(vocabularies[0], width, padding_idx=PAD)
         self.target_embedding = nn.Embedding(vocabularies[1], width, padding_idx=PAD)
         self.register_buffer("table", sinusoidal_positions(512, width))
-        layers, norm_first = (config.encoder_layers, config.decoder_layers), config.norm == "pre"
         with warnings.catch_warnings():  # with pre-norm it warns about an unavailable fast path
             warnings.filterwarnings("ignore", message="enable_nested_tensor")
             self.transformer = nn.Transformer(
-                *(width, config.heads, *layers, config.feed_forward, config.dropout),
+                d_model=width,
+                nhead=config.heads,
+                num_encoder_layers=config.encoder_layers,
+                num_decoder_layers=config.decoder_layers,
+                dim_feedforward=config.feed_forward,
+                dropout=config.dropout,
                 batch_first=True,
-                norm_first=norm_first,
+                norm_first=config.norm == "pre",
             )
         self.dropout = nn.Dropout(config.dropout)
         self.head = nn.Linear(width, vocabularies[1])
 
     def forward(self, source: Tensor, target_input: Tensor) -> Tensor:
         """Return logits (B, T, V)."""
-        table, scale = self.get_buffer("table"), math.sqrt(self.source_embedding.embedding_dim)
+        table = self.get_buffer("table")
+        scale = math.sqrt(self.source_embedding.embedding_dim)
         causal = nn.Transformer.generate_square_subsequent_mask(target_input.size(1), device=source.device).isinf()
         states = self.transformer(
             self.dropout(self.source_embedding(source) * scale + table[: source.size(1)]),
@@ -244,22 +249,22 @@ class Contest:
 
     def train(self, steps: int) -> Answer:
         """Make `steps` updates, including reading of batches, and return their time and counts."""
-        seen = []
+        batches = []
         began = time.perf_counter()
         for batch in itertools.islice(self._batches, steps):
             self._number += 1
             self.learner.update(batch, self._number)
-            seen.append(batch)
+            batches.append(batch)
         if torch.cuda.is_available():
             torch.cuda.synchronize()
         seconds = time.perf_counter() - began
-        target_tokens = sum(batch.target_tokens for batch in seen)
+        target_tokens = sum(batch.target_tokens for batch in batches)
         return {
             "seconds": seconds,
             "target_tokens": target_tokens,
-            "tokens": target_tokens + sum(batch.source_tokens for batch in seen),
-            "positions": sum(batch.positions for batch in seen),
-            "flops": sum(self._flops(batch.source_lengths, batch.target_lengths) for batch in seen),
+            "tokens": target_tokens + sum(batch.source_tokens for batch in batches),
+            "positions": sum(batch.positions for batch in batches),
+            "flops": sum(self._flops(batch.source_lengths, batch.target_lengths) for batch in batches),
         }
 
 
@@ -277,16 +282,19 @@ def sorted_batches(batches: Iterable[Batch], positions: int) -> Iterator[Batch]:
     remaining = iter(batches)
     generator = np.random.default_rng(1)
     while pool := list(itertools.islice(remaining, POOL)):
-        pairs = [pair for batch in pool for pair in pairs_of(batch)]
+        # 1. The sentences of the pool by length, the longest first.
+        pairs = list(itertools.chain.from_iterable(map(pairs_of, pool)))
         pairs.sort(key=lambda pair: (max(map(len, pair)), len(pair[0])), reverse=True)
-        cut: list[list[SidePair]] = []
+
+        # 2. Cut into batches, which come in random order.
+        sorted_groups: list[list[SidePair]] = []
         while pairs:
             longest = max(map(len, pairs[0])) + 1
             count = max(1, positions // longest)
-            cut.append(pairs[:count])
+            sorted_groups.append(pairs[:count])
             pairs = pairs[count:]
-        for number in generator.permutation(len(cut)):
-            yield collate_rows([[pair] for pair in cut[number]])
+        for number in generator.permutation(len(sorted_groups)):
+            yield collate_rows([[pair] for pair in sorted_groups[number]])
 
 
 def pairs_of(batch: Batch) -> Iterator[SidePair]:
@@ -319,8 +327,9 @@ def answers(name: str, config: Config) -> dict[str, Callable[..., Answer]]:
     contest = Contest(build_learner(name, config, vocabularies), suited(our_batches(data)), flops)
 
     def facts() -> Answer:
-        peak, learner = peak_memory(), contest.learner  # the peak of training, not of validation
-        weights = sum(one.numel() for one in learner.model.parameters())
+        peak = peak_memory()  # of training: validation comes after it
+        learner = contest.learner
+        weights = sum(weight.numel() for weight in learner.model.parameters())
         return {
             "bytes": peak,
             "weights": weights,
@@ -332,23 +341,30 @@ def answers(name: str, config: Config) -> dict[str, Callable[..., Answer]]:
 
 def count_weights(path: Path) -> int:
     """Return the number of trained parameters in a safetensors file; tied matrices count once."""
-    different: list[torch.Tensor] = []
+    counted: list[torch.Tensor] = []
     for name, tensor in load_file(path).items():
-        tied = tensor.dim() > 1 and any(one.shape == tensor.shape and torch.equal(one, tensor) for one in different)
-        if not tied and not any(part in name for part in _UNTRAINED):
-            different.append(tensor)
-    return sum(tensor.numel() for tensor in different)
+        is_trained = not any(part in name for part in _UNTRAINED)
+        if is_trained and not _is_tied(tensor, counted):
+            counted.append(tensor)
+    return sum(tensor.numel() for tensor in counted)
+
+
+def _is_tied(tensor: torch.Tensor, tensors: Sequence[torch.Tensor]) -> bool:
+    """Return whether a matrix equals one of `tensors`."""
+    if tensor.dim() < 2:
+        return False
+    return any(tensor.shape == candidate.shape and torch.equal(tensor, candidate) for candidate in tensors)
 
 
 def average_weights(paths: Sequence[Path], output: Path) -> None:
     """Write the mean tensors of several files, summed in float64; integer tensors are those of the last file."""
     files = [load_file(path) for path in paths]
-    means = {
-        name: torch.stack([file[name].double() for file in files]).mean(0).to(tensor.dtype)
-        if tensor.is_floating_point()
-        else tensor
-        for name, tensor in files[-1].items()
-    }
+    means: dict[str, torch.Tensor] = {}
+    for name, tensor in files[-1].items():
+        means[name] = tensor
+        if tensor.is_floating_point():
+            tensors = torch.stack([file[name].double() for file in files])
+            means[name] = tensors.mean(0).to(tensor.dtype)
     save_file(means, output, metadata={"format": "pt"})
 
 

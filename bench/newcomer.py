@@ -37,29 +37,34 @@ def bench(options: Options) -> Iterator[str]:
     distributions = [*sorted(options.dist.glob("*.whl")), *sorted(options.dist.glob("*.tar.gz"))]
     if not distributions:
         raise InputError(f"no distributions in {options.dist}; build them: make dist")
-    before, failed = without_network(), []
+    prefix = without_network()
+    network = "no network" if prefix else "a network, which cannot be disabled here"
+    failed = []
     for distribution in distributions:
         with tempfile.TemporaryDirectory() as place:
-            program, folder = install(distribution, Path(place, "environment")), Path(place, FOLDER)
+            program = install(distribution, Path(place, "environment"))
+            folder = Path(place, FOLDER)
             folder.mkdir()
-            rows = walk(program, folder, hour(options.steps), before)
-        yield f"\n{distribution.name}, {'no network' if before else 'a network, which cannot be disabled here'}\n"
+            rows = walk(program, folder, hour(options.steps), prefix)
+        yield f"\n{distribution.name}, {network}\n"
         yield text_table(("command", "exit code", "seconds", "peak MiB", ""), rows, text_columns=1)
-        failed += [distribution.name for row in rows if row[-1]]
+        if any(row[-1] for row in rows):
+            failed.append(distribution.name)
     if failed:
-        raise FailedError(f"a command had an unexpected exit code with {', '.join(dict.fromkeys(failed))}")
+        raise FailedError(f"a command had an unexpected exit code with {', '.join(failed)}")
 
 
 def hour(steps: int) -> list[Step]:
     """Return the commands of the first hour, with a training of `steps` updates."""
-    run, most = ("--run", "runs/sample"), ("--set", f"training.max_steps={steps}")
+    run = ("--run", "runs/sample")
+    short = ("--set", f"training.max_steps={steps}")
     sentence = "The children are at school."
     return [
         (("--version",), 0),
         (("doctor",), 0),
         (("recipe", "sample", "--output", "my.yaml"), 0),
-        (("train", "--config", "sample", *most), 0),
-        (("train", "--config", "my.yaml", *most), 0),  # the same run, which is finished
+        (("train", "--config", "sample", *short), 0),
+        (("train", "--config", "my.yaml", *short), 0),  # the same run, which is finished
         (("runs",), 0),
         (("translate", *run, sentence), 0),
         (("evaluate", *run, "--search", "beam", "--beam", "2"), 0),
@@ -71,10 +76,10 @@ def hour(steps: int) -> list[Step]:
     ]
 
 
-def walk(program: Path, folder: Path, steps: Sequence[Step], before: Sequence[str] = ()) -> list[list[str]]:
+def walk(program: Path, folder: Path, steps: Sequence[Step], prefix: Sequence[str] = ()) -> list[list[str]]:
     """Run the commands of `program` in `folder`, with output on standard error; return rows of a table.
 
-    `before` is a prefix of each command line.
+    `prefix` stands before each command line.
     """
     # A home below a file cannot be created; without the variable, the current user's home would be used.
     variables = {"PATH": str(program.parent), "HOME": str(program / "home"), "LC_ALL": "C.UTF-8"}
@@ -83,7 +88,7 @@ def walk(program: Path, folder: Path, steps: Sequence[Step], before: Sequence[st
         print(f"\n$ translator {' '.join(arguments)}", file=sys.stderr, flush=True)
         began = time.monotonic()
         process = subprocess.Popen(
-            [*before, str(program), *arguments],
+            [*prefix, str(program), *arguments],
             cwd=folder,
             env=variables,
             stdin=subprocess.DEVNULL,
@@ -97,9 +102,15 @@ def walk(program: Path, folder: Path, steps: Sequence[Step], before: Sequence[st
             process.wait()
             raise
         process.returncode = os.waitstatus_to_exitcode(status)
-        wrong = "" if process.returncode == expected else f"expected {expected}"
-        seconds, peak = f"{time.monotonic() - began:.0f}", f"{usage.ru_maxrss // 1024:,}"
-        rows.append([f"translator {' '.join(arguments)}", str(process.returncode), seconds, peak, wrong])
+        rows.append(
+            [
+                f"translator {' '.join(arguments)}",
+                str(process.returncode),
+                f"{time.monotonic() - began:.0f}",
+                f"{usage.ru_maxrss // 1024:,}",
+                "" if process.returncode == expected else f"expected {expected}",
+            ]
+        )
     return rows
 
 

@@ -36,7 +36,8 @@ class Options:
         """
         for recipe in [self.config] if self.config else usual:
             config = load_config(recipe, list(self.overrides))
-            if all(Path(str(one.path or one.source_path)).exists() for one in config.corpus.sources):
+            paths = [Path(str(source.path or source.source_path)) for source in config.corpus.sources]
+            if all(path.exists() for path in paths):
                 break
             if recipe != usual[-1]:
                 print(f"bench: the corpora of {recipe} are missing", flush=True)
@@ -49,14 +50,16 @@ class Options:
             ConfigError: a requested name is not among them.
         """
         names = list(names)
-        if unknown := [name for name in self.only if name not in names]:
-            raise ConfigError(f"`--only {unknown[0]}` is unknown; choose from: {', '.join(names)}")
+        for name in self.only:
+            if name not in names:
+                raise ConfigError(f"`--only {name}` is unknown; choose from: {', '.join(names)}")
         return [name for name in names if name in self.only or not self.only]
 
 
 def spread(values: Sequence[float], form: str) -> str:
     """Return `median (lowest to highest)`."""
-    return "{} ({} to {})".format(*map(form.format, (statistics.median(values), min(values), max(values))))
+    median, lowest, highest = statistics.median(values), min(values), max(values)
+    return f"{form.format(median)} ({form.format(lowest)} to {form.format(highest)})"
 
 
 def ratios(ours: Sequence[float], theirs: Sequence[float]) -> str:

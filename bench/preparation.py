@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +17,7 @@ from typing import Any, Final
 from bench.options import Options
 from bench.processes import environment, family, memory_of
 from translator.config import Config, SourceConfig, SubwordConfig, parse_config
-from translator.corpus.sources import read_pairs
+from translator.corpus.reading import read_pairs
 from translator.data import DataHandler
 from translator.errors import CorpusError, RunError
 from translator.run.logging import STAGES
@@ -47,12 +47,18 @@ def bench(options: Options) -> Iterator[str]:
             write_large_corpus(corpus, size)
             measured.append(_measure(config, corpus, Path(folder) / f"prepared-{size}"))
             corpus.unlink()
-    header = ["pairs read", "kept", *(stage["name"] for stage in measured[0]["stages"]), "in all", "pairs/s", "memory"]
+    stage_names = [stage["name"] for stage in measured[0]["stages"]]
+    header = ["pairs read", "kept", *stage_names, "in all", "pairs/s", "memory"]
     rows = []
     for size, result in zip(sizes, measured, strict=True):
-        stages = [f"{stage['seconds']:.1f} s {size / max(stage['seconds'], 1e-9):,.0f}/s" for stage in result["stages"]]
-        whole = [f"{result['seconds']:.1f} s", f"{size / result['seconds']:,.0f}", f"{result['peak'] / 2**20:,.0f} MiB"]
-        rows.append([f"{size:,}", f"{result['kept']:,}", *stages, *whole])
+        row = [f"{size:,}", f"{result['kept']:,}"]
+        for stage in result["stages"]:
+            pairs_per_second = size / max(stage["seconds"], 1e-9)
+            row.append(f"{stage['seconds']:.1f} s {pairs_per_second:,.0f}/s")
+        row.append(f"{result['seconds']:.1f} s")
+        row.append(f"{size / result['seconds']:,.0f}")
+        row.append(f"{result['peak'] / 2**20:,.0f} MiB")
+        rows.append(row)
     yield "preparation, nothing reused; peak memory of all processes together (PSS)"
     yield text_table(header, rows)
 
@@ -60,8 +66,10 @@ def bench(options: Options) -> Iterator[str]:
 def _measure(config: Config, corpus: Path, prepared: Path) -> dict[str, Any]:
     """Prepare `corpus` in another process; return its stages, seconds, pairs kept and peak memory in bytes."""
     recipe = config.model_dump(mode="json")
-    recipe["corpus"] |= {"sources": [{"name": "large", "path": str(corpus)}], "prepared_directory": str(prepared)}
+    recipe["corpus"]["sources"] = [{"name": "large", "path": str(corpus)}]
+    recipe["corpus"]["prepared_directory"] = str(prepared)
     recipe["subword"] = SubwordConfig().model_dump(mode="json")  # 8,000 pieces per side, for every recipe
+    recipe["training"]["augmentation"]["copies"] = 0  # needs placeholders, which these subwords do not have
     recipe["evaluation"]["test_sets"] = []
     command = [sys.executable, "-m", "bench.preparation", json.dumps(recipe)]
     began = time.perf_counter()
@@ -72,10 +80,10 @@ def _measure(config: Config, corpus: Path, prepared: Path) -> dict[str, Any]:
             time.sleep(POLL)
         seconds = time.perf_counter() - began
         assert process.stdout is not None
-        said = process.stdout.read()
+        answer = process.stdout.read()
     if process.returncode:
         raise RunError(f"preparation ended with exit code {process.returncode}; its error is above")
-    return {**json.loads(said), "seconds": seconds, "peak": peak}
+    return {**json.loads(answer), "seconds": seconds, "peak": peak}
 
 
 def write_large_corpus(path: Path, pairs: int, seed: int = 1) -> None:
@@ -86,17 +94,29 @@ def write_large_corpus(path: Path, pairs: int, seed: int = 1) -> None:
 
     Raises CorpusError: the corpora are missing.
     """
-    real, generator, number = list(_real_pairs()), random.Random(seed), 0
-    words = [[word for pair in real[::7] for word in pair[side].split(" ")] for side in (0, 1)]
-    blocks = list(range(0, len(real), BLOCK))
+    real_pairs = list(_real_pairs())
+    generator = random.Random(seed)
+    english_words: list[str] = []
+    persian_words: list[str] = []
+    for english, persian in real_pairs[::7]:
+        english_words += english.split(" ")
+        persian_words += persian.split(" ")
+    block_starts = list(range(0, len(real_pairs), BLOCK))
+    written_pairs = 0
     with path.open("w", encoding="utf-8", newline="\n") as output:
-        while number < pairs:
-            generator.shuffle(blocks)
-            for pair in islice((pair for start in blocks for pair in real[start : start + BLOCK]), pairs - number):
-                if number >= len(real):
-                    pair = (_changed(pair[0], words[0], generator), _changed(pair[1], words[1], generator))
-                output.write("\t".join(pair) + "\n")
-                number += 1
+        while written_pairs < pairs:
+            generator.shuffle(block_starts)
+            for english, persian in islice(_pairs_in_blocks(real_pairs, block_starts), pairs - written_pairs):
+                if written_pairs >= len(real_pairs):
+                    english = _with_other_words(english, english_words, generator)
+                    persian = _with_other_words(persian, persian_words, generator)
+                output.write(f"{english}\t{persian}\n")
+                written_pairs += 1
+
+
+def _pairs_in_blocks(pairs: Sequence[tuple[str, str]], starts: Sequence[int]) -> Iterator[tuple[str, str]]:
+    for start in starts:
+        yield from pairs[start : start + BLOCK]
 
 
 def _real_pairs() -> Iterator[tuple[str, str]]:
@@ -107,11 +127,12 @@ def _real_pairs() -> Iterator[tuple[str, str]]:
         raise CorpusError(f"{SHARED} is missing: this benchmark uses the real corpora in it")
     for source in sources:
         for pair in read_pairs(source):
-            if pair.source.strip() and pair.target.strip() and "\t" not in pair.source + pair.target:
+            has_text = pair.source.strip() and pair.target.strip()
+            if has_text and "\t" not in pair.source + pair.target:
                 yield pair.source, pair.target
 
 
-def _changed(text: str, words: list[str], generator: random.Random) -> str:
+def _with_other_words(text: str, words: list[str], generator: random.Random) -> str:
     parts = text.split(" ")
     for _ in range(2 + len(parts) // 4):
         parts[int(generator.random() * len(parts))] = words[int(generator.random() * len(words))]
@@ -120,7 +141,8 @@ def _changed(text: str, words: list[str], generator: random.Random) -> str:
 
 if __name__ == "__main__":
     data = DataHandler(parse_config(sys.argv[1], "recipe")).prepare()
-    kept = sum(sum(source.kept.values()) for source in data.corpus.report.sources)
-    print(
-        json.dumps({"stages": [{"name": name, "seconds": seconds} for name, seconds in STAGES.items()], "kept": kept})
-    )
+    kept_pairs = 0
+    for source in data.corpus.report.sources:
+        kept_pairs += sum(source.kept.values())
+    stages = [{"name": name, "seconds": seconds} for name, seconds in STAGES.items()]
+    print(json.dumps({"stages": stages, "kept": kept_pairs}))

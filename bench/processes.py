@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import FrameType
 from typing import Any, Final
 
 from translator.errors import Interrupted, RunError
@@ -20,12 +21,17 @@ Answer = dict[str, float]
 
 def environment(threads: int | None = None) -> dict[str, str]:
     """Return an environment with this process's import path; None leaves the number of threads to the new process."""
-    found = {key: value for key, value in os.environ.items() if key not in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")}
-    found["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-    found["TOKENIZERS_PARALLELISM"] = "false"
-    if threads is not None:
-        found |= {"OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
-    return found
+    variables = dict(os.environ)
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        variables.pop(name, None)
+        if threads is not None:
+            variables[name] = str(threads)
+    import_path = [str(ROOT)]
+    if variables.get("PYTHONPATH"):
+        import_path.append(variables["PYTHONPATH"])
+    variables["PYTHONPATH"] = os.pathsep.join(import_path)
+    variables["TOKENIZERS_PARALLELISM"] = "false"
+    return variables
 
 
 class Worker:
@@ -51,7 +57,8 @@ class Worker:
         answers = []
         for process in self._processes:
             assert process.stdout
-            if not (line := process.stdout.readline()):
+            line = process.stdout.readline()
+            if not line:
                 raise RunError(
                     f"the contestant `{self.name}` ended with exit code {process.wait()}; its error is above"
                 )
@@ -101,21 +108,22 @@ def run_command(command: Sequence[str], log: Path, threads: int | None = None) -
     with log.open("ab") as stream:
         streams: dict[str, Any] = {"stdout": stream, "stderr": subprocess.STDOUT, "start_new_session": True}
         process = subprocess.Popen(command, env=environment(threads), **streams)
-    before = {
-        number: signal.signal(number, lambda number, _: process.send_signal(number))
-        for number in (signal.SIGINT, signal.SIGTERM)
-    }
+
+    def forward(number: int, frame: FrameType | None) -> None:
+        process.send_signal(number)
+
+    earlier_handlers = {number: signal.signal(number, forward) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         code = process.wait()
     finally:
-        for number, handler in before.items():
+        for number, handler in earlier_handlers.items():
             signal.signal(number, handler)
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in earlier_handlers:
         if code in (128 + number, -number):
             raise Interrupted(number)
     if code:
-        said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-3:]
-        raise RunError(f"a command ended with exit code {code}; {log} ends with: {' / '.join(said)}")
+        last_lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-3:]
+        raise RunError(f"a command ended with exit code {code}; {log} ends with: {' / '.join(last_lines)}")
 
 
 def family(process: int) -> list[int]:
@@ -124,7 +132,10 @@ def family(process: int) -> list[int]:
         children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
     except OSError:
         return []
-    return [process, *(member for child in children for member in family(int(child)))]
+    members = [process]
+    for child in children:
+        members += family(int(child))
+    return members
 
 
 def memory_of(process: int) -> int:

@@ -36,22 +36,27 @@ def limit_training(seconds: float, saves: int, matmul: str, schedule: int, resul
     from eole.trainer import Trainer  # type: ignore[import-not-found]
 
     torch.set_float32_matmul_precision(matmul)
-    take_step, saved = Trainer._train_step, 0
-    steps = tokens = 0
+    take_step = Trainer._train_step
+    saves_made = 0
+    steps = 0
+    tokens = 0
     began = 0.0
 
-    def timed_step(self: Any, batches: Any, *rest: Any, **named: Any) -> Any:
-        nonlocal steps, tokens, began, saved
+    def timed_step(self: Any, batches: Any, *arguments: Any, **named_arguments: Any) -> Any:
+        nonlocal steps, tokens, began, saves_made
         steps += 1
         if steps == WARM_UP + 1:
-            began, tokens = time.monotonic(), 0
+            began = time.monotonic()
+            tokens = 0
         share = (time.monotonic() - began) / seconds if steps > WARM_UP else 0.0
         self.optim._decay_step = min(schedule, max(1, round(share * schedule)))  # the schedule is a function of it
-        take_step(self, batches, *rest, **named)
-        tokens += sum(int((batch["tgt"][:, 1:] != self.train_loss.padding_idx).sum()) for batch in batches)
+        take_step(self, batches, *arguments, **named_arguments)
+        for batch in batches:
+            is_token = batch["tgt"][:, 1:] != self.train_loss.padding_idx
+            tokens += int(is_token.sum())
         share = (time.monotonic() - began) / seconds if steps > WARM_UP else 0.0
-        if int(share * saves) > saved:
-            saved = int(share * saves)
+        if int(share * saves) > saves_made:
+            saves_made = int(share * saves)
             self.model_saver.save(self.optim.training_step - 1, moving_average=self.moving_average)
         if share >= 1:
             numbers = {"seconds": time.monotonic() - began, "steps": steps - WARM_UP, "target_tokens": tokens}

@@ -29,24 +29,38 @@ def compare_systems(
         references: as many.
         samples: of the paired bootstrap.
     """
-    metrics, several = {"BLEU": BLEU(force=True), "chrF2": CHRF()}, [list(references)]
+    metrics = {"BLEU": BLEU(force=True), "chrF2": CHRF()}
+    reference_sets = [list(references)]
     texts: list[tuple[str, Sequence[str]]] = [(name, list(lines)) for name, lines in systems.items()]
+
+    # 1. A system alone has no differences.
     if len(texts) == 1:
-        ((name, lines),) = texts
-        scores = [f"{metric.corpus_score(lines, several).score:.2f}" for metric in metrics.values()]
+        name, lines = texts[0]
+        scores = [f"{metric.corpus_score(lines, reference_sets).score:.2f}" for metric in metrics.values()]
         return {name: scores}, [f"{key} {metric.get_signature()}" for key, metric in metrics.items()]
-    signatures, results = PairedTest(texts, metrics, several, test_type="bs", n_samples=samples)()
+
+    # 2. Several are compared with the first.
+    test = PairedTest(texts, metrics, reference_sets, test_type="bs", n_samples=samples)
+    signatures, results = test()
     cells: dict[str, list[str]] = {name: [] for name in systems}
-    for metric in METRICS:
-        first = results[metric][0]
-        for name, one in zip(systems, results[metric], strict=True):
-            assert isinstance(one, Result) and isinstance(first, Result)
-            cell = f"{one.score:.2f}"
-            if one.p_value is not None:
-                mark = "" if one.p_value >= SIGNIFICANT else "†" if one.score > first.score else "*"
-                cell += f" ({one.p_value:.3f}{mark})"
-            cells[name].append(cell)
+    for metric_name in METRICS:
+        baseline = results[metric_name][0]
+        assert isinstance(baseline, Result)
+        for name, result in zip(systems, results[metric_name], strict=True):
+            assert isinstance(result, Result)
+            cells[name].append(_cell(result, baseline))
     return cells, [f"{name} {signature}" for name, signature in signatures.items()]
+
+
+def _cell(result: Result, baseline: Result) -> str:
+    """Return a score, with the p of its difference to the baseline where there is one (see `NOTE`)."""
+    cell = f"{result.score:.2f}"
+    if result.p_value is None:
+        return cell
+    mark = ""
+    if result.p_value < SIGNIFICANT:
+        mark = "†" if result.score > baseline.score else "*"
+    return f"{cell} ({result.p_value:.3f}{mark})"
 
 
 def mean_score(translations: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> float:
@@ -54,8 +68,11 @@ def mean_score(translations: Sequence[Sequence[str]], references: Sequence[Seque
 
     chrF alone rewards length: it prefers length penalties with some overlong hypotheses, which BLEU penalizes.
     """
-    pairs = [(list(ours), [list(theirs)]) for ours, theirs in zip(translations, references, strict=True)]
-    return statistics.fmean(metric.corpus_score(*pair).score for pair in pairs for metric in (BLEU(force=True), CHRF()))
+    scores = []
+    for hypotheses, set_references in zip(translations, references, strict=True):
+        for metric in (BLEU(force=True), CHRF()):
+            scores.append(metric.corpus_score(list(hypotheses), [list(set_references)]).score)
+    return statistics.fmean(scores)
 
 
 def read_lines(path: Path, expected: int | None = None) -> list[str]:
@@ -69,5 +86,8 @@ def read_lines(path: Path, expected: int | None = None) -> list[str]:
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Return the lines of a Markdown table."""
-    cells = [header, ["---"] * len(header), *rows]
-    return ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in cells]
+    lines = []
+    for row in (header, ["---"] * len(header), *rows):
+        cells = [cell.replace("|", "\\|") for cell in row]
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines

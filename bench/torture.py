@@ -105,15 +105,17 @@ class TrainingProcess:
             time.sleep(0.005 if due is None or self.computed < due else 0.0005)
         everyone = family(self.process.pid)
         victim = chance.choice(everyone) if blow == signal.SIGKILL and everyone else self.process.pid
-        phase, began, all_gone = self._phase(), time.monotonic(), True
+        phase = self._phase()
+        began = time.monotonic()
+        all_gone = True
         with contextlib.suppress(ProcessLookupError):
             os.kill(victim, blow)
         while self.process.poll() is None or any(map(_lives, everyone[1:])):
             if all_gone and time.monotonic() - began > PATIENCE:
                 all_gone = False
-                for left in everyone:
+                for member in everyone:
                     with contextlib.suppress(ProcessLookupError):
-                        os.kill(left, signal.SIGKILL)
+                        os.kill(member, signal.SIGKILL)
             time.sleep(0.005)
         return Death(phase, self.process.returncode, all_gone)
 
@@ -181,21 +183,33 @@ class TortureRun:
 
 def differences(run: Path, undisturbed: Path) -> list[str]:
     """Return the differences between the final states of two runs, which must be bit-identical."""
-    mine, other = map(_end, (run, undisturbed))
-    return [
-        f"{run.name}: {key} differs" for key in sorted(mine.keys() | other.keys()) if mine.get(key) != other.get(key)
-    ]
+    end = _end(run)
+    expected_end = _end(undisturbed)
+    different_keys = [key for key in sorted(end.keys() | expected_end.keys()) if end.get(key) != expected_end.get(key)]
+    return [f"{run.name}: {key} differs" for key in different_keys]
 
 
 def _end(run: Path) -> dict[str, Any]:
     """Return the final state of a run, without the time spent and the number of starts."""
-    found: dict[str, Any] = {name: (run / "checkpoints" / name).resolve(strict=True).name for name in ("last", "best")}
+    end: dict[str, Any] = {}
+    # 1. Checkpoints: which ones, and their tensors.
+    for name in ("last", "best"):
+        end[name] = (run / "checkpoints" / name).resolve(strict=True).name
     last = run / "checkpoints" / "last"
-    found |= {file.name: file.read_bytes() for file in last.glob("*.safetensors")}
+    for file in last.glob("*.safetensors"):
+        end[file.name] = file.read_bytes()
+
+    # 2. The state of training.
     state: dict[str, Any] = json.loads((last / "state.json").read_text(encoding="utf-8"))["state"]
     progress = state.pop("progress")
-    found |= state | {key: value for key, value in progress.items() if not re.search("seconds|starts", key)}
-    return found | {"scores.json": json.loads((run / "evaluation" / "scores.json").read_text(encoding="utf-8"))}
+    end |= state
+    for key, value in progress.items():
+        if not re.search("seconds|starts", key):
+            end[key] = value
+
+    # 3. Scores.
+    end["scores.json"] = json.loads((run / "evaluation" / "scores.json").read_text(encoding="utf-8"))
+    return end
 
 
 # --- the scenarios ---
@@ -278,11 +292,11 @@ def stop_complaints(run: TortureRun, blow: signal.Signals, death: Death) -> list
     further = {"start": [-blow], "evaluation": [0]}  # before signal handlers are set; when nothing is left to do
     if death.exit_code not in [STOPPED[blow], *further.get(death.phase, [])]:
         return [f"{blow.name} in {death.phase}: exit code {death.exit_code}: {run.last_output[-300:]}"]
-    said = re.search(r"stopped at step (\d+)", run.last_output)
-    if death.phase == "training" and said:
+    stop_message = re.search(r"stopped at step (\d+)", run.last_output)
+    if death.phase == "training" and stop_message:
         last = find_checkpoint(RunFolder(run.folder).checkpoints_folder, "last").resolve().name
-        if last != f"step-{int(said[1]):06d}":
-            return [f"{blow.name} in {death.phase}: stopped at step {said[1]}, and {last} is saved"]
+        if last != f"step-{int(stop_message[1]):06d}":
+            return [f"{blow.name} in {death.phase}: stopped at step {stop_message[1]}, and {last} is saved"]
     return []
 
 
@@ -334,8 +348,9 @@ def full_disk(work: Workshop) -> None:
                 work.failures += complaints
                 continue
             work.where["a full disk" if complaints else "enough room"] += 1
-            if left := [path.name for path in RunFolder(run.folder).checkpoints_folder.glob(".*")]:
-                work.failures.append(f"{run.folder.name}: left behind {', '.join(left)}")
+            leftovers = [path.name for path in RunFolder(run.folder).checkpoints_folder.glob(".*")]
+            if leftovers:
+                work.failures.append(f"{run.folder.name}: left behind {', '.join(leftovers)}")
             subprocess.run(["mount", "-o", "remount,size=64m", str(place)], check=True)
             work.finish(run, undisturbed)
         finally:
@@ -370,15 +385,19 @@ def play(
     """Run one scenario in `folder`, print a line on it, and return its findings."""
     folder.mkdir()
     letters = random.Random(1)
-    words = dict.fromkeys("".join(letters.choices("abcdefgh", k=letters.randint(3, 8))) for _ in range(220))
+    words: dict[str, None] = {}  # in the order of drawing
+    for _ in range(220):
+        words["".join(letters.choices("abcdefgh", k=letters.randint(3, 8)))] = None
     (folder / "toy.tsv").write_text("".join(f"{word}\t{word}\n" for word in words), encoding="utf-8")
     (folder / "recipe.yaml").write_text(RECIPE.format(folder=folder), encoding="utf-8")
     work = Workshop(folder, folder / "recipe.yaml", kills, random.Random(f"{seed} {name}"))
     began = time.monotonic()
     (scenario or SCENARIOS[name])(work)
-    said = [f"{sum(work.where.values())} blows", *(f"{count} in {where}" for where, count in work.where.most_common())]
+    summary = [f"{work.where.total()} blows"]
+    for where, count in work.where.most_common():
+        summary.append(f"{count} in {where}")
     verdict = f"FAILED, see {folder}" if work.failures else "PASSED"
-    print(f"{name}: {', '.join([*said, *work.remarks])}; {time.monotonic() - began:.0f} s; {verdict}", flush=True)
+    print(f"{name}: {', '.join([*summary, *work.remarks])}; {time.monotonic() - began:.0f} s; {verdict}", flush=True)
     for failure in work.failures:
         print(f"  {failure}", flush=True)
     return work
@@ -393,7 +412,8 @@ def bench(options: Options) -> Iterator[str]:
     """
     if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:  # under `nohup`; the runs must receive SIGHUP
         signal.signal(signal.SIGHUP, lambda *_: None)
-    names, failed = options.chosen(SCENARIOS), []
+    names = options.chosen(SCENARIOS)
+    failed = []
     folder = Path(tempfile.mkdtemp(prefix="torture-")).resolve()
     for name in names:
         if play(name, folder / name, options.seed, options.kills or FEWER.get(name, KILLS)).failures:

@@ -20,24 +20,32 @@ def bench(options: Options) -> Iterator[str]:
 
     Raises ConfigError: the recipe is invalid, or a contestant is unknown; RunError: a contestant failed.
     """
-    names, config = options.chosen(NAMES), options.load(*RECIPES)
+    names = options.chosen(NAMES)
+    config = options.load(*RECIPES)
     yield f"training, {model_sizes(config)}, {config.run.threads or available_cores()} threads"
     if not marian_is_installed():
         names = [name for name in names if "Marian" not in name]
         yield "  Marian is excluded: the library `transformers` is not installed (the extra `bench` has it)"
     DataHandler(config).prepare()  # once, for all contestants
+
+    # 1. Train in turns, beside a measurement of the machine.
     recipe = config.model_dump_json()
     rounds: dict[str, list[Answer]] = {name: [] for name in ("machine", *names)}
     with contextlib.ExitStack() as stack:
-        workers = [stack.enter_context(Worker(name, [["-m", "bench.learners", name, recipe]])) for name in rounds]
-        for worker in in_turns(workers, options.rounds + 1):  # the first round does not count
+        workers = []
+        for name in rounds:
+            worker = Worker(name, [["-m", "bench.learners", name, recipe]])
+            workers.append(stack.enter_context(worker))
+        for worker in in_turns(workers, options.rounds + 1):
             rounds[worker.name] += worker.ask("train", steps=options.steps)
         facts = {worker.name: worker.ask("facts")[0] for worker in workers if worker.name != "machine"}
+
+    # 2. Report all rounds but the first, which warms up.
     rounds = {name: answers[1:] for name, answers in rounds.items()}
     rates = rounds.pop("machine")
     yield from speed_lines(rates, rounds, facts)
     steps = (options.rounds + 1) * options.steps
-    losses = ", ".join(f"{name} {one['loss']:.3f}" for name, one in facts.items())
+    losses = ", ".join(f"{name} {fact['loss']:.3f}" for name, fact in facts.items())
     yield f"  validation loss in nats per token after {steps} updates: {losses}"
     results = {"config": config.model_dump(mode="json"), "rates": rates, "rounds": rounds, "facts": facts}
     write_json(options.output / "training.json", results)
@@ -52,23 +60,35 @@ def speed_lines(rates: Rounds, rounds: Mapping[str, Rounds], facts: Mapping[str,
         rounds: results of each contestant in each round.
         facts: peak memory and number of weights of each contestant.
     """
-    products = (f"{kind} {spread([rate[kind] / 1e9 for rate in rates], '{:,.0f}')}" for kind in rates[0])
+    precisions = list(rates[0])
+    products = []
+    for precision in precisions:
+        operations = [rate[precision] / 1e9 for rate in rates]
+        products.append(f"{precision} {spread(operations, '{:,.0f}')}")
     yield f"  matrix products of this machine, GFLOP/s: {', '.join(products)}"
-    yield f"  real target tokens a second, median (lowest to highest round); MFU by rate of {' and '.join(rates[0])}"
-    speeds = {name: [one["target_tokens"] / one["seconds"] for one in answers] for name, answers in rounds.items()}
+    yield f"  real target tokens a second, median (lowest to highest round); MFU by rate of {' and '.join(precisions)}"
+    speeds: dict[str, list[float]] = {}
     for name, answers in rounds.items():
-        used = (
-            statistics.median(
-                one["flops"] / one["seconds"] / rate[kind] for one, rate in zip(answers, rates, strict=True)
-            )
-            for kind in rates[0]
-        )
-        padding = 1 - sum(one["tokens"] for one in answers) / sum(one["positions"] for one in answers)
+        speeds[name] = [answer["target_tokens"] / answer["seconds"] for answer in answers]
+        utilisations = " ".join(f"{_utilisation(answers, rates, precision):6.1%}" for precision in precisions)
+        tokens = sum(answer["tokens"] for answer in answers)
+        positions = sum(answer["positions"] for answer in answers)
         yield (
-            f"    {name:<24} {spread(speeds[name], '{:,.0f}'):<28} {' '.join(f'{share:6.1%}' for share in used)}"
-            f"  padding {padding:5.1%}  {facts[name]['bytes'] / 2**20:,.0f} MiB  "
+            f"    {name:<24} {spread(speeds[name], '{:,.0f}'):<28} {utilisations}"
+            f"  padding {1 - tokens / positions:5.1%}  {facts[name]['bytes'] / 2**20:,.0f} MiB  "
             f"{facts[name]['weights'] / 1e6:.1f}M weights"
         )
-    ours = next((name for name in rounds if name.startswith(OURS)), "")
-    for name in (name for name in rounds if ours and name != ours):
-        yield f"    {ours} ÷ {name:<24} {ratios(speeds[ours], speeds[name])}"
+    our_name = next((name for name in rounds if name.startswith(OURS)), None)
+    if our_name is None:
+        return
+    for name in rounds:
+        if name != our_name:
+            yield f"    {our_name} ÷ {name:<24} {ratios(speeds[our_name], speeds[name])}"
+
+
+def _utilisation(answers: Rounds, rates: Rounds, precision: str) -> float:
+    """Return the model FLOPs utilisation (MFU) of a contestant: the median over the rounds."""
+    shares = []
+    for answer, rate in zip(answers, rates, strict=True):
+        shares.append(answer["flops"] / answer["seconds"] / rate[precision])
+    return statistics.median(shares)

@@ -272,11 +272,11 @@ class VerbTorture:
 
     def strike(self) -> None:
         """Start the command, alone or twice at once, and kill a process at a random instant."""
-        both = self.chance.random() < 0.5
+        is_doubled = self.chance.random() < 0.5
         arguments = self.case.arguments(self.work)
-        instant = time.monotonic() + self.chance.uniform(0.0, 1.1) * self.seconds * (1.5 if both else 1.0)
+        instant = time.monotonic() + self.chance.uniform(0.0, 1.1) * self.seconds * (1.5 if is_doubled else 1.0)
         processes = [start(arguments, self.log)]
-        if both:
+        if is_doubled:
             time.sleep(self.chance.choice([0.0, self.chance.uniform(0.0, self.seconds)]))
             processes.append(start(arguments, self.log))
         time.sleep(max(0.0, instant - time.monotonic()))
@@ -377,8 +377,8 @@ def offer(address: str) -> None:
     from translator.corpus import download
 
     members = {"T.en-fa.en": "", "T.en-fa.fa": ""}
-    changed = replace(download.DATASETS["mizan"], address=address, members=members, size=None, sha256=None)
-    download.DATASETS["mizan"] = changed
+    small_dataset = replace(download.DATASETS["mizan"], address=address, members=members, size=None, sha256=None)
+    download.DATASETS["mizan"] = small_dataset
     os.environ["no_proxy"] = "127.0.0.1"
 
 

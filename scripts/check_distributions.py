@@ -28,32 +28,37 @@ def files_of(folder: str) -> set[str]:
 
 def check_wheel(names: set[str]) -> list[str]:
     """Return the missing and the extra paths among `names`, the paths in a wheel."""
-    wanted = {f"{place}/{file}" for folder, place in IN_THE_WHEEL.items() for file in files_of(folder)}
-    there = {name for name in names if ".dist-info/" not in name}
-    return [f"missing: {name}" for name in sorted(wanted - there)] + [
-        f"extra: {name}" for name in sorted(there - wanted)
-    ]
+    expected_names: set[str] = set()
+    for folder, place in IN_THE_WHEEL.items():
+        expected_names.update(f"{place}/{file}" for file in files_of(folder))
+    packed_names = {name for name in names if ".dist-info/" not in name}
+    missing = [f"missing: {name}" for name in sorted(expected_names - packed_names)]
+    extra = [f"extra: {name}" for name in sorted(packed_names - expected_names)]
+    return missing + extra
 
 
 def check_source(names: set[str]) -> list[str]:
     """Return the missing paths among `names`, the paths in a source distribution without the first folder."""
-    wanted = {f"{folder}/{file}" for folder in IN_THE_SOURCE for file in files_of(folder)} | AT_THE_TOP
-    return [f"missing: {name}" for name in sorted(wanted - names)]
+    expected_names = set(AT_THE_TOP)
+    for folder in IN_THE_SOURCE:
+        expected_names.update(f"{folder}/{file}" for file in files_of(folder))
+    return [f"missing: {name}" for name in sorted(expected_names - names)]
 
 
 def main(folder: Path) -> int:
     """Check the only wheel and the only source distribution in `folder`; return 1 if a check fails."""
-    (wheel,), (source,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
+    (wheel,) = folder.glob("*.whl")
+    (source,) = folder.glob("*.tar.gz")
     with zipfile.ZipFile(wheel) as archive, tarfile.open(source) as tar:
         in_wheel = {name for name in archive.namelist() if not name.endswith("/")}
         in_source = {member.name.partition("/")[2] for member in tar.getmembers() if member.isfile()}
-    found = [f"{wheel.name}: {line}" for line in check_wheel(in_wheel)]
-    found += [f"{source.name}: {line}" for line in check_source(in_source)]
-    print(
-        "\n".join(found)
-        or f"{wheel.name} and {source.name} hold what they should: {len(in_wheel)}, {len(in_source)} files"
-    )
-    return 1 if found else 0
+    problems = [f"{wheel.name}: {line}" for line in check_wheel(in_wheel)]
+    problems += [f"{source.name}: {line}" for line in check_source(in_source)]
+    if problems:
+        print("\n".join(problems))
+        return 1
+    print(f"{wheel.name} and {source.name} hold what they should: {len(in_wheel)}, {len(in_source)} files")
+    return 0
 
 
 if __name__ == "__main__":

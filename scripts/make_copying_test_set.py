@@ -11,6 +11,7 @@ end. The diagnosis of the evaluation (`numbers` and `copies`) counts the errors.
 import random
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 
 from translator.corpus.held_out import read_held_out_folder
@@ -43,21 +44,24 @@ def with_link(text: str, link: str, place: int) -> str:
 def main(run: str, folder: str) -> None:
     """Write the two files."""
     draw = random.Random(1)
-    rows: dict[str, list[tuple[str, str]]] = {"numbers": [], "links": []}
-    left: dict[str, int] = {}
-    for one in read_held_out_folder(Path(run) / "held_out", "test"):
-        for source, references, origin in zip(one.sources, one.references, one.origins, strict=True):
+    pairs_with_numbers: list[tuple[str, str]] = []
+    pairs_with_links: list[tuple[str, str]] = []
+    links_of_origin = Counter[str]()
+    for held_out in read_held_out_folder(Path(run) / "held_out", "test"):
+        for source, references, origin in zip(held_out.sources, held_out.references, held_out.origins, strict=True):
             target = references[0]
             if "\t" in source + target:
                 continue
-            if numbers_of(source) and sorted(numbers_of(source)) == sorted(numbers_of(target)):
-                rows["numbers"].append((source, target))
-            elif not numbers_of(source) and left.setdefault(origin, PAIRS_OF_LINKS):
-                left[origin] -= 1
-                link, place = made_up(draw), draw.randrange(3)
-                rows["links"].append((with_link(source, link, place), with_link(target, link, place)))
+            source_numbers = sorted(numbers_of(source))
+            if source_numbers and source_numbers == sorted(numbers_of(target)):
+                pairs_with_numbers.append((source, target))
+            elif not source_numbers and links_of_origin[origin] < PAIRS_OF_LINKS:
+                links_of_origin[origin] += 1
+                link = made_up(draw)
+                place = draw.randrange(3)
+                pairs_with_links.append((with_link(source, link, place), with_link(target, link, place)))
     Path(folder).mkdir(parents=True, exist_ok=True)
-    for name, pairs in rows.items():
+    for name, pairs in (("numbers", pairs_with_numbers), ("links", pairs_with_links)):
         text = "".join(f"{source}\t{target}\n" for source, target in pairs)
         (Path(folder) / f"{name}.tsv").write_text(text, encoding="utf-8")
         print(f"{name}.tsv: {len(pairs):,} pairs")

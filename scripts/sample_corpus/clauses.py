@@ -17,15 +17,23 @@ MATRIX: dict[str, tuple[tuple[str, str, str, str], str, Conjugator, str]] = {
     "want": (("want", "wanted", "wanted", "wanting"), "present", WANT, "simple_present"),
     "wanted": (("want", "wanted", "wanted", "wanting"), "past", WANT, "imperfect"),
     "tried": (("try", "tried", "tried", "trying"), "past", Conjugator("کرد", "کن", "سعی"), "simple_past"),
-    "decided": (("decide", "decided", "decided", "deciding"), "past", Conjugator("گرفت", "گیر", "تصمیم"),
-    "simple_past"),
+    "decided": (
+        ("decide", "decided", "decided", "deciding"),
+        "past",
+        Conjugator("گرفت", "گیر", "تصمیم"),
+        "simple_past",
+    ),
     "plan": (("plan", "planned", "planned", "planning"), "present", Conjugator("داشت", "دار", "قصد"), "simple_present"),
-    "forgot": (("forget", "forgot", "forgotten", "forgetting"), "past", Conjugator("کرد", "کن", "فراموش"),
-    "simple_past"),
+    "forgot": (
+        ("forget", "forgot", "forgotten", "forgetting"),
+        "past",
+        Conjugator("کرد", "کن", "فراموش"),
+        "simple_past",
+    ),
     "have to": (("have", "had", "had", "having"), "present", Conjugator("بود", "باش", "مجبور"), "be_present"),
     "had to": (("have", "had", "had", "having"), "past", Conjugator("شد", "شو", "مجبور"), "simple_past"),
     "like to": (("like", "liked", "liked", "liking"), "present", Conjugator("داشت", "دار", "دوست"), "simple_present"),
-}  # fmt: skip
+}
 SIMPLE_MODALS = ("can", "must", "should", "may")
 PERSIAN_TENSE = {
     "present": "simple_present",

@@ -97,38 +97,56 @@ def generate(folder: Path, seed: int = SEED, pairs: int = PAIRS) -> Corpus:
     rng = random.Random(seed)
     grammar = Grammar(load_lexicon(folder / "lexicon"), rng)
     corpus = Corpus(train=read_idioms(folder / "idioms.tsv"))
-    wanted = {"train": pairs - VALIDATION - TEST, "validation": VALIDATION, "test": TEST}
-    if wanted["train"] <= len(corpus.train):
+    sizes = {"train": pairs - VALIDATION - TEST, "validation": VALIDATION, "test": TEST}
+    if sizes["train"] <= len(corpus.train):
         raise CorpusError(
             f"{pairs} pairs are too few: the idioms and the held-out splits alone take more; raise --pairs"
         )
-    pools: dict[str, list[Sentence]] = {"train": corpus.train, "validation": [], "test": []}
-    # More held-out sentences than needed, because some use words that are too rare in train.
-    spare = {"train": wanted["train"], "validation": 2 * VALIDATION, "test": 2 * TEST}
-    seen_en = {sentence.en for sentence in corpus.train}
-    seen_fa: dict[str, str] = {sentence.fa: "train" for sentence in corpus.train}
-    functions = [function for function, _ in PATTERNS]
-    weights = [weight for _, weight in PATTERNS]
-    while any(len(pools[name]) < spare[name] for name in SPLITS):
-        sentence = rng.choices(functions, weights)[0](grammar)
-        home = home_of(sentence.keys)
-        if not home or len(pools[home]) >= spare[home] or sentence.en in seen_en or len(sentence.en.split()) > LONGEST:
-            continue
-        # "He ..." and "She ..." share their Persian; that is fine inside one split and a leak between two.
-        if seen_fa.setdefault(sentence.fa, home) != home:
-            continue
-        seen_en.add(sentence.en)
-        pools[home].append(sentence)
+
+    # 1. Sentences for each split: more held-out ones than needed, because some use words that are too rare in train.
+    pool_sizes = {"train": sizes["train"], "validation": 2 * VALIDATION, "test": 2 * TEST}
+    pools = _fill_pools(grammar, rng, corpus.train, pool_sizes)
+
+    # 2. The held-out sentences whose words train knows.
     counts = Counter(lemma for sentence in pools["train"] for lemma in set(sentence.lemmas))
     for name in ("validation", "test"):
-        known = [s for s in pools[name] if all(counts[lemma] >= MINIMUM_COUNT for lemma in s.lemmas)]
-        if len(known) < wanted[name]:
+        sentences = []
+        for sentence in pools[name]:
+            if all(counts[lemma] >= MINIMUM_COUNT for lemma in sentence.lemmas):
+                sentences.append(sentence)
+        if len(sentences) < sizes[name]:
             raise CorpusError(
-                f"only {len(known)} of {wanted[name]} {name} pairs use words that train knows; raise --pairs"
+                f"only {len(sentences)} of {sizes[name]} {name} pairs use words that train knows; raise --pairs"
             )
-        corpus.split(name).extend(known[: wanted[name]])
+        corpus.split(name).extend(sentences[: sizes[name]])
+
+    # 3. Idioms and sentences in random order.
     rng.shuffle(corpus.train)
     return corpus
+
+
+def _fill_pools(
+    grammar: Grammar, rng: random.Random, train: list[Sentence], pool_sizes: dict[str, int]
+) -> dict[str, list[Sentence]]:
+    """Return distinct sentences for each split; `train` has the first ones of its pool and gets the others."""
+    pools: dict[str, list[Sentence]] = {"train": train, "validation": [], "test": []}
+    english_texts = {sentence.en for sentence in train}
+    home_of_persian: dict[str, str] = {sentence.fa: "train" for sentence in train}
+    functions = [function for function, _ in PATTERNS]
+    weights = [weight for _, weight in PATTERNS]
+    while any(len(pools[name]) < pool_sizes[name] for name in SPLITS):
+        sentence = rng.choices(functions, weights)[0](grammar)
+        home = home_of(sentence.keys)
+        if not home or len(pools[home]) >= pool_sizes[home]:
+            continue
+        if sentence.en in english_texts or len(sentence.en.split()) > LONGEST:
+            continue
+        # "He ..." and "She ..." share their Persian; that is fine inside one split and a leak between two.
+        if home_of_persian.setdefault(sentence.fa, home) != home:
+            continue
+        english_texts.add(sentence.en)
+        pools[home].append(sentence)
+    return pools
 
 
 def write(corpus: Corpus, folder: Path) -> None:

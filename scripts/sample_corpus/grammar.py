@@ -89,7 +89,7 @@ class Grammar:
         """When it happens; see `tenses.setting`."""
         return tenses.setting(self.phrases, frame, tense, negative=negative, far=vp.verb.far)
 
-    def thing(self, names: Sequence[str]) -> Noun:
+    def noun(self, names: Sequence[str]) -> Noun:
         """One noun of the named kinds."""
         return self.rng.choice(self.lexicon.tagged(tuple(names)))
 

@@ -134,7 +134,7 @@ class Lexicon:
 
     def tagged(self, names: tuple[str, ...], places: bool = False) -> list[Noun]:
         """The nouns that any of the names selects; a name is a tag or a lemma, and a tag wins."""
-        found: dict[str, Noun] = {}
+        noun_of_lemma: dict[str, Noun] = {}
         for name in names:
             pool = [noun for noun in self.nouns.values() if (noun.kind == "place") == places]
             hits = [noun for noun in pool if name in noun.tags]
@@ -142,8 +142,8 @@ class Lexicon:
                 hits = [self.nouns[name]]
             if not hits and not places:
                 hits = [noun for noun in self.nouns.values() if name in noun.tags]
-            found.update({noun.lemma: noun for noun in hits})
-        return list(found.values())
+            noun_of_lemma.update({noun.lemma: noun for noun in hits})
+        return list(noun_of_lemma.values())
 
     def lemmas(self) -> int:
         """The number of content words."""

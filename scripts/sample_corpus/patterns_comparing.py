@@ -14,7 +14,7 @@ MINE = {"my": "mine", "your": "yours", "our": "ours", "his": "his", "her": "hers
 
 def demonstrative(g: Grammar) -> Sentence:
     """This is my book. These are Ali's shoes. Whose umbrella is this?"""
-    noun = g.thing(("owned", "findable"))
+    noun = g.noun(("owned", "findable"))
     if noun.count == "pair" or (not is_owned(noun) and g.chance(0.5)):
         return demonstrative(g)
     if g.chance(0.25):
@@ -23,13 +23,13 @@ def demonstrative(g: Grammar) -> Sentence:
         return finish("whose question", done.en, fa, [done], question=True)
     style = "owned full" if is_owned(noun) else "a"
     adjective = g.phrases.adjective(noun) if g.chance(0.3) else None
-    thing = g.phrases.build(noun, style, adjective, g.phrases.owner() if style != "a" else None)
+    noun_phrase = g.phrases.build(noun, style, adjective, g.phrases.owner() if style != "a" else None)
     question, negative = g.chance(0.25), g.chance(0.2)
     no = negative and not question
     copula = persian.be_present((3, False), no)
-    en = f"is this {thing.en}" if question else spaced("this is", "not" if no else "", thing.en)
-    fa = spaced("آیا" if question else "", "این", thing.fa, copula)
-    done = Clause(en, fa, thing.lemmas, (*thing.keys, f"this|{noun.lemma}"))
+    en = f"is this {noun_phrase.en}" if question else spaced("this is", "not" if no else "", noun_phrase.en)
+    fa = spaced("آیا" if question else "", "این", noun_phrase.fa, copula)
+    done = Clause(en, fa, noun_phrase.lemmas, (*noun_phrase.keys, f"this|{noun.lemma}"))
     return finish("demonstrative", en, fa, [done], question=question)
 
 
@@ -37,16 +37,16 @@ def comparison(g: Grammar) -> Sentence:
     """Ali is taller than his brother. My car is newer than yours. This book is better than that book."""
     draw = g.rng.random()
     if draw < 0.45:
-        subject, other = g.phrases.subject(), g.phrases.anyone(g.phrases.name())
-        if subject.person == other.person or subject.plural or set(subject.lemmas) & set(other.lemmas):
-            other = g.phrases.name()
-        if set(subject.lemmas) & set(other.lemmas):
+        subject, compared = g.phrases.subject(), g.phrases.anyone(g.phrases.name())
+        if subject.person == compared.person or subject.plural or set(subject.lemmas) & set(compared.lemmas):
+            compared = g.phrases.name()
+        if set(subject.lemmas) & set(compared.lemmas):
             return comparison(g)
         pool = [a for a in g.phrases.traits if a.comparative and not a.who]
         adjective = g.rng.choice(pool)
-        en_other, fa_other = other.object_en or other.en, other.fa
+        en_other, fa_other = compared.object_en or compared.en, compared.fa
         key = f"{adjective.lemma}|{subject.noun.lemma}" if subject.noun else f"{adjective.lemma}|>"
-        lemmas = other.lemmas
+        lemmas = compared.lemmas
     else:
         noun, adjective = g.describable()
         if (
@@ -81,23 +81,31 @@ def comparison(g: Grammar) -> Sentence:
 
 
 SCOPES = (
-    Phrase("in the city", "شهر"), Phrase("in the world", "جهان"), Phrase("in Iran", "ایران"),
-    Phrase("in this shop", "این مغازه"), Phrase("in the house", "خانه"), Phrase("in Tehran", "تهران"),
-)  # fmt: skip
+    Phrase("in the city", "شهر"),
+    Phrase("in the world", "جهان"),
+    Phrase("in Iran", "ایران"),
+    Phrase("in this shop", "این مغازه"),
+    Phrase("in the house", "خانه"),
+    Phrase("in Tehran", "تهران"),
+)
 
 
 def superlative(g: Grammar) -> Sentence:
     """This is the biggest park in the city. Sara is the youngest student in the class."""
     if g.chance(0.35):
-        noun = g.thing(("worker",))
+        noun = g.noun(("worker",))
         pool = [a for a in g.phrases.traits if a.comparative and not a.who]
         adjective = g.rng.choice(pool)
         subject = g.phrases.name() if g.chance(0.7) else g.phrases.person(g.rng.choice(g.phrases.family))
         if subject.plural:
             return superlative(g)
-        scopes = {"teacher": ("in the school", "مدرسه"), "pupil": ("in the class", "کلاس"),
+        scopes = {
+            "teacher": ("in the school", "مدرسه"),
+            "pupil": ("in the class", "کلاس"),
             "student": ("in the class", "کلاس"),
-                  "doctor": ("in the hospital", "بیمارستان"), "nurse": ("in the hospital", "بیمارستان")}  # fmt: skip
+            "doctor": ("in the hospital", "بیمارستان"),
+            "nurse": ("in the hospital", "بیمارستان"),
+        }
         scope_en, scope_fa = scopes.get(noun.lemma, ("in the city", "شهر"))
         lemmas = subject.lemmas
     else:
@@ -148,7 +156,7 @@ def age_or_price(g: Grammar) -> Sentence:
         fa = spaced("" if subject.droppable else subject.fa, fa_number, "سال", have)
         done = Clause(en, fa, subject.lemmas, (f"age{number}|{lemma}",))
         return finish("age", en, fa, [done])
-    noun = g.thing(("cheapish", "buy", "expensive"))
+    noun = g.noun(("cheapish", "buy", "expensive"))
     if noun.count != "count" or noun.lemma in ("car", "carpet") or "vehicle" in noun.tags:
         return age_or_price(g)
     if ("study" in noun.tags or noun.lemma in ("sock", "ball", "candle", "newspaper", "magazine")) and number > 12:
@@ -162,7 +170,7 @@ def age_or_price(g: Grammar) -> Sentence:
 
 def event_time(g: Grammar) -> Sentence:
     """The class starts at nine o'clock. The film ended two hours ago."""
-    noun = g.thing(("event",))
+    noun = g.noun(("event",))
     subject = g.phrases.build(noun, g.rng.choice(("the", "this")) if noun.lemma != "wedding" else "the")
     en_verb, fa_past, fa_present = g.rng.choice((("start", "شروع شد", "شروع می‌شود"), ("end", "تمام شد", "تمام می‌شود")))
     clock = tenses.clock(g.phrases)
@@ -202,7 +210,7 @@ def weather(g: Grammar) -> Sentence:
 
 def pain(g: Grammar) -> Sentence:
     """My head hurts. Her teeth hurt last night."""
-    noun = g.thing(("body", "bodyone"))
+    noun = g.noun(("body", "bodyone"))
     if noun.lemma == "face":
         return pain(g)
     owner = g.phrases.owner()
@@ -220,5 +228,11 @@ def pain(g: Grammar) -> Sentence:
 
 
 PATTERNS = (
-    (demonstrative, 3), (comparison, 5), (superlative, 3), (age_or_price, 3), (event_time, 1), (weather, 1), (pain, 1),
-)  # fmt: skip
+    (demonstrative, 3),
+    (comparison, 5),
+    (superlative, 3),
+    (age_or_price, 3),
+    (event_time, 1),
+    (weather, 1),
+    (pain, 1),
+)

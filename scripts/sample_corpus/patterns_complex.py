@@ -37,10 +37,36 @@ def because(g: Grammar) -> Sentence:
         return finish("because", f"{first.en} because {second.en}", f"{first.fa}، چون {second.fa}", [first, second])
     subject = named_subject(g)
     outdoor = {"go", "walk", "run", "swim", "play", "come", "travel", "climb", "ride"}
-    _, vp, frame = g.action("past", subject=subject, negative=True, suits=lambda v,
-        f: f.kind != "state" and v.key not in (
-        "laugh", "cry", "smile", "enjoy", "break", "lose", "fall", "sleep", "rest", "receive", "forget", "hear",
-        "find", "remember", "understand", "see", "trust", "go.doctor", "take.medicine"))  # fmt: skip
+    _, vp, frame = g.action(
+        "past",
+        subject=subject,
+        negative=True,
+        suits=lambda v, f: (
+            f.kind != "state"
+            and v.key
+            not in (
+                "laugh",
+                "cry",
+                "smile",
+                "enjoy",
+                "break",
+                "lose",
+                "fall",
+                "sleep",
+                "rest",
+                "receive",
+                "forget",
+                "hear",
+                "find",
+                "remember",
+                "understand",
+                "see",
+                "trust",
+                "go.doctor",
+                "take.medicine",
+            )
+        ),
+    )
     setting = g.setting(frame, "past", vp, True) if g.chance(0.4) else Setting()
     first = clause(subject, vp, "past", negative=True, setting=setting)
     pronoun, who = again(subject), subject.agreement
@@ -50,8 +76,13 @@ def because(g: Grammar) -> Sentence:
     ]
     for lemma in ("tired", "busy", "sick"):
         state = g.lexicon.adjectives[lemma]
-        reasons.append((f"{pronoun.en} {english.be(pronoun.person, pronoun.plural, True)} {state.en}",
-                        f"{state.fa} {persian.be_past(who)}", lemma))  # fmt: skip
+        reasons.append(
+            (
+                f"{pronoun.en} {english.be(pronoun.person, pronoun.plural, True)} {state.en}",
+                f"{state.fa} {persian.be_past(who)}",
+                lemma,
+            )
+        )
     if vp.verb.key in outdoor:
         reasons += [
             ("it was raining", "باران می‌بارید", "rain"),
@@ -64,10 +95,12 @@ def because(g: Grammar) -> Sentence:
 
 
 ARRIVALS: tuple[tuple[str, str], ...] = (
-    ("the phone rang", "تلفن زنگ زد"), ("the guests arrived", "مهمان‌ها رسیدند"), ("it started to rain",
-    "باران شروع شد"),
-    ("someone knocked on the door", "کسی در زد"), ("the lights went out", "برق رفت"),
-)  # fmt: skip
+    ("the phone rang", "تلفن زنگ زد"),
+    ("the guests arrived", "مهمان‌ها رسیدند"),
+    ("it started to rain", "باران شروع شد"),
+    ("someone knocked on the door", "کسی در زد"),
+    ("the lights went out", "برق رفت"),
+)
 
 
 def while_(g: Grammar) -> Sentence:
@@ -78,22 +111,49 @@ def while_(g: Grammar) -> Sentence:
         en, fa = g.rng.choice(ARRIVALS)
         parts = [first]
     else:
-        other = g.phrases.name() if g.chance(0.5) else g.phrases.person(g.rng.choice(g.phrases.family))
-        if set(other.lemmas) & set(subject.lemmas + vp.lemmas):
+        visitor = g.phrases.name() if g.chance(0.5) else g.phrases.person(g.rng.choice(g.phrases.family))
+        if set(visitor.lemmas) & set(subject.lemmas + vp.lemmas):
             return while_(g)
-        en_verb, arrive = g.rng.choice((("arrived", persian.Conjugator("رسید", "رس")), ("came",
-            persian.Conjugator("آمد", "آی")),
-                                        ("called", persian.Conjugator("زد", "زن", "زنگ"))))  # fmt: skip
-        en, fa = f"{other.en} {en_verb}", f"{other.fa} {arrive.simple_past(other.agreement)}"
-        parts = [first, Clause(en, fa, other.lemmas)]
+        en_verb, arrive = g.rng.choice(
+            (
+                ("arrived", persian.Conjugator("رسید", "رس")),
+                ("came", persian.Conjugator("آمد", "آی")),
+                ("called", persian.Conjugator("زد", "زن", "زنگ")),
+            )
+        )
+        en, fa = f"{visitor.en} {en_verb}", f"{visitor.fa} {arrive.simple_past(visitor.agreement)}"
+        parts = [first, Clause(en, fa, visitor.lemmas)]
     return finish("while", f"{first.en} when {en}", f"{first.fa} که {fa}", parts)
 
 
 CHILDHOOD = (
-    "live", "go", "play", "swim", "read", "study", "eat", "drink", "sing", "dance", "run", "draw", "learn", "ride",
+    "live",
+    "go",
+    "play",
+    "swim",
+    "read",
+    "study",
+    "eat",
+    "drink",
+    "sing",
+    "dance",
+    "run",
+    "draw",
+    "learn",
+    "ride",
     "watch",
-    "listen", "walk", "visit.person", "play.music", "exercise", "help", "cry", "speak", "write", "sleep", "feed",
-)  # fmt: skip
+    "listen",
+    "walk",
+    "visit.person",
+    "play.music",
+    "exercise",
+    "help",
+    "cry",
+    "speak",
+    "write",
+    "sleep",
+    "feed",
+)
 
 
 def when(g: Grammar) -> Sentence:
@@ -104,9 +164,17 @@ def when(g: Grammar) -> Sentence:
             return when(g)
         en, fa = g.rng.choice((("a child", "بچه"), ("young", "جوان"), ("a student", "دانشجو")))
         grown = en != "a child"
-        _, vp, _ = g.action("used to", subject=subject, suits=lambda v, f: f.article in ("", "generic") and (
-            v.key in CHILDHOOD or (grown and v.key in ("work", "teach", "drive", "travel", "sell", "smoke",
-                "cook"))))  # fmt: skip
+        _, vp, _ = g.action(
+            "used to",
+            subject=subject,
+            suits=lambda v, f: (
+                f.article in ("", "generic")
+                and (
+                    v.key in CHILDHOOD
+                    or (grown and v.key in ("work", "teach", "drive", "travel", "sell", "smoke", "cook"))
+                )
+            ),
+        )
         first = be_clause(subject, en, fa, "past")
         second = clause(again(subject), vp, "used to", drop=True)
         # The clause already says when, so قبلاً would be one word too many.
@@ -119,9 +187,27 @@ def when(g: Grammar) -> Sentence:
         doer, vp, _ = g.action("past progressive", extras=0)
         tense = "past progressive"
     else:
-        doer, vp, _ = g.action("past", extras=0, suits=lambda v, f: v.key in (
-            "smile", "laugh", "cry", "turn on", "turn off", "open", "close", "call", "thank", "kiss", "talk",
-            "leave"))  # fmt: skip
+        doer, vp, _ = g.action(
+            "past",
+            extras=0,
+            suits=lambda v, f: (
+                v.key
+                in (
+                    "smile",
+                    "laugh",
+                    "cry",
+                    "turn on",
+                    "turn off",
+                    "open",
+                    "close",
+                    "call",
+                    "thank",
+                    "kiss",
+                    "talk",
+                    "leave",
+                )
+            ),
+        )
         tense = "past"
     if doer.en == event_subject.en or set(doer.lemmas) & set(event_subject.lemmas + event.lemmas):
         return when(g)
@@ -161,10 +247,13 @@ def if_(g: Grammar) -> Sentence:
         copula = english.be(opener.person, opener.plural)
         condition = Clause(f"{opener.en} {copula} not {state.en}", condition.fa, opener.lemmas)
     else:
-        outside = g.rng.choice((
-            ("the weather is good", "هوا خوب باشد"), ("it does not rain", "باران نبارد"), ("it is not cold",
-            "هوا سرد نباشد"),
-        ))  # fmt: skip
+        outside = g.rng.choice(
+            (
+                ("the weather is good", "هوا خوب باشد"),
+                ("it does not rain", "باران نبارد"),
+                ("it is not cold", "هوا سرد نباشد"),
+            )
+        )
         company, other_vp, _ = g.action(
             "past", extras=0, suits=lambda v, f: v.key in ("come", "help", "call", "go.home")
         )
@@ -238,10 +327,10 @@ def that(g: Grammar) -> Sentence:
     elif draw < 0.4:
         noun, adjective = g.describable()
         style = "the" if noun.count == "bare" else g.rng.choice(("this", "the"))
-        thing = g.phrases.build(noun, style)
+        noun_phrase = g.phrases.build(noun, style)
         tense = "past" if parts[0] == "hear" else "present"
-        done = be_clause(thing, adjective.en, adjective.fa, tense)
-        fa = done.fa if tense == "present" else be_clause(thing, adjective.en, adjective.fa, "present").fa
+        done = be_clause(noun_phrase, adjective.en, adjective.fa, tense)
+        fa = done.fa if tense == "present" else be_clause(noun_phrase, adjective.en, adjective.fa, "present").fa
         inner = Clause(done.en, fa, (*done.lemmas, adjective.lemma), (f"{adjective.lemma}|{noun.lemma}",))
     else:
         tense = "past perfect" if parts[0] == "hear" else g.rng.choice(("past", "future"))
@@ -259,8 +348,13 @@ def that(g: Grammar) -> Sentence:
 
 def hope(g: Grammar) -> Sentence:
     """I hope that you find your key."""
-    doer, vp, _ = g.action("future", extras=1, suits=lambda v, f: v.key not in (
-        "enter", "argue", "order", "put", "throw", "carry", "take.medicine", "take off", "lock"))  # fmt: skip
+    doer, vp, _ = g.action(
+        "future",
+        extras=1,
+        suits=lambda v, f: (
+            v.key not in ("enter", "argue", "order", "put", "throw", "carry", "take.medicine", "take off", "lock")
+        ),
+    )
     if doer.person == 1:
         return hope(g)
     done = clause(doer, vp, "future")
@@ -270,5 +364,10 @@ def hope(g: Grammar) -> Sentence:
 
 
 PATTERNS = (
-    (because, 8), (while_, 4), (when, 5), (if_, 6), (that, 8), (hope, 2),
-)  # fmt: skip
+    (because, 8),
+    (while_, 4),
+    (when, 5),
+    (if_, 6),
+    (that, 8),
+    (hope, 2),
+)

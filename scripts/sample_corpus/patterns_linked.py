@@ -12,19 +12,32 @@ from scripts.sample_corpus.phrases import HE, SHE, THEY, WE, YOU, I
 
 def relative_object(g: Grammar) -> Sentence:
     """The book that I bought yesterday is interesting."""
-    pairs = (("read", "read"), ("buy", "buy"), ("write", "write"), ("see", "animal"), ("sell", "sell"), ("wear",
-        "wear"),
-             ("repair", "repair"), ("send", "send"), ("bring", "carry"), ("cook", "cook"), ("watch", "watch"), ("eat",
-             "food"),
-             ("find", "findable"), ("borrow", "borrow"), ("draw", "beautiful"), ("drink", "drink"), ("choose",
-             "wear"))  # fmt: skip
+    pairs = (
+        ("read", "read"),
+        ("buy", "buy"),
+        ("write", "write"),
+        ("see", "animal"),
+        ("sell", "sell"),
+        ("wear", "wear"),
+        ("repair", "repair"),
+        ("send", "send"),
+        ("bring", "carry"),
+        ("cook", "cook"),
+        ("watch", "watch"),
+        ("eat", "food"),
+        ("find", "findable"),
+        ("borrow", "borrow"),
+        ("draw", "beautiful"),
+        ("drink", "drink"),
+        ("choose", "wear"),
+    )
     key, tag = g.rng.choice(pairs)
-    verb, noun = g.lexicon.verbs[key], g.thing((tag,))
+    verb, noun = g.lexicon.verbs[key], g.noun((tag,))
     adjectives = [
         a for a in g.phrases.describing[noun.lemma] if a.kind in ("quality", "color") and not a.predicate_only
     ]
     if key == "draw":
-        noun = g.thing(("tree", "cat", "bird", "horse", "flower", "map"))
+        noun = g.noun(("tree", "cat", "bird", "horse", "flower", "map"))
         adjectives = [g.lexicon.adjectives["beautiful"]]
     if not adjectives or noun.count in ("bare", "unique", "pair"):
         return relative_object(g)
@@ -155,26 +168,61 @@ def want_other(g: Grammar) -> Sentence:
 
 # What one does in a row, at home or nearby: "closed the door and turned on the lamp" makes sense in any order.
 DAILY = (
-    "eat", "drink", "read", "write", "cook", "make", "clean", "wash", "iron", "turn on", "turn off", "open", "close",
+    "eat",
+    "drink",
+    "read",
+    "write",
+    "cook",
+    "make",
+    "clean",
+    "wash",
+    "iron",
+    "turn on",
+    "turn off",
+    "open",
+    "close",
     "lock",
-    "sleep", "rest", "call", "talk", "study", "listen", "watch", "water", "feed", "shower", "chat", "go.home",
+    "sleep",
+    "rest",
+    "call",
+    "talk",
+    "study",
+    "listen",
+    "watch",
+    "water",
+    "feed",
+    "shower",
+    "chat",
+    "go.home",
     "exercise",
-    "help", "thank", "buy", "finish", "prepare", "play", "bring", "sit", "repair", "kiss", "look for", "order", "pay",
-)  # fmt: skip
+    "help",
+    "thank",
+    "buy",
+    "finish",
+    "prepare",
+    "play",
+    "bring",
+    "sit",
+    "repair",
+    "kiss",
+    "look for",
+    "order",
+    "pay",
+)
 
 
 def coordination(g: Grammar) -> Sentence:
     """Ali closed the door and turned on the lamp. My father is a teacher, but my mother is a doctor."""
     if g.chance(0.55):
         subject = named_subject(g)
-        _, one, _ = g.action("past", subject=subject, extras=0, suits=lambda v, f: v.key in DAILY)
-        _, two, _ = g.action("past", subject=subject, extras=0, suits=lambda v, f: v.key in DAILY)
-        if set(one.lemmas) & set(two.lemmas):
+        _, first_action, _ = g.action("past", subject=subject, extras=0, suits=lambda v, f: v.key in DAILY)
+        _, second_action, _ = g.action("past", subject=subject, extras=0, suits=lambda v, f: v.key in DAILY)
+        if set(first_action.lemmas) & set(second_action.lemmas):
             return coordination(g)
-        first, second = clause(subject, one, "past"), clause(subject, two, "past", drop=True)
+        first, second = clause(subject, first_action, "past"), clause(subject, second_action, "past", drop=True)
         tail = second.en.removeprefix(subject.en).strip()
-        both = [first, Clause(tail, second.fa, two.lemmas, two.keys)]
-        return finish("and", f"{first.en} and {tail}", f"{first.fa} و {second.fa}", both)
+        clauses = [first, Clause(tail, second.fa, second_action.lemmas, second_action.keys)]
+        return finish("and", f"{first.en} and {tail}", f"{first.fa} و {second.fa}", clauses)
     first_subject, vp, _frame = g.action("past", extras=0, suits=lambda v, f: not f.subject and f.article != "own")
     second_subject = g.phrases.subject()
     if first_subject.fa == second_subject.fa or set(first_subject.lemmas + vp.lemmas) & set(second_subject.lemmas):
@@ -187,22 +235,22 @@ def coordination(g: Grammar) -> Sentence:
     # In a contrast the pronoun is said: ولی من نرفتم.
     second_fa = spaced(second_subject.fa, fa_verb)
     en = f"{first.en}, but {second_subject.en} did not"
-    rest = Clause("", "", second_subject.lemmas)
-    return finish("but not", en, f"{first.fa}، ولی {second_fa}", [first, rest])
+    subject_clause = Clause("", "", second_subject.lemmas)
+    return finish("but not", en, f"{first.fa}، ولی {second_fa}", [first, subject_clause])
 
 
 def after(g: Grammar) -> Sentence:
     """After we ate dinner, we watched television."""
     subject = named_subject(g)
     before = g.chance(0.4)
-    _, one, _ = g.action("past", subject=subject, extras=0, suits=lambda v, f: v.key in DAILY)
-    _, two, _ = g.action("past", subject=subject, extras=0, suits=lambda v, f: v.key in DAILY)
-    if set(one.lemmas) & set(two.lemmas):
+    _, first_action, _ = g.action("past", subject=subject, extras=0, suits=lambda v, f: v.key in DAILY)
+    _, second_action, _ = g.action("past", subject=subject, extras=0, suits=lambda v, f: v.key in DAILY)
+    if set(first_action.lemmas) & set(second_action.lemmas):
         return after(g)
-    first, second = clause(subject, one, "past"), clause(again(subject), two, "past", drop=True)
+    first, second = clause(subject, first_action, "past"), clause(again(subject), second_action, "past", drop=True)
     if before:
         # Before an event that had not yet happened Persian uses the subjunctive.
-        inner = spaced("" if subject.droppable else subject.fa, one.infinitive(subject.agreement))
+        inner = spaced("" if subject.droppable else subject.fa, first_action.infinitive(subject.agreement))
         return finish(
             "before", f"before {first.en}, {second.en}", f"قبل از این‌که {inner}، {second.fa}", [first, second]
         )
@@ -210,5 +258,10 @@ def after(g: Grammar) -> Sentence:
 
 
 PATTERNS = (
-    (relative_object, 4), (relative_subject, 4), (purpose, 5), (want_other, 4), (coordination, 5), (after, 4),
-)  # fmt: skip
+    (relative_object, 4),
+    (relative_subject, 4),
+    (purpose, 5),
+    (want_other, 4),
+    (coordination, 5),
+    (after, 4),
+)

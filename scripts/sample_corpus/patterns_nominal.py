@@ -22,7 +22,7 @@ def is_owned(noun: Noun) -> bool:
     )
 
 
-def _thing_subject(g: Grammar, noun: Noun) -> NounPhrase:
+def _noun_subject(g: Grammar, noun: Noun) -> NounPhrase:
     if noun.count == "mass":
         return g.phrases.build(noun, g.rng.choice(("the", "this")))
     if noun.kind == "place" and noun.count == "bare":
@@ -37,7 +37,7 @@ def _thing_subject(g: Grammar, noun: Noun) -> NounPhrase:
 def quality(g: Grammar) -> Sentence:
     """This book is very interesting."""
     noun, adjective = g.describable()
-    subject = _thing_subject(g, noun)
+    subject = _noun_subject(g, noun)
     very = adjective.comparative != "" and g.chance(0.3)
     tense = g.rng.choice(("present", "present", "past"))
     negative = not very and g.chance(0.2)
@@ -90,7 +90,7 @@ def located(g: Grammar) -> Sentence:
             return located(g)
         key = f"{subject.noun.lemma}|@{lemma}" if subject.noun else f"be|@{lemma}"
     else:
-        noun = g.thing(("findable", "ontable"))
+        noun = g.noun(("findable", "ontable"))
         subject = (
             g.phrases.build(noun, "owned", owner=g.phrases.owner()) if is_owned(noun) else g.phrases.build(noun, "the")
         )
@@ -107,7 +107,7 @@ def located(g: Grammar) -> Sentence:
 
 def ask_location(g: Grammar) -> Sentence:
     """Where are my glasses?"""
-    noun = g.thing(("findable", "owned", "family", "town"))
+    noun = g.noun(("findable", "owned", "family", "town"))
     if noun.kind == "family":
         subject = g.phrases.person(noun)
     elif noun.kind == "place":
@@ -124,7 +124,7 @@ def profession(g: Grammar) -> Sentence:
     subject = g.phrases.subject()
     if subject.plural or (subject.noun and subject.noun.kind == "worker"):
         return profession(g)
-    noun = g.thing(("worker",))
+    noun = g.noun(("worker",))
     adjective = g.phrases.adjective(noun) if g.chance(0.35) else None
     job = g.phrases.build(noun, "a", adjective)
     # A bare profession has no یک in Persian; a described one has.
@@ -145,12 +145,18 @@ def existence(g: Grammar) -> Sentence:
     question, negative = g.chance(0.2), g.chance(0.2)
     if g.chance(0.25):
         noun = g.rng.choice(g.lexicon.tagged(("town",), places=True))
-        where = g.rng.choice((Phrase("near here", "نزدیک اینجا"), Phrase("near our house", "نزدیک خانه‌ی ما"),
-                              Phrase("in this city", "در این شهر"), Phrase("in our village", "در روستای ما"),
-                              Phrase("in this street", "در این خیابان")))  # fmt: skip
+        where = g.rng.choice(
+            (
+                Phrase("near here", "نزدیک اینجا"),
+                Phrase("near our house", "نزدیک خانه‌ی ما"),
+                Phrase("in this city", "در این شهر"),
+                Phrase("in our village", "در روستای ما"),
+                Phrase("in this street", "در این خیابان"),
+            )
+        )
         lemma = where.en.split()[-1]
     else:
-        noun = g.thing(("ontable", "dish", "carry", "buyfood", "drink", "pet"))
+        noun = g.noun(("ontable", "dish", "carry", "buyfood", "drink", "pet"))
         spot = g.rng.choice(g.lexicon.spots)
         if spot.noun == noun.lemma or spot.en.startswith("in my") or "desk" in spot.en:
             return existence(g)
@@ -158,43 +164,45 @@ def existence(g: Grammar) -> Sentence:
             return existence(g)
         where, lemma = Phrase(spot.en, spot.fa), spot.noun
         if "buyfood" in noun.tags or "drink" in noun.tags:
-            where, lemma = g.rng.choice((
-                (Phrase("in the refrigerator", "در یخچال"), "refrigerator"), (Phrase("on the table", "روی میز"),
-                "table"),
-                (Phrase("in the kitchen", "در آشپزخانه"), "kitchen"),
-            ))  # fmt: skip
+            where, lemma = g.rng.choice(
+                (
+                    (Phrase("in the refrigerator", "در یخچال"), "refrigerator"),
+                    (Phrase("on the table", "روی میز"), "table"),
+                    (Phrase("in the kitchen", "در آشپزخانه"), "kitchen"),
+                )
+            )
     if noun.count == "pair":
         return existence(g)
     if noun.count == "mass":
-        thing = g.phrases.build(noun, "bare" if question or negative else "some")
+        noun_phrase = g.phrases.build(noun, "bare" if question or negative else "some")
         if question or negative:
-            thing = replace(thing, en=f"any {thing.en}")
+            noun_phrase = replace(noun_phrase, en=f"any {noun_phrase.en}")
     elif negative and not question:
         # "There is no cup": Persian says the bare noun and negates the verb.
         bare = g.phrases.build(noun, "bare")
-        thing = replace(bare, en=f"no {bare.en}")
+        noun_phrase = replace(bare, en=f"no {bare.en}")
     else:
         style = "a" if noun.kind == "place" or question else g.rng.choice(("a", "two", "three", "four", "five", "six"))
         adjective = g.phrases.adjective(noun) if g.chance(0.25) else None
-        thing = g.phrases.build(noun, style, adjective)
-    copula = english.be(3, thing.plural, tense == "past")
+        noun_phrase = g.phrases.build(noun, style, adjective)
+    copula = english.be(3, noun_phrase.plural, tense == "past")
     if question:
         negative = False
-        en = spaced(copula, "there", thing.en, where.en)
+        en = spaced(copula, "there", noun_phrase.en, where.en)
     elif negative and noun.count == "mass":
-        en = spaced("there", copula, "not", thing.en, where.en)
+        en = spaced("there", copula, "not", noun_phrase.en, where.en)
     else:
-        en = spaced("there", copula, thing.en, where.en)
+        en = spaced("there", copula, noun_phrase.en, where.en)
     form = ("ن" if negative else "") + "بود" if tense == "past" else "نیست" if negative else "هست"
-    fa = spaced("آیا" if question else "", where.fa, thing.fa, form)
-    done = Clause(en, fa, (*thing.lemmas, lemma), (*thing.keys, f"{noun.lemma}|@{lemma}"))
+    fa = spaced("آیا" if question else "", where.fa, noun_phrase.fa, form)
+    done = Clause(en, fa, (*noun_phrase.lemmas, lemma), (*noun_phrase.keys, f"{noun.lemma}|@{lemma}"))
     return finish("existence", en, fa, [done], question=question)
 
 
 def possession(g: Grammar) -> Sentence:
     """I have two brothers. Do you have a car?"""
     subject = g.phrases.subject()
-    noun = g.thing(("owned", "pet", "device", "family"))
+    noun = g.noun(("owned", "pet", "device", "family"))
     if (
         noun.lemma in ("father", "mother", "grandfather", "grandmother", "neighbor", "wife", "colleague", "classmate")
         or noun.count == "pair"
@@ -208,9 +216,9 @@ def possession(g: Grammar) -> Sentence:
     tense = "present" if g.chance(0.7) else "past"
     if question or negative:
         number = "a"
-    thing = g.phrases.build(noun, number, adjective)
+    noun_phrase = g.phrases.build(noun, number, adjective)
     # After a negation and in a question Persian drops یک: ماشین ندارم.
-    fa_thing = thing.fa.removeprefix("یک ") if negative or question else thing.fa
+    fa_thing = noun_phrase.fa.removeprefix("یک ") if negative or question else noun_phrase.fa
     have = persian.Conjugator("داشت", "دار")
     form = have.simple_past if tense == "past" else have.simple_present
     parts = ("have", "had", "had", "having")
@@ -218,14 +226,24 @@ def possession(g: Grammar) -> Sentence:
     group = (english.question_group if question else english.verb_group)(
         parts, tense, subject.person, subject.plural, no
     )
-    en = spaced(group[0], subject.en, group[2], thing.en) if question else spaced(subject.en, *group, thing.en)
+    en = (
+        spaced(group[0], subject.en, group[2], noun_phrase.en)
+        if question
+        else spaced(subject.en, *group, noun_phrase.en)
+    )
     fa = spaced(
         "آیا" if question else "", "" if subject.droppable else subject.fa, fa_thing, form(subject.agreement, no)
     )
-    done = Clause(en, fa, subject.lemmas + thing.lemmas, (*thing.keys, f"have|{noun.lemma}"))
+    done = Clause(en, fa, subject.lemmas + noun_phrase.lemmas, (*noun_phrase.keys, f"have|{noun.lemma}"))
     return finish("possession", en, fa, [done], question=question)
 
 
 PATTERNS = (
-    (quality, 8), (state, 6), (located, 5), (ask_location, 2), (profession, 4), (existence, 5), (possession, 4),
-)  # fmt: skip
+    (quality, 8),
+    (state, 6),
+    (located, 5),
+    (ask_location, 2),
+    (profession, 4),
+    (existence, 5),
+    (possession, 4),
+)

@@ -25,11 +25,41 @@ def yes_no(g: Grammar) -> Sentence:
 
 
 WHAT = (
-    "read", "write", "eat", "drink", "cook", "make", "buy", "sell", "learn", "teach", "send", "receive", "give",
-    "show", "bring",
-    "find", "lose", "watch", "hear", "repair", "wash", "build", "draw", "plant", "order", "prepare", "choose", "wear",
-    "borrow", "print", "explain", "forget", "need", "have",
-)  # fmt: skip
+    "read",
+    "write",
+    "eat",
+    "drink",
+    "cook",
+    "make",
+    "buy",
+    "sell",
+    "learn",
+    "teach",
+    "send",
+    "receive",
+    "give",
+    "show",
+    "bring",
+    "find",
+    "lose",
+    "watch",
+    "hear",
+    "repair",
+    "wash",
+    "build",
+    "draw",
+    "plant",
+    "order",
+    "prepare",
+    "choose",
+    "wear",
+    "borrow",
+    "print",
+    "explain",
+    "forget",
+    "need",
+    "have",
+)
 
 
 def ask_what(g: Grammar) -> Sentence:
@@ -40,10 +70,8 @@ def ask_what(g: Grammar) -> Sentence:
         need="objects",
         ask="object",
         subject=g.asked(),
-        suits=lambda verb, frame: (
-            not frame.marker and not frame.unmarked and verb.key in WHAT
-        ),
-    )  # fmt: skip
+        suits=lambda verb, frame: not frame.marker and not frame.unmarked and verb.key in WHAT,
+    )
     setting = Setting(g.setting(frame, tense, vp).time)
     done = clause(subject, vp, tense, question=True, setting=setting)
     return finish("what question", f"what {done.en}", done.fa, [done], question=True)
@@ -123,17 +151,30 @@ def ask_how(g: Grammar) -> Sentence:
 
 
 COUNTED = {
-    "read": "read", "write": "write", "buy": "buy", "eat": "eatsome", "plant": "plant", "draw": "cat",
-    "see": "animal", "sell": "sell", "find": "findable", "break": "break", "send": "send", "print": "print",
-    "order": "makefood", "borrow": "borrow", "receive": "receive", "repair": "repair",
-}  # fmt: skip
+    "read": "read",
+    "write": "write",
+    "buy": "buy",
+    "eat": "eatsome",
+    "plant": "plant",
+    "draw": "cat",
+    "see": "animal",
+    "sell": "sell",
+    "find": "findable",
+    "break": "break",
+    "send": "send",
+    "print": "print",
+    "order": "makefood",
+    "borrow": "borrow",
+    "receive": "receive",
+    "repair": "repair",
+}
 
 
 def ask_how_many(g: Grammar) -> Sentence:
     """How many books did you read last month? Which shirt did you iron?"""
     key = g.rng.choice(sorted(COUNTED))
     verb = g.lexicon.verbs[key]
-    noun = g.thing((COUNTED[key],))
+    noun = g.noun((COUNTED[key],))
     if noun.count != "count":
         return ask_how_many(g)
     which = g.chance(0.4)
@@ -151,6 +192,13 @@ def ask_how_many(g: Grammar) -> Sentence:
 
 
 PATTERNS = (
-    (yes_no, 6), (ask_what, 2), (ask_whom, 1), (ask_who, 2), (ask_where, 2), (ask_when, 2), (ask_why, 3), (ask_how,
-    1), (ask_how_many, 2),
-)  # fmt: skip
+    (yes_no, 6),
+    (ask_what, 2),
+    (ask_whom, 1),
+    (ask_who, 2),
+    (ask_where, 2),
+    (ask_when, 2),
+    (ask_why, 3),
+    (ask_how, 1),
+    (ask_how_many, 2),
+)

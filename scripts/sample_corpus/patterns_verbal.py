@@ -10,12 +10,47 @@ from scripts.sample_corpus.phrases import NUMBER_WORDS, WE, YOU, NounPhrase
 
 # What one may have done as a habit and given up.
 PASTIMES = (
-    "live", "go", "play", "swim", "read", "study", "eat", "drink", "sing", "dance", "run", "draw", "learn", "ride",
+    "live",
+    "go",
+    "play",
+    "swim",
+    "read",
+    "study",
+    "eat",
+    "drink",
+    "sing",
+    "dance",
+    "run",
+    "draw",
+    "learn",
+    "ride",
     "watch",
-    "listen", "walk", "visit.person", "play.music", "exercise", "help", "speak", "write", "work", "teach", "sell",
+    "listen",
+    "walk",
+    "visit.person",
+    "play.music",
+    "exercise",
+    "help",
+    "speak",
+    "write",
+    "work",
+    "teach",
+    "sell",
     "drive",
-    "cook", "travel", "talk", "chat", "feed", "sew", "weave", "buy", "make", "call", "plant", "think", "rest",
-)  # fmt: skip
+    "cook",
+    "travel",
+    "talk",
+    "chat",
+    "feed",
+    "sew",
+    "weave",
+    "buy",
+    "make",
+    "call",
+    "plant",
+    "think",
+    "rest",
+)
 
 
 def _statement(g: Grammar, name: str, tense: str, negative: bool = False) -> Sentence:
@@ -125,7 +160,7 @@ def passive(g: Grammar) -> Sentence:
     verbs = [verb for verb in g.lexicon.verbs.values() if verb.passive]
     while True:
         verb = g.rng.choice(verbs)
-        noun = g.thing(verb.frames[0].objects)
+        noun = g.noun(verb.frames[0].objects)
         if noun.count in ("count", "mass", "pair", "unique"):
             break
     style = "the" if noun.count in ("mass", "unique") or noun.is_person else g.rng.choice(("the", "this", "plural"))
@@ -145,11 +180,18 @@ def duration(g: Grammar) -> Sentence:
     """We waited for an hour; I studied for three hours."""
     unit_en, unit_fa = g.rng.choice((("hours", "ساعت"), ("days", "روز"), ("minutes", "دقیقه"), ("weeks", "هفته")))
     units = {
-        "study": ("hours",), "work": ("hours", "days", "weeks"), "sleep": ("hours",), "rest": ("hours", "minutes",
-        "days"),
-        "exercise": ("minutes", "hours"), "walk": ("minutes", "hours"), "stay": ("days", "weeks"), "swim": ("minutes",),
-        "wait": ("minutes", "hours"), "dance": ("hours",), "run": ("minutes",),
-    }  # fmt: skip
+        "study": ("hours",),
+        "work": ("hours", "days", "weeks"),
+        "sleep": ("hours",),
+        "rest": ("hours", "minutes", "days"),
+        "exercise": ("minutes", "hours"),
+        "walk": ("minutes", "hours"),
+        "stay": ("days", "weeks"),
+        "swim": ("minutes",),
+        "wait": ("minutes", "hours"),
+        "dance": ("hours",),
+        "run": ("minutes",),
+    }
     key = g.rng.choice(sorted(units))
     if unit_en not in units[key]:
         return duration(g)
@@ -167,6 +209,18 @@ def duration(g: Grammar) -> Sentence:
 
 
 PATTERNS = (
-    (past, 12), (past_negative, 4), (present, 7), (present_negative, 3), (progressive, 5), (perfect, 5), (future, 5),
-    (used_to, 2), (modal, 7), (matrix, 7), (imperative, 6), (let_us, 2), (passive, 2), (duration, 2),
-)  # fmt: skip
+    (past, 12),
+    (past_negative, 4),
+    (present, 7),
+    (present_negative, 3),
+    (progressive, 5),
+    (perfect, 5),
+    (future, 5),
+    (used_to, 2),
+    (modal, 7),
+    (matrix, 7),
+    (imperative, 6),
+    (let_us, 2),
+    (passive, 2),
+    (duration, 2),
+)

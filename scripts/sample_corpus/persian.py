@@ -57,8 +57,8 @@ def ezafe(word: str) -> str:
 
 def pluralize(word: str) -> str:
     """The plural in ها; in a compound of several words it goes to the head: ساعت‌های مچی."""
-    head, space, rest = word.partition(" ")
-    return f"{ezafe(attach(head, 'ها'))} {rest}" if space else attach(head, "ها")
+    head, space, tail = word.partition(" ")
+    return f"{ezafe(attach(head, 'ها'))} {tail}" if space else attach(head, "ها")
 
 
 def possess(word: str, owner: Agreement) -> str:

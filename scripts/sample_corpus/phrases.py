@@ -67,9 +67,7 @@ HER = Owner("her", (3, False))
 FULL_PRONOUNS = {"my": "من", "your": "شما", "our": "ما", "his": "او", "her": "او", "their": "آن‌ها"}
 
 # What may sensibly be called mine.
-POSSESSABLE = (
-    "owned", "washable", "wear", "pet", "startable", "doable", "know", "explain", "send", "print", "device"
-)  # fmt: skip
+POSSESSABLE = ("owned", "washable", "wear", "pet", "startable", "doable", "know", "explain", "send", "print", "device")
 PLACE_TAGS = frozenset({"town", "room", "outdoor", "shop"})
 NUMBER_WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
@@ -138,10 +136,10 @@ class Phrases:
         pair = noun.count == "pair"
         if pair and style == "these":
             style = "this"
-        many = style in ("plural", "these", "bare plural", "many", "owned plural") or number > 1
-        en = noun.plural if many or pair else noun.lemma
+        is_plural = style in ("plural", "these", "bare plural", "many", "owned plural") or number > 1
+        en = noun.plural if is_plural or pair else noun.lemma
         # After a number, and for an indefinite kind ("apples"), the Persian noun stays singular.
-        fa = noun.fa_plural if many and not number and style != "bare plural" and not pair else noun.fa
+        fa = noun.fa_plural if is_plural and not number and style != "bare plural" and not pair else noun.fa
         keys: tuple[str, ...] = ()
         lemmas: tuple[str, ...] = (noun.lemma,)
         if adjective:
@@ -174,10 +172,10 @@ class Phrases:
         return NounPhrase(
             en,
             fa,
-            plural=many or pair,
-            fa_plural=many and not pair,
+            plural=is_plural or pair,
+            fa_plural=is_plural and not pair,
             definite=definite or (noun.kind in ("name", "place") and style == "bare"),
-            gender=noun.gender if not many else "",
+            gender=noun.gender if not is_plural else "",
             noun=noun,
             lemmas=lemmas,
             keys=keys,
@@ -187,12 +185,12 @@ class Phrases:
         """A first name."""
         return self.build(self.rng.choice(self.names), "bare")
 
-    def owner(self, subject: NounPhrase | None = None, thing: bool = True) -> Owner:
+    def owner(self, subject: NounPhrase | None = None, for_thing: bool = True) -> Owner:
         """A possessor, usually the subject itself."""
-        own = owner_of(subject) if subject else None
-        if own and self.chance(0.75):
-            return own
-        if thing and self.chance(0.3):
+        own_owner = owner_of(subject) if subject else None
+        if own_owner and self.chance(0.75):
+            return own_owner
+        if for_thing and self.chance(0.3):
             name = self.name()
             if subject is None or name.en != subject.en:
                 return Owner(f"{name.en}'s", (3, False), name)
@@ -246,17 +244,19 @@ class Phrases:
         for _ in range(20):
             draw = self.rng.random()
             if draw < 0.25:
-                other = self.rng.choice(PRONOUNS)
+                candidate = self.rng.choice(PRONOUNS)
                 # "We saw me" and an unclear "he saw him" are both to be avoided.
-                if other.person == subject.person and (other.person != 3 or not (other.plural and not subject.plural)):
+                if candidate.person == subject.person and (
+                    candidate.person != 3 or not (candidate.plural and not subject.plural)
+                ):
                     continue
-                return other
+                return candidate
             if draw < 0.45:
-                other = self.name()
+                candidate = self.name()
             elif draw < 0.75:
-                other = self.person(self.rng.choice(self.family), subject)
+                candidate = self.person(self.rng.choice(self.family), subject)
             else:
-                other = self.person(self.rng.choice(self.people))
-            if not set(other.lemmas) & set(subject.lemmas):
-                return other
+                candidate = self.person(self.rng.choice(self.people))
+            if not set(candidate.lemmas) & set(subject.lemmas):
+                return candidate
         return self.build(self.lexicon.nouns["child"], "the")

@@ -139,18 +139,18 @@ class VerbPhrases:
             elif ask == "who":
                 marked = f"{frame.marker} چه کسی" if frame.marker else "چه کسی را"
             else:
-                thing = self._pick_object(frame, subject, tense, negative)
-                if thing is None:
+                object_phrase = self._pick_object(frame, subject, tense, negative)
+                if object_phrase is None:
                     return None
-                en.append(thing.object_en or thing.en)
-                lemmas += thing.lemmas
-                keys += thing.keys + ((f"{verb.key}|{thing.noun.lemma}",) if thing.noun else ())
+                en.append(object_phrase.object_en or object_phrase.en)
+                lemmas += object_phrase.lemmas
+                keys += object_phrase.keys + ((f"{verb.key}|{object_phrase.noun.lemma}",) if object_phrase.noun else ())
                 if frame.marker:
-                    marked = f"{frame.marker} {thing.fa}"
-                elif thing.definite and not frame.unmarked:
-                    marked = thing.object_fa or f"{thing.fa} را"
+                    marked = f"{frame.marker} {object_phrase.fa}"
+                elif object_phrase.definite and not frame.unmarked:
+                    marked = object_phrase.object_fa or f"{object_phrase.fa} را"
                 else:
-                    near = thing.fa
+                    near = object_phrase.fa
         if frame.fixed:
             en.append(frame.fixed[0])
             near = spaced(near, frame.fixed[1])
@@ -158,14 +158,14 @@ class VerbPhrases:
         governed = ""
         if frame.preposition:
             link_en, link_fa, kind = frame.preposition
-            other = self._governed(kind, subject)
-            if other is None:
+            participant = self._governed(kind, subject)
+            if participant is None:
                 return None
             # "give the book to Ali" is the one order used; a bare verb "ask" needs none.
-            en.append(f"{link_en} {other.object_en or other.en}")
-            governed = f"{link_fa} {other.fa}"
-            lemmas += other.lemmas
-            keys += other.keys + ((f"{verb.key}|{other.noun.lemma}",) if other.noun else ())
+            en.append(f"{link_en} {participant.object_en or participant.en}")
+            governed = f"{link_fa} {participant.fa}"
+            lemmas += participant.lemmas
+            keys += participant.keys + ((f"{verb.key}|{participant.noun.lemma}",) if participant.noun else ())
         optional = self._extras(frame, extras, ask, place)
         place_en = place_fa = ""
         for role in optional:
@@ -180,15 +180,15 @@ class VerbPhrases:
         if place_en:
             en.append(place_en)
         if "companion" in optional:
-            other = phrases.anyone(subject)
-            en.append(f"with {other.object_en or other.en}")
-            oblique.append(f"با {other.fa}")
-            lemmas += other.lemmas
+            participant = phrases.anyone(subject)
+            en.append(f"with {participant.object_en or participant.en}")
+            oblique.append(f"با {participant.fa}")
+            lemmas += participant.lemmas
         if "beneficiary" in optional:
-            other = phrases.anyone(subject)
-            en.append(f"for {other.object_en or other.en}")
-            oblique.append(f"برای {other.fa}")
-            lemmas += other.lemmas
+            participant = phrases.anyone(subject)
+            en.append(f"for {participant.object_en or participant.en}")
+            oblique.append(f"برای {participant.fa}")
+            lemmas += participant.lemmas
         if "vehicle" in optional and ask != "how":
             vehicle = self.lexicon.nouns[rng.choice(VEHICLES[verb.key == "travel"])]
             en.append(f"by {vehicle.lemma}")

@@ -10,7 +10,7 @@ from bench import quality as quality_part
 from bench.experiments import Plan as ExperimentPlan
 from bench.experiments import read_yaml, trials
 from bench.options import FailedError, Options
-from bench.quality import Contestant
+from bench.quality_contestants import Contestant
 from bench.scores import compare_systems, mean_score, read_lines
 from translator.errors import Interrupted, RunError
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from translator.config import Config, load_config, parse_config, resolved_yaml
-from translator.config.loading import shipped_recipes
+from translator.config.loading import config_of, shipped_recipes
 from translator.config.paths import present_path
 from translator.corpus.sources import source_files
 from translator.errors import ConfigError
@@ -305,3 +305,13 @@ def test_a_removed_key_says_what_to_do() -> None:
     (mistake,) = mistakes(MINIMAL + "batching: {max_sentences: null}\n")
     assert mistake.startswith("line 3: batching.max_sentences: this key was removed: ")
     assert mistake.endswith("delete the line")
+
+
+def test_mistakes_in_computed_values_are_listed_without_lines() -> None:
+    values = {"run": {"directory": "x"}, "corpus": {"sources": [{"name": "a", "path": "b"}]}, "model": {"heads": 3}}
+    with pytest.raises(ConfigError) as caught:
+        config_of(values, "the plan", ["training.max_stepz=1"])
+    assert str(caught.value).startswith("the plan has 2 mistakes:\n")
+    assert "  computed value: model.heads: " in str(caught.value)
+    assert "  --set training.max_stepz=1: training.max_stepz: " in str(caught.value)
+    assert "training" not in values, "the values are unchanged"

@@ -23,7 +23,7 @@ from translator.config import CorpusConfig, SourceConfig
 from translator.corpus.lines import Pair
 from translator.corpus.prepare import prepare_corpus
 from translator.corpus.prepared_corpus import PreparedCorpus
-from translator.corpus.sources import read_pairs
+from translator.corpus.reading import read_pairs
 from translator.corpus.split import SPLITS
 from translator.errors import CorpusError, TranslatorError
 

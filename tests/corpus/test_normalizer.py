@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from translator.config import NormalizationConfig, SourceConfig
 from translator.corpus import characters
+from translator.corpus.fingerprint import PREPARE_VERSION
 from translator.corpus.folding import fold
 from translator.corpus.mojibake import is_suspect, repair_decoding
 from translator.corpus.named_functions import FUNCTIONS
@@ -25,8 +26,7 @@ from translator.corpus.normalizer import CURRENT_RULES, Normalizer
 from translator.corpus.normalizer_file import read_rules
 from translator.corpus.normalizer_rules import NOTHING as NOTHING_TO_DO
 from translator.corpus.normalizer_rules import NormalizerRules
-from translator.corpus.prepare import PREPARE_VERSION
-from translator.corpus.sources import read_pairs
+from translator.corpus.reading import read_pairs
 
 Side = Literal["source", "target"]
 CHARACTERS = (

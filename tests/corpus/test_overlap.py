@@ -116,7 +116,7 @@ def test_corpus_name_is_derived_from_the_file_name(tmp_path: Path, monkeypatch: 
     assert corpus_argument("x" * 100).name == "x" * 60
 
 
-@pytest.mark.parametrize("text", ["", ":", "nowhere.zip", "one:two", "a:b:c", "x" * 5000, "a\0b", "here.en:gone.fa"])
+@pytest.mark.parametrize("text", ["", ":", "nowhere.zip", "one:two", "a:b:c", "x" * 5000, "here.en:gone.fa"])
 def test_an_argument_that_is_no_corpus_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.chdir(tmp_path)
     Path("here.en").write_text("one\n", encoding="utf-8")

@@ -12,13 +12,17 @@ import pytest
 from corpus.corpora import Rows, contents, tsv
 
 from translator.config import CorpusConfig, SourceConfig
-from translator.corpus import prepare
+from translator.corpus import candidates, cleaning, fingerprint, prepare
+from translator.corpus.candidates import Candidates, collect_candidates
+from translator.corpus.file_hashes import hashes_of_files
+from translator.corpus.fingerprint import corpus_fingerprint
 from translator.corpus.folding import fold
 from translator.corpus.normalizer import CURRENT_RULES
-from translator.corpus.prepare import Candidates, collect_candidates, corpus_fingerprint, prepare_corpus
+from translator.corpus.normalizer_rules import NormalizerRules
+from translator.corpus.preparation_counts import EXAMPLES, RULES, Example, format_report
+from translator.corpus.prepare import prepare_corpus
 from translator.corpus.prepared_corpus import PreparedCorpus, Side
-from translator.corpus.report import EXAMPLES, RULES, Example, format_report
-from translator.corpus.sources import read_pairs
+from translator.corpus.reading import read_pairs
 from translator.corpus.split import SPLITS
 from translator.errors import CorpusError, StorageError
 
@@ -100,8 +104,8 @@ def test_worker_count_and_chunk_size_do_not_change_the_result(tmp_path: Path, mo
     sources = tsv(tmp_path / "book.tsv", pairs), tsv(tmp_path / "odd.tsv", odd, use="train")
     test_sets = [tsv(tmp_path / "further.tsv", odd[4:-1])]
     made = []
-    for chunk, workers in ((prepare._PAIRS, 1), (prepare._PAIRS, 2), (1000, 1)):
-        monkeypatch.setattr(prepare, "_PAIRS", chunk)
+    for chunk, workers in ((cleaning._CHUNK_PAIRS, 1), (cleaning._CHUNK_PAIRS, 2), (1000, 1)):
+        monkeypatch.setattr(cleaning, "_CHUNK_PAIRS", chunk)
         config = config_of(tmp_path / f"{chunk} {workers}", *sources, workers=workers)
         made.append(prepare_corpus(config, test_sets))
         assert prepare_corpus(config, test_sets) == made[-1]
@@ -219,25 +223,32 @@ def test_fingerprint_does_not_depend_on_file_paths(tmp_path: Path, whole: tuple[
     assert contents(first.directory) == contents(second.directory)
 
 
+def fingerprint_with(
+    config: CorpusConfig, test_sets: Sequence[SourceConfig] = (), rules: NormalizerRules = CURRENT_RULES
+) -> str:
+    hashes = [hashes_of_files(source) for source in (*config.sources, *test_sets)]
+    return corpus_fingerprint(config, test_sets, rules, hashes)
+
+
 def test_fingerprint_depends_on_sources_settings_and_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = small(tmp_path)
     base = config_of(tmp_path, source)
     changed_sources = [source.model_copy(update=change) for change in ({"max_pairs": 9}, {"use": "train"})]
     changed_sources += [source.model_copy(update={"name": "other"}), tsv(tmp_path / "longer.tsv", rows(11))]
     split = {"validation": 2, "test": 3, "seed": 2}
-    prints = [
-        corpus_fingerprint(base, (), CURRENT_RULES),
-        corpus_fingerprint(base, [tsv(tmp_path / "further.tsv", rows(1))], CURRENT_RULES),
-        *(corpus_fingerprint(config_of(tmp_path, changed), (), CURRENT_RULES) for changed in changed_sources),
-        corpus_fingerprint(config_of(tmp_path, source, split=split), (), CURRENT_RULES),
-        corpus_fingerprint(config_of(tmp_path, source, filters={"max_words": 99}), (), CURRENT_RULES),
-        corpus_fingerprint(config_of(tmp_path, source, normalization={"tatweel": False}), (), CURRENT_RULES),
+    fingerprints = [
+        fingerprint_with(base),
+        fingerprint_with(base, [tsv(tmp_path / "further.tsv", rows(1))]),
+        *(fingerprint_with(config_of(tmp_path, changed)) for changed in changed_sources),
+        fingerprint_with(config_of(tmp_path, source, split=split)),
+        fingerprint_with(config_of(tmp_path, source, filters={"max_words": 99})),
+        fingerprint_with(config_of(tmp_path, source, normalization={"tatweel": False})),
     ]
     without_last_rule = replace(CURRENT_RULES, rules=CURRENT_RULES.rules[:-1])
-    prints.append(corpus_fingerprint(base, (), without_last_rule))
-    monkeypatch.setattr(prepare, "PREPARE_VERSION", 0)
-    prints.append(corpus_fingerprint(base, (), CURRENT_RULES))
-    assert len(set(prints)) == len(prints)
+    fingerprints.append(fingerprint_with(base, rules=without_last_rule))
+    monkeypatch.setattr(fingerprint, "PREPARE_VERSION", 0)
+    fingerprints.append(fingerprint_with(base))
+    assert len(set(fingerprints)) == len(fingerprints)
 
 
 def test_a_file_that_changes_while_it_is_read_is_not_stored_under_its_old_hash(
@@ -250,13 +261,13 @@ def test_a_file_that_changes_while_it_is_read_is_not_stored_under_its_old_hash(
         yield from read_pairs(source, *others)
 
     with monkeypatch.context() as patch:
-        patch.setattr(prepare, "read_pairs", read_and_change)
+        patch.setattr(candidates, "read_pairs", read_and_change)
         with pytest.raises(CorpusError, match=r"small\.tsv changed while it was read"):
             prepare_corpus(config)
     assert not list((tmp_path / "prepared").glob("*")), "nothing is stored"
     corpus = prepare_corpus(config)
     assert next(corpus.lines("train", "small", "en")).startswith("other")
-    assert corpus.fingerprint == corpus_fingerprint(config, (), CURRENT_RULES)
+    assert corpus.fingerprint == fingerprint_with(config)
 
 
 def test_failed_preparation_explains_the_problem_and_leaves_no_files(tmp_path: Path) -> None:

@@ -27,8 +27,9 @@ from hypothesis import strategies as st
 
 from translator.config import SourceConfig
 from translator.corpus.lines import Pair
-from translator.corpus.sources import choose_members, read_pairs, source_files, with_overrides
-from translator.errors import CorpusError
+from translator.corpus.reading import read_pairs
+from translator.corpus.sources import choose_members, corpora_in_arguments, source_files, with_overrides
+from translator.errors import CorpusError, InputError
 
 NO_TEXT = ["README", "README.md", "LICENSE.txt", "notes.md", ".hidden", ".DS_Store", "SHA256SUMS", "text.md5", "X.ids"]
 PACKED = [suffix for suffix in PACKERS if suffix]
@@ -316,3 +317,36 @@ def test_swapped_sides_are_refused(tmp_path: Path, texts: list[tuple[str, str]],
             f"corpus source `x`: {tmp_path}/x.tsv: the two sides are swapped: {counts} with letters are Persian in "
             "the first column and English in the second; swap the columns"
         )
+
+
+def test_corpus_arguments_become_uniquely_named_sources(tmp_path: Path) -> None:
+    files = {"my.en": ENGLISH, "my.fa": PERSIAN, "my.tsv": TABLE, "b.tsv": TABLE}
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    english, persian, table, second_table = (str(tmp_path / name) for name in files)
+    sides = SourceConfig(name="my", source_path=english, target_path=persian)
+    assert corpora_in_arguments([[english, persian]]) == [sides]
+    assert corpora_in_arguments([[persian, english]]) == [sides]
+    corpora = corpora_in_arguments([[english, persian], [table, second_table]])
+    assert [corpus.name for corpus in corpora] == ["my", "my-2", "b"]
+    assert list(read_pairs(corpora[1])) == list(read_pairs(corpora[2])) == PAIRS
+    (tmp_path / "my-2.tsv").write_bytes(TABLE)
+    corpora = corpora_in_arguments([[table, table, str(tmp_path / "my-2.tsv")]])
+    assert [corpus.name for corpus in corpora] == ["my", "my-2", "my-2-2"]
+    for paths, message in (
+        ([english, str(tmp_path / "no.fa")], "cannot be found"),
+        ([english], "one side of a corpus"),
+    ):
+        with pytest.raises(InputError, match=message):
+            corpora_in_arguments([paths])
+    with pytest.raises(InputError, match="two text files make one corpus"):
+        corpora_in_arguments([[english, persian, str(tmp_path / "my.en")]])
+
+
+@pytest.mark.parametrize("paths", [["a\tb.tsv"], ["a.en", "a\nb.fa"], ["a\0.zip"]])
+def test_a_path_with_a_control_character_is_refused_with_one_message(paths: list[str], tmp_path: Path) -> None:
+    for path in paths:
+        if "\0" not in path:
+            (tmp_path / path).touch()
+    with pytest.raises(InputError, match="has a control character, such as a tab or a line break"):
+        corpora_in_arguments([[str(tmp_path / path) for path in paths]])

@@ -6,7 +6,7 @@ import re
 import pytest
 from html_page import BIDI_CONTROLS, Page, harmless
 
-from translator.corpus.report import MEANINGS, RULES, CorpusReport, Example, SourceReport, TestSetReport
+from translator.corpus.preparation_counts import MEANINGS, RULES, CorpusReport, Example, SourceReport, TestSetReport
 from translator.data.mixture import MixtureRow
 from translator.data.preparation_report import LengthReport, PreparationReport, SubwordTable
 

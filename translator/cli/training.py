@@ -30,7 +30,7 @@ _CORPUS: Final = (
 def _prepare(options: argparse.Namespace, stop: StopRequest) -> None:
     from translator.config import load_config
     from translator.config.resuming import fingerprint_of
-    from translator.corpus.report import format_report
+    from translator.corpus.preparation_counts import format_report
     from translator.data import DataHandler
     from translator.data.preparation_report import (
         format_subword_tables,

@@ -1,12 +1,13 @@
 """Load a recipe: YAML text with `--set` overrides becomes a validated `Config`; find the shipped recipes."""
 
 import contextlib
+import copy
 import functools
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from pydantic import ValidationError
 
@@ -50,7 +51,6 @@ def parse_config(text: str, name: str, overrides: Sequence[str] = ()) -> Config:
 
 @functools.lru_cache(maxsize=16)  # a command reads the settings of a run several times, and parsing takes 20 ms
 def _parsed(text: str, name: str, overrides: tuple[str, ...]) -> Config:
-    # 1. The values, with their places.
     document = Document()
     try:
         document.values = read_yaml(text, document) or {}
@@ -58,10 +58,30 @@ def _parsed(text: str, name: str, overrides: tuple[str, ...]) -> Config:
         raise ConfigError(f"{name}: {error}") from error
     if not isinstance(document.values, dict):
         raise ConfigError(f"{name}: expected sections (`run:`, `corpus:`, ...) at the top level, found no keys")
+    return _validated(document, name, overrides)
+
+
+def config_of(values: Mapping[str, Any], name: str, overrides: Sequence[str] = ()) -> Config:
+    """Return the config of computed values.
+
+    Args:
+        values: sections, each with the values of its keys; unchanged.
+        name: of the values in error messages.
+        overrides: as for `load_config`.
+
+    Raises ConfigError: it lists every mistake with its key path.
+    """
+    document = Document(values=copy.deepcopy(dict(values)), places={(): "computed value"})
+    return _validated(document, name, overrides)
+
+
+def _validated(document: Document, name: str, overrides: Sequence[str]) -> Config:
+    """Return the config of `document`, which `overrides` change; raise ConfigError with all mistakes."""
+    # 1. The overrides.
     for override in overrides:
         apply_override(override, document)
 
-    # 2. Their types, ranges and rules.
+    # 2. Types, ranges and rules.
     newer = False
     try:
         config = Config.model_validate(document.values)

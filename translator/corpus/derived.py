@@ -18,7 +18,7 @@ from translator.corpus.normalizer import Normalizer
 from translator.corpus.normalizer_rules import NormalizerRules
 from translator.corpus.prepare import prepare_corpus
 from translator.corpus.prepared_corpus import PreparedCorpus
-from translator.corpus.split import SPLITS, Split
+from translator.corpus.split import Split
 from translator.errors import CorpusError
 from translator.run.logging import LOGGER
 from translator.run.made_files import MadeFiles
@@ -26,7 +26,7 @@ from translator.run.storage import sha256_of_file, storage_errors, write_text
 from translator.special_tokens import TAG
 
 _NUMBERS_SHOWN: Final = 10  # of lines that are not UTF-8
-_FAR_APART: Final = {"max_length_ratio": 2.0, "max_word_ratio": 2.5}
+_STRICT_LENGTHS: Final = {"max_length_ratio": 2.0, "max_word_ratio": 2.5}
 """Stricter limits for back-translations, which are too short or too long more often than human translations."""
 
 
@@ -43,10 +43,18 @@ def inherited_sources(
     corpus: PreparedCorpus,
     split: Split,
     weights: Callable[[str], float] = lambda name: 1.0,
-    most: int | None = None,
+    max_pairs: int | None = None,
     folder: Path | None = None,
 ) -> list[SourceConfig]:
-    """Return the text of each source in `split`, or its sample in `folder`, as sources of at most `most` pairs."""
+    """Return the text of each source in `split` as sources of a derived run.
+
+    Args:
+        corpus: of the parent run.
+        split: the part of it, which is also the `use` of the new sources.
+        weights: of each source, by name.
+        max_pairs: of each source; None: all.
+        folder: of a sample of the text (see `write_sample`); None: the whole text.
+    """
     folder = (folder or corpus.directory / split).resolve()
     return [
         SourceConfig(
@@ -55,7 +63,7 @@ def inherited_sources(
             target_path=str(folder / f"{name}.fa"),
             use=split,
             weight=weights(name),
-            max_pairs=most,
+            max_pairs=max_pairs,
             obtain="this is prepared text of the parent run; repeat the command that wrote this recipe",
         )
         for name in corpus.names(split)
@@ -84,14 +92,18 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
 
 def training_weights(config: Config) -> Callable[[str], float]:
     """Return a function from the name of a source to its weight in the training text of a run."""
-    given = {source.name: source.weight for source in config.corpus.sources if source.use in ("auto", "train")}
-    return lambda name: given.get(name, 1.0)
+    weights = {source.name: source.weight for source in config.corpus.sources if source.use in ("auto", "train")}
+
+    def weight_of(name: str) -> float:
+        return weights.get(name, 1.0)
+
+    return weight_of
 
 
 def test_set_arguments(corpus: PreparedCorpus) -> list[str]:
     """Return the test text of each source as an argument `NAME=ENGLISH:PERSIAN`."""
-    found = inherited_sources(corpus, SPLITS[2])
-    return [f"{source.name}={source.source_path}:{source.target_path}" for source in found]
+    sources = inherited_sources(corpus, "test")
+    return [f"{source.name}={source.source_path}:{source.target_path}" for source in sources]
 
 
 class MonolingualText(NamedTuple):
@@ -101,16 +113,16 @@ class MonolingualText(NamedTuple):
     counts: Counter[str]
 
 
-def read_monolingual(files: Sequence[Path], normalizer: Normalizer, longest: int | None) -> MonolingualText:
+def read_monolingual(files: Sequence[Path], normalizer: Normalizer, max_words: int | None) -> MonolingualText:
     """Return each distinct line of `files`, normalized as source text.
 
-    A line is dropped if it is empty, is not UTF-8, has more than `longest` words, or equals an earlier one after
+    A line is dropped if it is empty, is not UTF-8, has more than `max_words` words, or equals an earlier one after
     `fold`. A warning gives the numbers of the lines that are not UTF-8.
 
     Raises CorpusError: a file cannot be read, or has text but no line in UTF-8.
     """
     counts = Counter[str]()
-    seen = set[int]()
+    hashes = set[int]()  # of the folded lines; the lines themselves would take much more memory
     distinct_lines: list[str] = []
     for file in files:
         invalid_numbers: list[int] = []
@@ -127,13 +139,13 @@ def read_monolingual(files: Sequence[Path], normalizer: Normalizer, longest: int
                 key = fold(text)
                 if not key:
                     reason = "empty"
-                elif longest is not None and len(text.split()) > longest:
+                elif max_words is not None and len(text.split()) > max_words:
                     reason = "too long"
-                elif hash(key) in seen:
+                elif hash(key) in hashes:
                     reason = "repeated"
             counts[reason] += 1
             if reason == "kept":
-                seen.add(hash(key))
+                hashes.add(hash(key))
                 distinct_lines.append(text)
         if invalid_numbers:
             _warn_of_invalid_lines(file, invalid_numbers)
@@ -167,26 +179,35 @@ def write_synthetic(
     filters: FilterConfig,
     output: Path,
     made_files: MadeFiles,
-    round_trip: Sequence[float] | None = None,
-    least: float = 0.0,
+    round_trip_scores: Sequence[float] | None = None,
+    lowest_score: float = 0.0,
 ) -> Counter[str]:
     """Write filtered back-translated pairs to `output`.en (tagged) and `output`.fa; return counts by reason.
 
-    A pair is dropped by the rules of `filters` with stricter length limits, or if its `round_trip` score is given and
-    below `least`.
+    A pair is dropped by the rules of `filters` with stricter length limits, or for its score.
+
+    Args:
+        english: the file of the translations.
+        persian: the file of the lines that were translated.
+        filters: of the run.
+        output: without the ending `.en` or `.fa`.
+        made_files: the record of the folder of `output`.
+        round_trip_scores: of each pair; None: pairs have no scores.
+        lowest_score: pairs with lower ones are dropped.
     """
-    broken_rule = PairFilter(filters.model_copy(update=_FAR_APART)).broken_rule
+    broken_rule = PairFilter(filters.model_copy(update=_STRICT_LENGTHS)).broken_rule
     counts = Counter[str]()
     sources: list[str] = []
     targets: list[str] = []
-    for number, pair in enumerate(zip(read_texts(english), read_texts(persian), strict=True)):
-        reason = broken_rule(*pair) or "kept"
-        if reason == "kept" and round_trip is not None and round_trip[number] < least:
+    pairs = zip(read_texts(english), read_texts(persian), strict=True)
+    for number, (source, target) in enumerate(pairs):
+        reason = broken_rule(source, target) or "kept"
+        if reason == "kept" and round_trip_scores is not None and round_trip_scores[number] < lowest_score:
             reason = "round_trip"
         counts[reason] += 1
         if reason == "kept":
-            sources.append(f"{TAG} {pair[0]}")
-            targets.append(pair[1])
+            sources.append(f"{TAG} {source}")
+            targets.append(target)
     for path, lines in ((output.with_suffix(".en"), sources), (output.with_suffix(".fa"), targets)):
         with made_files.writing(path):
             write_lines(path, lines)

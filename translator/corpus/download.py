@@ -47,13 +47,21 @@ class Dataset:
         """Return the recipe entries for the corpus in `folder`: a source for a zip, test sets for a tar."""
         if self.file_name.endswith(".zip"):
             english, persian = self.members
-            members = {"source_member": english, "target_member": persian}
-            return {"corpus": {"sources": [{"name": self.name, "path": str(folder / self.file_name), **members}]}}
-        sets = []
-        for part in dict.fromkeys(Path(member).stem for member in self.members.values()):
-            path = folder / self.name / part
-            sets.append({"name": f"{self.name}_{part}", "source_path": f"{path}.en", "target_path": f"{path}.fa"})
-        return {"evaluation": {"test_sets": sets}}
+            source = {
+                "name": self.name,
+                "path": str(folder / self.file_name),
+                "source_member": english,
+                "target_member": persian,
+            }
+            return {"corpus": {"sources": [source]}}
+        test_sets = []
+        for english_file in self.members.values():
+            part, _, side = english_file.partition(".")  # like `dev` and `en`
+            if side == "en":
+                path = folder / self.name / part
+                test_set = {"name": f"{self.name}_{part}", "source_path": f"{path}.en", "target_path": f"{path}.fa"}
+                test_sets.append(test_set)
+        return {"evaluation": {"test_sets": test_sets}}
 
 
 _TABLE: Final = (
@@ -98,10 +106,10 @@ DATASETS: Final = {dataset.name: dataset for dataset in _TABLE}
 
 def dataset_table() -> str:
     """Return a table of all corpora with name, size, licence and description."""
-    rows = [
-        (one.name, "unknown" if one.size is None else f"{one.size / 1e6:.0f} MB", one.licence, one.title)
-        for one in DATASETS.values()
-    ]
+    rows = []
+    for dataset in DATASETS.values():
+        size = "unknown" if dataset.size is None else f"{dataset.size / 1e6:.0f} MB"
+        rows.append((dataset.name, size, dataset.licence, dataset.title))
     return text_table(("name", "size", "licence", "description"), rows, text_columns=4)
 
 
@@ -158,11 +166,19 @@ def _fetch(dataset: Dataset, path: Path) -> dict[str, bytes]:
     with work_folder(path, alone=True) as beside:
         bar: tqdm[NoReturn] = progress_bar(description=dataset.name, total=dataset.size or 1, unit="B")
         bar.unit_scale = True
-        agent = {"User-Agent": f"translator/{__version__}"}
-        downloader = pooch.HTTPDownloader(progressbar=bar, timeout=TIMEOUT, chunk_size=1 << 16, headers=agent)
-        known = {path.name: dataset.sha256 and f"sha256:{dataset.sha256}"}
-        addresses = {path.name: dataset.address}
-        fetcher = pooch.create(beside, "", registry=known, urls=addresses, retry_if_failed=RETRIES)
+        downloader = pooch.HTTPDownloader(
+            progressbar=bar,
+            timeout=TIMEOUT,
+            chunk_size=1 << 16,
+            headers={"User-Agent": f"translator/{__version__}"},
+        )
+        fetcher = pooch.create(
+            path=beside,
+            base_url="",
+            registry={path.name: dataset.sha256 and f"sha256:{dataset.sha256}"},
+            urls={path.name: dataset.address},
+            retry_if_failed=RETRIES,
+        )
         partial = beside / path.name
         try:
             fetcher.fetch(path.name, downloader=downloader)
@@ -186,12 +202,15 @@ def _fetch(dataset: Dataset, path: Path) -> dict[str, bytes]:
 
 def _checked_texts(dataset: Dataset, file: Path) -> dict[str, bytes]:
     """Check `file`; return the texts of a tar.gz by the names of their unpacked files, or nothing for a zip."""
+    # 1. Size and hash, where they are known.
     with storage_errors(file, "read"):
-        size, digest = file.stat().st_size, sha256_of_file(file)
+        size = file.stat().st_size
+        digest = sha256_of_file(file)
     if dataset.size is not None and size != dataset.size:
         raise CorpusError(f"{file} has {size:,} bytes, but {dataset.size:,} are expected")
     if dataset.sha256 is not None and digest != dataset.sha256:
         raise CorpusError(f"{file} has the SHA-256 {digest}, but {dataset.sha256} is expected")
+    # 2. The members. Reading a text to its end checks it.
     texts: dict[str, bytes] = {}
     names: list[str] = []
     with damaged_files(file):
@@ -201,12 +220,16 @@ def _checked_texts(dataset: Dataset, file: Path) -> dict[str, bytes]:
         else:
             with gzip.open(file) as unpacked, tarfile.open(fileobj=unpacked, mode="r|") as tar:
                 for member in tar:
-                    if member.isreg() and (content := tar.extractfile(member)):
-                        names.append("/".join(member.name.split("/")[-2:]))
-                        if names[-1] in dataset.members:
-                            texts[dataset.members[names[-1]]] = content.read()
+                    content = tar.extractfile(member) if member.isreg() else None
+                    if content is None:
+                        continue
+                    name = "/".join(member.name.split("/")[-2:])
+                    names.append(name)
+                    if name in dataset.members:
+                        texts[dataset.members[name]] = content.read()
                 while unpacked.read(1 << 20):  # to the checksum of gzip, which comes after the tar
                     pass
-    if missing := [member for member in dataset.members if member not in names]:
-        raise CorpusError(f"{file} has no member {' or '.join(missing)}. Members: {listing(names)}")
+    missing_members = [member for member in dataset.members if member not in names]
+    if missing_members:
+        raise CorpusError(f"{file} has no member {' or '.join(missing_members)}. Members: {listing(names)}")
     return texts

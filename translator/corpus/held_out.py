@@ -19,7 +19,8 @@ from translator.corpus.file_hashes import refuse_changed
 from translator.corpus.lines import Pair
 from translator.corpus.normalizer import Normalizer
 from translator.corpus.prepared_corpus import PreparedCorpus
-from translator.corpus.sources import corpus_argument, path_exists, read_pairs
+from translator.corpus.reading import read_pairs
+from translator.corpus.sources import corpus_argument, path_exists
 from translator.errors import CorpusError, InputError, RunError
 from translator.run.records import STRICT, RecordError, WholeNumber, read_record
 from translator.run.storage import storage_errors, write_bytes
@@ -47,17 +48,26 @@ def held_out_argument(text: str) -> tuple[SourceConfig, ...]:
 
     Raises InputError: a file or folder is missing, or the name is invalid.
     """
-    name, place = None, text
-    named = re.match("([^=/:]+)=(.+)", text, re.DOTALL)
-    if named is not None and not path_exists(text):
-        name, place = named[1], named[2]
+    # 1. A name may stand before the place.
+    name = None
+    place = text
+    named_place = re.match("([^=/:]+)=(.+)", text, re.DOTALL)
+    if named_place is not None and not path_exists(text):
+        name, place = named_place.groups()
+
+    # 2. The place: one corpus, or an English file and several Persian ones.
     files = place.split(":")
     if len(files) > 2 and not path_exists(place) and all(map(path_exists, files)):
-        found = [corpus_argument(f"{files[0]}:{file}") for file in files[1:]]
+        english, *persian_files = files
+        corpora = [corpus_argument(f"{english}:{persian}") for persian in persian_files]
     else:
-        found = [corpus_argument(place)]
+        corpora = [corpus_argument(place)]
+    if name is None:
+        return tuple(corpora)
+
+    # 3. The name for all of them.
     try:
-        return tuple(SourceConfig.model_validate({**one.model_dump(), "name": name or one.name}) for one in found)
+        return tuple(SourceConfig.model_validate({**corpus.model_dump(), "name": name}) for corpus in corpora)
     except ValidationError as error:
         reason = error.errors()[0]["msg"]
         raise InputError(f"`{name}` cannot be the name of a test set ({reason}); give NAME=PATH") from error
@@ -120,7 +130,13 @@ def held_out_set(name: str, lines: Iterable[tuple[str, Sequence[str]]], normaliz
             left_out.append(number)
     if not sources:
         raise CorpusError(f"test set `{name}`: no line has source text and a reference; check the files")
-    return HeldOutSet(name, tuple(sources), tuple(references), (name,) * len(sources), tuple(left_out))
+    return HeldOutSet(
+        name=name,
+        sources=tuple(sources),
+        references=tuple(references),
+        origins=(name,) * len(sources),
+        left_out=tuple(left_out),
+    )
 
 
 def left_out_note(sentences: int, left_out: Sequence[int]) -> str:
@@ -147,41 +163,77 @@ def held_out_of_run(
             prepared without its text.
         StorageError: the prepared text is damaged.
     """
-    parts = []
-    for name in corpus.names(split):
-        sources, targets = (tuple(corpus.lines(split, name, side)) for side in corpus.sides)
-        references = tuple((text,) for text in targets)
-        left_out = corpus.report.left_out(name) if split == "test" else ()
-        parts.append(HeldOutSet(name, sources, references, (name,) * len(sources), left_out))
-    if split == "test":
-        for source in config.evaluation.test_sources:
-            parts.append(read_held_out([source], normalizer))
-            if source.name in corpus.test_set_hashes:
-                refuse_changed(source, corpus.test_set_hashes[source.name])
-        return parts
-    rows = [row for part in parts for row in zip(part.sources, part.references, part.origins, strict=True)]
-    chosen = [rows[number] for number in evenly_spread(len(rows), config.training.validation_sentences)]
-    return [HeldOutSet(VALIDATION, *map(tuple, zip(*chosen, strict=True)))] if chosen else []
+    # 1. The split of each source of the corpus.
+    sets = [_split_of_source(corpus, split, name) for name in corpus.names(split)]
+
+    # 2. Validation: a sample of all sources.
+    if split == "validation":
+        sample = _sample(sets, config.training.validation_sentences)
+        return [sample] if sample.sources else []
+
+    # 3. Test: further sets beside the sources.
+    for source in config.evaluation.test_sources:
+        sets.append(read_held_out([source], normalizer))
+        if source.name in corpus.test_set_hashes:
+            refuse_changed(source, corpus.test_set_hashes[source.name])
+    return sets
+
+
+def _split_of_source(corpus: PreparedCorpus, split: HeldOutSplit, name: str) -> HeldOutSet:
+    """Return the raw text of source `name` in `split`, with one reference a sentence."""
+    source_side, target_side = corpus.sides
+    sources = tuple(corpus.lines(split, name, source_side))
+    return HeldOutSet(
+        name=name,
+        sources=sources,
+        references=tuple((text,) for text in corpus.lines(split, name, target_side)),
+        origins=(name,) * len(sources),
+        left_out=corpus.report.left_out(name) if split == "test" else (),
+    )
+
+
+def _sample(sets: Sequence[HeldOutSet], count: int) -> HeldOutSet:
+    """Return `count` sentences of all sets, evenly spaced, as the set that training translates."""
+    sources: list[str] = []
+    references: list[tuple[str, ...]] = []
+    origins: list[str] = []
+    for held_out in sets:
+        sources += held_out.sources
+        references += held_out.references
+        origins += held_out.origins
+    numbers = evenly_spread(len(sources), count)
+    return HeldOutSet(
+        name=VALIDATION,
+        sources=tuple(sources[number] for number in numbers),
+        references=tuple(references[number] for number in numbers),
+        origins=tuple(origins[number] for number in numbers),
+    )
 
 
 def write_held_out(folder: Path, split: HeldOutSplit, sets: Sequence[HeldOutSet]) -> None:
     """Write `sets` to `folder/SPLIT.jsonl`: a line on the sets with a hash, then a line for each sentence."""
 
-    def row(values: dict[str, Any]) -> bytes:
-        return json.dumps(values, ensure_ascii=False).encode("utf-8") + b"\n"
+    rows: list[bytes] = []
+    heads: list[dict[str, Any]] = []
+    for held_out in sets:
+        name = held_out.name
+        heads.append({"name": name, "sentences": len(held_out.sources), "left_out": held_out.left_out})
+        for source, references, origin in zip(held_out.sources, held_out.references, held_out.origins, strict=True):
+            rows.append(_json_line({"set": name, "source": source, "references": references, "origin": origin}))
+    text = b"".join(rows)
+    head = {"split": split, "sets": heads, "sha256": hashlib.sha256(text).hexdigest()}
+    content = _json_line(head) + text
 
-    text = b"".join(
-        row({"set": one.name, "source": source, "references": references, "origin": origin})
-        for one in sets
-        for source, references, origin in zip(one.sources, one.references, one.origins, strict=True)
-    )
-    heads = [{"name": one.name, "sentences": len(one.sources), "left_out": one.left_out} for one in sets]
-    content = row({"split": split, "sets": heads, "sha256": hashlib.sha256(text).hexdigest()}) + text
+    # A file with this content stays, also where it may not be written.
     path = folder / f"{split}.jsonl"
     with contextlib.suppress(OSError):
         if path.read_bytes() == content:
             return
     write_bytes(path, content)
+
+
+def _json_line(values: dict[str, Any]) -> bytes:
+    return json.dumps(values, ensure_ascii=False).encode("utf-8") + b"\n"
 
 
 class _SetHead(BaseModel):
@@ -220,27 +272,31 @@ def read_held_out_folder(folder: Path, split: HeldOutSplit) -> list[HeldOutSet]:
     with storage_errors(path, "read"):
         if not path.is_file():
             raise RunError(f"the {split} text of the run is missing: {path} does not exist; {advice}")
-        first, _, text = path.read_bytes().partition(b"\n")
+        head_line, _, text = path.read_bytes().partition(b"\n")
+
+    # 1. Check the text against the first line.
     try:
-        head = read_record(_HEAD, first)
+        head = read_record(_HEAD, head_line)
         if head.split != split or head.sha256 != hashlib.sha256(text).hexdigest():
             raise RecordError("its hash differs", newer=False)
         rows = [read_record(_ROW, line) for line in text.split(b"\n")[:-1]]
-        if len(rows) != sum(part.sentences for part in head.sets):
+        if len(rows) != sum(set_head.sentences for set_head in head.sets):
             raise RecordError(f"it has {len(rows):,} sentences", newer=False)
     except RecordError as error:
         raise RunError(f"the {split} text of the run is unusable: {error.about(path, advice)}") from error
+
+    # 2. Give each set its sentences.
     sets = []
     start = 0
-    for part in head.sets:
-        set_rows = rows[start : start + part.sentences]
-        start += part.sentences
+    for set_head in head.sets:
+        set_rows = rows[start : start + set_head.sentences]
+        start += set_head.sentences
         held_out = HeldOutSet(
-            name=part.name,
+            name=set_head.name,
             sources=tuple(row.source for row in set_rows),
             references=tuple(row.references for row in set_rows),
             origins=tuple(row.origin for row in set_rows),
-            left_out=part.left_out,
+            left_out=set_head.left_out,
         )
         sets.append(held_out)
     return sets

@@ -17,7 +17,7 @@ from translator.corpus.folding import fold
 from translator.corpus.lines import Pair
 from translator.corpus.near_duplicates import NearDuplicateIndex, signatures
 from translator.corpus.normalizer import Normalizer
-from translator.corpus.sources import read_pairs
+from translator.corpus.reading import read_pairs
 from translator.run.logging import progress_bar
 from translator.run.storage import storage_errors
 from translator.run.text import excerpt, text_table
@@ -96,18 +96,18 @@ def _add(source: SourceConfig, normalizer: Normalizer, index: NearDuplicateIndex
     )
 
 
-def _count_found(corpus: _Indexed, other: _Indexed, index: NearDuplicateIndex) -> Found:
+def _count_found(corpus: _Indexed, other_corpus: _Indexed, index: NearDuplicateIndex) -> Found:
     """Return how many pairs of `corpus` are in the other one."""
-    is_same_pair = np.isin(whole_pairs(corpus.keys), whole_pairs(other.keys))
+    is_same_pair = np.isin(whole_pairs(corpus.keys), whole_pairs(other_corpus.keys))
     # The other corpus comes first in the search, so its pairs survive.
     remaining = corpus.numbers[~is_same_pair]
-    survivors = index.find(np.concatenate([other.numbers, remaining]), SIMILAR)[remaining]
+    survivors = index.find(np.concatenate([other_corpus.numbers, remaining]), SIMILAR)[remaining]
     return Found(
         pairs=len(corpus.numbers),
         same_pair=int(is_same_pair.sum()),
-        similar_pair=int(np.isin(survivors, other.numbers).sum()),
-        same_source=int(np.isin(corpus.keys[:, 0], other.keys[:, 0]).sum()),
-        same_target=int(np.isin(corpus.keys[:, 1], other.keys[:, 1]).sum()),
+        similar_pair=int(np.isin(survivors, other_corpus.numbers).sum()),
+        same_source=int(np.isin(corpus.keys[:, 0], other_corpus.keys[:, 0]).sum()),
+        same_target=int(np.isin(corpus.keys[:, 1], other_corpus.keys[:, 1]).sum()),
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from translator.config.corpus_section import ENGLISH, PERSIAN, Languages
-from translator.corpus.report import CorpusReport
+from translator.corpus.preparation_counts import CorpusReport
 from translator.corpus.split import Split
 from translator.run.prepared_folder import damaged
 from translator.run.storage import storage_errors

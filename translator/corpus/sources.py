@@ -1,11 +1,10 @@
-"""Sources of a recipe: their files, zips and folders, and their raw pairs as a stream, read in place."""
+"""Sources of a recipe: how the command line names them, and which files and members of zips hold their texts."""
 
 import contextlib
 import fnmatch
-import functools
 import itertools
 import re
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
@@ -13,26 +12,11 @@ import yaml
 from pydantic import ValidationError
 
 from translator.config import SourceConfig
-from translator.config.corpus_section import BadRows
 from translator.config.paths import present_path
-from translator.corpus.compression import members_of, packing_of, read_blocks
-from translator.corpus.lines import Pair, UnequalSidesError, pairs_of_sides, read_lines
-from translator.corpus.tables import BAD_ROW, pairs_of_table
-from translator.corpus.tmx import pairs_of_tmx
 from translator.errors import CorpusError, InputError
-from translator.run.logging import LOGGER
 from translator.run.storage import storage_errors
 from translator.run.text import excerpt
 
-_LOOKED_AT: Final = 1000  # pairs that show whether the sides are swapped
-_BAD_SHARE: Final = 0.01  # of the rows; with more, it is another kind of file
-_BAD_ROWS_SHOWN: Final = 5
-_FEWEST_BAD_ROWS: Final = 3  # are dropped from a file of any size
-_BAD_ROWS_EARLY: Final = 1000  # are counted before the end of a file
-_ROW_FORM: Final = "a row needs English, a tab and Persian, and as many columns as the other rows"
-_UNIT_FORM: Final = "the unit of a TMX needs to be well-formed XML, without control characters"
-_LATIN: Final = re.compile("[A-Za-z\u00c0-\u024f]")
-_ARABIC: Final = re.compile("[\u0620-\u065f\u066e-\u06d3\u06fa-\u06ff\u0750-\u077f\ufb50-\ufdff\ufe70-\ufefc]")
 _SIDE: Final = re.compile(
     r"(?P<stem>(?:.*[._-])?)(?P<language>en|fa)(?P<extension>(?:\.txt)?)", re.IGNORECASE | re.DOTALL
 )
@@ -100,7 +84,7 @@ def with_overrides(sources: Sequence[SourceConfig], overrides: Sequence[str]) ->
 
     Mistakes are left to the recipe that `sources` become a part of, which gets the same overrides.
     """
-    changed = []
+    overridden_sources = []
     for number, source in enumerate(sources):
         values = source.model_dump()
         for override in overrides:
@@ -111,13 +95,18 @@ def with_overrides(sources: Sequence[SourceConfig], overrides: Sequence[str]) ->
                     values[field] = yaml.safe_load(text)
         with contextlib.suppress(ValidationError):
             source = SourceConfig.model_validate(values)
-        changed.append(source)
-    return changed
+        overridden_sources.append(source)
+    return overridden_sources
 
 
 def _is_whole(path: str) -> bool:
     """Return whether the suffix of a file means that it holds both sides of a corpus."""
     return re.sub(_PACKED, "", path).lower().endswith((".zip", ".tsv", ".tmx"))
+
+
+def is_tmx(name: str) -> bool:
+    """Return whether the name of a file is that of a translation memory, perhaps compressed."""
+    return re.sub(_PACKED, "", name).lower().endswith(".tmx")
 
 
 def path_exists(path: str) -> bool:
@@ -132,149 +121,45 @@ def _name(path: str) -> str:
     return re.sub(r"[^\w-]+", "_", stem).lstrip("-")[:60] or "corpus"
 
 
-class _Text(NamedTuple):
-    """One text of a corpus: a file, or a member of a zip."""
-
-    file: Path
-    member: str | None = None
-
-    @property
-    def label(self) -> str:
-        """Name of the text in messages."""
-        return str(self.file) if self.member is None else f"{self.file}, member {excerpt(self.member, 200)}"
-
-    @property
-    def is_tmx(self) -> bool:
-        """Whether its name is that of a translation memory."""
-        name = self.file.name if self.member is None else self.member
-        return re.sub(_PACKED, "", name).lower().endswith(".tmx")
-
-    def lines(self, *, drop_invalid: bool) -> Iterator[str]:
-        """Yield its lines; see `read_lines`."""
-        advice = ", or set `invalid_utf8: drop` for this source to skip such lines"
-        blocks = read_blocks(self.file, self.member)
-        for lines in read_lines(blocks, self.label, drop_invalid=drop_invalid, advice=advice):
-            yield from lines
-
-    def units(self, *, drop_invalid: bool) -> Iterator[Pair]:
-        """Yield the pairs of a TMX document; see `pairs_of_tmx`."""
-        return pairs_of_tmx(read_blocks(self.file, self.member), self.label, drop_invalid=drop_invalid)
-
-
-@functools.cache
-def _tell_once(message: str) -> None:
-    """Log a message, once in a process: a command may read a source several times."""
-    LOGGER.info(message)
-
-
-def read_pairs(
-    source: SourceConfig, bad_rows: BadRows = "drop", note: Callable[[str], None] = _tell_once
-) -> Generator[Pair, None, None]:
-    """Yield the pairs of `source` in order, raw, at most `max_pairs` of them; memory stays flat.
-
-    The corpora of a folder are read one after the other, in the order of their names. A pair that cannot be used has
-    the name of its `defect`: a line of more than 1 MiB, or one that is not UTF-8 under `invalid_utf8: drop`, a row or a
-    unit without the right form, a unit of a TMX without one of the languages. Blank lines at the end are no pairs.
-
-    Args:
-        source: the corpus.
-        bad_rows: `drop` gives rows and units without the right form a defect; `error` refuses the first.
-        note: is called with messages on what is not read.
-
-    Raises CorpusError: a file is missing, damaged, empty, not UTF-8, not a table, or its sides are swapped or unequal;
-        or more than 1% of its rows, and more than three, do not have the right form.
-    """
-    left = source.max_pairs
-    for files in _corpora(source):
-        whole = f"corpus source `{source.name}`: {' and '.join(map(str, files))}"
-        texts = _texts(source, files, whole)
-        all_pairs = _pairs_of(texts, note, drop_invalid=source.invalid_utf8 == "drop")
-        pairs = itertools.islice(all_pairs, left)
-        bad_lines = _BadRows(whole, _UNIT_FORM if texts[0].is_tmx else _ROW_FORM, bad_rows)
-        try:
-            first = list(itertools.islice(pairs, _LOOKED_AT))
-            if not first:
-                raise CorpusError(f"{whole}: it has no lines; check that it is the right file")
-            _refuse_swapped(first, whole, [text.label for text in texts])
-            count = 0
-            for count, pair in enumerate(itertools.chain(first, pairs), start=1):
-                if pair.defect == BAD_ROW:
-                    bad_lines.add(pair.line, count)
-                yield pair
-            bad_lines.refuse_too_many(count)
-        except UnequalSidesError:
-            raise _unequal_sides(source.name, texts) from None
-        if left is not None and (left := left - count) == 0:
-            break
-
-
-def _pairs_of(texts: Sequence[_Text], note: Callable[[str], None], *, drop_invalid: bool) -> Iterator[Pair]:
-    if len(texts) == 2:
-        return pairs_of_sides(*(text.lines(drop_invalid=drop_invalid) for text in texts))
-    (text,) = texts
-    if text.is_tmx:
-        return text.units(drop_invalid=drop_invalid)
-    return pairs_of_table(text.lines(drop_invalid=drop_invalid), text.label, note)
-
-
-class _BadRows:
-    """Counts the rows and units of a corpus that do not have the right form, and refuses too many."""
-
-    def __init__(self, label: str, form: str, treatment: BadRows) -> None:
-        self._label = label
-        self._form = form
-        self._treatment = treatment
-        self._bad_rows = 0
-        self._first_lines: list[int] = []
-
-    def add(self, line: int, rows: int) -> None:
-        """Count a bad row, the last of `rows`; raise CorpusError if the treatment is `error`, or for far too many."""
-        if self._treatment == "error":
-            raise CorpusError(f"{self._label}, line {line}: {self._form}; correct it, or set `corpus.bad_rows: drop`")
-        self._bad_rows += 1
-        if len(self._first_lines) < _BAD_ROWS_SHOWN:
-            self._first_lines.append(line)
-        # A large file of another kind is refused before its end.
-        if self._bad_rows > _BAD_ROWS_EARLY:
-            self.refuse_too_many(rows)
-
-    def refuse_too_many(self, rows: int) -> None:
-        """Raise CorpusError if more than 1% of `rows`, and more than three, are bad, or all of them."""
-        if self._bad_rows < rows and self._bad_rows <= max(_FEWEST_BAD_ROWS, _BAD_SHARE * rows):
-            return
-        numbers = ", ".join(map(str, self._first_lines))
-        more = ", …" if self._bad_rows > _BAD_ROWS_SHOWN else ""
-        raise CorpusError(
-            f"{self._label}: {self._bad_rows:,} of {rows:,} rows do not have the right form (lines {numbers}{more}), "
-            f"and 1% are allowed; {self._form}; correct the file, or give two files as `source_path` and `target_path`"
-        )
-
-
 def source_files(source: SourceConfig) -> list[Path]:
     """Return the files of `source` in the order of reading; raise CorpusError if one is missing or unsuitable."""
-    return list(itertools.chain.from_iterable(_corpora(source)))
+    return list(itertools.chain.from_iterable(corpora_of(source)))
 
 
-def _corpora(source: SourceConfig) -> list[tuple[Path, ...]]:
-    named = f"corpus source `{source.name}`"
-    files = [present_path(path) for path in (source.path, source.source_path, source.target_path) if path is not None]
+def corpora_of(source: SourceConfig) -> list[tuple[Path, ...]]:
+    """Return the corpora of `source` in the order of reading, each as one file or two: English, then Persian.
+
+    Raises CorpusError: a file is missing or unsuitable.
+    """
+    label = f"corpus source `{source.name}`"
+    paths = (source.path, source.source_path, source.target_path)
+    files = [present_path(path) for path in paths if path is not None]
     if len(files) == 2 and files[0] == files[1]:
-        raise CorpusError(f"{named}: both sides are the same file, {files[0]}")
+        raise CorpusError(f"{label}: both sides are the same file, {files[0]}")
     for file in files:
         with storage_errors(file, "read"):
-            is_there, is_folder, is_plain = file.exists(), file.is_dir(), file.is_file()
+            is_there = file.exists()
+            is_folder = file.is_dir()
+            is_plain_file = file.is_file()
         if not is_there:
             advice = source.obtain or "check the path (it is relative to the current folder)"
-            raise CorpusError(f"{named}: {file} does not exist. {advice.strip()}")
+            raise CorpusError(f"{label}: {file} does not exist. {advice.strip()}")
         if is_folder and source.path is None:
-            raise CorpusError(f"{named}: {file} is a folder; give a file")
+            raise CorpusError(f"{label}: {file} is a folder; give a file")
         if is_folder and source.source_member is not None:
-            raise CorpusError(f"{named}: {file} is a folder; `source_member` and `target_member` name members of a zip")
+            raise CorpusError(f"{label}: {file} is a folder; `source_member` and `target_member` name members of a zip")
         if is_folder:
             return _corpora_of_folder(file)
-        if not is_plain:  # files are read twice, and a pipe or a device may never end
-            raise CorpusError(f"{named}: {file} is a pipe or a device; write its text to a file and give that")
+        if not is_plain_file:  # files are read twice, and a pipe or a device may never end
+            raise CorpusError(f"{label}: {file} is a pipe or a device; write its text to a file and give that")
     return [tuple(files)]
+
+
+class _SideFiles(NamedTuple):
+    """The names of the files in a folder that hold the sides of one corpus; each list should have one."""
+
+    english: list[str]
+    persian: list[str]
 
 
 def _corpora_of_folder(folder: Path) -> list[tuple[Path, ...]]:
@@ -284,30 +169,41 @@ def _corpora_of_folder(folder: Path) -> list[tuple[Path, ...]]:
         names = sorted(f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries)
 
     def unclear(problem: str) -> CorpusError:
-        held = listing(names) or "nothing that could be a corpus"
-        return CorpusError(f"the folder {folder}: {problem}. It holds: {held}")
+        content = listing(names) or "nothing that could be a corpus"
+        return CorpusError(f"the folder {folder}: {problem}. It holds: {content}")
 
+    # 1. Each file is a whole corpus or a side of one.
     corpora: list[tuple[Path, ...]] = []
-    sides: dict[str, dict[str, list[str]]] = {}
+    sides_of_corpus: dict[str, _SideFiles] = {}
     for name in names:
         side = side_of(re.sub(_PACKED, "", name))
         if not (folder / name).is_file() or not (side or _is_whole(name)):
             raise unclear(f"`{listing([name])}`: unsupported file; move it, or make it a separate source")
         if side is None:
             corpora.append((folder / name,))
-        else:
-            sides.setdefault(side.pair, {"en": [], "fa": []})[side.language].append(name)
-    for english, persian in (found.values() for found in sides.values()):
-        if twice := next((found for found in (english, persian) if len(found) > 1), None):
-            raise unclear(f"{listing(twice[:2])} are the same text; remove one")
-        if not english or not persian:
-            alone, language, other = (english, "English", "Persian") if english else (persian, "Persian", "English")
-            problem = f"{listing(alone)} ({language}) has no {other} partner of the same name"
-            raise unclear(f"{problem}; rename the files, or give them as a separate source")
+            continue
+        sides = sides_of_corpus.setdefault(side.pair, _SideFiles(english=[], persian=[]))
+        side_names = sides.english if side.language == "en" else sides.persian
+        side_names.append(name)
+
+    # 2. The sides make pairs.
+    for english, persian in sides_of_corpus.values():
+        for side_names in (english, persian):
+            if len(side_names) > 1:
+                raise unclear(f"{listing(side_names[:2])} are the same text; remove one")
+        if not persian:
+            raise unclear(_missing_partner(english, "English", "Persian"))
+        if not english:
+            raise unclear(_missing_partner(persian, "Persian", "English"))
         corpora.append((folder / english[0], folder / persian[0]))
     if not corpora:
         raise unclear("it has no zip, .tsv, .tmx or pair like X.en and X.fa")
     return sorted(corpora)
+
+
+def _missing_partner(names: Sequence[str], language: str, missing_language: str) -> str:
+    problem = f"{listing(names)} ({language}) has no {missing_language} partner of the same name"
+    return f"{problem}; rename the files, or give them as a separate source"
 
 
 def listing(names: Sequence[str]) -> str:
@@ -332,15 +228,6 @@ def side_of(name: str) -> SideName | None:
     return SideName(pair, "en" if match["language"].lower() == "en" else "fa")
 
 
-def _texts(source: SourceConfig, files: Sequence[Path], whole: str) -> list[_Text]:
-    if len(files) == 1 and packing_of(files[0]) == "zip archive":
-        members = choose_members(files[0], members_of(files[0]), source.source_member, source.target_member)
-        return [_Text(files[0], member) for member in members]
-    if source.source_member is not None:
-        raise CorpusError(f"{whole} is not a zip archive; `source_member` and `target_member` name members of a zip")
-    return [_Text(file) for file in files]
-
-
 def choose_members(
     path: Path, names: Sequence[str], source_member: str | None, target_member: str | None
 ) -> tuple[str, ...]:
@@ -355,10 +242,11 @@ def choose_members(
     Raises CorpusError: no member matches, or several do; the message lists the members.
     """
     if source_member is not None and target_member is not None:
-        chosen = _find_member(path, names, source_member), _find_member(path, names, target_member)
-        if chosen[0] == chosen[1]:
-            raise CorpusError(f"{path}: `source_member` and `target_member` are the same member, {chosen[0]}")
-        return chosen
+        english = _find_member(path, names, source_member)
+        persian = _find_member(path, names, target_member)
+        if english == persian:
+            raise CorpusError(f"{path}: `source_member` and `target_member` are the same member, {english}")
+        return english, persian
     texts = [name for name in names if not _NO_TEXT.fullmatch(name.rpartition("/")[2].lower())]
     pairs = _pairs_by_language(texts)
     tables = [(name,) for name in texts if name.lower().endswith((".tmx", ".tsv"))]
@@ -380,14 +268,21 @@ def choose_members(
 
 def _pairs_by_language(names: Sequence[str]) -> list[tuple[str, ...]]:
     """Return the pairs of names that differ only in the language, English first; see `side_of`."""
-    sides: dict[str, dict[tuple[str, str], list[str]]] = {"en": {}, "fa": {}}
+    # The names of each side by folder and corpus.
+    english_names: dict[tuple[str, str], list[str]] = {}
+    persian_names: dict[tuple[str, str], list[str]] = {}
     for name in names:
         folder, _, base = name.rpartition("/")
-        if side := side_of(base):
-            sides[side.language].setdefault((folder.lower(), side.pair), []).append(name)
+        side = side_of(base)
+        if side is None:
+            continue
+        side_names = english_names if side.language == "en" else persian_names
+        side_names.setdefault((folder.lower(), side.pair), []).append(name)
+
+    # Names that differ only in case may give several pairs.
     pairs: list[tuple[str, ...]] = []
-    for key, english_names in sides["en"].items():
-        pairs += itertools.product(english_names, sides["fa"].get(key, ()))
+    for corpus, corpus_english_names in english_names.items():
+        pairs += itertools.product(corpus_english_names, persian_names.get(corpus, ()))
     return pairs
 
 
@@ -406,43 +301,13 @@ def _pairs_by_role(names: Sequence[str]) -> list[tuple[str, ...]]:
     return pairs
 
 
-def _find_member(path: Path, names: Sequence[str], wanted: str) -> str:
-    similar = [name for name in names if f"/{name}".lower().endswith(f"/{wanted}".lower())]
-    if wanted in names or len(similar) == 1:
-        return wanted if wanted in names else similar[0]
-    if similar:
-        raise CorpusError(f"{path} has several members called `{wanted}`; give one with its folder: {listing(similar)}")
-    raise CorpusError(f"{path} has no member `{wanted}`. Members: {listing(names) or 'none'}")
-
-
-def _unequal_sides(name: str, texts: Sequence[_Text]) -> CorpusError:
-    """Return an error with the number of lines of each side, and the first empty line of each."""
-    counts, empty = [], []
-    for text in texts:
-        count, first_empty = 0, 0
-        for count, line in enumerate(text.lines(drop_invalid=True), start=1):
-            first_empty = first_empty or (count if type(line) is str and not line.strip() else 0)
-        counts.append(count)
-        empty += [f"line {first_empty:,} of {text.label}"] if first_empty else []
-    return CorpusError(
-        f"corpus source `{name}`: the two sides differ in length: {texts[0].label} has {counts[0]:,} lines, "
-        f"{texts[1].label} has {counts[1]:,}; line N of both sides must be a pair, so get the corpus again or "
-        "correct it" + (f". First empty line: {' and '.join(empty)}" if empty else "")
-    )
-
-
-def _refuse_swapped(pairs: Sequence[Pair], whole: str, labels: Sequence[str]) -> None:
-    """Raise CorpusError if 90% of the pairs with letters on both sides have Persian first and English second."""
-    with_letters = swapped = 0
-    for pair in pairs:
-        latin, arabic = ([len(letters.findall(text[:200])) for text in pair[1:3]] for letters in (_LATIN, _ARABIC))
-        if latin[0] + arabic[0] and latin[1] + arabic[1]:
-            with_letters += 1
-            swapped += arabic[0] > latin[0] and latin[1] > arabic[1]
-    if swapped and swapped >= 0.9 * with_letters:
-        first, second = labels if len(labels) == 2 else ("the first column", "the second")
-        raise CorpusError(
-            f"{whole}: the two sides are swapped: {swapped:,} of the first {with_letters:,} pairs with letters are "
-            f"Persian in {first} and English in {second}; swap the columns, the names of the files, or "
-            "`source_path` and `target_path` (in a zip `source_member` and `target_member`)"
-        )
+def _find_member(path: Path, names: Sequence[str], member: str) -> str:
+    """Return the one of `names` that is called `member`: exactly, else without case, in any folder."""
+    if member in names:
+        return member
+    similar = [name for name in names if f"/{name}".lower().endswith(f"/{member}".lower())]
+    if not similar:
+        raise CorpusError(f"{path} has no member `{member}`. Members: {listing(names) or 'none'}")
+    if len(similar) > 1:
+        raise CorpusError(f"{path} has several members called `{member}`; give one with its folder: {listing(similar)}")
+    return similar[0]

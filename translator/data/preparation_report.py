@@ -11,8 +11,8 @@ import translator
 from translator.config import Config
 from translator.config.corpus_section import Language
 from translator.corpus.normalizer import Normalizer
+from translator.corpus.preparation_counts import MEANINGS, CorpusReport, SourceReport
 from translator.corpus.prepared_corpus import PreparedCorpus
-from translator.corpus.report import MEANINGS, CorpusReport, SourceReport
 from translator.corpus.split import SPLITS, Split
 from translator.data.mixture import MixtureRow
 from translator.data.token_store import PairStore

@@ -25,8 +25,8 @@ from translator.corpus.held_out import (
 )
 from translator.corpus.normalizer import Normalizer
 from translator.corpus.normalizer_file import normalizer_of_run
+from translator.corpus.preparation_counts import CorpusReport
 from translator.corpus.prepared_corpus import PreparedCorpus
-from translator.corpus.report import CorpusReport
 from translator.corpus.scripts import arabic_script_share, arabic_share, latin_share
 from translator.errors import CorpusError, InputError
 from translator.evaluation.results import read_scores, read_text_sides, text_sides

@@ -2,40 +2,40 @@
 
 import itertools
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
-import yaml
-
-from translator.config import Config, SourceConfig, load_config, parse_config
-from translator.config.loading import shipped_recipes
+from translator.config import Config, SourceConfig, load_config
+from translator.config.loading import config_of, shipped_recipes
 from translator.config.paths import absolute_path
 from translator.corpus.prepare import prepare_corpus
-from translator.corpus.sources import read_pairs
+from translator.corpus.reading import read_pairs
 from translator.errors import ConfigError
+from translator.recipes.recipe_text import Choice, recipe_text, yaml_value
+from translator.recipes.settings import put_settings, recipe_values, remove_settings
 from translator.run.storage import storage_errors, write_text
 from translator.run.workers import processes_for
 from translator.subword import VocabularySizeError, prepare_subword
 
 _WORDS: Final = 10  # words of an average sentence, for measuring a corpus
-_TUNED: Final = 100_000, 24, 3_650, 192
-"""Sentences, minutes, updates and width, from the tuning of configs/cpu-small.yaml."""
-_ON_GPU: Final = 1_000_000, 60_000
-"""Sentences and updates of configs/mizan.yaml."""
+_ENGLISH_AUGMENTATION: Final = ("training.augmentation.typos", "training.augmentation.final_punctuation")
+"""Keys that change an English source."""
+_VOCABULARY: Final = "subword.vocabulary_size"
 
+# configs/cpu-small.yaml, as tuned.
+_CPU_SENTENCES: Final = 100_000
+_CPU_MINUTES: Final = 24
+_CPU_UPDATES: Final = 3_650
+_CPU_WIDTH: Final = 192
+_CPU_TOKENS: Final = 4096  # of a batch
+
+# configs/mizan.yaml
+_GPU_SENTENCES: Final = 1_000_000
+_GPU_UPDATES: Final = 60_000
 
 Number = TypeVar("Number", int, float)
-
-
-class Choice(NamedTuple):
-    """A chosen setting, with the reason."""
-
-    key: str
-    value: int | float | str
-    why: str
 
 
 @dataclass(frozen=True)
@@ -75,46 +75,166 @@ def choose(size: CorpusSize, *, gpu: bool) -> list[Choice]:
 
     The figures for a CPU were tuned with a million words on two cores; those for other sizes are scaled from them.
     """
-    n = size.sentences
-    vocabulary = _below(n, {300: 400, 1000: 700, 4000: 1000, 20_000: 2000, 300_000: 4000}, 8000)
-    # Uniform text has fewer pieces; the recipe for a GPU also needs 256 for bytes.
-    vocabulary = min(vocabulary, max(456 if gpu else 200, size.distinct_words // 2))
-    if gpu:
-        sentences, of_all = _ON_GPU
-        width, dropout = _below(n, {150_000: 256}, 512), _below(n, {150_000: 0.3}, 0.2)
-        steps = min(of_all, max(2_000, 100 * round(of_all * n / sentences / 100)))
-        own = [
-            Choice("batching.tokens_per_batch", _below(n, {20_000: 8192}, 32_768), "enough updates in an epoch"),
-            Choice("training.warmup_steps", min(4000, steps // 10), "a tenth of the updates, 4,000 at most"),
-        ]
-    else:
-        sentences, of_all, tuned_steps, tuned_width = _TUNED
-        width, share = _below(n, {20_000: 128, 150_000: 192}, 256), n / sentences
-        dropout = _below(n, {10_000: 0.3, 40_000: 0.2, 300_000: 0.15}, 0.1)
-        minutes = min(120, max(3, round(of_all * (share if share < 1 else share**0.5))))
-        tokens = _below(n, {20_000: 2048}, 4096)
-        steps = 10 * round(tuned_steps * minutes / of_all * tuned_width / width * 4096 / tokens / 10)
-        own = [
-            Choice("batching.tokens_per_batch", tokens, "enough updates in an epoch"),
-            Choice("training.max_minutes", minutes, "24 for a million words; 3 at least, 120 at most"),
-            Choice("training.warmup_steps", steps // 12, "a twelfth of the updates"),
-            Choice("training.dropout_from", _below(n, {20_000: 0}, steps // 4), "late, unless the corpus is small"),
-            Choice("training.checkpoint_every", steps // 28, "28 checkpoints in all"),
-        ]
+    return _choices_for_gpu(size) if gpu else _choices_for_cpu(size)
+
+
+def _choices_for_gpu(size: CorpusSize) -> list[Choice]:
+    sentences = size.sentences
+    updates = 100 * round(_GPU_UPDATES * sentences / _GPU_SENTENCES / 100)
+    updates = min(_GPU_UPDATES, max(2_000, updates))
+    tokens = _by_size(sentences, {20_000: 8192}, 32_768)
     return [
-        Choice("subword.vocabulary_size", vocabulary, "small enough that each piece is frequent"),
-        Choice("model.d_model", width, "fits the size of the corpus"),
-        Choice("model.feed_forward", 4 * int(width), "four times the width"),
-        Choice("model.dropout", dropout, "more for a smaller corpus"),
-        Choice("training.max_steps", steps, "the schedule ends here, or at max_minutes"),
-        Choice("training.validate_every", -(-steps // (30 if gpu else 7)), "30 times" if gpu else "seven times"),
-        *own,
+        *_model_choices(
+            vocabulary=_vocabulary_size(size, least=456),  # the recipe needs 256 pieces more, for bytes
+            width=_by_size(sentences, {150_000: 256}, 512),
+            dropout=_by_size(sentences, {150_000: 0.3}, 0.2),
+        ),
+        Choice("training.max_steps", updates, "the schedule ends here, or at max_minutes"),
+        Choice("training.validate_every", -(-updates // 30), "30 times"),
+        Choice("batching.tokens_per_batch", tokens, "enough updates in an epoch"),
+        Choice("training.warmup_steps", min(4000, updates // 10), "a tenth of the updates, 4,000 at most"),
     ]
 
 
-def _below(n: int, limits: Mapping[int, Number], otherwise: Number) -> Number:
-    """Return the value of the first limit above `n`."""
-    return next((value for limit, value in limits.items() if n < limit), otherwise)
+def _choices_for_cpu(size: CorpusSize) -> list[Choice]:
+    sentences = size.sentences
+    width = _by_size(sentences, {20_000: 128, 150_000: 192}, 256)
+    tokens = _by_size(sentences, {20_000: 2048}, 4096)
+
+    # A small corpus overfits in a long training, and a large one gains less from each further minute.
+    share = sentences / _CPU_SENTENCES
+    minutes = round(_CPU_MINUTES * (share if share < 1 else share**0.5))
+    minutes = min(120, max(3, minutes))
+
+    # An update takes time in proportion to the width of the model and the tokens of a batch.
+    updates_in_time = _CPU_UPDATES * minutes / _CPU_MINUTES * _CPU_WIDTH / width * _CPU_TOKENS / tokens
+    updates = 10 * round(updates_in_time / 10)
+    dropout_from = _by_size(sentences, {20_000: 0}, updates // 4)
+    return [
+        *_model_choices(
+            vocabulary=_vocabulary_size(size, least=200),
+            width=width,
+            dropout=_by_size(sentences, {10_000: 0.3, 40_000: 0.2, 300_000: 0.15}, 0.1),
+        ),
+        Choice("training.max_steps", updates, "the schedule ends here, or at max_minutes"),
+        Choice("training.validate_every", -(-updates // 7), "seven times"),
+        Choice("batching.tokens_per_batch", tokens, "enough updates in an epoch"),
+        Choice("training.max_minutes", minutes, "24 for a million words; 3 at least, 120 at most"),
+        Choice("training.warmup_steps", updates // 12, "a twelfth of the updates"),
+        Choice("training.dropout_from", dropout_from, "late, unless the corpus is small"),
+        Choice("training.checkpoint_every", updates // 28, "28 checkpoints in all"),
+    ]
+
+
+def _vocabulary_size(size: CorpusSize, least: int) -> int:
+    limits = {300: 400, 1000: 700, 4000: 1000, 20_000: 2000, 300_000: 4000}
+    vocabulary = _by_size(size.sentences, limits, 8000)
+    return min(vocabulary, max(least, size.distinct_words // 2))  # uniform text has fewer pieces
+
+
+def _model_choices(vocabulary: int, width: int, dropout: float) -> list[Choice]:
+    return [
+        Choice(_VOCABULARY, vocabulary, "small enough that each piece is frequent"),
+        Choice("model.d_model", width, "fits the size of the corpus"),
+        Choice("model.feed_forward", 4 * width, "four times the width"),
+        Choice("model.dropout", dropout, "more for a smaller corpus"),
+    ]
+
+
+def _by_size(sentences: int, limits: Mapping[int, Number], otherwise: Number) -> Number:
+    """Return the value of the first limit above `sentences`."""
+    for limit, value in limits.items():
+        if sentences < limit:
+            return value
+    return otherwise
+
+
+@dataclass(frozen=True)
+class CorpusRecipe:
+    """All that decides the recipe for a corpus."""
+
+    file: Path  # of the recipe; its run folder has the same name without an ending
+    base: str  # the shipped recipe that it changes
+    sources: tuple[SourceConfig, ...]
+    direction: str
+    size: CorpusSize
+    choices: tuple[Choice, ...]
+    config: Config  # with the overrides of the user, which the text does not have
+
+    def text(self) -> str:
+        """Return the recipe as commented YAML."""
+        return recipe_text(
+            base=shipped_recipes()[self.base].read_text(encoding="utf-8"),
+            title=(
+                f"# Chosen for a corpus of {self.size.pairs:,} pairs. Edit it as needed, and train with:\n"
+                f"#   translator train --config {self.file}\n"
+            ),
+            corpus=_corpus_section(self.sources, self.direction),
+            choices=[_run_folder(self.file), *self.choices],
+            removed_keys=_ENGLISH_AUGMENTATION if self.direction == "fa-en" else (),
+        )
+
+    def summary(self) -> list[str]:
+        """Return lines that describe the recipe."""
+        words = self.size.words / self.size.pairs
+        lines = [f"{self.file}: a recipe for {self.size.pairs:,} pairs, {words:.1f} English words each"]
+        time = "on a GPU: not measured"
+        for choice in self.choices:
+            lines.append(f"  {choice.key:<26} {yaml_value(choice.value):>6}   {choice.why}")
+            if choice.key == "training.max_minutes":
+                time = f"at most {choice.value} minutes of training, then evaluation"
+        return [*lines, f"  time: {time}", ""]
+
+
+def plan_corpus_recipe(
+    file: Path,
+    sources: Sequence[SourceConfig],
+    size: CorpusSize,
+    *,
+    gpu: bool,
+    direction: str = "en-fa",
+    vocabulary: Sequence[Choice] = (),
+    overrides: Sequence[str] = (),
+) -> CorpusRecipe:
+    """Return the recipe for a corpus.
+
+    Args:
+        file: of the recipe.
+        sources: of the corpus.
+        size: of all sources together.
+        gpu: whether the run trains on a GPU.
+        direction: `en-fa` or `fa-en`.
+        vocabulary: choices that replace that of the vocabulary size, if the text does not allow it.
+        overrides: of the user, as KEY.PATH=VALUE.
+
+    Raises ConfigError: an override is wrong.
+    """
+    choices = choose(size, gpu=gpu)
+    if vocabulary:
+        choices = [*vocabulary, *(choice for choice in choices if choice.key != _VOCABULARY)]
+    base = "mizan" if gpu else "cpu-small"
+    values = recipe_values(base)
+    values["corpus"] = _corpus_section(sources, direction)
+    put_settings(values, {choice.key: choice.value for choice in (_run_folder(file), *choices)})
+    if direction == "fa-en":
+        remove_settings(values, _ENGLISH_AUGMENTATION)
+    return CorpusRecipe(
+        file=file,
+        base=base,
+        sources=tuple(sources),
+        direction=direction,
+        size=size,
+        choices=tuple(choices),
+        config=config_of(values, str(file), overrides),
+    )
+
+
+def _corpus_section(sources: Sequence[SourceConfig], direction: str) -> dict[str, Any]:
+    return {"direction": direction, "sources": _described(sources)}
+
+
+def _run_folder(file: Path) -> Choice:
+    return Choice("run.directory", str(file.with_suffix("")), "run folder")
 
 
 def find_recipe(
@@ -133,89 +253,53 @@ def find_recipe(
 
     Raises CorpusError, SubwordError or ConfigError: the text, or an override, allows no recipe.
     """
+    # 1. The recipe of an earlier call, or a free name.
     name = _name(sources)
     for number in itertools.count(1):
         file = folder / (f"{name}.yaml" if number == 1 else f"{name}-{number}.yaml")
         if file.exists():
-            there = load_config(file).corpus
-            if (_files(there.sources), there.direction) == (_files(sources), direction):
+            existing = load_config(file).corpus
+            if (_files(existing.sources), existing.direction) == (_files(sources), direction):
                 advice = "delete it and its run folder to choose the settings again"
                 return file, [f"{file} exists and is reused; {advice}"]
         elif not file.with_suffix("").exists():
             break
 
-    # 1. Choose settings by the size of the text, and a vocabulary that the text of both sides allows.
+    # 2. Choose settings by the size of the text, and a vocabulary that the text of both sides allows.
     size = measure(sources)
-    choices = choose(size, gpu=gpu)
-    base = shipped_recipes()["mizan" if gpu else "cpu-small"].read_text(encoding="utf-8")
-    text = _recipe_text(base, file, sources, direction, size, choices)
-    suitable = _suitable_vocabulary(parse_config(text, str(file), overrides), choices)
-    if suitable:
-        choices = [*suitable, *(choice for choice in choices if choice.key != "subword.vocabulary_size")]
-        text = _recipe_text(base, file, sources, direction, size, choices)
+    recipe = plan_corpus_recipe(file, sources, size, gpu=gpu, direction=direction, overrides=overrides)
+    vocabulary = _suitable_vocabulary(recipe)
+    if vocabulary:
+        recipe = plan_corpus_recipe(
+            file, sources, size, gpu=gpu, direction=direction, vocabulary=vocabulary, overrides=overrides
+        )
 
-    # 2. Write the recipe.
-    parse_config(text, str(file))
+    # 3. Write the recipe.
     if file.exists():
         raise ConfigError(f"another program has written {file} meanwhile; run the same command again")
     with storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    write_text(file, text)
-
-    # 3. Describe it.
-    described = f"{size.pairs:,} pairs, {size.words / size.pairs:.1f} English words each"
-    rows = [f"  {key:<26} {value:>6}   {why}" for key, value, why in choices]
-    minutes = next((choice.value for choice in choices if choice.key == "training.max_minutes"), None)
-    time = "on a GPU: not measured" if minutes is None else f"at most {minutes} minutes of training, then evaluation"
-    return file, [f"{file}: a recipe for {described}", *rows, f"  time: {time}", ""]
+    write_text(file, recipe.text())
+    return file, recipe.summary()
 
 
-def _suitable_vocabulary(config: Config, choices: Sequence[Choice]) -> list[Choice]:
+def _suitable_vocabulary(recipe: CorpusRecipe) -> list[Choice]:
     """Prepare the subword models; return other choices if the text does not allow the chosen vocabulary size."""
+    config = recipe.config
     corpus = prepare_corpus(config.corpus, config.evaluation.test_sources)
     corpus = replace(corpus, languages=config.corpus.languages)
     workers = processes_for(config.corpus.workers, corpus.training_bytes())
     try:
         prepare_subword(config.subword, corpus, Path(config.corpus.prepared_directory), workers)
     except VocabularySizeError as error:
-        chosen = next(choice.value for choice in choices if choice.key == "subword.vocabulary_size")
-        if config.subword.vocabulary_size != chosen:  # an override
+        chosen_sizes = [choice.value for choice in recipe.choices if choice.key == _VOCABULARY]
+        if config.subword.vocabulary_size not in chosen_sizes:  # an override
             raise
-        suitable = [
-            Choice("subword.vocabulary_size", error.suitable["vocabulary_size"], "suits the text of both sides")
-        ]
+        choices = [Choice(_VOCABULARY, error.suitable["vocabulary_size"], "suits the text of both sides")]
         if "joint" in error.suitable:
-            suitable.append(Choice("subword.joint", "true", "one side has too little text for a model of its own"))
-        return suitable
+            choices.append(Choice("subword.joint", True, "one side has too little text for a model of its own"))
+        return choices
     return []
-
-
-def _recipe_text(
-    base: str,
-    file: Path,
-    sources: Sequence[SourceConfig],
-    direction: str,
-    size: CorpusSize,
-    choices: Sequence[Choice],
-) -> str:
-    """Return `base` with its corpus, its run folder and the chosen settings replaced, each with its comment."""
-    section = {"corpus": {"direction": direction, "sources": _described(sources)}}
-    corpus = yaml.safe_dump(section, allow_unicode=True, sort_keys=False, width=1000)
-    base = base[base.index("\nrun:") :]
-    if direction == "fa-en":  # these change the English source
-        base = re.sub(r"^    (typos|final_punctuation): .*\n", "", base, flags=re.MULTILINE)
-    base = re.sub(r"^corpus:\n(?:[ #].*\n)+", lambda _: corpus, base, count=1, flags=re.MULTILINE)
-    directory = Choice("run.directory", json.dumps(str(file.with_suffix("")), ensure_ascii=False), "run folder")
-    for key, value, why in (directory, *choices):
-        before, head, rest = base.partition(f"\n{key.partition('.')[0]}:")
-        setting = f"  {key.partition('.')[2]}: "
-        line = f"{setting}{value:<15} # {why}".replace("\\", r"\\")
-        written = re.sub(rf"^{setting}.*", line, rest, count=1, flags=re.MULTILINE)
-        base = before + head + written
-    return (
-        f"# Chosen for a corpus of {size.pairs:,} pairs. Edit it as needed, and train with:\n"
-        f"#   translator train --config {file}\n{base}"
-    )
 
 
 def as_overrides(sources: Sequence[SourceConfig]) -> list[str]:
@@ -227,11 +311,15 @@ def as_overrides(sources: Sequence[SourceConfig]) -> list[str]:
 
 
 def _files(sources: Sequence[SourceConfig]) -> list[tuple[str, ...]]:
-    paths = ((one.path, one.source_path, one.target_path) for one in sources)
-    return [tuple(absolute_path(path) for path in of_one if path is not None) for of_one in paths]
+    """Return the absolute paths of each source."""
+    files = []
+    for source in sources:
+        paths = (source.path, source.source_path, source.target_path)
+        files.append(tuple(absolute_path(path) for path in paths if path is not None))
+    return files
 
 
-def _described(sources: Sequence[SourceConfig]) -> list[dict[str, str]]:
+def _described(sources: Sequence[SourceConfig]) -> list[dict[str, Any]]:
     return [source.model_dump(mode="json", exclude_defaults=True) for source in sources]
 
 

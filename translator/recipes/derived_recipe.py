@@ -1,19 +1,16 @@
 """Recipes derived from another run: its settings, changed, with its text among the sources."""
 
-import itertools
 import re
 from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from translator.config import Config, SourceConfig, load_config, parse_config
-from translator.config.document import RecipeLoader
-from translator.config.loading import shipped_recipes
+from translator.config import Config, SourceConfig
+from translator.config.loading import config_of
 from translator.config.resuming import fingerprint_of
 from translator.config.writing import resolved_yaml, settings
 from translator.errors import ConfigError, InputError
+from translator.recipes.settings import put_settings
 from translator.run.folder import RunFolder
 from translator.run.storage import storage_errors, write_text
 
@@ -44,38 +41,19 @@ def recipe_file(folder: Path) -> Path:
 
 def free_name(name: str, taken_names: Container[str]) -> str:
     """Return `name`, or `name`-new, or `name`-new-2 and so on: the first that is not taken."""
-    candidates = itertools.chain((name, f"{name}-new"), (f"{name}-new-{number}" for number in itertools.count(2)))
-    return next(candidate for candidate in candidates if candidate not in taken_names)
+    if name not in taken_names:
+        return name
+    candidate = f"{name}-new"
+    number = 1
+    while candidate in taken_names:
+        number += 1
+        candidate = f"{name}-new-{number}"
+    return candidate
 
 
 def names_of(config: Config) -> set[str]:
     """Return the names of all sources and test sets of a recipe."""
     return {source.name for source in (*config.corpus.sources, *config.evaluation.test_sets)}
-
-
-def shipped_settings(recipe: str, *sections: str, defaults: bool = False) -> dict[str, Any]:
-    """Return the keys set in `sections` of a recipe with their values, or all keys with `defaults`.
-
-    Raises ConfigError: the recipe is missing or wrong.
-    """
-    file = shipped_recipes().get(recipe, Path(recipe))
-    values = load_config(file).model_dump(mode="json")
-    if not defaults:
-        values = yaml.load(file.read_text(encoding="utf-8"), RecipeLoader)  # noqa: S506 - a SafeLoader
-    found: dict[str, Any] = {}
-    for section in sections:
-        found |= _by_key_path(section, values.get(section) or {})
-    return found
-
-
-def _by_key_path(path: str, value: Any) -> dict[str, Any]:
-    """Return the values of a section and its sections, by key path; a list is one value."""
-    if not isinstance(value, dict):
-        return {path: value}
-    values: dict[str, Any] = {}
-    for key, child in value.items():
-        values |= _by_key_path(f"{path}.{key}", child)
-    return values
 
 
 def derived_config(
@@ -98,14 +76,8 @@ def derived_config(
     """
     values = settings(parent.config())
     values["corpus"]["sources"] = [source.model_dump(mode="json", exclude_defaults=True) for source in sources]
-    for key, value in changes.items():
-        *sections, name = key.split(".")
-        section = values
-        for section_name in sections:
-            section = section[section_name]
-        section[name] = value
-    text = yaml.safe_dump(values, allow_unicode=True, sort_keys=False)
-    config = parse_config(text, f"the settings of {parent.path}, changed", overrides)
+    put_settings(values, changes)
+    config = config_of(values, f"the settings of {parent.path}, changed", overrides)
     return config.model_copy(update={"run": config.run.model_copy(update={"directory": str(folder)})})
 
 

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from translator.config import Config, SourceConfig
 from translator.corpus.derived import inherited_sources, training_weights
 from translator.corpus.prepared_corpus import PreparedCorpus
-from translator.recipes.derived_recipe import derived_config, free_name, names_of, shipped_settings, text_folder
+from translator.recipes.derived_recipe import derived_config, free_name, names_of, text_folder
+from translator.recipes.settings import shipped_settings
 from translator.run.folder import RunFolder
 
 _ENGLISH_CHANGES = ("typos", "final_punctuation", "case")  # kinds of augmentation

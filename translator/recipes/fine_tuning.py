@@ -10,7 +10,8 @@ from translator.corpus.derived import inherited_sources, training_weights
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.errors import InputError
 from translator.recipes.corpus_recipe import CorpusSize
-from translator.recipes.derived_recipe import derived_config, shipped_settings, text_folder
+from translator.recipes.derived_recipe import derived_config, text_folder
+from translator.recipes.settings import shipped_settings
 from translator.run.folder import RunFolder
 
 LARGEST_REPLAY: Final = 0.99  # share of the training text: the updates grow with 1 / (1 - share)
@@ -92,7 +93,7 @@ def plan_fine_tuning(
     held_out = _held_out(sizes)
     old_names = corpus.names("validation")
     old_validation_pairs = max(1, held_out.validation // max(1, len(old_names)))
-    old_validation = inherited_sources(corpus, "validation", most=old_validation_pairs)
+    old_validation = inherited_sources(corpus, "validation", max_pairs=old_validation_pairs)
 
     # 2. Replay old text.
     trained_pairs = new_pairs - (held_out.validation + held_out.test) * len(new_sources)

@@ -12,7 +12,7 @@ from translator.checkpoint.state import find_checkpoint
 from translator.config import Config, TrainingConfig
 from translator.config.resuming import NO_CHANGES, Changes, shared_settings
 from translator.corpus.held_out import write_held_out
-from translator.corpus.report import format_report
+from translator.corpus.preparation_counts import format_report
 from translator.data import DataHandler
 from translator.data.preparation_report import preparation_report, write_preparation_report
 from translator.evaluation import Score, TranslatedPair, evaluate_run, saved_scores, search_label

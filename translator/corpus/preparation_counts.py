@@ -1,4 +1,4 @@
-"""Report on the preparation of a corpus: counts by source, rule and split, and examples, as JSON and as a table."""
+"""The counts of a preparation: pairs by source, rule and split, with examples, as JSON and as a table."""
 
 import heapq
 import zlib
@@ -45,6 +45,12 @@ def example_places(lines: Sequence[int]) -> list[int]:
         return zlib.crc32(b"%d" % lines[place])
 
     return sorted(heapq.nsmallest(EXAMPLES, range(len(lines)), key=hash_of_line))
+
+
+def chosen_examples(examples: Sequence[Example]) -> list[Example]:
+    """Return at most `EXAMPLES` of `examples`, in order, as `example_places` chooses them."""
+    places = example_places([example.line for example in examples])
+    return [examples[place] for place in places]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,146 @@
+"""The recipe that is chosen for a corpus: a plan from its size, the text of the recipe, and a vocabulary that suits."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from corpus.corpora import TABLE, one_file
+from doc_examples import ROOT
+
+from translator.config import Config, SourceConfig, load_config, parse_config
+from translator.data import DataHandler
+from translator.errors import ConfigError, SubwordError
+from translator.recipes.corpus_recipe import CorpusSize, choose, find_recipe, plan_corpus_recipe
+from translator.recipes.recipe_text import Choice
+
+
+@pytest.mark.parametrize("gpu", [False, True])
+def test_chosen_model_and_training_sizes_grow_with_the_corpus(gpu: bool) -> None:
+    choices_by_size = []
+    for pairs in (500, 3000, 70_000, 10**6):
+        size = CorpusSize(pairs=pairs, words=14 * pairs, distinct_words=3 * pairs)
+        choices_by_size.append({choice.key: choice.value for choice in choose(size, gpu=gpu)})
+    for key in ("subword.vocabulary_size", "model.d_model", "training.max_steps"):
+        values = [float(choices[key]) for choices in choices_by_size]
+        assert values == sorted(values) and values[0] < values[-1], key
+
+
+def test_settings_for_a_million_words_are_about_those_of_the_tuned_recipe() -> None:
+    tuned = load_config("cpu-small")
+    for choice in choose(CorpusSize(pairs=70_000, words=980_000, distinct_words=210_000), gpu=False):
+        section, name = choice.key.split(".")
+        assert choice.value == pytest.approx(getattr(getattr(tuned, section), name), rel=0.1), choice.key
+
+
+SIZE = CorpusSize(pairs=900, words=9000, distinct_words=700)
+
+
+@pytest.mark.parametrize("gpu", [False, True])
+@pytest.mark.parametrize("direction", ["en-fa", "fa-en"])
+@pytest.mark.parametrize("folder", ["runs", "my: 'odd' \\1 # \"folder\"", "پوشهٔ من"])
+def test_the_text_of_a_recipe_has_the_settings_of_its_plan(gpu: bool, direction: str, folder: str) -> None:
+    sources = [
+        SourceConfig(name="my", path=f"{folder}/my.tsv"),
+        SourceConfig(name="b", source_path=f"{folder}/b.en", target_path=f"{folder}/b.fa", max_pairs=5),
+    ]
+    vocabulary = [Choice("subword.vocabulary_size", 300, "few"), Choice("subword.joint", True, "poor")]
+    file = Path(folder) / "my+b.yaml"
+    recipe = plan_corpus_recipe(file, sources, SIZE, gpu=gpu, direction=direction, vocabulary=vocabulary)
+    assert parse_config(recipe.text(), "text") == recipe.config
+    assert recipe.config.run.directory == str(Path(folder) / "my+b")
+    assert (recipe.config.subword.vocabulary_size, recipe.config.subword.joint) == (300, True)
+    assert recipe.config.corpus.direction == direction
+    assert list(recipe.config.corpus.sources) == sources
+
+
+def test_a_recipe_keeps_the_comments_of_its_base_and_gives_its_reasons() -> None:
+    recipe = plan_corpus_recipe(Path("runs/my.yaml"), [SourceConfig(name="my", path="my.tsv")], SIZE, gpu=False)
+    lines = recipe.text().splitlines()
+    assert lines[0] == "# Chosen for a corpus of 900 pairs. Edit it as needed, and train with:"
+    assert "  model_type: unigram           # unigram, bpe or char" in lines
+    assert "  d_model: 128             # fits the size of the corpus" in lines
+
+
+def test_overrides_change_the_plan_of_a_recipe_and_not_its_text() -> None:
+    recipe = plan_corpus_recipe(
+        Path("runs/my.yaml"), [SourceConfig(name="my", path="my.tsv")], SIZE, gpu=False, overrides=["model.heads=2"]
+    )
+    assert recipe.config.model.heads == 2
+    assert parse_config(recipe.text(), "text").model.heads == 4
+
+
+def test_an_override_with_a_mistake_gives_no_plan() -> None:
+    with pytest.raises(ConfigError, match=r"runs/my\.yaml has 1 mistake:\n  --set model\.headz=2: model\.headz"):
+        plan_corpus_recipe(
+            Path("runs/my.yaml"), [SourceConfig(name="my", path="my.tsv")], SIZE, gpu=False, overrides=["model.headz=2"]
+        )
+
+
+@pytest.mark.parametrize("gpu", [False, True])
+def test_recipe_is_written_once_reused_and_not_shared_between_corpora(
+    tmp_path: Path, gpu: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a").mkdir()
+    corpora = [[SourceConfig(name="my", path=str(folder / "my.tsv"))] for folder in (tmp_path, tmp_path / "a")]
+    for corpus in corpora:
+        Path(str(corpus[0].path)).write_bytes(TABLE * 300)
+    runs = tmp_path / "runs"
+    file, lines = find_recipe(runs, corpora[0], gpu=gpu)
+    config = load_config(file)
+    assert file == runs / "my.yaml" and config.run.directory == str(runs / "my")
+    assert list(config.corpus.sources) == corpora[0] and config.model.d_model == (256 if gpu else 128)
+    assert "900 pairs, 1.0 English words each" in lines[0] and any("model.dropout" in line for line in lines)
+    file.write_text(file.read_text(encoding="utf-8").replace("dropout: 0.3", "dropout: 0.4"), encoding="utf-8")
+    again, (line,) = find_recipe(runs, corpora[0], gpu=gpu)
+    assert again == file and load_config(again).model.dropout == 0.4 and "exists and is reused" in line
+    assert find_recipe(runs, corpora[1], gpu=gpu)[0] == runs / "my-2.yaml"
+    reverse, _ = find_recipe(runs, corpora[0], gpu=gpu, direction="fa-en")
+    assert reverse == runs / "my-3.yaml" and load_config(reverse).corpus.direction == "fa-en"
+    (runs / "my-4").mkdir()
+    (tmp_path / "a" / "my.tsv").rename(tmp_path / "a" / "their.tsv")
+    third = [SourceConfig(name="my", path=str(tmp_path / "a" / "their.tsv"))]
+    assert find_recipe(runs, third, gpu=gpu)[0] == runs / "my-5.yaml"
+
+
+def prepared_recipe(folder: Path, rows: Sequence[str], *, gpu: bool = False) -> Config:
+    """Return the recipe for a table; its corpus and its models are prepared in `folder`."""
+    source = one_file(folder / "my.tsv", "".join(rows).encode())
+    overrides = [f"corpus.prepared_directory={folder}/prepared"]
+    recipe, _ = find_recipe(folder / "runs", [source], gpu=gpu, overrides=overrides)
+    return load_config(recipe, overrides)
+
+
+SAMPLE = (ROOT / "data" / "sample" / "train.tsv").read_text(encoding="utf-8").splitlines(keepends=True)
+
+
+@pytest.mark.parametrize(("pairs", "gpu"), [(5, True), (30, False), (600, False)])
+def test_chosen_vocabulary_suits_uniform_text(tmp_path: Path, pairs: int, gpu: bool) -> None:
+    config = prepared_recipe(tmp_path, SAMPLE[:pairs], gpu=gpu)
+    assert DataHandler(config).prepare().corpus.count("train", "text") > 0.9 * pairs - 10
+    assert not config.subword.joint
+
+
+@pytest.mark.parametrize("poor_side", [0, 1])
+def test_a_side_with_few_words_shares_a_model_with_the_other(tmp_path: Path, poor_side: int) -> None:
+    yes, no = (("yes", "no"), ("بله", "نه"))[poor_side]
+    rows = []
+    for number, row in enumerate(SAMPLE[:40]):
+        sides = row.rstrip("\n").split("\t")
+        sides[poor_side] = f"{number:06b}".replace("1", f"{yes} ").replace("0", f"{no} ").strip()
+        rows.append("\t".join(sides) + "\n")
+    assert prepared_recipe(tmp_path, rows).subword.joint
+
+
+def test_a_vocabulary_size_of_the_user_is_not_replaced(tmp_path: Path) -> None:
+    source = one_file(tmp_path / "my.tsv", "".join(SAMPLE[:30]).encode())
+    overrides = [f"corpus.prepared_directory={tmp_path}/prepared", "subword.vocabulary_size=5000"]
+    with pytest.raises(SubwordError, match=r"5000 is more than .* the largest value that suits both models is"):
+        find_recipe(tmp_path / "runs", [source], gpu=False, overrides=overrides)
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("gpu", [False, True])
+def test_a_written_recipe_copies_numbers(tmp_path: Path, gpu: bool) -> None:
+    config = prepared_recipe(tmp_path, SAMPLE[:30], gpu=gpu)
+    assert (config.subword.placeholders, config.training.augmentation.copies) == (8, 0.1)

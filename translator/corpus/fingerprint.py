@@ -1,0 +1,52 @@
+"""The fingerprint of a prepared corpus: a hash of everything that made it."""
+
+import unicodedata
+from collections.abc import Sequence
+from typing import Any, Final
+
+import ftfy
+
+from translator.config import CorpusConfig, SourceConfig
+from translator.config.paths import present_path
+from translator.config.resuming import fingerprint_of
+from translator.corpus.normalizer_rules import NormalizerRules
+
+PREPARE_VERSION: Final = 3  # raised when the same settings give different text
+
+
+def corpus_fingerprint(
+    config: CorpusConfig,
+    test_sets: Sequence[SourceConfig],
+    rules: NormalizerRules,
+    hashes: Sequence[tuple[str, ...]],
+) -> str:
+    """Return SHA-256 in hexadecimal over the bytes of the corpus files (not their paths), settings, rules, versions.
+
+    Args:
+        config: of the corpus.
+        test_sets: additional test sets, whose text is kept out of the splits.
+        rules: of the normalizer.
+        hashes: `hashes_of_files` of each source, then of each test set.
+    """
+    sources = [*config.sources, *test_sets]
+    descriptions = [_described(source, file_hashes) for source, file_hashes in zip(sources, hashes, strict=True)]
+    made_from = {
+        "sources": descriptions[: len(config.sources)],
+        "test_sets": descriptions[len(config.sources) :],
+        **config.model_dump(mode="json", include={"normalization", "filters", "split", "bad_rows"}),
+        "normalizer": rules.sha256,
+        "versions": [PREPARE_VERSION, ftfy.__version__, unicodedata.unidata_version],
+    }
+    return fingerprint_of(made_from)
+
+
+def _described(source: SourceConfig, file_hashes: Sequence[str]) -> dict[str, Any]:
+    """Return what decides the raw pairs of `source`, without the paths of its files."""
+    # The two sides of a corpus may have the same bytes as two tables in a folder.
+    layout = "file"
+    if source.path is None:
+        layout = "sides"
+    elif present_path(source.path).is_dir():
+        layout = "folder"
+    settings = source.model_dump(mode="json", exclude={"path", "source_path", "target_path", "obtain", "weight"})
+    return {**settings, "files": list(file_hashes), "layout": layout}

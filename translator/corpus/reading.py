@@ -1,0 +1,212 @@
+"""Reading a source: its raw pairs as a stream, from any layout, in place; texts that cannot be a corpus are refused."""
+
+import functools
+import itertools
+import re
+from collections.abc import Callable, Generator, Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from translator.config import SourceConfig
+from translator.config.corpus_section import BadRows
+from translator.corpus.compression import members_of, packing_of, read_blocks
+from translator.corpus.lines import Pair, UnequalSidesError, pairs_of_sides, read_lines
+from translator.corpus.sources import choose_members, corpora_of, is_tmx
+from translator.corpus.tables import BAD_ROW, pairs_of_table
+from translator.corpus.tmx import pairs_of_tmx
+from translator.errors import CorpusError
+from translator.run.logging import LOGGER
+from translator.run.text import excerpt
+
+_PAIRS_FOR_LANGUAGES: Final = 1000  # that show whether the sides are swapped
+_CHARACTERS_FOR_LANGUAGES: Final = 200  # of each side of these
+_SWAPPED_SHARE: Final = 0.9  # of these pairs, with which the sides count as swapped
+_BAD_SHARE: Final = 0.01  # of the rows; with more, it is another kind of file
+_BAD_ROWS_SHOWN: Final = 5
+_FEWEST_BAD_ROWS: Final = 3  # are dropped from a file of any size
+_BAD_ROWS_EARLY: Final = 1000  # are counted before the end of a file
+_ROW_FORM: Final = "a row needs English, a tab and Persian, and as many columns as the other rows"
+_UNIT_FORM: Final = "the unit of a TMX needs to be well-formed XML, without control characters"
+_LATIN: Final = re.compile("[A-Za-z\u00c0-\u024f]")
+_ARABIC: Final = re.compile("[\u0620-\u065f\u066e-\u06d3\u06fa-\u06ff\u0750-\u077f\ufb50-\ufdff\ufe70-\ufefc]")
+
+
+@functools.cache
+def _tell_once(message: str) -> None:
+    """Log a message, once in a process: a command may read a source several times."""
+    LOGGER.info(message)
+
+
+def read_pairs(
+    source: SourceConfig, bad_rows: BadRows = "drop", note: Callable[[str], None] = _tell_once
+) -> Generator[Pair, None, None]:
+    """Yield the pairs of `source` in order, raw, at most `max_pairs` of them; memory stays flat.
+
+    The corpora of a folder are read one after the other, in the order of their names. A pair that cannot be used has
+    the name of its `defect`: a line of more than 1 MiB, or one that is not UTF-8 under `invalid_utf8: drop`, a row or a
+    unit without the right form, a unit of a TMX without one of the languages. Blank lines at the end are no pairs.
+
+    Args:
+        source: the corpus.
+        bad_rows: `drop` gives rows and units without the right form a defect; `error` refuses the first.
+        note: is called with messages on what is not read.
+
+    Raises CorpusError: a file is missing, damaged, empty, not UTF-8, not a table, or its sides are swapped or unequal;
+        or more than 1% of its rows, and more than three, do not have the right form.
+    """
+    remaining_pairs = source.max_pairs
+    for files in corpora_of(source):
+        label = f"corpus source `{source.name}`: {' and '.join(map(str, files))}"
+        texts = _texts(source, files, label)
+        all_pairs = _pairs_of(texts, note, drop_invalid=source.invalid_utf8 == "drop")
+        pairs = itertools.islice(all_pairs, remaining_pairs)
+        defects = _BadRows(label, _UNIT_FORM if texts[0].is_tmx else _ROW_FORM, bad_rows)
+        try:
+            # 1. The first pairs show whether this can be a corpus.
+            first_pairs = list(itertools.islice(pairs, _PAIRS_FOR_LANGUAGES))
+            if not first_pairs:
+                raise CorpusError(f"{label}: it has no lines; check that it is the right file")
+            _refuse_swapped(first_pairs, label, [text.label for text in texts])
+
+            # 2. All pairs.
+            count = 0
+            for count, pair in enumerate(itertools.chain(first_pairs, pairs), start=1):
+                if pair.defect == BAD_ROW:
+                    defects.add(pair.line, count)
+                yield pair
+            defects.refuse_too_many(count)
+        except UnequalSidesError:
+            raise _unequal_sides(source.name, texts) from None
+        if remaining_pairs is not None:
+            remaining_pairs -= count
+            if remaining_pairs == 0:
+                break
+
+
+class _Text(NamedTuple):
+    """One text of a corpus: a file, or a member of a zip."""
+
+    file: Path
+    member: str | None = None
+
+    @property
+    def label(self) -> str:
+        """Name of the text in messages."""
+        return str(self.file) if self.member is None else f"{self.file}, member {excerpt(self.member, 200)}"
+
+    @property
+    def is_tmx(self) -> bool:
+        """Whether its name is that of a translation memory."""
+        return is_tmx(self.file.name if self.member is None else self.member)
+
+    def lines(self, *, drop_invalid: bool) -> Iterator[str]:
+        """Yield its lines; see `read_lines`."""
+        advice = ", or set `invalid_utf8: drop` for this source to skip such lines"
+        blocks = read_blocks(self.file, self.member)
+        for lines in read_lines(blocks, self.label, drop_invalid=drop_invalid, advice=advice):
+            yield from lines
+
+    def units(self, *, drop_invalid: bool) -> Iterator[Pair]:
+        """Yield the pairs of a TMX document; see `pairs_of_tmx`."""
+        return pairs_of_tmx(read_blocks(self.file, self.member), self.label, drop_invalid=drop_invalid)
+
+
+def _texts(source: SourceConfig, files: Sequence[Path], label: str) -> list[_Text]:
+    if len(files) == 1 and packing_of(files[0]) == "zip archive":
+        members = choose_members(files[0], members_of(files[0]), source.source_member, source.target_member)
+        return [_Text(files[0], member) for member in members]
+    if source.source_member is not None:
+        raise CorpusError(f"{label} is not a zip archive; `source_member` and `target_member` name members of a zip")
+    return [_Text(file) for file in files]
+
+
+def _pairs_of(texts: Sequence[_Text], note: Callable[[str], None], *, drop_invalid: bool) -> Iterator[Pair]:
+    """Yield the pairs of two texts, one a side, or of one text that holds both sides."""
+    if len(texts) == 2:
+        english, persian = texts
+        return pairs_of_sides(english.lines(drop_invalid=drop_invalid), persian.lines(drop_invalid=drop_invalid))
+    (text,) = texts
+    if text.is_tmx:
+        return text.units(drop_invalid=drop_invalid)
+    return pairs_of_table(text.lines(drop_invalid=drop_invalid), text.label, note)
+
+
+class _BadRows:
+    """Counts the rows and units of a corpus that do not have the right form, and refuses too many."""
+
+    def __init__(self, label: str, form: str, treatment: BadRows) -> None:
+        self._label = label
+        self._form = form
+        self._treatment = treatment
+        self._bad_rows = 0
+        self._first_lines: list[int] = []
+
+    def add(self, line: int, rows: int) -> None:
+        """Count a bad row, the last of `rows`; raise CorpusError if the treatment is `error`, or for far too many."""
+        if self._treatment == "error":
+            raise CorpusError(f"{self._label}, line {line}: {self._form}; correct it, or set `corpus.bad_rows: drop`")
+        self._bad_rows += 1
+        if len(self._first_lines) < _BAD_ROWS_SHOWN:
+            self._first_lines.append(line)
+        # A large file of another kind is refused before its end.
+        if self._bad_rows > _BAD_ROWS_EARLY:
+            self.refuse_too_many(rows)
+
+    def refuse_too_many(self, rows: int) -> None:
+        """Raise CorpusError if more than 1% of `rows`, and more than three, are bad, or all of them."""
+        if self._bad_rows < rows and self._bad_rows <= max(_FEWEST_BAD_ROWS, _BAD_SHARE * rows):
+            return
+        numbers = ", ".join(map(str, self._first_lines))
+        more = ", …" if self._bad_rows > _BAD_ROWS_SHOWN else ""
+        raise CorpusError(
+            f"{self._label}: {self._bad_rows:,} of {rows:,} rows do not have the right form (lines {numbers}{more}), "
+            f"and 1% are allowed; {self._form}; correct the file, or give two files as `source_path` and `target_path`"
+        )
+
+
+def _unequal_sides(name: str, texts: Sequence[_Text]) -> CorpusError:
+    """Return an error with the number of lines of each side, and the first empty line of each."""
+    line_counts = []
+    empty_lines = []
+    for text in texts:
+        count = 0
+        first_empty = None
+        for count, line in enumerate(text.lines(drop_invalid=True), start=1):
+            is_empty = type(line) is str and not line.strip()  # a line that cannot be read has another type
+            if is_empty and first_empty is None:
+                first_empty = count
+        line_counts.append(count)
+        if first_empty is not None:
+            empty_lines.append(f"line {first_empty:,} of {text.label}")
+    english, persian = texts
+    message = (
+        f"corpus source `{name}`: the two sides differ in length: {english.label} has {line_counts[0]:,} lines, "
+        f"{persian.label} has {line_counts[1]:,}; line N of both sides must be a pair, so get the corpus again or "
+        "correct it"
+    )
+    if empty_lines:
+        message += f". First empty line: {' and '.join(empty_lines)}"
+    return CorpusError(message)
+
+
+def _refuse_swapped(pairs: Sequence[Pair], label: str, text_labels: Sequence[str]) -> None:
+    """Raise CorpusError if 90% of the pairs with letters on both sides have Persian first and English second."""
+    pairs_with_letters = 0
+    swapped_pairs = 0
+    for pair in pairs:
+        first_text = pair.source[:_CHARACTERS_FOR_LANGUAGES]
+        second_text = pair.target[:_CHARACTERS_FOR_LANGUAGES]
+        first_latin = len(_LATIN.findall(first_text))
+        first_arabic = len(_ARABIC.findall(first_text))
+        second_latin = len(_LATIN.findall(second_text))
+        second_arabic = len(_ARABIC.findall(second_text))
+        if first_latin + first_arabic > 0 and second_latin + second_arabic > 0:
+            pairs_with_letters += 1
+            swapped_pairs += first_arabic > first_latin and second_latin > second_arabic
+    if swapped_pairs and swapped_pairs >= _SWAPPED_SHARE * pairs_with_letters:
+        first, second = text_labels if len(text_labels) == 2 else ("the first column", "the second")
+        raise CorpusError(
+            f"{label}: the two sides are swapped: {swapped_pairs:,} of the first {pairs_with_letters:,} pairs with "
+            f"letters are Persian in {first} and English in {second}; swap the columns, the names of the files, or "
+            "`source_path` and `target_path` (in a zip `source_member` and `target_member`)"
+        )
