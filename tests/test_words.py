@@ -1,5 +1,6 @@
 """Prose: spelling, and phrases of the first version that made people read a sentence twice."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -64,3 +65,55 @@ def test_prose_has_no_spelling_mistakes() -> None:
         [sys.executable, "-m", "codespell_lib", *files], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+VAGUE_NAMES = frozenset(
+    [
+        "one",
+        "two",
+        "some",
+        "these",
+        "those",
+        "both",
+        "own",
+        "found",
+        "known",
+        "kept",
+        "asked",
+        "given",
+        "wanted",
+        "touched",
+        "taken",
+        "made",
+        "thing",
+        "things",
+        "its",
+        "it",
+        "them",
+        "many",
+        "rest",
+        "others",
+        "every",
+        "all_of",
+        "several",
+        "something",
+        "such",
+        "each",
+    ]
+)
+"""Names that say nothing of what they hold, and may not come back as variables or arguments."""
+PROGRAMS = [path for room in ("translator", "bench", "scripts") for path in sorted((ROOT / room).rglob("*.py"))]
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_variables_and_arguments_have_names_of_the_domain(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    # The fields of a record keep the names that its file has.
+    fields = {node.target for node in ast.walk(tree) if isinstance(node, ast.AnnAssign)}
+    names = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg):
+            names.append(node.arg)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node not in fields:
+            names.append(node.id)
+    assert sorted(VAGUE_NAMES.intersection(names)) == []

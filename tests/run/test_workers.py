@@ -18,7 +18,7 @@ import pytest
 from processes import is_running, wait_for
 
 from translator.errors import StorageError
-from translator.run.workers import Neighbours, _seconds, map_in_order
+from translator.run.workers import Neighbours, map_in_order
 
 
 def squaring() -> Callable[[int], int]:
@@ -130,7 +130,9 @@ def test_cpu_load_of_other_programs_is_measured() -> None:
     busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     try:
         time.sleep(1.0)
-        assert neighbours.cores_taken() > 0.3 or not _seconds()[1]  # 0 where the system does not report it
+        if not Path("/proc/stat").exists():
+            pytest.skip("the system does not report the load")
+        assert neighbours.cores_taken() > 0.1  # a busy machine leaves the program a part of a core
     finally:
         busy.kill()
         busy.wait()

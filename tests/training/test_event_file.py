@@ -106,34 +106,34 @@ BLEU = Score(
 
 
 def test_without_a_folder_no_test_scores_are_written(tmp_path: Path) -> None:
-    show_test_scores(tmp_path / "none", [BLEU], own=True)
+    show_test_scores(tmp_path / "none", [BLEU], has_own_set=True)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_without_test_scores_no_file_is_written(tmp_path: Path) -> None:
-    show_test_scores(tmp_path, [], own=True)
+    show_test_scores(tmp_path, [], has_own_set=True)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_test_scores_are_plotted_at_their_checkpoint_step(tmp_path: Path) -> None:
-    show_test_scores(tmp_path, [BLEU], own=True)
+    show_test_scores(tmp_path, [BLEU], has_own_set=True)
     assert curve(tmp_path, "test/bleu") == [(20, 30.0)]
     assert curve(tmp_path, "test_by_set/mizan/bleu") == [(20, 30.0)]
 
 
 @pytest.mark.parametrize("changes", [{"normalization": "normalizer-2 on both sides"}, {"checkpoint": "averaged"}])
 def test_only_raw_scores_of_a_step_are_plotted(tmp_path: Path, changes: dict[str, Any]) -> None:
-    show_test_scores(tmp_path, [BLEU, replace(BLEU, score=31.0, **changes)], own=True)
+    show_test_scores(tmp_path, [BLEU, replace(BLEU, score=31.0, **changes)], has_own_set=True)
     assert curve(tmp_path, "test/bleu") == [(20, 30.0)]
 
 
 def test_only_bleu_and_chrf_of_the_first_test_set_compare_runs(tmp_path: Path) -> None:
     scores = [BLEU, replace(BLEU, metric="length_ratio"), replace(BLEU, test_set="tep")]
-    show_test_scores(tmp_path, scores, own=True)
+    show_test_scores(tmp_path, scores, has_own_set=True)
     tags = {"test/bleu", "test_by_set/mizan/bleu", "test_by_set/mizan/length_ratio", "test_by_set/tep/bleu"}
     assert set(read_events(tmp_path).Tags()["scalars"]) == tags
 
 
 def test_scores_of_an_outside_test_set_do_not_compare_runs(tmp_path: Path) -> None:
-    show_test_scores(tmp_path, [BLEU], own=False)
+    show_test_scores(tmp_path, [BLEU], has_own_set=False)
     assert read_events(tmp_path).Tags()["scalars"] == ["test_by_set/mizan/bleu"]

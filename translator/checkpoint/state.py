@@ -122,8 +122,14 @@ def step_folder(folder: Path, step: int) -> Path:
 
 def steps_saved(folder: Path) -> list[int]:
     """Return the steps that have a checkpoint in `folder`, damaged or not, ascending."""
-    found = (_STEP_NAME.fullmatch(path.name) for path in folder.iterdir()) if folder.is_dir() else ()
-    return sorted(int(match[1]) for match in found if match)
+    if not folder.is_dir():
+        return []
+    steps = []
+    for path in folder.iterdir():
+        name = _STEP_NAME.fullmatch(path.name)
+        if name:
+            steps.append(int(name[1]))
+    return sorted(steps)
 
 
 def find_checkpoint(folder: Path, name: str) -> Path:
@@ -133,21 +139,21 @@ def find_checkpoint(folder: Path, name: str) -> Path:
 
     Raises CheckpointError: the checkpoint is missing; the message lists the existing ones.
     """
-    wanted = f"step-{int(name):06d}" if re.fullmatch(r"[0-9]{1,12}", name) else name
-    if wanted == BEST and not os.path.lexists(folder / BEST):
-        wanted = LAST
-    if wanted in (BEST, LAST, AVERAGED) or _STEP_NAME.fullmatch(wanted):  # a name, never a path
-        path = folder / wanted
+    folder_name = f"step-{int(name):06d}" if re.fullmatch(r"[0-9]{1,12}", name) else name
+    if folder_name == BEST and not os.path.lexists(folder / BEST):
+        folder_name = LAST
+    if folder_name in (BEST, LAST, AVERAGED) or _STEP_NAME.fullmatch(folder_name):  # a name, never a path
+        path = folder / folder_name
         if path.is_dir():
             if path.resolve().parent != folder.resolve():
                 raise CheckpointError(f"{path} is a link out of the run, to {path.resolve()}; remove the link")
             return path.resolve()
         steps = steps_saved(folder)
-        if wanted == LAST and steps:
+        if folder_name == LAST and steps:
             return step_folder(folder, steps[-1])
         if path.is_symlink():  # a fallback would be scored under this name
             raise CheckpointError(f"{path} links to {path.readlink()}, which is missing; {other_checkpoints(folder)}")
-        if wanted == AVERAGED:
+        if folder_name == AVERAGED:
             raise CheckpointError(f"no checkpoint `averaged` in {folder}; make it with `translator average`")
     raise CheckpointError(f"no checkpoint `{name}` in {folder}; {other_checkpoints(folder)}")
 
@@ -241,8 +247,8 @@ def read_description(path: Path) -> CheckpointDescription:
 def verify_file(path: Path, name: str, digest: str) -> None:
     """Raise DamagedCheckpointError if a file of the checkpoint in `path` is unreadable or has the wrong checksum."""
     try:
-        found = sha256_of_file(path / name)
+        actual_digest = sha256_of_file(path / name)
     except OSError as error:
         raise DamagedCheckpointError(f"cannot read {path / name} ({error.strerror})", path) from error
-    if found != digest:
+    if actual_digest != digest:
         raise DamagedCheckpointError(f"{path / name} does not match its checksum", path)

@@ -107,7 +107,7 @@ def _show_in_tensorboard(evaluation: "Evaluation", runs: "Sequence[RunFolder]", 
         for scored_set in evaluation.sets:
             if scored_set.system == name:
                 scores += scored_set.all_scores
-        show_test_scores(run.tensorboard_folder, scores, own=is_own_text and run == runs[0])
+        show_test_scores(run.tensorboard_folder, scores, has_own_set=is_own_text and run == runs[0])
 
 
 def _print_evaluation(evaluation: "Evaluation") -> None:

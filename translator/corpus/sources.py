@@ -56,7 +56,7 @@ def corpora_in_arguments(arguments: Sequence[Sequence[str]]) -> list[SourceConfi
 
     Raises InputError: a corpus or a side of it is missing, or a path has control characters.
     """
-    found: list[SourceConfig] = []
+    corpora: list[SourceConfig] = []
     for paths in arguments:
         for path in paths:
             _refuse_control_characters(path)
@@ -68,15 +68,20 @@ def corpora_in_arguments(arguments: Sequence[Sequence[str]]) -> list[SourceConfi
         if len(paths) == len(texts) == 2:
             side = side_of(re.sub(_PACKED, "", Path(paths[1]).name))
             english, persian = reversed(paths) if side and side.language == "en" else paths
-            found.append(SourceConfig(name=_name(english), source_path=english, target_path=persian))
+            corpora.append(SourceConfig(name=_name(english), source_path=english, target_path=persian))
         else:
-            found += map(corpus_argument, paths)
-    named: dict[str, SourceConfig] = {}
-    for one in found:
-        names = [one.name, *(f"{one.name}-{number}" for number in range(2, 2 * len(found) + 1))]
-        name = next(name for name in names if name not in named)
-        named[name] = one.model_copy(update={"name": name})
-    return list(named.values())
+            corpora += map(corpus_argument, paths)
+
+    # Each corpus has a name of its own: my, my-2, my-3.
+    corpora_by_name: dict[str, SourceConfig] = {}
+    for corpus in corpora:
+        name = corpus.name
+        number = 2
+        while name in corpora_by_name:
+            name = f"{corpus.name}-{number}"
+            number += 1
+        corpora_by_name[name] = corpus.model_copy(update={"name": name})
+    return list(corpora_by_name.values())
 
 
 def with_overrides(sources: Sequence[SourceConfig], overrides: Sequence[str]) -> list[SourceConfig]:

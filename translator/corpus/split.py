@@ -201,5 +201,5 @@ def _drawn_blocks(count: int, block_size: int, seed: str) -> Numbers:
         return hashlib.blake2b(f"{seed} {block}".encode(), digest_size=8).digest()
 
     blocks = np.split(np.arange(count, dtype=np.int64), range(block_size, count, block_size))
-    drawn = sorted(range(len(blocks)), key=draw)
-    return np.concatenate([blocks[block] for block in drawn])
+    shuffled_numbers = sorted(range(len(blocks)), key=draw)
+    return np.concatenate([blocks[number] for number in shuffled_numbers])

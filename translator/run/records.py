@@ -104,12 +104,13 @@ def _missing_keys(values: Any, whole: Any) -> list[str]:
 
 
 def _reason(detail: Mapping[str, Any]) -> str:
-    kind, given = detail["type"], detail["input"]
+    kind = detail["type"]
+    value = detail["input"]
     if kind in UNKNOWN_KEY:
         return "unknown key"
-    if kind in ("json_invalid", "missing") or isinstance(given, list | dict):
+    if kind in ("json_invalid", "missing") or isinstance(value, list | dict):
         return str(detail["msg"])
-    return f"{detail['msg'].replace('Input should be', 'expected')}, got {show_value(given)}"
+    return f"{detail['msg'].replace('Input should be', 'expected')}, got {show_value(value)}"
 
 
 def _is_later_format(detail: Mapping[str, Any]) -> bool:

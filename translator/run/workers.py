@@ -16,7 +16,7 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from translator.errors import StorageError
 from translator.run.signals import STOP_SIGNALS
@@ -38,23 +38,36 @@ class Neighbours:
     """Load of other programs on the cores of this process, except programs started with `nice`."""
 
     def __init__(self) -> None:
-        self._before = _seconds()
+        self._before = _clock_reading()
 
     def cores_taken(self) -> float:
         """Return how many cores they used on average since the last call; 0 if unknown."""
-        (began, others_before), self._before = self._before, _seconds()
-        now, others = self._before
-        return max(0.0, others - others_before) / max(0.01, now - began)
+        before = self._before
+        self._before = _clock_reading()
+        seconds = self._before.time - before.time
+        return max(0.0, self._before.neighbour_seconds - before.neighbour_seconds) / max(0.01, seconds)
 
 
-def _seconds() -> tuple[float, float]:
-    """Return the time, and the CPU seconds of others on the cores of this process, up to a constant."""
-    own, ticks = os.times(), 0
+class _ClockReading(NamedTuple):
+    """The time, and what other programs have computed until then."""
+
+    time: float  # seconds
+    neighbour_seconds: float  # CPU seconds of other programs on the cores of this process, up to a constant
+
+
+def _clock_reading() -> _ClockReading:
+    process = os.times()
+    ticks = 0
     with contextlib.suppress(OSError, ValueError, AttributeError):
         cores = {f"cpu{number}" for number in os.sched_getaffinity(0)}
-        rows = (line.split() for line in Path("/proc/stat").read_text(encoding="ascii").splitlines())
-        ticks = sum(int(row[1]) + int(row[3]) for row in rows if row[0] in cores)  # user and system time
-    return time.monotonic(), ticks / os.sysconf("SC_CLK_TCK") - own.user - own.system if ticks else 0.0
+        for line in Path("/proc/stat").read_text(encoding="ascii").splitlines():
+            row = line.split()
+            if row[0] in cores:
+                ticks += int(row[1]) + int(row[3])  # user and system time
+    if ticks == 0:  # the system has no such information
+        return _ClockReading(time=time.monotonic(), neighbour_seconds=0.0)
+    all_seconds = ticks / os.sysconf("SC_CLK_TCK")
+    return _ClockReading(time=time.monotonic(), neighbour_seconds=all_seconds - process.user - process.system)
 
 
 def processes_for(setting: int, bytes_of_work: int) -> int:

@@ -107,13 +107,13 @@ class EventFile:
             self._writer.close()
 
 
-def show_test_scores(folder: Path, scores: Sequence[Score], *, own: bool) -> None:
+def show_test_scores(folder: Path, scores: Sequence[Score], *, has_own_set: bool) -> None:
     """Write scores on raw text to a separate event file, at the steps of their checkpoints; an average has no step.
 
     Args:
         folder: the run's folder of event files; if it does not exist, nothing is written.
         scores: the scores of an evaluation, those of the first test set first.
-        own: whether the first test set is the run's own, which serves to compare runs.
+        has_own_set: whether the first test set is the run's own, which serves to compare runs.
     """
     shown = [score for score in scores if score.normalization == RAW and score.checkpoint.startswith("step-")]
     if not shown or not folder.is_dir():
@@ -126,5 +126,5 @@ def show_test_scores(folder: Path, scores: Sequence[Score], *, own: bool) -> Non
         for score in shown:
             step = int(score.checkpoint.removeprefix("step-"))
             add(f"test_by_set/{score.test_set}/{score.metric}", score.score, step)
-            if own and score.test_set == first_set and score.metric in _TEST_METRICS:
+            if has_own_set and score.test_set == first_set and score.metric in _TEST_METRICS:
                 add(f"test/{score.metric}", score.score, step)

@@ -200,5 +200,5 @@ def _evaluate(
     all_scores: list[Score] = []
     for scored_set in evaluation.sets:
         all_scores += scored_set.all_scores
-    show_test_scores(run.tensorboard_folder, all_scores, own=True)
+    show_test_scores(run.tensorboard_folder, all_scores, has_own_set=True)
     return evaluation.scores, evaluation.samples
