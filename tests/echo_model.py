@@ -22,7 +22,7 @@ class Words:
 
     def __init__(self, placeholders: str = "") -> None:
         self.words = [spelling for spelling, _ in SPECIAL_TOKENS]
-        self.placeholders = {one: len(self.words) + number for number, one in enumerate(placeholders)}
+        self.placeholders = {placeholder: len(self.words) + number for number, placeholder in enumerate(placeholders)}
         self.words += placeholders
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:

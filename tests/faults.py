@@ -68,13 +68,13 @@ class Faults:
     def _inside(self, path: Any, folder_handle: int | None = None) -> str | None:
         """Return the whole path of a file or an open handle if it is in our folder; None if it is not."""
         if isinstance(path, int):
-            found = str(Path(f"/proc/self/fd/{path}").readlink())
+            real_path = str(Path(f"/proc/self/fd/{path}").readlink())
         else:
             name = Path(os.fsdecode(path))
             if folder_handle is not None:
                 name = Path(f"/proc/self/fd/{folder_handle}").readlink() / name
-            found = str(Path(os.path.realpath(name.parent)) / name.name)
-        return found if f"{found}/".startswith(f"{self._folder}/") else None
+            real_path = str(Path(os.path.realpath(name.parent)) / name.name)
+        return real_path if f"{real_path}/".startswith(f"{self._folder}/") else None
 
     def _due(self, name: str, path: str) -> bool:
         """Count an operation; return whether it is the one that fails."""

@@ -69,17 +69,17 @@ def test_reversed_direction_swaps_source_and_target_in_all_data(folder: Path) ->
 def test_the_translator_reads_persian_and_writes_english(folder: Path, engine: str) -> None:
     translator = Translator.load(folder / "fa-en", engine=engine)
     assert translator.normalizer.source("كتاب ي") == "کتاب ی"
-    (found,) = translator.translate_lines(["ابپ ۴۷٫۵"])
-    assert "47.5" in found, "a number is copied in English digits"
+    (translation,) = translator.translate_lines(["ابپ ۴۷٫۵"])
+    assert "47.5" in translation, "a number is copied in English digits"
     assert translator.translate_lines(["…۱۲"]) == ["…12"]
 
 
 def test_reports_and_exports_follow_direction(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     back = RunFolder(folder / "fa-en")
-    found = evaluate_systems([System((back,))], test_sets=[f"mine={folder / 'toy.tsv'}"], output=tmp_path)
-    assert found.sets[0].references[0][0].startswith(letters(150, seed=3)[0])
+    evaluation = evaluate_systems([System((back,))], test_sets=[f"mine={folder / 'toy.tsv'}"], output=tmp_path)
+    assert evaluation.sets[0].references[0][0].startswith(letters(150, seed=3)[0])
     assert {"latin_words", "english_punctuation"} <= {
-        name for name, of in found.diagnoses[0].possible.items() if not of
+        name for name, of in evaluation.diagnoses[0].possible.items() if not of
     }
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert '<p class="text" lang="fa" dir="rtl">' in page and '<p class="text" lang="en" dir="ltr">' in page
@@ -94,17 +94,17 @@ def test_reports_and_exports_follow_direction(folder: Path, tmp_path: Path, caps
 
 
 def test_mixing_directions_is_rejected(folder: Path) -> None:
-    both = [RunFolder(folder / name) for name in ("en-fa", "fa-en")]
+    runs = [RunFolder(folder / name) for name in ("en-fa", "fa-en")]
     with pytest.raises(InputError, match="evaluate them one after the other"):
-        evaluate_systems([System((one,)) for one in both])
+        evaluate_systems([System((run_folder,)) for run_folder in runs])
     with pytest.raises(RunError, match="cannot be combined"):
-        Translator.load([one.path for one in both])
+        Translator.load([run_folder.path for run_folder in runs])
     with pytest.raises(RunError, match=r"corpus\.direction"):
         run(recipe(folder, "fa-en", f"run.directory={folder}/en-fa", "training.max_steps=6"))
     with pytest.raises(ConfigError, match="cannot be combined with changes to English"):
         recipe(folder, "fa-en", "training.augmentation.typos=0.1")
     (folder / "more.en").write_text("ab\n", encoding="utf-8")
     (folder / "more.fa").write_text("اب\n", encoding="utf-8")
-    several = f"x={folder}/more.en:{folder}/more.fa:{folder}/more.fa"
+    test_set = f"x={folder}/more.en:{folder}/more.fa:{folder}/more.fa"
     with pytest.raises(InputError, match="has several Persian sides"):
-        evaluate_systems([System((both[1],))], test_sets=[several])
+        evaluate_systems([System((runs[1],))], test_sets=[test_set])

@@ -44,11 +44,11 @@ def test_names_files_and_links_in_pages_exist(page: Path) -> None:
 
 def test_architecture_diagrams_list_existing_files_and_their_count() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    drawn = re.findall(
+    drawings = re.findall(
         r"^## The path of .*?```text\n(.*?)```\s+These are (\d+) files", page, flags=re.DOTALL | re.MULTILINE
     )
-    assert len(drawn) == 2
-    for drawing, count in drawn:
+    assert len(drawings) == 2
+    for drawing, count in drawings:
         files = set(re.findall(r"[a-z_/]+\.py", drawing))
         assert len(files) == int(count)
         assert [file for file in files if not list((ROOT / "translator").rglob(file))] == []
@@ -67,8 +67,8 @@ def test_commands_in_pages_are_valid(page: Path) -> None:
     assert page in PAGES or set(re.findall(r"`make ([a-z-]+)", text)) <= targets
     for words in commands(text, "make"):
         for word in words[1:]:
-            name, given, _ = word.partition("=")
-            assert name in (variables if given else targets), " ".join(words)
+            name, equals_sign, _ = word.partition("=")
+            assert name in (variables if equals_sign else targets), " ".join(words)
 
 
 def test_every_config_key_is_on_the_reference_page() -> None:

@@ -30,8 +30,8 @@ def test_missing_package_fails_doctor_and_shows_the_pip_command(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     there = doctor.version_of
-    changed = {"sacrebleu": None, "fastapi": None, "numpy": "1.0"}
-    monkeypatch.setattr(doctor, "version_of", lambda name: changed[name] if name in changed else there(name))
+    versions = {"sacrebleu": None, "fastapi": None, "numpy": "1.0"}
+    monkeypatch.setattr(doctor, "version_of", lambda name: versions[name] if name in versions else there(name))
     assert main(["doctor"]) == 2
     captured = capsys.readouterr()
     assert "sacrebleu: needed" in captured.out
@@ -78,9 +78,9 @@ def test_gpus_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda number: "Some GPU")
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (70 << 30, 80 << 30))
-    found = {finding.name: finding for finding in doctor.examine_devices()}
-    assert found["GPU 0"].found == "Some GPU, 80 GiB (70 free); training computes in bf16"
-    assert found["CPU"].found.endswith("training computes in bf16")
+    findings = {finding.name: finding for finding in doctor.examine_devices()}
+    assert findings["GPU 0"].found == "Some GPU, 80 GiB (70 free); training computes in bf16"
+    assert findings["CPU"].found.endswith("training computes in bf16")
     monkeypatch.setattr(torch.cuda, "mem_get_info", Mock(side_effect=RuntimeError("CUDA error: out of memory\nmore")))
-    found = {finding.name: finding for finding in doctor.examine_devices()}
-    assert "out of memory" in found["GPU 0"].advice
+    findings = {finding.name: finding for finding in doctor.examine_devices()}
+    assert "out of memory" in findings["GPU 0"].advice

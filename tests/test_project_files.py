@@ -68,9 +68,9 @@ def test_distribution_check_reports_missing_and_extra_files(check: ModuleType) -
 
 
 def test_install_hints_match_the_declared_requirements() -> None:
-    serve = " ".join(f'"{asked}"' for asked in PROJECT["optional-dependencies"]["serve"])
+    serve = " ".join(f'"{requirement}"' for requirement in PROJECT["optional-dependencies"]["serve"])
     assert f"pip install {serve}" in (ROOT / "translator/serve/__init__.py").read_text(encoding="utf-8")
-    (engine,) = (asked for asked in PROJECT["dependencies"] if asked.startswith("ctranslate2"))
+    (engine,) = (requirement for requirement in PROJECT["dependencies"] if requirement.startswith("ctranslate2"))
     assert f'pip install "{engine}"' in (ROOT / "translator/inference/ctranslate2.py").read_text(encoding="utf-8")
 
 

@@ -83,8 +83,8 @@ def program(*arguments: str, text: bytes | None = None) -> "subprocess.Completed
 
 
 def scores(run: Path) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads((run / "evaluation" / "scores.json").read_text(encoding="utf-8"))
-    return found
+    entries: list[dict[str, Any]] = json.loads((run / "evaluation" / "scores.json").read_text(encoding="utf-8"))
+    return entries
 
 
 def lines(path: Path) -> list[str]:
@@ -188,10 +188,10 @@ def test_evaluate_and_compare_print_and_record_scores(home: Path, capsys: Any) -
     assert "beam-3" in out
     assert "tok:13a" in out
     assert {entry["search"] for entry in scores(run)} >= {"beam-3", "greedy"}
-    other = home / "again"
-    shutil.copytree(run, other, symlinks=True)
+    second_run = home / "again"
+    shutil.copytree(run, second_run, symlinks=True)
     table = home / "comparison.json"
-    assert main(["compare", str(run), str(other), "--json", str(table), "--trials", "200", "--samples", "40"]) == 0
+    assert main(["compare", str(run), str(second_run), "--json", str(table), "--trials", "200", "--samples", "40"]) == 0
     assert "toy" in capsys.readouterr().out
     assert json.loads(table.read_text(encoding="utf-8"))
 

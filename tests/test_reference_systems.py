@@ -80,9 +80,9 @@ class TestR1:
         x, memory = torch.randn(1, 3, 512), torch.randn(1, 3, 512)
         before = self.run(r1.eval(), x, memory)
         for t in (1, 2):
-            changed = x.clone()
-            changed[:, t:] = torch.randn(1, 3 - t, 512)
-            after = self.run(r1, changed, memory)
+            changed_x = x.clone()
+            changed_x[:, t:] = torch.randn(1, 3 - t, 512)
+            after = self.run(r1, changed_x, memory)
             assert torch.equal(after[:, :t], before[:, :t])
             assert not torch.allclose(after[:, t:], before[:, t:])
 
@@ -130,11 +130,11 @@ class TestR2:
         x, memory = torch.randn(1, 6, 512), torch.randn(1, 4, 512)
         only_itself = torch.eye(6, dtype=torch.bool)[None, None]
         before = states_of(r2, x, memory, only_itself)
-        changed = x.clone()
-        changed[:, 3] = torch.randn(512)
-        after = states_of(r2, changed, memory, only_itself)
-        others = [0, 1, 2, 4, 5]
-        torch.testing.assert_close(after[:, others], before[:, others])
+        changed_x = x.clone()
+        changed_x[:, 3] = torch.randn(512)
+        after = states_of(r2, changed_x, memory, only_itself)
+        other_positions = [0, 1, 2, 4, 5]
+        torch.testing.assert_close(after[:, other_positions], before[:, other_positions])
         assert not torch.allclose(after[:, 3], before[:, 3])
 
     @torch.no_grad()
@@ -161,20 +161,20 @@ class TestR3:
         padding = (torch.arange(10) < torch.tensor([[10], [6]])).view(2, 1, 1, 10).expand(2, 1, 12, 10)
         weights = AttentionWeights()
         out = states_of(stack, x, memory, look_ahead, padding, weights)
-        (own,), (cross,) = weights.decoder, weights.cross
+        (self_weights,), (cross_weights,) = weights.decoder, weights.cross
         assert out.shape == (2, 12, 64)
-        assert own.shape == (2, 4, 12, 12)
-        assert cross.shape == (2, 4, 12, 10)
-        for given, mask in ((own, look_ahead), (cross, padding)):
-            assert (given[~mask.expand_as(given)] == 0).all()
-            assert (given[mask.expand_as(given)] > 0).all()  # True = may attend
-            torch.testing.assert_close(given.sum(-1), torch.ones(2, 4, 12))
+        assert self_weights.shape == (2, 4, 12, 12)
+        assert cross_weights.shape == (2, 4, 12, 10)
+        for attention, mask in ((self_weights, look_ahead), (cross_weights, padding)):
+            assert (attention[~mask.expand_as(attention)] == 0).all()
+            assert (attention[mask.expand_as(attention)] > 0).all()  # True = may attend
+            torch.testing.assert_close(attention.sum(-1), torch.ones(2, 4, 12))
         torch.testing.assert_close(states_of(stack, x, memory, look_ahead, padding), out)
         # Attention is computed, unlike the random dummies of the original: its weights depend on the input.
         again = AttentionWeights()
         states_of(stack, x.flip(0), memory, look_ahead, padding, again)
-        assert not torch.allclose(again.decoder[0], own)
-        assert not torch.allclose(again.cross[0], cross)
+        assert not torch.allclose(again.decoder[0], self_weights)
+        assert not torch.allclose(again.cross[0], cross_weights)
 
 
 class TestR5:
@@ -231,8 +231,8 @@ class TestR5:
             if position.epoch == 12:
                 break
         assert sum(losses[-3:]) < 0.7 * sum(losses[:3])
-        ((found,),) = search(model.eval(), collate_source([[7, 8, 9]]), SearchConfig(method="greedy"))
-        assert found.tokens
+        ((hypothesis,),) = search(model.eval(), collate_source([[7, 8, 9]]), SearchConfig(method="greedy"))
+        assert hypothesis.tokens
 
     @torch.no_grad()
     def test_decoder_runs_at_the_maximum_length(self) -> None:
@@ -253,9 +253,9 @@ class TestR5:
         """The original R5 took the queries of cross-attention from the encoder, so the target had no effect."""
         model = small_model().eval()
         source, target_input, _ = small_batch()
-        changed = target_input.clone()
-        changed[0, 1] = 26
-        assert not torch.allclose(model(source, changed)[0, 1:], model(source, target_input)[0, 1:])
+        changed_input = target_input.clone()
+        changed_input[0, 1] = 26
+        assert not torch.allclose(model(source, changed_input)[0, 1:], model(source, target_input)[0, 1:])
 
     def test_rows_of_padding_alone_give_no_nan(self) -> None:
         source, target_input, _ = small_batch()

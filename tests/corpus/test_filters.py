@@ -233,12 +233,12 @@ def test_filter_without_limits_drops_only_empty_pairs_but_0_is_a_limit() -> None
 
 @settings(max_examples=300, deadline=None)
 @given(TEXT, TEXT, TEXT)
-def test_filter_decides_any_pair_independently_of_earlier_pairs(source: str, target: str, other: str) -> None:
+def test_filter_decides_any_pair_independently_of_earlier_pairs(source: str, target: str, unrelated_text: str) -> None:
     pair_filter = PairFilter(FilterConfig())
     rule = pair_filter.broken_rule(source, target)
     assert rule is None or rule in CHECKS
-    pair_filter.broken_rule(other, target)
-    pair_filter.broken_rule(source, other)
+    pair_filter.broken_rule(unrelated_text, target)
+    pair_filter.broken_rule(source, unrelated_text)
     assert pair_filter.broken_rule(source, target) == rule
 
 

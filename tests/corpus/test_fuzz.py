@@ -101,9 +101,9 @@ def expected(texts: list[bytes], invalid: str) -> tuple[list[Pair], set[str]]:
     columns = 1 + most_tabs([text for text, defect in sides[0] if defect is None])
     pairs = []
     for number, row in enumerate(rows, start=1):
-        found = [("", None) if cell is None else cell for cell in row]
-        texts_of_row = [text for text, _ in found]
-        defect = next((defect for _, defect in found if defect), None)
+        cells = [("", None) if cell is None else cell for cell in row]
+        texts_of_row = [text for text, _ in cells]
+        defect = next((defect for _, defect in cells if defect), None)
         if defect or not "".join(texts_of_row).strip():
             pairs.append(Pair(number, "", "", defect))
         elif len(texts) == 2:
@@ -148,9 +148,9 @@ def play(seed: int, folder: Path) -> str:
         old.unlink()
     source = folder_of(folder, dict(zip(names, files, strict=True)))
     source = SourceConfig.model_validate(source.model_dump() | {"invalid_utf8": invalid})
-    wanted, faults = expected(texts, invalid)
+    expected_pairs, faults = expected(texts, invalid)
     try:
-        found = list(read_pairs(source))
+        pairs_read = list(read_pairs(source))
     except TranslatorError as error:
         message = one_line(str(error))
         kind = next((kind for kind, pattern in REFUSALS.items() if re.search(pattern, message)), None)
@@ -163,9 +163,9 @@ def play(seed: int, folder: Path) -> str:
             UNPACKERS[suffix](content.lstrip(b"\0")) if suffix else content
             for content, suffix in zip(files, suffixes, strict=True)
         ]
-        wanted, faults = expected(unpacked, invalid)
+        expected_pairs, faults = expected(unpacked, invalid)
     assert not faults
-    assert found == wanted
+    assert pairs_read == expected_pairs
     return "damaged, and read" if damaged else "read"
 
 

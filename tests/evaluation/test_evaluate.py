@@ -71,7 +71,7 @@ def copy_of(run: RunFolder, path: Path) -> RunFolder:
 
 def test_every_test_set_is_translated_scored_and_written(tiny: Any, tmp_path: Path) -> None:
     run = untrained_run(with_test_set(tiny, tmp_path))
-    found = evaluate_run(run)
+    evaluation = evaluate_run(run)
     folder = run.evaluation_folder
     of_set = ["reference.txt", "source.txt"]
     of_set += [f"step-000005.greedy.{file}" for file in ("diagnosis.json", "hypotheses.txt", "sentences.jsonl")]
@@ -83,16 +83,16 @@ def test_every_test_set_is_translated_scored_and_written(tiny: Any, tmp_path: Pa
         hypotheses = lines(folder / f"{name}.step-000005.greedy.hypotheses.txt")
         assert len(sources) == len(references) == len(hypotheses) == count
         assert hypotheses == Translator.load(run.path).translate_lines(sources)
-        chrf = next(score for score in found.scores if score.test_set == name and score.metric == "chrf")
+        chrf = next(score for score in evaluation.scores if score.test_set == name and score.metric == "chrf")
         assert chrf.score == sacrebleu.corpus_chrf(hypotheses, [references]).score
     entries = json.loads((folder / "scores.json").read_text(encoding="utf-8"))
-    assert entries == [score.to_json() for score in found.scores]
+    assert entries == [score.to_json() for score in evaluation.scores]
     assert len(entries) == 2 * 3 * 6, "two sets, three spellings, six metrics without a model"
-    assert len(found.missing) == 2
+    assert len(evaluation.missing) == 2
     first = ("test_set", "toy"), ("metric", "bleu"), ("normalization", "raw"), ("search", "greedy")
     assert entries[0].items() >= {*first, ("checkpoint", "step-000005")}
-    assert len(found.samples) == 10 + 9
-    for scored in found.sets:
+    assert len(evaluation.samples) == 10 + 9
+    for scored in evaluation.sets:
         assert read_scored_set(folder / f"{scored.name}.sentences.jsonl") == scored
         assert scored.hypothesis_scores and scored.reference_scores and scored.rare_shares
 
@@ -109,10 +109,10 @@ def test_a_moved_run_is_evaluated_without_its_corpus_or_prepared_data(
     shutil.rmtree(moved.evaluation_folder)
     monkeypatch.chdir(tmp_path.parent)
     with caplog.at_level(logging.INFO, logger="translator"):
-        found = evaluate_run(moved)
-    assert [score.to_json() for score in found.scores] == scores
+        evaluation = evaluate_run(moved)
+    assert [score.to_json() for score in evaluation.scores] == scores
     assert caplog.text.count("is not on this disk") == 1
-    assert found.sets[0].rare_shares == ()
+    assert evaluation.sets[0].rare_shares == ()
 
 
 @pytest.mark.parametrize(("code", "message"), [(130, "stopped by signal 2"), (2, "partial.jsonl: the disk is full")])
@@ -123,17 +123,17 @@ def test_a_stopped_evaluation_keeps_its_translations_and_resumes(
     whole = evaluate_run(run)
     shutil.rmtree(run.evaluation_folder)
     monkeypatch.setattr("translator.evaluation.unfinished._BLOCK", 6)
-    asked: list[int] = []
+    batch_sizes: list[int] = []
     translations = Translator.translations
 
-    def counted(self: Translator, texts: Sequence[str], **others: Any) -> list[list[Translation]]:
-        if len(asked) == 2:
-            asked.clear()
+    def counted(self: Translator, texts: Sequence[str], **options: Any) -> list[list[Translation]]:
+        if len(batch_sizes) == 2:
+            batch_sizes.clear()
             if code == 2:
                 raise OSError(28, "No space left on device")
             signal.raise_signal(signal.SIGINT)
-        asked.append(len(texts))
-        return translations(self, texts, **others)
+        batch_sizes.append(len(texts))
+        return translations(self, texts, **options)
 
     monkeypatch.setattr(Translator, "translations", counted)
     assert main(["evaluate", "--run", str(run.path)]) == code
@@ -149,7 +149,7 @@ def test_a_stopped_evaluation_keeps_its_translations_and_resumes(
     with partial.open("a", encoding="utf-8") as stream:
         stream.write('{"line": 13, "translation": {"text": "cut off')
     assert evaluate_run(run).sets[0].hypotheses == whole.sets[0].hypotheses
-    assert asked == [6, 2], "the first 12 of 20 are kept"
+    assert batch_sizes == [6, 2], "the first 12 of 20 are kept"
     assert not partial.exists()
 
 
@@ -182,8 +182,10 @@ def test_evaluation_score_equals_the_validation_score_from_training(
     config = tiny(*QUICK, *data, *(f"training.{setting}" for setting in settings))
     run = train(config).run
     validated = load_checkpoint(find_checkpoint(run.checkpoints_folder, "best")).state.score
-    found = evaluate_systems([System((run,))], split="validation", overrides=["search.method=greedy"], report=False)
-    score = next(one for one in found.scores if one.metric == metric)
+    evaluation = evaluate_systems(
+        [System((run,))], split="validation", overrides=["search.method=greedy"], report=False
+    )
+    score = next(score for score in evaluation.scores if score.metric == metric)
     assert validated is not None
     assert score.score == validated > 0
     assert (score.sentences, score.test_set) == (config.training.validation_sentences, "validation")
@@ -217,40 +219,40 @@ def test_several_runs_and_checkpoints_are_compared(tiny: Any, caplog: pytest.Log
     config = tiny(*QUICK)
     run = untrained_run(config)
     add_checkpoint(run, config, DataHandler(config).prepare(), step=9)
-    other = copy_of(run, run.path.with_name("other"))
-    recipe = (other.path / "config.yaml").read_text(encoding="utf-8")
-    (other.path / "config.yaml").write_text(recipe.replace("method: greedy", "method: beam"), encoding="utf-8")
-    systems = [System((run,), "best"), System((run,), "last"), System((run,), "5"), System((other,), "5")]
-    found = evaluate_systems(systems, overrides=["search.processes=1"])
-    assert [(one.system, one.checkpoint, one.search) for one in found.sets] == [
+    second_run = copy_of(run, run.path.with_name("other"))
+    recipe = (second_run.path / "config.yaml").read_text(encoding="utf-8")
+    (second_run.path / "config.yaml").write_text(recipe.replace("method: greedy", "method: beam"), encoding="utf-8")
+    systems = [System((run,), "best"), System((run,), "last"), System((run,), "5"), System((second_run,), "5")]
+    evaluation = evaluate_systems(systems, overrides=["search.processes=1"])
+    assert [(scored.system, scored.checkpoint, scored.search) for scored in evaluation.sets] == [
         ("run", "step-000009", "greedy"),
         ("run", "step-000005", "greedy"),
         ("other", "step-000005", "beam-5"),
     ], "best and last are one checkpoint here"
     assert "the runs have different search settings (greedy, beam-5); set --search for all" in caplog.text
-    assert found.folders == [run.evaluation_folder, other.evaluation_folder]
-    assert [len(one.systems) for one in found.comparisons] == [3]
-    assert found.report == run.evaluation_folder / "report.html"
-    assert found.report.is_file()
-    assert {score.checkpoint for score in saved_scores(other)} == {"step-000005"}
+    assert evaluation.folders == [run.evaluation_folder, second_run.evaluation_folder]
+    assert [len(scored.systems) for scored in evaluation.comparisons] == [3]
+    assert evaluation.report == run.evaluation_folder / "report.html"
+    assert evaluation.report.is_file()
+    assert {score.checkpoint for score in saved_scores(second_run)} == {"step-000005"}
 
 
 def test_ensembles_and_averaged_checkpoints_are_evaluated_as_systems(tiny: Any) -> None:
     config = tiny(*QUICK)
     run = untrained_run(config)
-    other = copy_of(run, run.path.with_name("other"))
-    add_checkpoint(other, config, DataHandler(config).prepare(), step=9)
-    average_run(other.path, 2, "last")
-    found = evaluate_systems([System((run, other)), System((other,), "averaged")], report=False)
-    assert found.folders == [System((run, other)).folder, other.evaluation_folder]
-    assert [one.system for one in found.sets] == ["run+other", "other"]
+    second_run = copy_of(run, run.path.with_name("other"))
+    add_checkpoint(second_run, config, DataHandler(config).prepare(), step=9)
+    average_run(second_run.path, 2, "last")
+    evaluation = evaluate_systems([System((run, second_run)), System((second_run,), "averaged")], report=False)
+    assert evaluation.folders == [System((run, second_run)).folder, second_run.evaluation_folder]
+    assert [scored.system for scored in evaluation.sets] == ["run+other", "other"]
     assert saved_scores(run) == [], "the run's own scores are its own"
-    sources = list(found.sets[0].sources)
-    together = Translator.load([run.path, other.path]).translate_lines(sources)
-    assert lines(found.folders[0] / f"{found.sets[0].name}.hypotheses.txt") == together
+    sources = list(evaluation.sets[0].sources)
+    together = Translator.load([run.path, second_run.path]).translate_lines(sources)
+    assert lines(evaluation.folders[0] / f"{evaluation.sets[0].name}.hypotheses.txt") == together
     assert together != Translator.load(run.path).translate_lines(sources)
-    averaged = Translator.load(other.path, checkpoint="averaged").translate_lines(sources)
-    assert found.sets[1].hypotheses == tuple(averaged)
+    averaged = Translator.load(second_run.path, checkpoint="averaged").translate_lines(sources)
+    assert evaluation.sets[1].hypotheses == tuple(averaged)
     assert not (run.evaluation_folder / "report.html").exists()
 
 
@@ -259,14 +261,14 @@ def test_named_test_set_scores_follow_existing_ones_and_leaks_are_counted(
 ) -> None:
     config = tiny(*QUICK)
     run = untrained_run(config)
-    own = evaluate_systems([System((run,))], report=False).scores
-    known = next(DataHandler(config).prepare().corpus.lines("train", "toy", "en"))
-    write_pairs(tmp_path / "news.tsv", [(f"{known.upper()}!", "در"), ("xyz", "باز"), ("zyx", "است")])
+    recipe_scores = evaluate_systems([System((run,))], report=False).scores
+    training_source = next(DataHandler(config).prepare().corpus.lines("train", "toy", "en"))
+    write_pairs(tmp_path / "news.tsv", [(f"{training_source.upper()}!", "در"), ("xyz", "باز"), ("zyx", "است")])
     (tmp_path / "toy.tsv").unlink()
-    found = evaluate_systems([System((run,))], test_sets=[f"{tmp_path}/news.tsv"], report=False)
+    evaluation = evaluate_systems([System((run,))], test_sets=[f"{tmp_path}/news.tsv"], report=False)
     assert "was trained on 1 of the 3 sentences of test set `news`" in caplog.text
-    assert found.sets[0].rare_shares == (1.0, 1.0, 1.0)
-    assert saved_scores(run) == [*own, *found.scores]
+    assert evaluation.sets[0].rare_shares == (1.0, 1.0, 1.0)
+    assert saved_scores(run) == [*recipe_scores, *evaluation.scores]
     caplog.clear()
     evaluate_systems([System((run,))], report=False)
     assert "was trained on" not in caplog.text
@@ -274,26 +276,26 @@ def test_named_test_set_scores_follow_existing_ones_and_leaks_are_counted(
 
 def test_another_text_with_the_name_of_the_test_set_of_a_run_replaces_nothing(tiny: Any, tmp_path: Path) -> None:
     run = untrained_run(tiny(*QUICK))
-    own = evaluate_systems([System((run,))], report=False)
+    recipe_evaluation = evaluate_systems([System((run,))], report=False)
     files = {file: file.read_bytes() for file in run.evaluation_folder.glob("toy.*")}
     named = [write_named(tmp_path).replace("news=", "toy=")]
-    found = evaluate_systems([System((run,))], test_sets=named, report=False)
+    named_evaluation = evaluate_systems([System((run,))], test_sets=named, report=False)
     again = evaluate_systems([System((run,))], test_sets=named, report=False)
     assert {file: file.read_bytes() for file in files} == files
-    assert again == found
-    assert saved_scores(run) == [*own.scores, *found.scores]
-    assert found.sets[0].test_set.startswith("toy-")
+    assert again == named_evaluation
+    assert saved_scores(run) == [*recipe_evaluation.scores, *named_evaluation.scores]
+    assert named_evaluation.sets[0].test_set.startswith("toy-")
 
 
 def test_the_own_text_of_the_first_run_does_not_lead_the_scores_of_another_run(tiny: Any) -> None:
     run = untrained_run(tiny(*QUICK))
-    other = copy_of(run, run.path.with_name("other"))
+    second_run = copy_of(run, run.path.with_name("other"))
     text = read_held_out_folder(run.held_out_folder, "test")[0]
-    write_held_out(other.held_out_folder, "test", [replace(text, sources=("another", *text.sources[1:]))])
-    own = evaluate_systems([System((other,))], report=False)
-    found = evaluate_systems([System((run,)), System((other,))], report=False)
-    assert saved_scores(other)[: len(own.scores)] == own.scores
-    assert {scored.test_set for scored in found.sets} != {"toy"}
+    write_held_out(second_run.held_out_folder, "test", [replace(text, sources=("another", *text.sources[1:]))])
+    alone = evaluate_systems([System((second_run,))], report=False)
+    together = evaluate_systems([System((run,)), System((second_run,))], report=False)
+    assert saved_scores(second_run)[: len(alone.scores)] == alone.scores
+    assert {scored.test_set for scored in together.sets} != {"toy"}
 
 
 def test_an_evaluation_that_another_process_makes_is_refused(tiny: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -325,8 +327,8 @@ def test_ensembles_of_different_runs_have_different_folders(tmp_path: Path) -> N
     assert ensemble("a") == tmp_path / "a" / "evaluation"
     assert ensemble("a", "b") == ensemble("a", "a/../b")
     long = tuple("x" * 90 + str(number) for number in range(4))
-    others = [("b",), ("seed2/b",), ("seed3/b",), ("b+c",), ("b", "c"), long[:3], long]
-    folders = [ensemble("a", *names) for names in others]
+    name_lists = [("b",), ("seed2/b",), ("seed3/b",), ("b+c",), ("b", "c"), long[:3], long]
+    folders = [ensemble("a", *names) for names in name_lists]
     assert len(set(folders)) == len(folders)
     assert all(folder.parent == ensemble("a") and len(folder.name) < 120 for folder in folders)
 

@@ -34,7 +34,7 @@ def test_committed_files_are_what_the_generator_writes(corpus: Corpus, tmp_path:
 def test_no_sentence_and_no_held_out_combination_is_in_two_splits(corpus: Corpus) -> None:
     counts = Counter(sentence.en for name in SPLITS for sentence in corpus.split(name))
     assert max(counts.values()) == 1
-    targets = Counter(sentence for name in SPLITS for sentence in {one.fa for one in corpus.split(name)})
+    targets = Counter(sentence for name in SPLITS for sentence in {pair.fa for pair in corpus.split(name)})
     assert max(targets.values()) == 1
     seen = {key for sentence in corpus.train for key in sentence.keys}
     words = Counter(lemma for sentence in corpus.train for lemma in set(sentence.lemmas))
