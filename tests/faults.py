@@ -10,6 +10,7 @@ import builtins
 import errno
 import io
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, NoReturn, Self
@@ -18,8 +19,8 @@ from safetensors import SafetensorError
 
 from translator.checkpoint import files
 
-Kind = Literal["full", "kill"]
-"""The disk is full; the process dies, played in this process."""
+Kind = Literal["full", "kill", "sigkill"]
+"""The disk is full; the process dies, played in this process; the process dies."""
 
 
 class Killed(BaseException):
@@ -84,6 +85,8 @@ class Faults:
         return len(self.operations) == self._at
 
     def _fail(self) -> NoReturn:
+        if self._kind == "sigkill":
+            os.kill(os.getpid(), signal.SIGKILL)
         if self._kind == "full":
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         self._dead = True

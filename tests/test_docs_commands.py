@@ -20,14 +20,14 @@ ELSEWHERE = {"bench", "check", "docs", "download", "serve", "tensorboard", "test
 QUICK = shlex.split("""
 run.threads=1 run.device=cpu model.d_model=16 model.heads=2 model.encoder_layers=1 model.decoder_layers=1
 model.feed_forward=16 model.norm=post model.positions=sinusoidal
-subword.model_type=char subword.vocabulary_size=90 batching.max_length=120
+subword.model_type=char subword.vocabulary_size=90 batching.max_length=120 batching.tokens_per_batch=480 training.accumulation_steps=1
 training.max_steps=2 training.validate_every=2 training.checkpoint_every=1 training.warmup_steps=1
 training.validation_sentences=4 training.processes=1 training.precision=float32 training.dropout_from=0
 corpus.split.validation=20 corpus.split.test=20 corpus.split.block_size=10
-search.method=beam search.beam_size=3 search.max_length_ratio=0.9 evaluation.bootstrap_samples=40
+search.method=beam search.beam_size=3 search.min_length_ratio=0 search.max_length_ratio=0.1 evaluation.bootstrap_samples=40
 training.augmentation.typos=0 training.augmentation.final_punctuation=0 subword.byte_fallback=false subword.sampling=0
 """)
-SCORED = ["search.max_length_ratio=0.9", "evaluation.bootstrap_samples=40"]
+SCORED = ["search.min_length_ratio=0", "search.max_length_ratio=0.1", "evaluation.bootstrap_samples=40"]
 OVERRIDES = {"prepare": QUICK, "train": QUICK, "fine-tune": QUICK, "distill": QUICK, "evaluate": SCORED}
 
 
@@ -68,8 +68,8 @@ def fill(folder: Path) -> None:
     for code, text in zip(("en", "fa"), sides(200), strict=True):
         (shared / f"afec.{code}.gz").write_bytes(gzip.compress(text.encode()))
     (shared / "docs.tsv.gz").write_bytes(gzip.compress(tsv(200).encode()))
-    for name in ("my", "test", "devtest"):
-        for code, text in zip(("en", "fa"), sides(120), strict=True):
+    for name, count in (("my", 80), ("test", 12), ("devtest", 12)):
+        for code, text in zip(("en", "fa"), sides(count), strict=True):
             (folder / f"{name}.{code}").write_text(text, encoding="utf-8")
     for name in ("held.tsv", "my-test.tsv"):
         (folder / name).write_text(tsv(20), encoding="utf-8")
@@ -78,7 +78,7 @@ def fill(folder: Path) -> None:
     shutil.copy(folder / "book.en", folder / "english.txt")
     synthetic = folder / "data" / "back-translated" / "synthetic"
     synthetic.parent.mkdir()
-    for code, text in zip(("en", "fa"), sides(60), strict=True):
+    for code, text in zip(("en", "fa"), sides(120), strict=True):
         synthetic.with_suffix(f".{code}").write_text(text, encoding="utf-8")
     corpora = (ROOT / "docs" / "corpora.md").read_text(encoding="utf-8")
     (recipe,) = re.findall(r"^`six\.yaml`:\n\n```yaml\n(.*?)```", corpora, flags=re.MULTILINE | re.DOTALL)
