@@ -61,13 +61,21 @@ def test_too_many_threads_warn(threads: int, limit: float | None, advice: str, m
     assert advice in finding.advice and (finding.verdict == "ok") == (advice == "")
 
 
-def test_folder_check_reports_low_space_and_no_locks_or_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for free, verdict in ((1 << 20, "wrong"), (1 << 40, "ok")):
-        usage = shutil.disk_usage(tmp_path)._replace(free=free)
-        monkeypatch.setattr("shutil.disk_usage", lambda path, usage=usage: usage)
-        assert examine_place("runs/", tmp_path / "runs").verdict == verdict
+@pytest.mark.parametrize(("free", "verdict"), [(1 << 20, "wrong"), (1 << 40, "ok")])
+def test_folder_check_reports_low_space(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, verdict: str
+) -> None:
+    usage = shutil.disk_usage(tmp_path)._replace(free=free)
+    monkeypatch.setattr("shutil.disk_usage", lambda path: usage)
+    assert examine_place("runs/", tmp_path / "runs").verdict == verdict
+
+
+def test_folder_check_reports_a_disk_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fcntl.flock", Mock(side_effect=OSError))
     assert "no locks" in examine_place("runs/", tmp_path).advice
+
+
+def test_folder_check_reports_a_disk_without_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "symlink_to", Mock(side_effect=OSError))
     assert examine_place("runs/", tmp_path).verdict == "wrong"
 
