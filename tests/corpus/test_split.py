@@ -224,13 +224,13 @@ FewSources = Callable[[list[tuple[str, Pairs]], Pairs, str, int | None], None]
 
 def some_sources(test: FewSources) -> FewSources:
     """Run a test with a few sources that share sides with each other and with a further test set."""
-    drawn = given(
+    with_sources = given(
         entries=st.lists(st.tuples(USES, PAIRS), min_size=1, max_size=4),
         test_set=st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=3),
         method=st.sampled_from(["block", "hash"]),
         block_size=st.one_of(st.none(), st.integers(1, 3)),
     )
-    wrapped: FewSources = settings(deadline=None, max_examples=70)(drawn(test))
+    wrapped: FewSources = settings(deadline=None, max_examples=70)(with_sources(test))
     return wrapped
 
 
