@@ -359,16 +359,6 @@ def full_disk(work: Workshop) -> None:
         work.failures.append("no disk was small enough to fill")
 
 
-def in_short(work: Workshop) -> None:
-    """One short run killed at random instants, for the tests."""
-    short = ("training.max_steps=16", "training.validate_every=16")
-    undisturbed, run = work.undisturbed(short), work.run("short", short)
-    for number in range(work.kills):  # the first one inside a save
-        if work.strike(run, signal.SIGKILL, work.instant(number + 2)) is None:
-            break
-    work.finish(run, undisturbed)
-
-
 SCENARIOS: Final[dict[str, Callable[[Workshop], object]]] = {
     "plain": strike_repeatedly,
     "sampling": lambda work: strike_repeatedly(work, SAMPLING),  # the next epoch is drawn by another process
@@ -379,9 +369,7 @@ SCENARIOS: Final[dict[str, Callable[[Workshop], object]]] = {
 }
 
 
-def play(
-    name: str, folder: Path, seed: int, kills: int, scenario: Callable[[Workshop], object] | None = None
-) -> Workshop:
+def play(name: str, folder: Path, seed: int, kills: int) -> Workshop:
     """Run one scenario in `folder`, print a line on it, and return its findings."""
     folder.mkdir()
     letters = random.Random(1)
@@ -392,7 +380,7 @@ def play(
     (folder / "recipe.yaml").write_text(RECIPE.format(folder=folder), encoding="utf-8")
     work = Workshop(folder, folder / "recipe.yaml", kills, random.Random(f"{seed} {name}"))
     began = time.monotonic()
-    (scenario or SCENARIOS[name])(work)
+    SCENARIOS[name](work)
     summary = [f"{work.where.total()} blows"]
     for where, count in work.where.most_common():
         summary.append(f"{count} in {where}")

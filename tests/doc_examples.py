@@ -25,8 +25,8 @@ def commands(text: str, program: str) -> list[list[str]]:
     """Return the words of each indented command line that starts with `program`, without its trailing remark."""
     text = re.sub(r"\\\n *", " ", text)
     lines = re.findall(rf"^ {{4,}}(?:\.venv/bin/)?({program} .*?)(?: {{8,}}.*)?$", text, flags=re.MULTILINE)
-    found = [shlex.split(line.split("  (")[0], comments=True) for line in lines]
-    return [list(itertools.takewhile(lambda word: word[0] not in "(|<>&;…", words)) for words in found]
+    shown = [shlex.split(line.split("  (")[0], comments=True) for line in lines]
+    return [list(itertools.takewhile(lambda word: word[0] not in "(|<>&;…", words)) for words in shown]
 
 
 class CloseNumbers(doctest.OutputChecker):
@@ -35,14 +35,18 @@ class CloseNumbers(doctest.OutputChecker):
     def check_output(self, want: str, got: str, optionflags: int) -> bool:
         if super().check_output(want, got, optionflags):
             return True
-        wanted, found = _NUMBER.findall(want), _NUMBER.findall(got)
+        expected_numbers, printed_numbers = _NUMBER.findall(want), _NUMBER.findall(got)
         alike: bool = super().check_output(_NUMBER.sub("0.0", want), _NUMBER.sub("0.0", got), optionflags)
-        return alike and len(wanted) == len(found) and all(map(_close, wanted, found))
+        return (
+            alike
+            and len(expected_numbers) == len(printed_numbers)
+            and all(map(_close, expected_numbers, printed_numbers))
+        )
 
 
-def _close(wanted: str, found: str) -> bool:
-    digits = len(wanted.partition(".")[2])
-    return abs(float(wanted) - float(found)) <= 1.5 * 10.0**-digits
+def _close(expected: str, printed: str) -> bool:
+    digits = len(expected.partition(".")[2])
+    return abs(float(expected) - float(printed)) <= 1.5 * 10.0**-digits
 
 
 def run_examples(text: str, name: str, line: int, values: dict[str, Any]) -> list[str]:

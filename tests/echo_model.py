@@ -22,12 +22,12 @@ class Words:
 
     def __init__(self, placeholders: str = "") -> None:
         self.words = [spelling for spelling, _ in SPECIAL_TOKENS]
-        self.placeholders = {one: len(self.words) + number for number, one in enumerate(placeholders)}
+        self.placeholders = {placeholder: len(self.words) + number for number, placeholder in enumerate(placeholders)}
         self.words += placeholders
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        self.words += dict.fromkeys(word for text in texts for word in text.split() if word not in self.words)
-        return [[self.words.index(word) for word in text.split()] for text in texts]
+        self.words += dict.fromkeys(word for word in " ".join(texts).split() if word not in self.words)
+        return [list(map(self.words.index, text.split())) for text in texts]
 
     def has_sign(self, sign: str) -> bool:
         return True

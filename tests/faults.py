@@ -10,6 +10,7 @@ import builtins
 import errno
 import io
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, NoReturn, Self
@@ -18,8 +19,8 @@ from safetensors import SafetensorError
 
 from translator.checkpoint import files
 
-Kind = Literal["full", "kill"]
-"""The disk is full; the process dies, played in this process."""
+Kind = Literal["full", "kill", "sigkill"]
+"""The disk is full; the process dies, played in this process; the process dies."""
 
 
 class Killed(BaseException):
@@ -68,13 +69,13 @@ class Faults:
     def _inside(self, path: Any, folder_handle: int | None = None) -> str | None:
         """Return the whole path of a file or an open handle if it is in our folder; None if it is not."""
         if isinstance(path, int):
-            found = str(Path(f"/proc/self/fd/{path}").readlink())
+            real_path = str(Path(f"/proc/self/fd/{path}").readlink())
         else:
             name = Path(os.fsdecode(path))
             if folder_handle is not None:
                 name = Path(f"/proc/self/fd/{folder_handle}").readlink() / name
-            found = str(Path(os.path.realpath(name.parent)) / name.name)
-        return found if f"{found}/".startswith(f"{self._folder}/") else None
+            real_path = str(Path(os.path.realpath(name.parent)) / name.name)
+        return real_path if f"{real_path}/".startswith(f"{self._folder}/") else None
 
     def _due(self, name: str, path: str) -> bool:
         """Count an operation; return whether it is the one that fails."""
@@ -84,6 +85,8 @@ class Faults:
         return len(self.operations) == self._at
 
     def _fail(self) -> NoReturn:
+        if self._kind == "sigkill":
+            os.kill(os.getpid(), signal.SIGKILL)
         if self._kind == "full":
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         self._dead = True

@@ -51,60 +51,114 @@ def recipe(folder: Path, direction: str, *overrides: str) -> Config:
     return parse_config(RECIPE.format(folder=folder, direction=direction), "toy.yaml", overrides)
 
 
-def test_reversed_direction_swaps_source_and_target_in_all_data(folder: Path) -> None:
-    forth, back = (DataHandler(recipe(folder, direction)).prepare() for direction in ("en-fa", "fa-en"))
-    assert forth.corpus.fingerprint == back.corpus.fingerprint, "the text is prepared once"
-    assert forth.fingerprint != back.fingerprint
-    for batch in (next(back.train_batches(DataPosition()))[0], next(iter(back.validation_batches()))):
-        source = back.subword.source.decode_ids(batch.source.tolist())
-        target = back.subword.target.decode_ids(batch.labels.tolist())
-        assert source == [text.translate(TO_PERSIAN) for text in target] and any(source)
-    (held_out,) = back.held_out("test")
+@pytest.fixture(scope="module")
+def back_data(folder: Path) -> DataHandler:
+    return DataHandler(recipe(folder, "fa-en")).prepare()
+
+
+def test_the_text_is_prepared_once_for_both_directions(folder: Path, back_data: DataHandler) -> None:
+    forth = DataHandler(recipe(folder, "en-fa")).prepare()
+    assert forth.corpus.fingerprint == back_data.corpus.fingerprint
+    assert forth.fingerprint != back_data.fingerprint
+
+
+@pytest.mark.parametrize("split", ["train", "validation"])
+def test_reversed_direction_swaps_the_sides_of_batches(back_data: DataHandler, split: str) -> None:
+    if split == "train":
+        batch, _ = next(back_data.train_batches(DataPosition()))
+    else:
+        batch = next(iter(back_data.validation_batches()))
+    sources = back_data.subword.source.decode_ids(batch.source.tolist())
+    targets = back_data.subword.target.decode_ids(batch.labels.tolist())
+    assert any(sources)
+    assert sources == [text.translate(TO_PERSIAN) for text in targets]
+
+
+def test_reversed_direction_swaps_the_sides_of_held_out_text(back_data: DataHandler) -> None:
+    (held_out,) = back_data.held_out("test")
     assert held_out.sources[0] == held_out.references[0][0].translate(TO_PERSIAN)
-    assert back.subword.source.normalized("ABC") == "ABC", "only English as a source is folded"
-    assert back.subword.correct_spelling("whree") == "whree"
+
+
+def test_only_english_as_a_source_is_folded_and_corrected(back_data: DataHandler) -> None:
+    assert back_data.subword.source.normalized("ABC") == "ABC"
+    assert back_data.subword.correct_spelling("whree") == "whree"
 
 
 @pytest.mark.parametrize("engine", ["torch", "ctranslate2"])
 def test_the_translator_reads_persian_and_writes_english(folder: Path, engine: str) -> None:
     translator = Translator.load(folder / "fa-en", engine=engine)
     assert translator.normalizer.source("كتاب ي") == "کتاب ی"
-    (found,) = translator.translate_lines(["ابپ ۴۷٫۵"])
-    assert "47.5" in found, "a number is copied in English digits"
+    (translation,) = translator.translate_lines(["ابپ ۴۷٫۵"])
+    assert "47.5" in translation, "a number is copied in English digits"
     assert translator.translate_lines(["…۱۲"]) == ["…12"]
 
 
-def test_reports_and_exports_follow_direction(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    back = RunFolder(folder / "fa-en")
-    found = evaluate_systems([System((back,))], test_sets=[f"mine={folder / 'toy.tsv'}"], output=tmp_path)
-    assert found.sets[0].references[0][0].startswith(letters(150, seed=3)[0])
-    assert {"latin_words", "english_punctuation"} <= {
-        name for name, of in found.diagnoses[0].possible.items() if not of
-    }
+@pytest.fixture(scope="module")
+def back(folder: Path) -> RunFolder:
+    """The run from Persian to English."""
+    return RunFolder(folder / "fa-en")
+
+
+def test_an_evaluation_page_follows_the_direction(folder: Path, back: RunFolder, tmp_path: Path) -> None:
+    evaluation = evaluate_systems([System((back,))], test_sets=[f"mine={folder / 'toy.tsv'}"], output=tmp_path)
+    assert evaluation.sets[0].references[0][0].startswith(letters(150, seed=3)[0])
+    without_sense = {name for name, count in evaluation.diagnoses[0].possible.items() if not count}
+    assert {"latin_words", "english_punctuation"} <= without_sense, "they are mistakes in Persian alone"
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert '<p class="text" lang="fa" dir="rtl">' in page and '<p class="text" lang="en" dir="ltr">' in page
+    assert '<p class="text" lang="fa" dir="rtl">' in page
+    assert '<p class="text" lang="en" dir="ltr">' in page
+
+
+def test_the_served_page_follows_the_direction(back: RunFolder) -> None:
     with TestClient(make_app(Translator.load(back.path), Limits()), base_url="http://localhost") as api:
         page = api.get("/").text
-    assert "Translate Persian into English" in page and '<textarea id="text" lang="fa" dir="rtl"' in page
-    export_run(back.path, "safetensors", tmp_path / "export")
-    card = (tmp_path / "export" / "README.md").read_text(encoding="utf-8")
-    assert ": Persian→English" in card and "بچه‌ها در مدرسه هستند." in card and "language: [fa, en]" in card
-    assert main(["translate", "--run", str(tmp_path / "export"), "ابپ ۴۷"]) == 0
+    assert "Translate Persian into English" in page
+    assert '<textarea id="text" lang="fa" dir="rtl"' in page
+
+
+@pytest.fixture(scope="module")
+def export(back: RunFolder, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("export") / "model"
+    export_run(back.path, "safetensors", folder)
+    return folder
+
+
+def test_the_model_card_follows_the_direction(export: Path) -> None:
+    card = (export / "README.md").read_text(encoding="utf-8")
+    assert ": Persian→English" in card
+    assert "بچه‌ها در مدرسه هستند." in card
+    assert "language: [fa, en]" in card
+
+
+def test_an_export_translates_into_english(export: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["translate", "--run", str(export), "ابپ ۴۷"]) == 0
     assert "47" in capsys.readouterr().out
 
 
-def test_mixing_directions_is_rejected(folder: Path) -> None:
-    both = [RunFolder(folder / name) for name in ("en-fa", "fa-en")]
+def test_runs_of_two_directions_are_not_evaluated_together(folder: Path) -> None:
+    systems = [System((RunFolder(folder / direction),)) for direction in ("en-fa", "fa-en")]
     with pytest.raises(InputError, match="evaluate them one after the other"):
-        evaluate_systems([System((one,)) for one in both])
+        evaluate_systems(systems)
+
+
+def test_runs_of_two_directions_make_no_ensemble(folder: Path) -> None:
     with pytest.raises(RunError, match="cannot be combined"):
-        Translator.load([one.path for one in both])
+        Translator.load([folder / "en-fa", folder / "fa-en"])
+
+
+def test_a_run_is_not_continued_in_the_other_direction(folder: Path) -> None:
     with pytest.raises(RunError, match=r"corpus\.direction"):
         run(recipe(folder, "fa-en", f"run.directory={folder}/en-fa", "training.max_steps=6"))
+
+
+def test_changes_to_english_make_no_sense_for_a_persian_source(folder: Path) -> None:
     with pytest.raises(ConfigError, match="cannot be combined with changes to English"):
         recipe(folder, "fa-en", "training.augmentation.typos=0.1")
-    (folder / "more.en").write_text("ab\n", encoding="utf-8")
-    (folder / "more.fa").write_text("اب\n", encoding="utf-8")
-    several = f"x={folder}/more.en:{folder}/more.fa:{folder}/more.fa"
+
+
+def test_a_source_side_has_one_text(back: RunFolder, tmp_path: Path) -> None:
+    english, persian = tmp_path / "more.en", tmp_path / "more.fa"
+    english.write_text("ab\n", encoding="utf-8")
+    persian.write_text("اب\n", encoding="utf-8")
     with pytest.raises(InputError, match="has several Persian sides"):
-        evaluate_systems([System((both[1],))], test_sets=[several])
+        evaluate_systems([System((back,))], test_sets=[f"x={english}:{persian}:{persian}"])

@@ -55,8 +55,8 @@ def test_commands_in_pages_are_valid(page: Path) -> None:
     assert page in PAGES or set(re.findall(r"`make ([a-z-]+)", text)) <= targets
     for words in commands(text, "make"):
         for word in words[1:]:
-            name, given, _ = word.partition("=")
-            assert name in (variables if given else targets), " ".join(words)
+            name, equals_sign, _ = word.partition("=")
+            assert name in (variables if equals_sign else targets), " ".join(words)
 
 
 def test_every_config_key_is_on_the_reference_page() -> None:

@@ -30,8 +30,8 @@ def test_missing_package_fails_doctor_and_shows_the_pip_command(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     there = doctor.version_of
-    changed = {"sacrebleu": None, "fastapi": None, "numpy": "1.0"}
-    monkeypatch.setattr(doctor, "version_of", lambda name: changed[name] if name in changed else there(name))
+    versions = {"sacrebleu": None, "fastapi": None, "numpy": "1.0"}
+    monkeypatch.setattr(doctor, "version_of", lambda name: versions[name] if name in versions else there(name))
     assert main(["doctor"]) == 2
     captured = capsys.readouterr()
     assert "sacrebleu: needed" in captured.out
@@ -61,13 +61,21 @@ def test_too_many_threads_warn(threads: int, limit: float | None, advice: str, m
     assert advice in finding.advice and (finding.verdict == "ok") == (advice == "")
 
 
-def test_folder_check_reports_low_space_and_no_locks_or_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for free, verdict in ((1 << 20, "wrong"), (1 << 40, "ok")):
-        usage = shutil.disk_usage(tmp_path)._replace(free=free)
-        monkeypatch.setattr("shutil.disk_usage", lambda path, usage=usage: usage)
-        assert examine_place("runs/", tmp_path / "runs").verdict == verdict
+@pytest.mark.parametrize(("free", "verdict"), [(1 << 20, "wrong"), (1 << 40, "ok")])
+def test_folder_check_reports_low_space(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, verdict: str
+) -> None:
+    usage = shutil.disk_usage(tmp_path)._replace(free=free)
+    monkeypatch.setattr("shutil.disk_usage", lambda path: usage)
+    assert examine_place("runs/", tmp_path / "runs").verdict == verdict
+
+
+def test_folder_check_reports_a_disk_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fcntl.flock", Mock(side_effect=OSError))
     assert "no locks" in examine_place("runs/", tmp_path).advice
+
+
+def test_folder_check_reports_a_disk_without_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "symlink_to", Mock(side_effect=OSError))
     assert examine_place("runs/", tmp_path).verdict == "wrong"
 
@@ -78,9 +86,9 @@ def test_gpus_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda number: "Some GPU")
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (70 << 30, 80 << 30))
-    found = {finding.name: finding for finding in doctor.examine_devices()}
-    assert found["GPU 0"].found == "Some GPU, 80 GiB (70 free); training computes in bf16"
-    assert found["CPU"].found.endswith("training computes in bf16")
+    findings = {finding.name: finding for finding in doctor.examine_devices()}
+    assert findings["GPU 0"].found == "Some GPU, 80 GiB (70 free); training computes in bf16"
+    assert findings["CPU"].found.endswith("training computes in bf16")
     monkeypatch.setattr(torch.cuda, "mem_get_info", Mock(side_effect=RuntimeError("CUDA error: out of memory\nmore")))
-    found = {finding.name: finding for finding in doctor.examine_devices()}
-    assert "out of memory" in found["GPU 0"].advice
+    findings = {finding.name: finding for finding in doctor.examine_devices()}
+    assert "out of memory" in findings["GPU 0"].advice

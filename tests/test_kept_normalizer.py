@@ -179,5 +179,5 @@ def test_an_older_run_of_another_version_is_refused(copy: RunFolder) -> None:
 
 def test_equal_rules_have_equal_hashes_and_others_do_not() -> None:
     without_work = replace(CURRENT_RULES.rules[0], english=Work())
-    other = replace(CURRENT_RULES, rules=(without_work, *CURRENT_RULES.rules[1:]))
-    assert replace(CURRENT_RULES).sha256 == CURRENT_RULES.sha256 != other.sha256
+    changed_rules = replace(CURRENT_RULES, rules=(without_work, *CURRENT_RULES.rules[1:]))
+    assert replace(CURRENT_RULES).sha256 == CURRENT_RULES.sha256 != changed_rules.sha256

@@ -44,11 +44,12 @@ def test_github_workflow_runs_ci_on_every_supported_python() -> None:
 def test_every_requirement_has_its_pin() -> None:
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()[1:]
     pinned = {plain(line.partition("==")[0]) for line in lines}
-    extras = [
-        extra for name, entries in PROJECT["optional-dependencies"].items() for extra in entries if name != "docs"
-    ]
-    names = {plain(re.split(r"[<>=\[;]", entry)[0]) for entry in [*PROJECT["dependencies"], *extras]}
-    assert names - pinned - {"translator"} == set()
+    requirements = list(PROJECT["dependencies"])
+    for extra, entries in PROJECT["optional-dependencies"].items():
+        if extra != "docs":
+            requirements += entries
+    names = {plain(re.split(r"[<>=\[;]", requirement)[0]) for requirement in requirements}
+    assert names - pinned == {"translator"}
 
 
 def plain(name: str) -> str:
@@ -68,9 +69,9 @@ def test_distribution_check_reports_missing_and_extra_files(check: ModuleType) -
 
 
 def test_install_hints_match_the_declared_requirements() -> None:
-    serve = " ".join(f'"{asked}"' for asked in PROJECT["optional-dependencies"]["serve"])
+    serve = " ".join(f'"{requirement}"' for requirement in PROJECT["optional-dependencies"]["serve"])
     assert f"pip install {serve}" in (ROOT / "translator/serve/__init__.py").read_text(encoding="utf-8")
-    (engine,) = (asked for asked in PROJECT["dependencies"] if asked.startswith("ctranslate2"))
+    (engine,) = (requirement for requirement in PROJECT["dependencies"] if requirement.startswith("ctranslate2"))
     assert f'pip install "{engine}"' in (ROOT / "translator/inference/ctranslate2.py").read_text(encoding="utf-8")
 
 

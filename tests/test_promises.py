@@ -83,8 +83,8 @@ def program(*arguments: str, text: bytes | None = None) -> "subprocess.Completed
 
 
 def scores(run: Path) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads((run / "evaluation" / "scores.json").read_text(encoding="utf-8"))
-    return found
+    entries: list[dict[str, Any]] = json.loads((run / "evaluation" / "scores.json").read_text(encoding="utf-8"))
+    return entries
 
 
 def lines(path: Path) -> list[str]:
@@ -110,20 +110,46 @@ def test_finished_run_folder_has_the_documented_layout(home: Path) -> None:
     assert all(library in about for library in ("torch", "sentencepiece", "sacrebleu"))
 
 
+def raw_score(run: Path, metric: str) -> dict[str, Any]:
+    """Return the entry of a greedy search's score on raw text."""
+    for entry in scores(run):
+        if (entry["metric"], entry["normalization"], entry["search"]) == (metric, "raw", "greedy"):
+            return entry
+    pytest.fail(f"no score {metric}")
+
+
 def test_scores_carry_what_is_needed_to_repeat_them(home: Path) -> None:
-    entries = scores(home / "run")
     keys = {"test_set", "metric", "score", "signature", "normalization", "search", "checkpoint"}
     keys |= {"sentences", "left_out", "interval"}
-    assert all(keys <= entry.keys() for entry in entries)
-    raw = [entry for entry in entries if entry["normalization"] == "raw" and entry["search"] == "greedy"]
-    bleu = next(entry for entry in raw if entry["metric"] == "bleu")
+    for entry in scores(home / "run"):
+        assert keys <= entry.keys()
+
+
+def test_the_first_score_is_bleu_on_raw_text(home: Path) -> None:
+    first = scores(home / "run")[0]
+    assert first["metric"] == "bleu"
+    assert first["normalization"] == "raw"
+
+
+def test_bleu_is_counted_in_words_of_13a_on_all_sentences(home: Path) -> None:
+    bleu = raw_score(home / "run", "bleu")
     assert "tok:13a" in bleu["signature"]
     assert bleu["sentences"] == 20
-    assert (entries[0]["metric"], entries[0]["normalization"]) == ("bleu", "raw")
-    chrf = next(entry for entry in raw if entry["metric"] == "chrf")
+
+
+def test_a_score_lies_in_its_interval(home: Path) -> None:
+    chrf = raw_score(home / "run", "chrf")
     assert chrf["interval"][0] <= chrf["score"] <= chrf["interval"][1]
-    assert chrf["score"] > 5, "the toy language was learned in part, so that translations below mean something"
-    assert len({entry["normalization"] for entry in entries}) == 3, "raw, normalized, and with half-spaces as spaces"
+
+
+def test_the_toy_language_was_learned_in_part(home: Path) -> None:
+    """So that the translations of the other tests mean something."""
+    assert raw_score(home / "run", "chrf")["score"] > 5
+
+
+def test_scores_are_given_for_three_spellings(home: Path) -> None:
+    spellings = {entry["normalization"] for entry in scores(home / "run")}
+    assert len(spellings) == 3, "raw, normalized, and with half-spaces as spaces"
 
 
 def test_run_writes_all_tensorboard_tags(home: Path) -> None:
@@ -188,46 +214,63 @@ def test_evaluate_and_compare_print_and_record_scores(home: Path, capsys: Any) -
     assert "beam-3" in out
     assert "tok:13a" in out
     assert {entry["search"] for entry in scores(run)} >= {"beam-3", "greedy"}
-    other = home / "again"
-    shutil.copytree(run, other, symlinks=True)
+    second_run = home / "again"
+    shutil.copytree(run, second_run, symlinks=True)
     table = home / "comparison.json"
-    assert main(["compare", str(run), str(other), "--json", str(table), "--trials", "200", "--samples", "40"]) == 0
+    assert main(["compare", str(run), str(second_run), "--json", str(table), "--trials", "200", "--samples", "40"]) == 0
     assert "toy" in capsys.readouterr().out
     assert json.loads(table.read_text(encoding="utf-8"))
 
 
-def test_translate_gives_one_output_line_per_input_line(home: Path, tmp_path: Path) -> None:
-    text = "abc\n\nfgh\r\n  \nhäb\nab\u2028cd\n" + "abcdefgh " * 30
-    run = str(home / "run")
-    done = program("translate", "--run", run, text=text.encode())
+TEXT = "abc\n\nfgh\r\n  \nhäb\nab\u2028cd\n" + "abcdefgh " * 30
+
+
+@pytest.fixture(scope="module")
+def translated_text(home: Path) -> str:
+    """What `translate` prints for TEXT on standard input."""
+    done = program("translate", "--run", str(home / "run"), text=TEXT.encode())
     assert done.returncode == 0, done.stderr.decode()
-    out = done.stdout.decode().split("\n")
-    assert len(out) == 8 and out[1] == out[3] == out[-1] == ""
-    (tmp_path / "in.txt").write_bytes(text.encode())
-    assert main(["translate", "--run", run, "--input", str(tmp_path / "in.txt"), "--output", str(tmp_path / "o")]) == 0
-    assert (tmp_path / "o").read_text(encoding="utf-8") == done.stdout.decode()
-    assert Translator.load(run).translate_lines(["abc", "", "fgh"]) == [out[0], "", out[2]]
-    assert Translator.load(run).translate("abc") == out[0]
+    return done.stdout.decode()
 
 
-def test_json_lines_output_has_n_best_translations_per_line(home: Path) -> None:
+def test_translate_gives_one_output_line_per_input_line(translated_text: str) -> None:
+    assert translated_text.endswith("\n")
+    translations = translated_text[:-1].split("\n")
+    assert [bool(translation) for translation in translations] == [True, False, True, False, True, True, True]
+
+
+def test_translate_writes_to_a_file_what_it_prints(home: Path, tmp_path: Path, translated_text: str) -> None:
+    source, target = tmp_path / "in.txt", tmp_path / "out.txt"
+    source.write_bytes(TEXT.encode())
+    assert main(["translate", "--run", str(home / "run"), "--input", str(source), "--output", str(target)]) == 0
+    assert target.read_text(encoding="utf-8") == translated_text
+
+
+def test_the_library_translates_as_the_program_does(home: Path, translated_text: str) -> None:
+    first, _, third, *_ = translated_text.split("\n")
+    translator = Translator.load(home / "run")
+    assert translator.translate_lines(["abc", "", "fgh"]) == [first, "", third]
+    assert translator.translate("abc") == first
+
+
+def test_json_lines_output_has_n_best_translations_per_line(home: Path, tmp_path: Path, capsys: Any) -> None:
+    (tmp_path / "in.txt").write_text("abc\nfgh\n", encoding="utf-8")
     flags = ["--search", "beam", "--beam", "3", "--format", "jsonl", "--n-best", "3", "--scores", "--alignment"]
-    done = program("translate", "--run", str(home / "run"), *flags, text=b"abc\nfgh\n")
-    assert done.returncode == 0, done.stderr.decode()
-    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert main(["translate", "--run", str(home / "run"), "--input", str(tmp_path / "in.txt"), *flags]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [len(row["translations"]) for row in rows] == [3, 3]
 
 
 @pytest.mark.parametrize("form", ["ctranslate2", "safetensors"])
-def test_an_export_translates_as_the_run_does(home: Path, tmp_path: Path, form: str) -> None:
-    pytest.importorskip("ctranslate2")
-    run, export = str(home / "run"), str(tmp_path / "exported")
-    assert main(["export", "--run", run, "--to", form, export]) == 0
-    assert (tmp_path / "exported" / "README.md").is_file()
+def test_an_export_translates_as_the_run_does(home: Path, tmp_path: Path, form: str, capsys: Any) -> None:
+    run, export, source = home / "run", tmp_path / "exported", tmp_path / "in.txt"
+    assert main(["export", "--run", str(run), "--to", form, str(export)]) == 0
+    assert (export / "README.md").is_file()
     words = ["abc", "fgh", "habgde", "eeee", "dcbaab"]
-    done = program("translate", "--run", export, text="\n".join(words).encode())
-    assert done.returncode == 0, done.stderr.decode()
-    assert done.stdout.decode().splitlines() == Translator.load(run).translate_lines(words)
+    source.write_text("".join(f"{word}\n" for word in words), encoding="utf-8")
+    capsys.readouterr()
+    assert main(["translate", "--run", str(export), "--input", str(source)]) == 0
+    assert capsys.readouterr().out.splitlines() == Translator.load(run).translate_lines(words)
 
 
 def test_checkpoints_are_averaged(home: Path) -> None:

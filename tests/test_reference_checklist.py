@@ -1,5 +1,8 @@
 """Reference system R4: the specification of a decoder, one test for each line of its checklist and each gotcha."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import pytest
 import torch
 from small_model import small_batch, small_model
@@ -51,38 +54,66 @@ def test_inference_is_autoregressive() -> None:
         assert int(logits.argmax()) == token
 
 
-def test_cross_attention_takes_keys_and_values_from_the_encoder_and_queries_from_the_decoder() -> None:
+@dataclass
+class CrossAttentionInputs:
+    """What the first cross-attention reads in one pass, and the memory after a backward pass from all states."""
+
+    memory: Tensor
+    query: Tensor | None = None
+    key_value: Tensor | None = None
+
+
+@pytest.fixture(scope="module")
+def cross_inputs() -> CrossAttentionInputs:
     model = small_model().eval()
     source, target_input, _ = small_batch()
     masks = masks_of(model, source, target_input)
     memory = model.encode(source, positions(source), masks.encoder).detach().requires_grad_()
-    seen: dict[str, Tensor] = {}
+    inputs = CrossAttentionInputs(memory=memory)
     layer = model.decoder.layers[0].cross_attention
-    layer.query.register_forward_hook(lambda _, inputs, __: seen.update(query=inputs[0]))
-    layer.key_value.register_forward_hook(lambda _, inputs, __: seen.update(key_value=inputs[0]))
+    layer.query.register_forward_hook(lambda _, arguments, __: setattr(inputs, "query", arguments[0]))
+    layer.key_value.register_forward_hook(lambda _, arguments, __: setattr(inputs, "key_value", arguments[0]))
     states = model.decode(target_input, positions(target_input), memory, masks)
-    assert seen["key_value"] is memory
-    assert seen["query"].shape == (2, 5, 32)
     torch.autograd.backward(states.sum())
-    assert memory.grad is not None and memory.grad[0].abs().sum() > 0
-    assert (memory.grad[1, 3:] == 0).all()  # nothing reads the padding
+    return inputs
+
+
+def test_cross_attention_takes_keys_and_values_from_the_encoder(cross_inputs: CrossAttentionInputs) -> None:
+    assert cross_inputs.key_value is cross_inputs.memory
+
+
+def test_cross_attention_takes_queries_from_the_decoder(cross_inputs: CrossAttentionInputs) -> None:
+    assert cross_inputs.query is not None
+    assert cross_inputs.query.shape == (2, 5, 32)
+
+
+def test_the_states_depend_on_the_memory(cross_inputs: CrossAttentionInputs) -> None:
+    assert cross_inputs.memory.grad is not None
+    assert cross_inputs.memory.grad[0].abs().sum() > 0
+
+
+def test_nothing_reads_the_padding_of_the_memory(cross_inputs: CrossAttentionInputs) -> None:
+    assert cross_inputs.memory.grad is not None
+    assert (cross_inputs.memory.grad[1, 3:] == 0).all()
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_each_sublayer_has_a_residual_and_a_layer_norm(norm: str) -> None:
     layer = small_model(norm=norm).eval().decoder.layers[0]
-    x, memory = torch.randn(2, 5, 32), torch.randn(2, 6, 32)
+    x = torch.randn(2, 5, 32)
+    memory = torch.randn(2, 6, 32)
 
-    def framed(norm_layer: nn.Module, x: Tensor, sublayer: object) -> Tensor:
-        assert callable(sublayer)
-        y = x + sublayer(norm_layer(x)) if norm == "pre" else norm_layer(x + sublayer(x))
-        assert isinstance(y, Tensor)
-        return y
+    def framed(norm_layer: nn.Module, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        if norm == "pre":
+            return x + sublayer(norm_layer(x))
+        normed: Tensor = norm_layer(x + sublayer(x))
+        return normed
 
     y = framed(layer.self_attention_residual.norm, x, lambda y: layer.self_attention(y, None))
     y = framed(layer.cross_attention_residual.norm, y, lambda y: layer.cross_attention(y, memory, None))
     y = framed(layer.feed_forward_residual.norm, y, layer.feed_forward)
-    open_masks = Masks(*(torch.ones(1, 1, 1, 1, dtype=torch.bool) for _ in range(3)))
+    open_mask = torch.ones(1, 1, 1, 1, dtype=torch.bool)
+    open_masks = Masks(encoder=open_mask, decoder=open_mask, cross=open_mask)
     torch.testing.assert_close(layer(x, memory, open_masks), y)
 
 

@@ -80,9 +80,9 @@ class TestR1:
         x, memory = torch.randn(1, 3, 512), torch.randn(1, 3, 512)
         before = self.run(r1.eval(), x, memory)
         for t in (1, 2):
-            changed = x.clone()
-            changed[:, t:] = torch.randn(1, 3 - t, 512)
-            after = self.run(r1, changed, memory)
+            changed_x = x.clone()
+            changed_x[:, t:] = torch.randn(1, 3 - t, 512)
+            after = self.run(r1, changed_x, memory)
             assert torch.equal(after[:, :t], before[:, :t])
             assert not torch.allclose(after[:, t:], before[:, t:])
 
@@ -90,21 +90,29 @@ class TestR1:
         encoding = PositionEncoding(512, 5000, "sinusoidal")
         assert encoding(torch.zeros(1, 5000, 512), torch.arange(5000)[None]).shape == (1, 5000, 512)
 
-    def test_known_defects_of_the_reference_are_absent(self, r1: DecoderStack) -> None:
+    def test_self_and_cross_attention_have_an_output_projection_each(self, r1: DecoderStack) -> None:
         layer = r1.layers[0]
-        # Self- and cross-attention have an output projection each, and one fused Linear serves all heads.
-        assert layer.self_attention.output is not layer.cross_attention.output
-        assert layer.self_attention.output.weight.data_ptr() != layer.cross_attention.output.weight.data_ptr()
-        assert sum(isinstance(part, nn.Linear) for part in layer.self_attention.modules()) == 2
-        # Dropout is there.
+        weights = [layer.self_attention.output.weight, layer.cross_attention.output.weight]
+        assert weights[0].data_ptr() != weights[1].data_ptr()
+
+    def test_one_fused_linear_serves_all_heads(self, r1: DecoderStack) -> None:
+        parts = r1.layers[0].self_attention.modules()
+        assert sum(isinstance(part, nn.Linear) for part in parts) == 2
+
+    def test_dropout_is_there(self, r1: DecoderStack) -> None:
         x, memory = torch.randn(1, 3, 512), torch.randn(1, 3, 512)
-        assert not torch.equal(self.run(r1.train(), x, memory), self.run(r1, x, memory))
-        # A padding mask is obeyed: the last memory position is hidden, so it may hold anything.
+        r1.train()
+        assert not torch.equal(self.run(r1, x, memory), self.run(r1, x, memory))
+
+    def test_a_padding_mask_is_obeyed(self, r1: DecoderStack) -> None:
+        """The last memory position is hidden, so it may hold anything."""
+        x, memory = torch.randn(1, 3, 512), torch.randn(1, 3, 512)
         mask = torch.tensor([[[[True, True, False]]]])
         r1.eval()
-        hidden = memory.clone()
-        hidden[:, 2] = 99.0
-        torch.testing.assert_close(states_of(r1, x, memory, OPEN, mask), states_of(r1, x, hidden, OPEN, mask))
+        changed_memory = memory.clone()
+        changed_memory[:, 2] = 99.0
+        states = states_of(r1, x, memory, OPEN, mask)
+        torch.testing.assert_close(states_of(r1, x, changed_memory, OPEN, mask), states)
 
 
 class TestR2:
@@ -130,51 +138,86 @@ class TestR2:
         x, memory = torch.randn(1, 6, 512), torch.randn(1, 4, 512)
         only_itself = torch.eye(6, dtype=torch.bool)[None, None]
         before = states_of(r2, x, memory, only_itself)
-        changed = x.clone()
-        changed[:, 3] = torch.randn(512)
-        after = states_of(r2, changed, memory, only_itself)
-        others = [0, 1, 2, 4, 5]
-        torch.testing.assert_close(after[:, others], before[:, others])
+        changed_x = x.clone()
+        changed_x[:, 3] = torch.randn(512)
+        after = states_of(r2, changed_x, memory, only_itself)
+        other_positions = [0, 1, 2, 4, 5]
+        torch.testing.assert_close(after[:, other_positions], before[:, other_positions])
         assert not torch.allclose(after[:, 3], before[:, 3])
 
     @torch.no_grad()
-    def test_the_masks_given_are_the_masks_used(self, r2: DecoderStack) -> None:
+    def test_a_look_ahead_mask_changes_the_states(self, r2: DecoderStack) -> None:
         x, memory = torch.randn(1, 6, 512), torch.randn(1, 4, 512)
-        without_masks = states_of(r2, x, memory)
-        assert not torch.allclose(states_of(r2, x, memory, MaskGenerator.causal(6)), without_masks)
+        masked = states_of(r2, x, memory, MaskGenerator.causal(6))
+        assert not torch.allclose(masked, states_of(r2, x, memory))
+
+    @torch.no_grad()
+    def test_a_padding_mask_hides_what_could_be_cut_off(self, r2: DecoderStack) -> None:
+        x, memory = torch.randn(1, 6, 512), torch.randn(1, 4, 512)
         padding = torch.tensor([True, True, True, False]).view(1, 1, 1, 4)
         padded = states_of(r2, x, memory, OPEN, padding)
-        assert not torch.allclose(padded, without_masks)
+        assert not torch.allclose(padded, states_of(r2, x, memory))
         torch.testing.assert_close(padded, states_of(r2, x, memory[:, :3]))
+
+
+class BlockOfR3:
+    """One decoder block with random inputs; the second row of memory has four positions of padding."""
+
+    def __init__(self) -> None:
+        torch.manual_seed(1)
+        config = ModelConfig(d_model=64, heads=4, decoder_layers=1, feed_forward=128, dropout=0.1, norm="post")
+        self.stack = stack_of(config).eval()
+        self.x = torch.randn(2, 12, 64)
+        self.memory = torch.randn(2, 10, 64)
+        self.look_ahead = MaskGenerator.causal(12).expand(2, 1, 12, 12)
+        lengths = torch.tensor([[10], [6]])
+        self.padding = (torch.arange(10) < lengths).view(2, 1, 1, 10).expand(2, 1, 12, 10)
+
+    @torch.no_grad()
+    def states(self, x: Tensor, weights: AttentionWeights | None = None) -> Tensor:
+        return states_of(self.stack, x, self.memory, self.look_ahead, self.padding, weights)
+
+    def attention(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the weights of self-attention and of cross-attention."""
+        weights = AttentionWeights()
+        self.states(x, weights)
+        (self_weights,) = weights.decoder
+        (cross_weights,) = weights.cross
+        return self_weights, cross_weights
+
+
+@pytest.fixture(scope="module")
+def r3() -> BlockOfR3:
+    return BlockOfR3()
 
 
 class TestR3:
     """One decoder block on small arrays, with its attention weights."""
 
-    @torch.no_grad()
-    def test_block_returns_states_and_both_attention_weights(self) -> None:
-        torch.manual_seed(1)
-        config = ModelConfig(d_model=64, heads=4, decoder_layers=1, feed_forward=128, dropout=0.1, norm="post")
-        stack = stack_of(config).eval()
-        x, memory = torch.randn(2, 12, 64), torch.randn(2, 10, 64)
-        look_ahead = MaskGenerator.causal(12).expand(2, 1, 12, 12)
-        padding = (torch.arange(10) < torch.tensor([[10], [6]])).view(2, 1, 1, 10).expand(2, 1, 12, 10)
-        weights = AttentionWeights()
-        out = states_of(stack, x, memory, look_ahead, padding, weights)
-        (own,), (cross,) = weights.decoder, weights.cross
-        assert out.shape == (2, 12, 64)
-        assert own.shape == (2, 4, 12, 12)
-        assert cross.shape == (2, 4, 12, 10)
-        for given, mask in ((own, look_ahead), (cross, padding)):
-            assert (given[~mask.expand_as(given)] == 0).all()
-            assert (given[mask.expand_as(given)] > 0).all()  # True = may attend
-            torch.testing.assert_close(given.sum(-1), torch.ones(2, 4, 12))
-        torch.testing.assert_close(states_of(stack, x, memory, look_ahead, padding), out)
-        # Attention is computed, unlike the random dummies of the original: its weights depend on the input.
-        again = AttentionWeights()
-        states_of(stack, x.flip(0), memory, look_ahead, padding, again)
-        assert not torch.allclose(again.decoder[0], own)
-        assert not torch.allclose(again.cross[0], cross)
+    def test_states_have_the_shape_of_the_input(self, r3: BlockOfR3) -> None:
+        assert r3.states(r3.x).shape == (2, 12, 64)
+
+    def test_each_attention_has_weights_for_every_head(self, r3: BlockOfR3) -> None:
+        self_weights, cross_weights = r3.attention(r3.x)
+        assert self_weights.shape == (2, 4, 12, 12)
+        assert cross_weights.shape == (2, 4, 12, 10)
+
+    def test_weights_are_positive_exactly_where_the_mask_is_true(self, r3: BlockOfR3) -> None:
+        self_weights, cross_weights = r3.attention(r3.x)
+        assert torch.equal(self_weights > 0, r3.look_ahead.expand_as(self_weights))
+        assert torch.equal(cross_weights > 0, r3.padding.expand_as(cross_weights))
+
+    def test_weights_of_a_query_sum_to_one(self, r3: BlockOfR3) -> None:
+        for weights in r3.attention(r3.x):
+            torch.testing.assert_close(weights.sum(-1), torch.ones(2, 4, 12))
+
+    def test_returning_the_weights_does_not_change_the_states(self, r3: BlockOfR3) -> None:
+        torch.testing.assert_close(r3.states(r3.x, AttentionWeights()), r3.states(r3.x))
+
+    def test_weights_depend_on_the_input(self, r3: BlockOfR3) -> None:
+        """The original returned random dummies."""
+        for weights, flipped_weights in zip(r3.attention(r3.x), r3.attention(r3.x.flip(0)), strict=True):
+            assert not torch.allclose(weights, flipped_weights)
 
 
 class TestR5:
@@ -185,7 +228,10 @@ class TestR5:
 
     @pytest.fixture
     def recipe(self, tmp_path: Path) -> Config:
-        lines = [(f"{e} {n}", f"{f} {n}") for n in range(10) for e, f in zip(self.english, self.persian, strict=True)]
+        lines = []
+        for number in range(10):
+            for english, persian in zip(self.english, self.persian, strict=True):
+                lines.append((f"{english} {number}", f"{persian} {number}"))
         with zipfile.ZipFile(tmp_path / "corpus.zip", "w") as archive:
             archive.writestr("books/english.txt", "".join(f"{english}\n" for english, _ in lines))
             archive.writestr("books/farsi.txt", "".join(f"{persian}\n" for _, persian in lines))
@@ -231,8 +277,8 @@ class TestR5:
             if position.epoch == 12:
                 break
         assert sum(losses[-3:]) < 0.7 * sum(losses[:3])
-        ((found,),) = search(model.eval(), collate_source([[7, 8, 9]]), SearchConfig(method="greedy"))
-        assert found.tokens
+        ((hypothesis,),) = search(model.eval(), collate_source([[7, 8, 9]]), SearchConfig(method="greedy"))
+        assert hypothesis.tokens
 
     @torch.no_grad()
     def test_decoder_runs_at_the_maximum_length(self) -> None:
@@ -253,9 +299,9 @@ class TestR5:
         """The original R5 took the queries of cross-attention from the encoder, so the target had no effect."""
         model = small_model().eval()
         source, target_input, _ = small_batch()
-        changed = target_input.clone()
-        changed[0, 1] = 26
-        assert not torch.allclose(model(source, changed)[0, 1:], model(source, target_input)[0, 1:])
+        changed_input = target_input.clone()
+        changed_input[0, 1] = 26
+        assert not torch.allclose(model(source, changed_input)[0, 1:], model(source, target_input)[0, 1:])
 
     def test_rows_of_padding_alone_give_no_nan(self) -> None:
         source, target_input, _ = small_batch()

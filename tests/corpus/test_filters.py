@@ -1,6 +1,7 @@
 """The rules that drop a pair: examples on both sides of each limit, the table of rules, and arbitrary text."""
 
 import itertools
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,15 @@ NO_MARKUP = [
     "convert_dir_to_date is a name",
     "He paid $5 (or $6) @ noon.",
 ]
+
+
+def on_either_side(texts: Sequence[str]) -> list[tuple[str, str]]:
+    """Return pairs with each text as the source, and as the target."""
+    pairs = [(text, "در باز است.") for text in texts]
+    pairs += [("The door is open.", text) for text in texts]
+    return pairs
+
+
 CASES: dict[tuple[str, float], tuple[Pairs, Pairs]] = {
     ("empty", 0): ([("", "در"), ("door", ""), (" \t", "در"), ("door", "\u2028")], [("door", "در")]),
     ("replacement_character", 0): ([("caf\ufffd", "کافه"), ("café", "کاف\ufffd")], [("café", "کافه")]),
@@ -156,8 +166,8 @@ CASES: dict[tuple[str, float], tuple[Pairs, Pairs]] = {
     ("arabic", 0.7): ([("some text", "هذا الکتاب الذی را")], []),
     ("arabic", 0.75): ([], [("some text", "هذا الکتاب الذی را")]),
     ("markup", 0.5): (
-        [pair for text in MARKUP for pair in ((text, "در باز است."), ("The door is open.", text))],
-        [pair for text in NO_MARKUP for pair in ((text, "در باز است."), ("The door is open.", text))],
+        on_either_side(MARKUP),
+        on_either_side(NO_MARKUP),
     ),
 }
 """For each rule and limit: the pairs that it drops, then the pairs that it keeps."""
@@ -233,12 +243,12 @@ def test_filter_without_limits_drops_only_empty_pairs_but_0_is_a_limit() -> None
 
 @settings(max_examples=300, deadline=None)
 @given(TEXT, TEXT, TEXT)
-def test_filter_decides_any_pair_independently_of_earlier_pairs(source: str, target: str, other: str) -> None:
+def test_filter_decides_any_pair_independently_of_earlier_pairs(source: str, target: str, unrelated_text: str) -> None:
     pair_filter = PairFilter(FilterConfig())
     rule = pair_filter.broken_rule(source, target)
     assert rule is None or rule in CHECKS
-    pair_filter.broken_rule(other, target)
-    pair_filter.broken_rule(source, other)
+    pair_filter.broken_rule(unrelated_text, target)
+    pair_filter.broken_rule(source, unrelated_text)
     assert pair_filter.broken_rule(source, target) == rule
 
 

@@ -10,7 +10,7 @@ import os
 import random
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 from unittest import mock
@@ -89,21 +89,22 @@ def lines_of(content: bytes) -> list[tuple[str, str | None]]:
 
 def expected(texts: list[bytes], invalid: str) -> tuple[list[Pair], set[str]]:
     """Return the pairs of a table or of two texts, and all reasons to refuse them."""
-    sides = [lines_of(text) for text in texts]
+    lines_of_sides = [lines_of(text) for text in texts]
     faults = set()
-    if invalid == "error" and any(defect == "invalid_utf8" for side in sides for _, defect in side):
+    defects = {defect for _, defect in itertools.chain.from_iterable(lines_of_sides)}
+    if invalid == "error" and "invalid_utf8" in defects:
         faults.add("not UTF-8")
-    rows = list(itertools.zip_longest(*sides))
+    rows = list(itertools.zip_longest(*lines_of_sides))
     while rows and all(cell is None or (cell[1] is None and not cell[0].strip()) for cell in rows[-1]):
         rows.pop()
     if any(None in row for row in rows):
         faults.add("length")
-    columns = 1 + most_tabs([text for text, defect in sides[0] if defect is None])
+    columns = 1 + most_tabs([text for text, defect in lines_of_sides[0] if defect is None])
     pairs = []
     for number, row in enumerate(rows, start=1):
-        found = [("", None) if cell is None else cell for cell in row]
-        texts_of_row = [text for text, _ in found]
-        defect = next((defect for _, defect in found if defect), None)
+        cells = [("", None) if cell is None else cell for cell in row]
+        texts_of_row = [text for text, _ in cells]
+        defect = next((defect for _, defect in cells if defect), None)
         if defect or not "".join(texts_of_row).strip():
             pairs.append(Pair(number, "", "", defect))
         elif len(texts) == 2:
@@ -127,7 +128,7 @@ def play(seed: int, folder: Path) -> str:
     """Read one corpus with random mistakes, compare the result with the files, and return the outcome."""
     generator = random.Random(seed)
     pairs = [(f"The garden {n}.", f"باغ {n} سبز است.") for n in range(generator.randint(1, 12))]
-    texts = ["".join(f"{pair[side]}\n" for pair in pairs).encode() for side in (0, 1)]
+    texts = sides(pairs)
     if generator.random() < 0.03:
         texts.reverse()
     is_table = generator.random() < 0.5
@@ -148,9 +149,9 @@ def play(seed: int, folder: Path) -> str:
         old.unlink()
     source = folder_of(folder, dict(zip(names, files, strict=True)))
     source = SourceConfig.model_validate(source.model_dump() | {"invalid_utf8": invalid})
-    wanted, faults = expected(texts, invalid)
+    expected_pairs, faults = expected(texts, invalid)
     try:
-        found = list(read_pairs(source))
+        pairs_read = list(read_pairs(source))
     except TranslatorError as error:
         message = one_line(str(error))
         kind = next((kind for kind, pattern in REFUSALS.items() if re.search(pattern, message)), None)
@@ -163,9 +164,9 @@ def play(seed: int, folder: Path) -> str:
             UNPACKERS[suffix](content.lstrip(b"\0")) if suffix else content
             for content, suffix in zip(files, suffixes, strict=True)
         ]
-        wanted, faults = expected(unpacked, invalid)
+        expected_pairs, faults = expected(unpacked, invalid)
     assert not faults
-    assert found == wanted
+    assert pairs_read == expected_pairs
     return "damaged, and read" if damaged else "read"
 
 
@@ -205,7 +206,10 @@ def rows() -> Rows:
 
 
 def sides(pairs: Rows) -> list[bytes]:
-    return ["".join(f"{text}\n" for text in side).encode() for side in zip(*pairs, strict=True)]
+    """Return the text of either side."""
+    english = "".join(f"{source}\n" for source, _ in pairs)
+    persian = "".join(f"{target}\n" for _, target in pairs)
+    return [english.encode(), persian.encode()]
 
 
 def prepared(*sources: SourceConfig, folder: Path) -> PreparedCorpus:
@@ -227,14 +231,16 @@ def refusal(source: SourceConfig, folder: Path) -> str:
     return one_line(str(caught.value))
 
 
+def numbers_in(texts: Iterable[str]) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", "\n".join(texts))]
+
+
 def aligned_numbers(corpus: PreparedCorpus) -> set[int]:
     """Return the numbers of all kept pairs, after checking that no pair combines the sides of two."""
     numbers: list[int] = []
     for split in SPLITS:
-        english, persian = (
-            [int(number) for text in corpus.lines(split, "text", side) for number in re.findall(r"\d+", text)]
-            for side in ("en", "fa")
-        )
+        english = numbers_in(corpus.lines(split, "text", "en"))
+        persian = numbers_in(corpus.lines(split, "text", "fa"))
         assert english == persian == sorted(english)
         numbers += english
     assert len(numbers) == len(set(numbers))
@@ -267,25 +273,40 @@ def test_invalid_utf8_is_located_in_the_error_or_dropped_on_request(tmp_path: Pa
     assert {rule: count for rule, count in report.dropped.items() if count} == {"invalid_utf8": 2}
 
 
-def test_broken_source_files_are_refused_and_leave_no_output(tmp_path: Path) -> None:
+@pytest.mark.parametrize("suffix", [".gz", ".xz", ".zst"])
+def test_a_truncated_file_is_refused_and_leaves_no_output(tmp_path: Path, suffix: str) -> None:
+    good = tsv(tmp_path / "good.tsv", rows())
+    packed = PACKERS[suffix](Path(str(good.path)).read_bytes())
+    bad = one_file(tmp_path / f"text.tsv{suffix}", packed[: int(len(packed) * 0.9)])
+    message = refusal(bad, tmp_path / "prepared")
+    assert message.startswith(f"{bad.path} is damaged or truncated (")
+    assert message.endswith("get the file again")
+    with pytest.raises(CorpusError, match="is damaged or truncated"):
+        prepared(good, bad, folder=tmp_path / "of two")
+    assert contents(tmp_path / "of two") == {}
+
+
+def test_sides_of_unequal_length_are_refused(tmp_path: Path) -> None:
     english, persian = sides(rows())
-    folder, good = tmp_path / "prepared", tsv(tmp_path / "good.tsv", rows())
-    table = Path(str(good.path)).read_bytes()
-    for suffix in (".gz", ".xz", ".zst"):
-        packed = PACKERS[suffix](table)
-        bad = one_file(tmp_path / f"text.tsv{suffix}", packed[: int(len(packed) * 0.9)])
-        message = refusal(bad, folder)
-        assert message.startswith(f"{bad.path} is damaged or truncated (") and message.endswith("get the file again")
-        with pytest.raises(CorpusError, match="is damaged or truncated"):
-            prepared(good, bad, folder=tmp_path / "of two")
-        assert contents(tmp_path / "of two") == {}
     unequal = two_files(tmp_path, english, persian[: persian.rindex(b"\n", 0, -1) + 1])
-    assert " has 60 lines, " in refusal(unequal, folder)
-    assert "the two sides are swapped: 60 of the first 60" in refusal(two_files(tmp_path, persian, english), folder)
+    assert " has 60 lines, " in refusal(unequal, tmp_path / "prepared")
+
+
+def test_swapped_sides_are_refused(tmp_path: Path) -> None:
+    english, persian = sides(rows())
+    message = refusal(two_files(tmp_path, persian, english), tmp_path / "prepared")
+    assert "the two sides are swapped: 60 of the first 60" in message
+
+
+def test_a_side_of_invisible_characters_is_refused(tmp_path: Path) -> None:
+    english, _ = sides(rows())
     invisible = two_files(tmp_path, english, "\u200c\u200b\u200f\n".encode() * COUNT)
-    assert "all 60 pairs were dropped (empty 60); check the text" in refusal(invisible, folder)
+    assert "all 60 pairs were dropped (empty 60); check the text" in refusal(invisible, tmp_path / "prepared")
+
+
+def test_a_name_that_is_too_long_is_refused(tmp_path: Path) -> None:
     long = SourceConfig(name="text", path=str(tmp_path / ("x" * 300)))
-    assert refusal(long, folder).endswith("File name too long")
+    assert refusal(long, tmp_path / "prepared").endswith("File name too long")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is not there to play a file without an end")

@@ -1,6 +1,7 @@
 """Near-duplicates: how often they are found, which of them go, and the cost."""
 
 import random
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -37,10 +38,10 @@ def edited(text: str, edits: int, generator: random.Random) -> str:
 
 def test_short_texts_have_no_signature() -> None:
     texts = words(3, 1, SHORTEST, SHORTEST)
-    found = signatures(["", "abc", texts[0][:-1], *texts])
-    assert found.shape == (6, BANDS)
-    assert not found[:3].any()
-    assert found[3:].all()
+    keys = signatures(["", "abc", texts[0][:-1], *texts])
+    assert keys.shape == (6, BANDS)
+    assert not keys[:3].any()
+    assert keys[3:].all()
     assert signatures([]).shape == (0, BANDS)
 
 
@@ -53,21 +54,27 @@ def test_a_signature_depends_on_its_text_alone() -> None:
         assert np.array_equal(together[number], signatures([texts[number]])[0])
 
 
+def ngrams(text: str) -> set[str]:
+    return {text[start : start + 5] for start in range(len(text) - 4)}
+
+
 def jaccard(first: str, second: str) -> float:
-    one, other = ({text[start : start + 5] for start in range(len(text) - 4)} for text in (first, second))
-    return len(one & other) / len(one | other)
+    shared = ngrams(first) & ngrams(second)
+    return len(shared) / len(ngrams(first) | ngrams(second))
 
 
 def test_signatures_match_as_often_as_the_lsh_formula_predicts() -> None:
+    """Leskovec, Rajaraman, Ullman: Mining of Massive Datasets, section 3.4.2: 1 - (1 - s^r)^b."""
     generator = random.Random(7)
     texts = words(3000, 8)
-    others = [edited(text, generator.randint(0, 12), generator) for text in texts]
-    true = np.array([jaccard(*pair) for pair in zip(texts, others, strict=True)])
-    found = (signatures(texts) == signatures(others)).any(axis=1)
+    edited_texts = [edited(text, generator.randint(0, 12), generator) for text in texts]
+    similarity = np.array([jaccard(*pair) for pair in zip(texts, edited_texts, strict=True)])
+    predicted = 1 - (1 - similarity**ROWS) ** BANDS
+    matches = (signatures(texts) == signatures(edited_texts)).any(axis=1)
     for low, high in ((0.3, 0.5), (0.5, 0.7), (0.7, 0.9), (0.9, 1.0)):
-        chosen = (true >= low) & (true < high)
-        assert chosen.sum() > 100
-        assert abs(found[chosen].mean() - (1 - (1 - true[chosen] ** ROWS) ** BANDS).mean()) < 0.08
+        in_range = (similarity >= low) & (similarity < high)
+        assert in_range.sum() > 100
+        assert abs(matches[in_range].mean() - predicted[in_range].mean()) < 0.08
 
 
 FAMILY = st.integers(0, 4).map(lambda start: "abcdefghijkl"[start : start + 8])
@@ -77,15 +84,21 @@ FAMILY = st.integers(0, 4).map(lambda start: "abcdefghijkl"[start : start + 8])
 @settings(deadline=None, max_examples=300)
 @given(st.data(), st.sampled_from([1 / 7, 1 / 3, 3 / 5, 1.0]))
 def test_each_dropped_near_duplicate_resembles_an_earlier_kept_pair(data: st.DataObject, threshold: float) -> None:
-    texts = data.draw(st.lists(FAMILY, max_size=14))
+    texts = data.draw(st.lists(FAMILY, min_size=1, max_size=14))
     row = st.lists(st.integers(0, 3), min_size=BANDS, max_size=BANDS)
-    keys = np.array([data.draw(row) for _ in texts], dtype=np.uint64).reshape(-1, BANDS)
-    order = data.draw(st.lists(st.sampled_from(range(len(texts))), unique=True)) if texts else []
-    survivors = find_near_duplicates(keys, np.array(order, dtype=np.int64), threshold, texts.__getitem__)
-    for number, survivor in enumerate(survivors.tolist()):
+    keys = np.array([data.draw(row) for _ in texts], dtype=np.uint64)
+    order = data.draw(st.lists(st.sampled_from(range(len(texts))), unique=True))
+    survivors = find_near_duplicates(keys, np.array(order, dtype=np.int64), threshold, texts.__getitem__).tolist()
+    for number, survivor in enumerate(survivors):
         if survivor >= 0:
-            assert survivor in order[: order.index(number)] and survivors[survivor] == -1
+            assert survivor in order[: order.index(number)]
+            assert survivors[survivor] == -1
             assert jaccard(texts[number], texts[survivor]) >= threshold
+
+
+def test_no_texts_have_no_near_duplicates() -> None:
+    keys = np.zeros((0, BANDS), dtype=np.uint64)
+    assert find_near_duplicates(keys, np.arange(0), 0.9, str).tolist() == []
 
 
 @pytest.mark.parametrize("alike", [True, False])
@@ -93,16 +106,16 @@ def test_near_duplicate_search_is_linear_even_if_all_share_one_key(alike: bool) 
     count = 3000
     base = "".join(random.Random(6).choices(LETTERS, k=64))
     texts = [base if alike else f"{number:05}" * 4 for number in range(count)]
-    asked = 0
+    texts_read = 0
 
     def text_of(number: int) -> str:
-        nonlocal asked
-        asked += 1
+        nonlocal texts_read
+        texts_read += 1
         return texts[number]
 
-    found = find_near_duplicates(np.ones((count, BANDS), dtype=np.uint64), np.arange(count), 0.9, text_of)
-    assert np.count_nonzero(found == 0) == (count - 1 if alike else 0)
-    assert asked <= 4 * count
+    survivors = find_near_duplicates(np.ones((count, BANDS), dtype=np.uint64), np.arange(count), 0.9, text_of)
+    assert np.count_nonzero(survivors == 0) == (count - 1 if alike else 0)
+    assert texts_read <= 4 * count
 
 
 LONG = "he said that he would come tomorrow|او گفت که فردا خواهد آمد و ما را خواهد دید"
@@ -110,17 +123,35 @@ OTHER = "another one that is long enough to be compared|یکی دیگر که ب�
 TEXTS = [LONG, "short|کوتاه", "", LONG + "!", OTHER]
 
 
-def test_index_finds_near_duplicates_among_the_added_texts(tmp_path: Path) -> None:
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[NearDuplicateIndex]:
+    """An index to which TEXTS were added in three parts."""
     with NearDuplicateIndex(tmp_path) as index:
-        assert index.find(np.arange(0), 0.9).tolist() == []
         for texts in (TEXTS[:2], [], TEXTS[2:]):
             index.add(texts, signatures(texts))
-        assert [index.text(number) for number in (4, 0, 2, 3, 1)] == [TEXTS[number] for number in (4, 0, 2, 3, 1)]
-        numbers = np.arange(len(TEXTS))
-        assert index.find(numbers, 0.9).tolist() == [-1, -1, -1, 0, -1]
-        assert index.find(numbers[::-1], 0.9).tolist() == [3, -1, -1, -1, -1]
-        index.add([LONG], signatures([LONG]))
-        assert index.find(np.arange(6), 0.9)[5] == 0
+        yield index
+
+
+def test_an_empty_index_finds_nothing(tmp_path: Path) -> None:
+    with NearDuplicateIndex(tmp_path) as index:
+        assert index.find(np.arange(0), 0.9).tolist() == []
+
+
+def test_index_returns_its_texts_in_any_order(index: NearDuplicateIndex) -> None:
+    for number in (4, 0, 2, 3, 1):
+        assert index.text(number) == TEXTS[number]
+
+
+def test_the_first_of_two_near_duplicates_survives(index: NearDuplicateIndex) -> None:
+    numbers = np.arange(len(TEXTS))
+    assert index.find(numbers, 0.9).tolist() == [-1, -1, -1, 0, -1]
+    assert index.find(numbers[::-1], 0.9).tolist() == [3, -1, -1, -1, -1]
+
+
+def test_a_text_added_after_a_search_is_found(index: NearDuplicateIndex) -> None:
+    index.find(np.arange(len(TEXTS)), 0.9)
+    index.add([LONG], signatures([LONG]))
+    assert index.find(np.arange(6), 0.9)[5] == 0
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full here")

@@ -1,13 +1,14 @@
 """Which pairs of a source are held out, and the fate of every pair, against a plain statement of the rules."""
 
+import itertools
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from translator.config import CorpusConfig, FilterConfig, SourceConfig, SplitConfig
@@ -114,11 +115,16 @@ def selected(
     texts: Sequence[Sequence[str]] | None = None,
 ) -> list[Fates]:
     """Return the fates of the pairs of the sources; without `texts`, no two pairs are near-duplicates."""
-    lists = [*pairs, *([test_set] if test_set is not None else [])]
+    pair_lists = list(pairs)
+    if test_set is not None:
+        pair_lists.append(test_set)
+    if texts is None:
+        texts = [[""] * len(pair_list) for pair_list in pair_lists]
+    whole = list(itertools.chain.from_iterable(texts))
+    keys = [keys_of(pair_list) for pair_list in pair_lists]
     with tempfile.TemporaryDirectory() as folder, NearDuplicateIndex(Path(folder)) as index:
-        whole = [text for own in texts or [[""] * len(own) for own in lists] for text in own]
         index.add(whole, signatures(whole))
-        return select_pairs(settings, [keys_of(own) for own in lists], index.find)[: len(pairs)]
+        return select_pairs(settings, keys, index.find)[: len(pairs)]
 
 
 A, A_TRAIN, B_TRAIN = source("a"), source("a", "train"), source("b", "train")
@@ -135,13 +141,19 @@ LONG = "the quick brown fox jumps over the lazy dog while nobody at all is looki
 OTHER = "in a hole in the ground there lived a hobbit, not a nasty, dirty, wet hole filled with worms"
 
 
+RESEMBLING = [[LONG, OTHER], [LONG + "!", "short", LONG + "?"]]
+UNLIKE_PAIRS: list[Pairs] = [[(1, 1), (2, 2)], [(3, 3), (4, 4), (5, 5)]]
+
+
 def test_near_duplicates_of_an_earlier_pair_are_dropped() -> None:
-    texts = [[LONG, OTHER], [LONG + "!", "short", LONG + "?"]]
-    pairs: list[Pairs] = [[(1, 1), (2, 2)], [(3, 3), (4, 4), (5, 5)]]
-    fates = selected(pairs, config([A_TRAIN, B_TRAIN]), texts=texts)
+    fates = selected(UNLIKE_PAIRS, config([A_TRAIN, B_TRAIN]), texts=RESEMBLING)
     assert names(fates[0]) == ["train", "train"]
     assert names(fates[1]) == ["near_duplicate", "train", "near_duplicate"]
-    fates = selected(pairs, config([A_TRAIN, B_TRAIN], FilterConfig(near_duplicates=None)), texts=texts)
+
+
+def test_near_duplicates_are_kept_on_request() -> None:
+    settings = config([A_TRAIN, B_TRAIN], FilterConfig(near_duplicates=None))
+    fates = selected(UNLIKE_PAIRS, settings, texts=RESEMBLING)
     assert names(fates[1]) == ["train", "train", "train"]
 
 
@@ -159,56 +171,106 @@ def test_near_duplicates_are_found_even_if_both_resemble_a_test_set() -> None:
     first = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
     texts = [[first + " apples"], [first + " apple"], [first + " apples!"]]
     fates = selected([[(1, 1)], [(2, 2)]], config([A_TRAIN, B_TRAIN]), [(3, 3)], texts)
-    assert [names(own) for own in fates] == [["near_held_out"], ["near_duplicate"]]
+    assert [names(source_fates) for source_fates in fates] == [["near_held_out"], ["near_duplicate"]]
+
+
+REPEATING: Pairs = [(1, 1), (1, 2), (1, 3), (2, 4), (3, 4), (4, 4), (1, 5)]
 
 
 def test_pairs_repeating_a_side_beyond_the_cap_are_dropped() -> None:
-    pairs: Pairs = [(1, 1), (1, 2), (1, 3), (2, 4), (3, 4), (4, 4), (1, 5)]
-    fates = selected([pairs], config([A_TRAIN], FilterConfig(max_same_source=2, max_same_target=1)))
+    settings = config([A_TRAIN], FilterConfig(max_same_source=2, max_same_target=1))
+    fates = selected([REPEATING], settings)
     expected = "train train same_source train same_target same_target same_source"
     assert names(fates[0]) == expected.split()
-    assert names(selected([pairs], config([A_TRAIN]))[0]) == ["train"] * 7
+
+
+def test_without_a_cap_a_side_may_repeat() -> None:
+    fates = selected([REPEATING], config([A_TRAIN]))
+    assert names(fates[0]) == ["train"] * 7
 
 
 def test_pairs_that_share_a_side_with_held_out_ones_are_dropped() -> None:
-    pairs: list[Pairs] = [[(1, 1), (2, 2), (3, 3)], [(2, 9), (9, 3), (3, 2), (8, 8)]]
-    fates = selected(pairs, config([A, B_TRAIN]))
+    first: Pairs = [(1, 1), (2, 2), (3, 3)]
+    second: Pairs = [(2, 9), (9, 3), (3, 2), (8, 8)]
+    fates = selected([first, second], config([A, B_TRAIN]))
     assert names(fates[0]) == ["train", "validation", "test"]
     assert names(fates[1]) == ["source_held_out", "target_held_out", "source_held_out", "train"]
-    freed = selected([[(2, 1), (2, 7), (3, 7)]], config([A]))
-    assert names(freed[0]) == ["train", "target_held_out", "test"], "a dropped validation pair frees its other side"
-    further = selected([[(n, n) for n in range(1, 6)]], config([A]), [(1, 0), (0, 4), (5, 5)])
-    assert names(further[0]) == ["source_held_out", "train", "train", "target_held_out", "test"]
 
 
-@settings(deadline=None, max_examples=100)
-@given(
-    st.lists(st.tuples(st.sampled_from(["auto", "train", "validation", "test"]), PAIRS), min_size=1, max_size=4),
-    st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=3),
-    st.sampled_from(["block", "hash"]),
-    st.one_of(st.none(), st.integers(1, 3)),
-)
+def test_a_dropped_validation_pair_frees_its_other_side() -> None:
+    fates = selected([[(2, 1), (2, 7), (3, 7)]], config([A]))
+    assert names(fates[0]) == ["train", "target_held_out", "test"]
+
+
+def test_pairs_that_share_a_side_with_a_further_test_set_are_dropped() -> None:
+    pairs = [(number, number) for number in range(1, 6)]
+    fates = selected([pairs], config([A]), test_set=[(1, 0), (0, 4), (5, 5)])
+    assert names(fates[0]) == ["source_held_out", "train", "train", "target_held_out", "test"]
+
+
+def fates_of(entries: list[tuple[str, Pairs]], test_set: Pairs, method: str, block_size: int | None) -> list[Fates]:
+    """Return the fates of the pairs of sources, each of which comes with its use."""
+    sources = [source(f"s{index}", use) for index, (use, _) in enumerate(entries)]
+    settings = config(sources, method=method, block_size=block_size)
+    try:
+        return selected([pairs for _, pairs in entries], settings, test_set)
+    except CorpusError:  # duplicates have left a source with fewer pairs than are held out
+        reject()
+
+
+USES = st.sampled_from(["auto", "train", "validation", "test"])
+FewSources = Callable[[list[tuple[str, Pairs]], Pairs, str, int | None], None]
+
+
+def some_sources(test: FewSources) -> FewSources:
+    """Run a test with a few sources that share sides with each other and with a further test set."""
+    with_sources = given(
+        entries=st.lists(st.tuples(USES, PAIRS), min_size=1, max_size=4),
+        test_set=st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=3),
+        method=st.sampled_from(["block", "hash"]),
+        block_size=st.one_of(st.none(), st.integers(1, 3)),
+    )
+    wrapped: FewSources = settings(deadline=None, max_examples=70)(with_sources(test))
+    return wrapped
+
+
+@some_sources
 def test_no_side_stands_in_two_splits(
     entries: list[tuple[str, Pairs]], test_set: Pairs, method: str, block_size: int | None
 ) -> None:
-    sources = [source(f"s{index}", use) for index, (use, _) in enumerate(entries)]
-    settings_ = config(sources, method=method, block_size=block_size)
-    try:
-        fates = selected([pairs for _, pairs in entries], settings_, test_set)
-    except CorpusError:  # duplicates have left a source with fewer pairs than are held out
-        return
-    sides: dict[str, list[set[int]]] = {split: [set(), set()] for split in SPLITS}
-    sides["further"] = [{pair[side] for pair in test_set} for side in (0, 1)]
-    kept: Counter[tuple[int, int]] = Counter()
-    for (use, pairs), fate in zip(entries, fates, strict=True):
-        for pair, name in zip(pairs, names(fate), strict=True):
+    fates = fates_of(entries, test_set, method, block_size)
+    sources: dict[str, set[int]] = {split: set() for split in SPLITS}
+    targets: dict[str, set[int]] = {split: set() for split in SPLITS}
+    for (_, pairs), source_fates in zip(entries, fates, strict=True):
+        for (source_side, target_side), name in zip(pairs, names(source_fates), strict=True):
             if name in SPLITS:
-                sides[name][0].add(pair[0])
-                sides[name][1].add(pair[1])
-                kept[pair] += use in ("auto", "train")
-        assert sum(map(sum, (counts.values() for counts in count_fates(fate)))) == len(pairs)
-    for known, hidden in (("train", "validation"), ("train", "test"), ("validation", "test")):
-        for side in (0, 1):
-            assert not sides[known][side] & sides[hidden][side]
-            assert not sides[known][side] & sides["further"][side]
-    assert all(count <= 1 for count in kept.values())
+                sources[name].add(source_side)
+                targets[name].add(target_side)
+    further_sources = {source_side for source_side, _ in test_set}
+    further_targets = {target_side for _, target_side in test_set}
+    for seen, hidden in (("train", "validation"), ("train", "test"), ("validation", "test")):
+        assert not sources[seen] & sources[hidden]
+        assert not targets[seen] & targets[hidden]
+        assert not sources[seen] & further_sources
+        assert not targets[seen] & further_targets
+
+
+@some_sources
+def test_no_pair_of_training_sources_is_kept_twice(
+    entries: list[tuple[str, Pairs]], test_set: Pairs, method: str, block_size: int | None
+) -> None:
+    fates = fates_of(entries, test_set, method, block_size)
+    pair_counts: Counter[tuple[int, int]] = Counter()
+    for (use, pairs), source_fates in zip(entries, fates, strict=True):
+        if use in ("auto", "train"):
+            pair_counts.update(pair for pair, fate in zip(pairs, source_fates, strict=True) if fate >= 0)
+    assert all(count == 1 for count in pair_counts.values())
+
+
+@some_sources
+def test_every_pair_is_counted_once(
+    entries: list[tuple[str, Pairs]], test_set: Pairs, method: str, block_size: int | None
+) -> None:
+    fates = fates_of(entries, test_set, method, block_size)
+    for (_, pairs), source_fates in zip(entries, fates, strict=True):
+        assert sum(map(sum, (counts.values() for counts in count_fates(source_fates)))) == len(pairs)

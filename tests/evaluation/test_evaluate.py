@@ -1,20 +1,18 @@
-"""Whole evaluations: files written, resumed, refused; several systems, ensembles, COMET, the `evaluate` command."""
+"""Whole evaluations: files written, resumed, refused; several systems and ensembles."""
 
 import json
 import logging
-import os
-import shlex
 import shutil
 import signal
-import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sacrebleu
 from tiny_runs import run as train
+from tiny_runs import tiny_config
 from toy import letters, write_pairs
 from untrained import add_checkpoint, untrained_run
 
@@ -23,7 +21,7 @@ from translator.checkpoint.averaging import average_run
 from translator.checkpoint.files import load_checkpoint
 from translator.checkpoint.state import find_checkpoint
 from translator.cli import main
-from translator.config import Config, SearchConfig
+from translator.config import SearchConfig
 from translator.corpus.held_out import read_held_out_folder, write_held_out
 from translator.data import DataHandler
 from translator.errors import CorpusError, InputError, RunError, StorageError
@@ -36,7 +34,6 @@ from translator.evaluation import (
     saved_scores,
     search_label,
 )
-from translator.evaluation.comet import comet_lacks, comet_score
 from translator.evaluation.unfinished import hold_results
 from translator.inference.translation import Translation
 from translator.run.folder import RunFolder
@@ -51,12 +48,11 @@ def lines(path: Path) -> list[str]:
     return content[:-1].split("\n")
 
 
-def with_test_set(tiny: Any, tmp_path: Path) -> Config:
-    """Return a recipe with a further test set whose references differ from their normalized form."""
+def extra_test_set(folder: Path) -> str:
+    """Write a further test set whose references differ from their normalized form; return the override with it."""
     pairs = [(word, f"{word} كتاب .") for word in letters(9, seed=5, alphabet="stuvwx")]
-    write_pairs(tmp_path / "extra.tsv", pairs)
-    config: Config = tiny(f"evaluation.test_sets=[{{name: extra, path: {tmp_path}/extra.tsv}}]", FEW)
-    return config
+    path = write_pairs(folder / "extra.tsv", pairs)
+    return f"evaluation.test_sets=[{{name: extra, path: {path}}}]"
 
 
 def write_named(tmp_path: Path, count: int = 5) -> str:
@@ -69,38 +65,85 @@ def copy_of(run: RunFolder, path: Path) -> RunFolder:
     return RunFolder(path)
 
 
-def test_every_test_set_is_translated_scored_and_written(tiny: Any, tmp_path: Path) -> None:
-    run = untrained_run(with_test_set(tiny, tmp_path))
-    found = evaluate_run(run)
-    folder = run.evaluation_folder
-    of_set = ["reference.txt", "source.txt"]
-    of_set += [f"step-000005.greedy.{file}" for file in ("diagnosis.json", "hypotheses.txt", "sentences.jsonl")]
-    expected = [*(f"{name}.{file}" for name in ("extra", "toy") for file in of_set), "report.html", "scores.json"]
-    assert sorted(path.name for path in folder.iterdir()) == sorted(expected)
-    assert lines(folder / "extra.reference.txt")[0].endswith(" كتاب ."), "references are as read"
-    for name, count in (("toy", 20), ("extra", 9)):
-        sources, references = (lines(folder / f"{name}.{side}.txt") for side in ("source", "reference"))
-        hypotheses = lines(folder / f"{name}.step-000005.greedy.hypotheses.txt")
-        assert len(sources) == len(references) == len(hypotheses) == count
-        assert hypotheses == Translator.load(run.path).translate_lines(sources)
-        chrf = next(score for score in found.scores if score.test_set == name and score.metric == "chrf")
-        assert chrf.score == sacrebleu.corpus_chrf(hypotheses, [references]).score
-    entries = json.loads((folder / "scores.json").read_text(encoding="utf-8"))
-    assert entries == [score.to_json() for score in found.scores]
+@dataclass(frozen=True)
+class Evaluated:
+    run: RunFolder
+    evaluation: Evaluation
+
+    def lines(self, file: str) -> list[str]:
+        return lines(self.run.evaluation_folder / file)
+
+
+@pytest.fixture(scope="module")
+def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Evaluated:
+    """An evaluated run of random weights with two test sets, to be read only."""
+    folder = tmp_path_factory.mktemp("evaluated")
+    run = untrained_run(tiny_config(folder, extra_test_set(folder), FEW))
+    return Evaluated(run=run, evaluation=evaluate_run(run))
+
+
+SETS = [("toy", 20), ("extra", 9)]
+"""Names and numbers of sentences."""
+
+
+def test_an_evaluation_writes_its_files_and_no_others(evaluated: Evaluated) -> None:
+    expected = ["report.html", "scores.json"]
+    for name, _ in SETS:
+        expected += [f"{name}.reference.txt", f"{name}.source.txt"]
+        for file in ("diagnosis.json", "hypotheses.txt", "sentences.jsonl"):
+            expected.append(f"{name}.step-000005.greedy.{file}")
+    assert sorted(path.name for path in evaluated.run.evaluation_folder.iterdir()) == sorted(expected)
+
+
+def test_references_are_written_as_read(evaluated: Evaluated) -> None:
+    assert evaluated.lines("extra.reference.txt")[0].endswith(" كتاب .")
+
+
+@pytest.mark.parametrize(("name", "count"), SETS)
+def test_every_sentence_of_a_test_set_is_translated(evaluated: Evaluated, name: str, count: int) -> None:
+    sources = evaluated.lines(f"{name}.source.txt")
+    assert len(sources) == count
+    translations = Translator.load(evaluated.run.path).translate_lines(sources)
+    assert evaluated.lines(f"{name}.step-000005.greedy.hypotheses.txt") == translations
+
+
+@pytest.mark.parametrize("name", ["toy", "extra"])
+def test_the_score_of_a_test_set_is_that_of_its_files(evaluated: Evaluated, name: str) -> None:
+    hypotheses = evaluated.lines(f"{name}.step-000005.greedy.hypotheses.txt")
+    references = evaluated.lines(f"{name}.reference.txt")
+    scores = {(score.test_set, score.metric): score.score for score in evaluated.evaluation.scores}
+    assert scores[name, "chrf"] == sacrebleu.corpus_chrf(hypotheses, [references]).score
+
+
+def test_all_scores_are_saved_with_bleu_of_the_own_test_set_first(evaluated: Evaluated) -> None:
+    entries = json.loads((evaluated.run.evaluation_folder / "scores.json").read_text(encoding="utf-8"))
+    assert entries == [score.to_json() for score in evaluated.evaluation.scores]
     assert len(entries) == 2 * 3 * 6, "two sets, three spellings, six metrics without a model"
-    assert len(found.missing) == 2
-    first = ("test_set", "toy"), ("metric", "bleu"), ("normalization", "raw"), ("search", "greedy")
-    assert entries[0].items() >= {*first, ("checkpoint", "step-000005")}
-    assert len(found.samples) == 10 + 9
-    for scored in found.sets:
-        assert read_scored_set(folder / f"{scored.name}.sentences.jsonl") == scored
-        assert scored.hypothesis_scores and scored.reference_scores and scored.rare_shares
+    first = {"test_set": "toy", "metric": "bleu", "normalization": "raw", "search": "greedy"}
+    assert entries[0].items() >= {**first, "checkpoint": "step-000005"}.items()
+
+
+def test_metrics_that_cannot_be_computed_are_listed_for_each_set(evaluated: Evaluated) -> None:
+    assert len(evaluated.evaluation.missing) == len(SETS)
+
+
+def test_samples_are_taken_from_every_set(evaluated: Evaluated) -> None:
+    assert len(evaluated.evaluation.samples) == 10 + 9
+
+
+def test_translated_sentences_are_saved_with_what_the_model_thinks(evaluated: Evaluated) -> None:
+    for scored in evaluated.evaluation.sets:
+        path = evaluated.run.evaluation_folder / f"{scored.name}.sentences.jsonl"
+        assert read_scored_set(path) == scored
+        assert scored.hypothesis_scores
+        assert scored.reference_scores
+        assert scored.rare_shares
 
 
 def test_a_moved_run_is_evaluated_without_its_corpus_or_prepared_data(
     tiny: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    run = train(with_test_set(tiny, tmp_path)).run
+    run = train(tiny(extra_test_set(tmp_path), FEW)).run
     scores = [score.to_json() for score in saved_scores(run)]
     shutil.rmtree(tmp_path / "prepared")
     for corpus in tmp_path.glob("*.tsv"):
@@ -109,10 +152,32 @@ def test_a_moved_run_is_evaluated_without_its_corpus_or_prepared_data(
     shutil.rmtree(moved.evaluation_folder)
     monkeypatch.chdir(tmp_path.parent)
     with caplog.at_level(logging.INFO, logger="translator"):
-        found = evaluate_run(moved)
-    assert [score.to_json() for score in found.scores] == scores
+        evaluation = evaluate_run(moved)
+    assert [score.to_json() for score in evaluation.scores] == scores
     assert caplog.text.count("is not on this disk") == 1
-    assert found.sets[0].rare_shares == ()
+    assert evaluation.sets[0].rare_shares == ()
+
+
+@dataclass
+class StoppedTranslator:
+    """Stands for `Translator.translations`: at the third block the disk is full, or a signal arrives; then it works."""
+
+    disk_full: bool
+    batch_sizes: list[int] = field(default_factory=list)
+
+    def patch(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        translations = Translator.translations
+
+        def counted(translator: Translator, texts: Sequence[str], **options: Any) -> list[list[Translation]]:
+            if len(self.batch_sizes) == 2:
+                self.batch_sizes.clear()
+                if self.disk_full:
+                    raise OSError(28, "No space left on device")
+                signal.raise_signal(signal.SIGINT)
+            self.batch_sizes.append(len(texts))
+            return translations(translator, texts, **options)
+
+        monkeypatch.setattr(Translator, "translations", counted)
 
 
 @pytest.mark.parametrize(("code", "message"), [(130, "stopped by signal 2"), (2, "partial.jsonl: the disk is full")])
@@ -120,36 +185,31 @@ def test_a_stopped_evaluation_keeps_its_translations_and_resumes(
     tiny: Any, code: int, message: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = untrained_run(tiny(*QUICK))
-    whole = evaluate_run(run)
+    hypotheses = evaluate_run(run).sets[0].hypotheses
     shutil.rmtree(run.evaluation_folder)
     monkeypatch.setattr("translator.evaluation.unfinished._BLOCK", 6)
-    asked: list[int] = []
-    translations = Translator.translations
+    translator = StoppedTranslator(disk_full=code == 2)
+    translator.patch(monkeypatch)
 
-    def counted(self: Translator, texts: Sequence[str], **others: Any) -> list[list[Translation]]:
-        if len(asked) == 2:
-            asked.clear()
-            if code == 2:
-                raise OSError(28, "No space left on device")
-            signal.raise_signal(signal.SIGINT)
-        asked.append(len(texts))
-        return translations(self, texts, **others)
-
-    monkeypatch.setattr(Translator, "translations", counted)
+    # It ends with one message.
     assert main(["evaluate", "--run", str(run.path)]) == code
     err = capsys.readouterr().err
     assert message in err
     assert "Traceback" not in err
+
+    # What is translated so far lies beside the texts, and nothing else.
     (partial,) = run.evaluation_folder.glob("*.partial.jsonl")
     texts = [run.evaluation_folder / f"toy.{side}.txt" for side in ("reference", "source")]
     assert sorted(run.evaluation_folder.iterdir()) == sorted([partial, *texts])
     saved = [json.loads(line) for line in lines(partial)]
     assert [row["line"] for row in saved] == list(range(1, 13))
-    assert [row["translation"]["text"] for row in saved] == list(whole.sets[0].hypotheses[:12])
+    assert [row["translation"]["text"] for row in saved] == list(hypotheses[:12])
+
+    # The next evaluation translates the rest, even if the last row was cut off.
     with partial.open("a", encoding="utf-8") as stream:
         stream.write('{"line": 13, "translation": {"text": "cut off')
-    assert evaluate_run(run).sets[0].hypotheses == whole.sets[0].hypotheses
-    assert asked == [6, 2], "the first 12 of 20 are kept"
+    assert evaluate_run(run).sets[0].hypotheses == hypotheses
+    assert translator.batch_sizes == [6, 2], "the first 12 of 20 are kept"
     assert not partial.exists()
 
 
@@ -182,8 +242,10 @@ def test_evaluation_score_equals_the_validation_score_from_training(
     config = tiny(*QUICK, *data, *(f"training.{setting}" for setting in settings))
     run = train(config).run
     validated = load_checkpoint(find_checkpoint(run.checkpoints_folder, "best")).state.score
-    found = evaluate_systems([System((run,))], split="validation", overrides=["search.method=greedy"], report=False)
-    score = next(one for one in found.scores if one.metric == metric)
+    evaluation = evaluate_systems(
+        [System((run,))], split="validation", overrides=["search.method=greedy"], report=False
+    )
+    score = next(score for score in evaluation.scores if score.metric == metric)
     assert validated is not None
     assert score.score == validated > 0
     assert (score.sentences, score.test_set) == (config.training.validation_sentences, "validation")
@@ -217,56 +279,77 @@ def test_several_runs_and_checkpoints_are_compared(tiny: Any, caplog: pytest.Log
     config = tiny(*QUICK)
     run = untrained_run(config)
     add_checkpoint(run, config, DataHandler(config).prepare(), step=9)
-    other = copy_of(run, run.path.with_name("other"))
-    recipe = (other.path / "config.yaml").read_text(encoding="utf-8")
-    (other.path / "config.yaml").write_text(recipe.replace("method: greedy", "method: beam"), encoding="utf-8")
-    systems = [System((run,), "best"), System((run,), "last"), System((run,), "5"), System((other,), "5")]
-    found = evaluate_systems(systems, overrides=["search.processes=1"])
-    assert [(one.system, one.checkpoint, one.search) for one in found.sets] == [
+    second_run = copy_of(run, run.path.with_name("other"))
+    recipe = (second_run.path / "config.yaml").read_text(encoding="utf-8")
+    (second_run.path / "config.yaml").write_text(recipe.replace("method: greedy", "method: beam"), encoding="utf-8")
+    systems = [System((run,), "best"), System((run,), "last"), System((run,), "5"), System((second_run,), "5")]
+    evaluation = evaluate_systems(systems, overrides=["search.processes=1"])
+    assert [(scored.system, scored.checkpoint, scored.search) for scored in evaluation.sets] == [
         ("run", "step-000009", "greedy"),
         ("run", "step-000005", "greedy"),
         ("other", "step-000005", "beam-5"),
     ], "best and last are one checkpoint here"
     assert "the runs have different search settings (greedy, beam-5); set --search for all" in caplog.text
-    assert found.folders == [run.evaluation_folder, other.evaluation_folder]
-    assert [len(one.systems) for one in found.comparisons] == [3]
-    assert found.report == run.evaluation_folder / "report.html"
-    assert found.report.is_file()
-    assert {score.checkpoint for score in saved_scores(other)} == {"step-000005"}
+    assert evaluation.folders == [run.evaluation_folder, second_run.evaluation_folder]
+    assert [len(scored.systems) for scored in evaluation.comparisons] == [3]
+    assert evaluation.report == run.evaluation_folder / "report.html"
+    assert evaluation.report.is_file()
+    assert {score.checkpoint for score in saved_scores(second_run)} == {"step-000005"}
 
 
-def test_ensembles_and_averaged_checkpoints_are_evaluated_as_systems(tiny: Any) -> None:
+@pytest.fixture
+def two_runs(tiny: Any) -> tuple[RunFolder, RunFolder]:
+    """Two runs, the second with an averaged checkpoint of different weights."""
     config = tiny(*QUICK)
     run = untrained_run(config)
-    other = copy_of(run, run.path.with_name("other"))
-    add_checkpoint(other, config, DataHandler(config).prepare(), step=9)
-    average_run(other.path, 2, "last")
-    found = evaluate_systems([System((run, other)), System((other,), "averaged")], report=False)
-    assert found.folders == [System((run, other)).folder, other.evaluation_folder]
-    assert [one.system for one in found.sets] == ["run+other", "other"]
+    second_run = copy_of(run, run.path.with_name("other"))
+    add_checkpoint(second_run, config, DataHandler(config).prepare(), step=9)
+    average_run(second_run.path, 2, "last")
+    return run, second_run
+
+
+def test_an_ensemble_is_evaluated_as_a_system_of_its_own(two_runs: tuple[RunFolder, RunFolder]) -> None:
+    run, second_run = two_runs
+    evaluation = evaluate_systems([System(two_runs)], report=False)
+    (ensemble,) = evaluation.sets
+    assert ensemble.system == "run+other"
+    assert evaluation.folders == [System(two_runs).folder]
     assert saved_scores(run) == [], "the run's own scores are its own"
-    sources = list(found.sets[0].sources)
-    together = Translator.load([run.path, other.path]).translate_lines(sources)
-    assert lines(found.folders[0] / f"{found.sets[0].name}.hypotheses.txt") == together
+    sources = list(ensemble.sources)
+    together = Translator.load([run.path, second_run.path]).translate_lines(sources)
+    assert lines(evaluation.folders[0] / f"{ensemble.name}.hypotheses.txt") == together
     assert together != Translator.load(run.path).translate_lines(sources)
-    averaged = Translator.load(other.path, checkpoint="averaged").translate_lines(sources)
-    assert found.sets[1].hypotheses == tuple(averaged)
     assert not (run.evaluation_folder / "report.html").exists()
 
 
-def test_named_test_set_scores_follow_existing_ones_and_leaks_are_counted(
+def test_averaged_checkpoints_are_evaluated_in_the_folder_of_their_run(two_runs: tuple[RunFolder, RunFolder]) -> None:
+    _, run = two_runs
+    evaluation = evaluate_systems([System((run,), "averaged")], report=False)
+    (averaged,) = evaluation.sets
+    assert averaged.system == "other"
+    assert evaluation.folders == [run.evaluation_folder]
+    translator = Translator.load(run.path, checkpoint="averaged")
+    assert averaged.hypotheses == tuple(translator.translate_lines(list(averaged.sources)))
+
+
+def test_scores_of_a_named_test_set_follow_those_of_the_recipe(tiny: Any, tmp_path: Path) -> None:
+    run = untrained_run(tiny(*QUICK))
+    recipe_scores = evaluate_systems([System((run,))], report=False).scores
+    evaluation = evaluate_systems([System((run,))], test_sets=[write_named(tmp_path)], report=False)
+    assert saved_scores(run) == [*recipe_scores, *evaluation.scores]
+
+
+def test_sentences_of_a_named_test_set_that_a_run_was_trained_on_are_counted(
     tiny: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     config = tiny(*QUICK)
     run = untrained_run(config)
-    own = evaluate_systems([System((run,))], report=False).scores
-    known = next(DataHandler(config).prepare().corpus.lines("train", "toy", "en"))
-    write_pairs(tmp_path / "news.tsv", [(f"{known.upper()}!", "در"), ("xyz", "باز"), ("zyx", "است")])
+    training_source = next(DataHandler(config).prepare().corpus.lines("train", "toy", "en"))
+    write_pairs(tmp_path / "news.tsv", [(f"{training_source.upper()}!", "در"), ("xyz", "باز"), ("zyx", "است")])
     (tmp_path / "toy.tsv").unlink()
-    found = evaluate_systems([System((run,))], test_sets=[f"{tmp_path}/news.tsv"], report=False)
+    evaluation = evaluate_systems([System((run,))], test_sets=[f"{tmp_path}/news.tsv"], report=False)
     assert "was trained on 1 of the 3 sentences of test set `news`" in caplog.text
-    assert found.sets[0].rare_shares == (1.0, 1.0, 1.0)
-    assert saved_scores(run) == [*own, *found.scores]
+    assert evaluation.sets[0].rare_shares == (1.0, 1.0, 1.0)
     caplog.clear()
     evaluate_systems([System((run,))], report=False)
     assert "was trained on" not in caplog.text
@@ -274,26 +357,26 @@ def test_named_test_set_scores_follow_existing_ones_and_leaks_are_counted(
 
 def test_another_text_with_the_name_of_the_test_set_of_a_run_replaces_nothing(tiny: Any, tmp_path: Path) -> None:
     run = untrained_run(tiny(*QUICK))
-    own = evaluate_systems([System((run,))], report=False)
+    recipe_evaluation = evaluate_systems([System((run,))], report=False)
     files = {file: file.read_bytes() for file in run.evaluation_folder.glob("toy.*")}
     named = [write_named(tmp_path).replace("news=", "toy=")]
-    found = evaluate_systems([System((run,))], test_sets=named, report=False)
+    named_evaluation = evaluate_systems([System((run,))], test_sets=named, report=False)
     again = evaluate_systems([System((run,))], test_sets=named, report=False)
     assert {file: file.read_bytes() for file in files} == files
-    assert again == found
-    assert saved_scores(run) == [*own.scores, *found.scores]
-    assert found.sets[0].test_set.startswith("toy-")
+    assert again == named_evaluation
+    assert saved_scores(run) == [*recipe_evaluation.scores, *named_evaluation.scores]
+    assert named_evaluation.sets[0].test_set.startswith("toy-")
 
 
 def test_the_own_text_of_the_first_run_does_not_lead_the_scores_of_another_run(tiny: Any) -> None:
     run = untrained_run(tiny(*QUICK))
-    other = copy_of(run, run.path.with_name("other"))
+    second_run = copy_of(run, run.path.with_name("other"))
     text = read_held_out_folder(run.held_out_folder, "test")[0]
-    write_held_out(other.held_out_folder, "test", [replace(text, sources=("another", *text.sources[1:]))])
-    own = evaluate_systems([System((other,))], report=False)
-    found = evaluate_systems([System((run,)), System((other,))], report=False)
-    assert saved_scores(other)[: len(own.scores)] == own.scores
-    assert {scored.test_set for scored in found.sets} != {"toy"}
+    write_held_out(second_run.held_out_folder, "test", [replace(text, sources=("another", *text.sources[1:]))])
+    alone = evaluate_systems([System((second_run,))], report=False)
+    together = evaluate_systems([System((run,)), System((second_run,))], report=False)
+    assert saved_scores(second_run)[: len(alone.scores)] == alone.scores
+    assert {scored.test_set for scored in together.sets} != {"toy"}
 
 
 def test_an_evaluation_that_another_process_makes_is_refused(tiny: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -316,19 +399,27 @@ def test_invalid_named_test_sets_are_reported_before_any_work(tiny: Any, tmp_pat
     assert not run.evaluation_folder.exists()
 
 
+def ensemble_folder(folder: Path, *names: str) -> Path:
+    return System(tuple(RunFolder(folder / name) for name in names)).folder
+
+
+def test_the_folder_of_one_run_is_its_own(tmp_path: Path) -> None:
+    assert ensemble_folder(tmp_path, "a") == tmp_path / "a" / "evaluation"
+
+
+def test_an_ensemble_has_one_folder_however_its_paths_are_written(tmp_path: Path) -> None:
+    assert ensemble_folder(tmp_path, "a", "b") == ensemble_folder(tmp_path, "a", "a/../b")
+
+
 def test_ensembles_of_different_runs_have_different_folders(tmp_path: Path) -> None:
     """Runs of the same name in different folders, names with a plus, and names too long for a file system."""
-
-    def ensemble(*names: str) -> Path:
-        return System(tuple(RunFolder(tmp_path / name) for name in names)).folder
-
-    assert ensemble("a") == tmp_path / "a" / "evaluation"
-    assert ensemble("a", "b") == ensemble("a", "a/../b")
     long = tuple("x" * 90 + str(number) for number in range(4))
-    others = [("b",), ("seed2/b",), ("seed3/b",), ("b+c",), ("b", "c"), long[:3], long]
-    folders = [ensemble("a", *names) for names in others]
+    name_lists = [("b",), ("seed2/b",), ("seed3/b",), ("b+c",), ("b", "c"), long[:3], long]
+    folders = [ensemble_folder(tmp_path, "a", *names) for names in name_lists]
     assert len(set(folders)) == len(folders)
-    assert all(folder.parent == ensemble("a") and len(folder.name) < 120 for folder in folders)
+    for folder in folders:
+        assert folder.parent == tmp_path / "a" / "evaluation"
+        assert len(folder.name) < 120
 
 
 @pytest.mark.parametrize(
@@ -347,141 +438,3 @@ def test_search_labels_tell_settings_apart(config: SearchConfig, label: str) -> 
     assert search_label(whole) == label
     assert search_label(whole, "ctranslate2") == f"{label}-ctranslate2"
     assert search_label(config) == f"{label}-by-sentence"
-
-
-# --- COMET, an external program ---
-
-PROGRAM = """import json, os, sys
-values = dict(zip(sys.argv[1::1], sys.argv[2::1]))
-assert os.environ["HF_HUB_OFFLINE"] == os.environ["TRANSFORMERS_OFFLINE"] == "1"
-assert values["--model"] == "{model}" and values["--gpus"] == "0"
-rows = zip(*(open(values[flag], encoding="utf-8").read().splitlines() for flag in ("-s", "-t", "-r")))
-print("no such layer", file=sys.stderr)
-{then}
-json.dump({{values["-t"]: [{{"COMET": len(src) / 10 if mt == ref else 0.0}} for src, mt, ref in rows]}},
-          open(values["--to_json"], "w"))
-"""
-
-
-@pytest.fixture
-def model(tmp_path: Path) -> Path:
-    path = tmp_path / "models [wmt22]" / "model.ckpt"
-    path.parent.mkdir()
-    path.write_bytes(b"weights")
-    return path
-
-
-def install(tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch, then: str = "") -> None:
-    program, script = tmp_path / "bin" / "comet-score", tmp_path / "comet.py"
-    program.parent.mkdir()
-    script.write_text(PROGRAM.format(model=model, then=then), encoding="utf-8")
-    # The first line of a script cannot name a Python whose path has a space in it.
-    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {shlex.quote(str(script))} "$@"\n')
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
-
-
-def test_the_reason_why_comet_cannot_run_is_named(tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    run = RunFolder(tmp_path / "run")
-    assert "evaluation.comet_model=FILE.ckpt" in str(comet_lacks(None, run))
-    assert "COMET needs a checkpoint" in str(comet_lacks(str(tmp_path / "nowhere.ckpt"), run))
-    assert "is inside a run folder" in str(comet_lacks(str(model), RunFolder(model.parent)))
-    assert "pip install unbabel-comet" in str(comet_lacks(str(model), run))
-
-
-def test_recipe_comet_model_is_used_after_training_and_in_later_evaluation(
-    tiny: Any, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    install(tmp_path, model, monkeypatch)
-    run = train(tiny(FEW, "evaluation.metrics=[bleu, comet]", f"evaluation.comet_model='{model}'")).run
-    (trained,) = (score for score in saved_scores(run) if score.metric == "comet")
-    (run.evaluation_folder / "scores.json").unlink()
-    (again,) = (score for score in evaluate_run(run).scores if score.metric == "comet")
-    assert again == trained
-    assert "model:model" in again.signature
-    assert again.interval is not None
-    assert again.interval[0] <= again.score <= again.interval[1]
-
-
-@pytest.mark.parametrize("then", ["sys.exit(3)", "rows = []"])
-def test_a_comet_failure_is_reported_with_its_error_output(
-    tiny: Any, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch, then: str
-) -> None:
-    install(tmp_path, model, monkeypatch, then)
-    with pytest.raises(InputError, match="comet-score did not score the translations") as caught:
-        comet_score(tiny(f"evaluation.comet_model='{model}'"), ["a"], ["آ"], [("آ",)])
-    assert "no such layer" in str(caught.value)
-
-
-# --- the `evaluate` command ---
-
-
-def test_lines_left_out_are_named_on_the_console_in_scores_json_and_on_the_page(
-    run: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name, texts in {
-        "news.en": ["we stay", "you go", "no", "they sit", ""],
-        "news.fa": ["می‌مانیم", "می‌روی", " ", "می‌نشینند", "پنجم"],
-        "other.fa": ["", "رفتی", "\u200c", "نشستند", ""],
-    }.items():
-        (tmp_path / name).write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
-    files = ":".join(str(tmp_path / name) for name in ("news.en", "news.fa", "other.fa"))
-    assert main(["evaluate", "--run", str(run.path), "--test-set", f"news={files}"]) == 0
-    printed = capsys.readouterr()
-    note = "2 of 5 left out (lines 3, 5)"
-    assert f"test set `news`: {note}" in printed.err
-    assert f"news: {note}" in printed.out
-    assert f"news, 3 sentences, {note}" in (run.evaluation_folder / "report.html").read_text(encoding="utf-8")
-    for score in saved_scores(run):
-        assert (score.sentences, score.left_out) == (3, (3, 5))
-        assert score.signature.startswith("nrefs:var|")
-    assert lines(run.evaluation_folder / "news.reference-2.txt") == ["", "رفتی", "نشستند"]
-
-
-@pytest.fixture
-def run(tiny: Any) -> RunFolder:
-    return untrained_run(tiny(FEW, "evaluation.metrics=[bleu, chrf, comet]"))
-
-
-def test_evaluate_command_prints_scores_with_intervals(run: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["evaluate", "--run", str(run.path), "--output", str(run.path / "page"), "--search", "greedy"]) == 0
-    out = capsys.readouterr().out
-    for text in (
-        "ZWNJ as space",
-        "95% bootstrap interval",
-        "bleu: nrefs:1|bs:40|seed:12345",
-        "not computed: COMET needs a model",
-    ):
-        assert text in out
-    assert "Diagnosis of toy" in out
-    assert (run.path / "page" / "report.html").is_file()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--split", "validation", "--test-set", "x.tsv"], "--split selects"),
-        (["--no-report", "--output", "x"], "leave out one"),
-        (["--ensemble"], "--ensemble needs at least two runs"),
-        (["--test-set", "nowhere.tsv"], "`nowhere.tsv` cannot be found"),
-        (["--checkpoint", "7"], "7"),
-        (["--set", "evaluation.bootstrap_samples=3"], "evaluation.bootstrap_samples"),
-    ],
-)
-def test_evaluate_command_reports_wrong_arguments_without_traceback(
-    run: RunFolder, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["evaluate", "--run", str(run.path), *arguments]) == 2
-    err = capsys.readouterr().err
-    assert message in err
-    assert "Traceback" not in err
-
-
-def test_unwritable_output_is_reported_before_scoring(
-    run: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delattr("translator.evaluation.evaluate.compute_scores")
-    (tmp_path / "page" / "report.html").mkdir(parents=True)
-    assert main(["evaluate", "--run", str(run.path), "--output", str(tmp_path / "page")]) == 2
-    assert f"translator: cannot write {tmp_path / 'page' / 'report.html'}: " in capsys.readouterr().err

@@ -32,38 +32,48 @@ TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
 REFERENCE = TEXT.map("ب{}".format)  # not blank
 
 
-def scored(texts: list[tuple[str, str, str]], *, known: bool = True) -> ScoredSet:
+def scored(texts: list[tuple[str, str, str]], *, by_model: bool = True) -> ScoredSet:
+    """Return a set of hypotheses, first and second references; only every second sentence has a second reference."""
+    hypotheses, first_references, second_references = zip(*texts, strict=True)
     references = tuple((row[1], row[2])[: 1 + number % 2] for number, row in enumerate(texts))
-    found = [ModelScore.of(Translation(row[0], -1.5, -1.25, 4, 1, True), row[0]) for row in texts]
     # The model sees a reference in another spelling.
-    of_references = [ModelScore.of(Translation(row[2], -math.inf, -1.0, 4, 1, False), row[1]) for row in texts]
+    hypothesis_scores = tuple(model_score(text, text, -1.5, finished=True) for text in hypotheses)
+    reference_scores = tuple(
+        model_score(seen, text, -math.inf, finished=False)
+        for seen, text in zip(second_references, first_references, strict=True)
+    )
     return ScoredSet(
         test_set="flores",
         system="a+b",
         checkpoint="step-000005",
         search="beam-5",
-        sources=tuple(row[2] for row in texts),
+        sources=second_references,
         references=references,
-        hypotheses=tuple(row[0] for row in texts),
+        hypotheses=hypotheses,
         origins=("flores",) * len(texts),
         left_out=(2, 7),
-        scores=tuple(compute_scores([row[0] for row in texts], references, metrics=("chrf",), bootstrap_samples=40)),
-        hypothesis_scores=tuple(found) if known else None,
-        reference_scores=tuple(of_references) if known else None,
-        rare_shares=(0.5,) * len(texts) if known else (),
+        scores=tuple(compute_scores(hypotheses, references, metrics=("chrf",), bootstrap_samples=40)),
+        hypothesis_scores=hypothesis_scores if by_model else None,
+        reference_scores=reference_scores if by_model else None,
+        rare_shares=(0.5,) * len(texts) if by_model else (),
     )
 
 
+def model_score(seen: str, text: str, score: float, *, finished: bool) -> ModelScore:
+    translation = Translation(text=seen, score=score, normalized_score=-1.25, tokens=4, pieces=1, finished=finished)
+    return ModelScore.of(translation, text)
+
+
 @settings(deadline=None, max_examples=30)
-@given(texts=st.lists(st.tuples(TEXT, REFERENCE, REFERENCE), min_size=1, max_size=4), known=st.booleans())
+@given(texts=st.lists(st.tuples(TEXT, REFERENCE, REFERENCE), min_size=1, max_size=4), by_model=st.booleans())
 def test_scored_sets_with_any_text_are_read_back_as_written(
-    tmp_path_factory: pytest.TempPathFactory, texts: list[tuple[str, str, str]], known: bool
+    tmp_path_factory: pytest.TempPathFactory, texts: list[tuple[str, str, str]], by_model: bool
 ) -> None:
     folder = tmp_path_factory.mktemp("evaluation")
-    one = scored(texts, known=known)
-    path = write_scored_set(folder, one)
+    scored_set = scored(texts, by_model=by_model)
+    path = write_scored_set(folder, scored_set)
     assert path.name == "flores.step-000005.beam-5.sentences.jsonl"
-    assert read_scored_set(path) == one
+    assert read_scored_set(path) == scored_set
     content = path.read_bytes()
     assert content.count(b"\n") == 1 + len(texts), "one line for each, whatever is inside"
     for line in content.splitlines():
@@ -99,25 +109,51 @@ def test_a_sentences_file_with_an_unknown_key_is_called_newer(tmp_path: Path) ->
         read_scored_set(path)
 
 
-FIRST = Score(test_set="mizan", metric="bleu", score=1.0, signature="s", normalization="raw", search="greedy",
-              checkpoint="step-000005", sentences=3)  # fmt: skip
+FIRST = Score(
+    test_set="mizan",
+    metric="bleu",
+    score=1.0,
+    signature="s",
+    normalization="raw",
+    search="greedy",
+    checkpoint="step-000005",
+    sentences=3,
+)
 
 
-def test_new_scores_come_first_and_replace_those_of_the_same_setting(tmp_path: Path) -> None:
-    run = RunFolder(tmp_path)
-    chrf = dataclasses.replace(FIRST, metric="chrf", score=2.0)
-    beam = dataclasses.replace(FIRST, search="beam-5", score=3.0)
-    add_scores(run.evaluation_folder, [FIRST, chrf])
-    assert add_scores(run.evaluation_folder, [beam]) == [beam, FIRST, chrf]
+CHRF = dataclasses.replace(FIRST, metric="chrf", score=2.0)
+BEAM = dataclasses.replace(FIRST, search="beam-5", score=3.0)
+FLORES = dataclasses.replace(FIRST, test_set="flores", interval=(0.5, 1.5))
+
+
+def test_new_scores_come_first(tmp_path: Path) -> None:
+    add_scores(tmp_path, [FIRST, CHRF])
+    assert add_scores(tmp_path, [BEAM]) == [BEAM, FIRST, CHRF]
+
+
+def test_new_scores_replace_those_of_the_same_setting(tmp_path: Path) -> None:
+    add_scores(tmp_path, [BEAM, FIRST, CHRF])
     again = dataclasses.replace(FIRST, score=9.0)
-    assert add_scores(run.evaluation_folder, [again]) == [again, beam, chrf]
-    other = dataclasses.replace(FIRST, test_set="flores", interval=(0.5, 1.5))
-    assert add_scores(run.evaluation_folder, [other], first=False) == [again, beam, chrf, other]
-    assert saved_scores(run) == [again, beam, chrf, other]
-    entries = json.loads((run.evaluation_folder / "scores.json").read_text(encoding="utf-8"))
-    assert entries[0] == again.to_json()
-    assert "interval" not in entries[0]
-    assert entries[3]["interval"] == [0.5, 1.5]
+    assert add_scores(tmp_path, [again]) == [again, BEAM, CHRF]
+
+
+def test_scores_of_another_test_set_come_last_on_request(tmp_path: Path) -> None:
+    add_scores(tmp_path, [BEAM, CHRF])
+    assert add_scores(tmp_path, [FLORES], first=False) == [BEAM, CHRF, FLORES]
+
+
+def test_saved_scores_are_those_that_were_added(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path)
+    add_scores(run.evaluation_folder, [FIRST, FLORES])
+    assert saved_scores(run) == [FIRST, FLORES]
+
+
+def test_scores_json_has_an_interval_where_a_score_has_one(tmp_path: Path) -> None:
+    add_scores(tmp_path, [FIRST, FLORES])
+    first, flores = json.loads((tmp_path / "scores.json").read_text(encoding="utf-8"))
+    assert first == FIRST.to_json()
+    assert "interval" not in first
+    assert flores["interval"] == [0.5, 1.5]
 
 
 @pytest.mark.parametrize("content", ["", "[", "{}", '[{"metric": "bleu"}]', "\xff"])
@@ -141,12 +177,12 @@ def test_the_text_of_a_test_set_is_read_back_as_written(tmp_path: Path) -> None:
 
 def test_a_name_that_another_text_got_meanwhile_is_refused(tmp_path: Path) -> None:
     claim_name(tmp_path, "flores", SIDES, replaces=False)
-    other = text_sides(["c"], [("ت",)])
+    second_text = text_sides(["c"], [("ت",)])
     with pytest.raises(RunError, match="another text called flores"):
-        claim_name(tmp_path, "flores", other, replaces=False)
+        claim_name(tmp_path, "flores", second_text, replaces=False)
     assert read_text_sides(tmp_path, "flores") == SIDES
-    claim_name(tmp_path, "flores", other, replaces=True)
-    assert read_text_sides(tmp_path, "flores") == other, "without the second reference"
+    claim_name(tmp_path, "flores", second_text, replaces=True)
+    assert read_text_sides(tmp_path, "flores") == second_text, "without the second reference"
 
 
 def test_a_text_that_a_killed_process_did_not_write_to_the_end_has_no_name(tmp_path: Path) -> None:
@@ -158,11 +194,11 @@ def test_a_text_that_a_killed_process_did_not_write_to_the_end_has_no_name(tmp_p
 
 def test_a_second_writer_waits_for_the_first(tmp_path: Path) -> None:
     """Without the lock, one writer could overwrite scores that the other has just written."""
-    other = dataclasses.replace(FIRST, test_set="flores")
+    flores = dataclasses.replace(FIRST, test_set="flores")
     with ThreadPoolExecutor() as pool:
         with exclusive(tmp_path) as free:
             assert free
-            scores = pool.submit(add_scores, tmp_path, [other])
+            scores = pool.submit(add_scores, tmp_path, [flores])
             assert not wait((scores,), timeout=0.2).done
             write_json((tmp_path / "scores.json"), [FIRST.to_json()])
-        assert scores.result() == [other, FIRST]
+        assert scores.result() == [flores, FIRST]

@@ -1,7 +1,9 @@
 """The chrF lost when the source is typed differently: computed as by sacreBLEU, saved, shown in every output."""
 
+import contextlib
+import io
 import json
-from pathlib import Path
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -12,12 +14,14 @@ from echo_model import echo
 from hypothesis import given
 from hypothesis import strategies as st
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tiny_runs import tiny_config
 from translated_sets import translated
 from untrained import untrained_run
 
 from translator.cli import main
-from translator.evaluation import evaluate_run
+from translator.evaluation import Evaluation, evaluate_run
 from translator.evaluation.robustness import WAYS, chrf_of, counts_for_chrf, measure_robustness
+from translator.run.folder import RunFolder
 
 TEXT = st.text(st.sampled_from("ab کت.؟"), max_size=12)
 FLAGS = ("evaluation.bootstrap_samples=40", "evaluation.metrics=[bleu, chrf]")
@@ -33,57 +37,142 @@ def test_chrf_from_counts_equals_that_of_sacrebleu(rows: list[tuple[str, str, st
     assert chrf_of(twice) == pytest.approx(expected, abs=1e-9)
 
 
-def test_each_way_of_typing_changes_the_text_as_its_name_says() -> None:
-    text = "He said: \"I don't know  NATO's plans for 2024.\""
-    typed = {way: change(text, Random(2)) for way, change in WAYS.items()}
-    assert typed["capitals"] == "HE SAID: \"I DON'T KNOW  NATO'S PLANS FOR 2024.\""
-    assert typed["title-case"] == "He Said: \"I Don't Know  Nato's Plans For 2024.\""
-    assert typed["lower-case"] == text.lower()
-    assert typed["no-final-punctuation"] == text.replace(".", "")
-    assert typed["typos"] != text and abs(len(typed["typos"]) - len(text)) <= 3
-    assert " ".join(typed["quotes-and-spaces"].split()) == "He said: “I don’t know NATO’s plans for 2024.”"
-    assert typed["quotes-and-spaces"].count(" ") > text.count(" ")
+TYPED_TEXT = "He said: \"I don't know  NATO's plans for 2024.\""
 
 
-def test_robustness_flag_saves_and_shows_the_loss_of_each_way_of_typing(
-    tiny: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = untrained_run(tiny(*FLAGS))
-    folder, named = run.evaluation_folder, "toy.step-000005.greedy"
+def typed(way: str) -> str:
+    return WAYS[way](TYPED_TEXT, Random(2))
+
+
+@pytest.mark.parametrize(
+    ("way", "text"),
+    [
+        ("capitals", "HE SAID: \"I DON'T KNOW  NATO'S PLANS FOR 2024.\""),
+        ("title-case", "He Said: \"I Don't Know  Nato's Plans For 2024.\""),
+        ("lower-case", "he said: \"i don't know  nato's plans for 2024.\""),
+        ("no-final-punctuation", "He said: \"I don't know  NATO's plans for 2024\""),
+    ],
+)
+def test_a_way_of_typing_changes_the_text_as_its_name_says(way: str, text: str) -> None:
+    assert typed(way) == text
+
+
+def test_typos_change_a_few_characters() -> None:
+    assert typed("typos") != TYPED_TEXT
+    assert abs(len(typed("typos")) - len(TYPED_TEXT)) <= 3
+
+
+def test_quotes_are_curled_and_spaces_added() -> None:
+    text = typed("quotes-and-spaces")
+    assert " ".join(text.split()) == "He said: “I don’t know NATO’s plans for 2024.”"
+    assert text.count(" ") > TYPED_TEXT.count(" ")
+
+
+# --- the flag ---
+
+NAME = "toy.step-000005.greedy"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A run that was evaluated, and then again with `--robustness`."""
+
+    run: RunFolder
+    plain: Evaluation
+    printed: str
+
+    @property
+    def losses(self) -> dict[str, Any]:
+        """What is saved, by way of typing."""
+        path = self.run.evaluation_folder / f"{NAME}.robustness.json"
+        return {entry["way"]: entry for entry in json.loads(path.read_text(encoding="utf-8"))}
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
+    run = untrained_run(tiny_config(tmp_path_factory.mktemp("robustness"), *FLAGS))
     run.tensorboard_folder.mkdir()
     plain = evaluate_run(run)
-    assert not plain.sets[0].typed and not (folder / f"{named}.robustness.json").exists()
-    assert main(["evaluate", "--run", str(run.path), "--robustness"]) == 0
-    shown = capsys.readouterr().out
-    typed = {one["way"]: one for one in json.loads((folder / f"{named}.robustness.json").read_text("utf-8"))}
-    assert list(typed) == list(WAYS)
-    references = [list(side) for side in zip(*plain.sets[0].references, strict=True)]
-    chrf = next(score.score for score in plain.scores if score.metric == "chrf")
-    for way, one in typed.items():
-        assert one["score"]["score"] == pytest.approx(sacrebleu.corpus_chrf(one["hypotheses"], references).score)
-        assert one["loss"] == pytest.approx(chrf - one["score"]["score"])
-        assert one["loss_interval"][0] <= one["loss_interval"][1]
-        assert f" {way.replace('-', ' ')} " in shown and way.replace("-", " ") in (folder / "report.html").read_text()
-    for way in ("capitals", "title-case", "lower-case", "no-final-punctuation"):  # the model folds case; no full stops
-        assert (typed[way]["changed"], typed[way]["loss"], typed[way]["loss_interval"]) == (0, 0.0, [0.0, 0.0])
-    assert typed["typos"]["changed"] > 0
-    scores = json.loads((folder / "scores.json").read_text("utf-8"))
-    assert (scores[0]["test_set"], scores[0]["metric"]) == ("toy", "bleu")
-    assert {one["test_set"] for one in scores} == {"toy", *(f"toy.{way}" for way in WAYS)}
-    events = EventAccumulator(str(run.tensorboard_folder))
+    assert not plain.sets[0].typed
+    assert not (run.evaluation_folder / f"{NAME}.robustness.json").exists(), "nobody asked for it"
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        assert main(["evaluate", "--run", str(run.path), "--robustness"]) == 0
+    return Measured(run=run, plain=plain, printed=printed.getvalue())
+
+
+def test_every_way_of_typing_is_saved(measured: Measured) -> None:
+    assert list(measured.losses) == list(WAYS)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_loss_is_the_difference_of_two_chrf_scores(measured: Measured, way: str) -> None:
+    saved = measured.losses[way]
+    references = [list(side) for side in zip(*measured.plain.sets[0].references, strict=True)]
+    score = saved["score"]["score"]
+    assert score == pytest.approx(sacrebleu.corpus_chrf(saved["hypotheses"], references).score)
+    chrf = next(score.score for score in measured.plain.scores if score.metric == "chrf")
+    assert saved["loss"] == pytest.approx(chrf - score)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_interval_of_a_loss_has_a_lower_end(measured: Measured, way: str) -> None:
+    lower, upper = measured.losses[way]["loss_interval"]
+    assert lower <= upper
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_of_typing_is_shown_on_the_console_and_on_the_page(measured: Measured, way: str) -> None:
+    words = way.replace("-", " ")
+    assert f" {words} " in measured.printed
+    assert words in (measured.run.evaluation_folder / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("way", ["capitals", "title-case", "lower-case", "no-final-punctuation"])
+def test_a_way_of_typing_that_the_model_does_not_see_loses_nothing(measured: Measured, way: str) -> None:
+    """The model folds case, and no sentence ends with a full stop."""
+    saved = measured.losses[way]
+    assert saved["changed"] == 0
+    assert saved["loss"] == 0.0
+    assert saved["loss_interval"] == [0.0, 0.0]
+
+
+def test_sentences_that_a_way_of_typing_changes_are_counted(measured: Measured) -> None:
+    assert measured.losses["typos"]["changed"] > 0
+
+
+def test_scores_of_the_ways_follow_bleu_of_the_plain_text(measured: Measured) -> None:
+    scores = json.loads((measured.run.evaluation_folder / "scores.json").read_text(encoding="utf-8"))
+    assert scores[0]["test_set"] == "toy"
+    assert scores[0]["metric"] == "bleu"
+    assert {score["test_set"] for score in scores} == {"toy", *(f"toy.{way}" for way in WAYS)}
+
+
+def test_tensorboard_shows_the_scores_of_the_ways(measured: Measured) -> None:
+    events = EventAccumulator(str(measured.run.tensorboard_folder))
     events.Reload()
     assert "test_by_set/toy.typos/chrf" in events.Tags()["scalars"]
-    assert not list(folder.glob("*.partial.jsonl"))
+
+
+def test_no_partial_translations_are_left(measured: Measured) -> None:
+    assert not list(measured.run.evaluation_folder.glob("*.partial.jsonl"))
 
 
 def test_a_harmful_way_of_typing_has_a_positive_loss_and_interval() -> None:
     translator, _ = echo()
     plain = translated(["در باز است."] * 8, ["در باز است."] * 8, [f"The door {n} is open." for n in range(8)])
-    found = measure_robustness(plain, translator, lambda texts, _: ["x"] * len(texts), samples=100)
-    for one in (one for one in found if one.changed == 8):
-        assert one.loss == 100.0 and one.loss_interval == (100.0, 100.0) and one.score.score == 0.0
-    assert {one.way for one in found if one.changed == 8} >= {"capitals", "lower-case", "no-final-punctuation"}
-    long, _ = echo(max_length=4)  # text is cut after a full stop only before a capital letter
+    losses = measure_robustness(plain, translator, lambda texts, _: ["x"] * len(texts), samples=100)
+    harmful = [loss for loss in losses if loss.changed == 8]
+    assert {loss.way for loss in harmful} >= {"capitals", "lower-case", "no-final-punctuation"}
+    for loss in harmful:
+        assert loss.score.score == 0.0
+        assert loss.loss == 100.0
+        assert loss.loss_interval == (100.0, 100.0)
+
+
+def test_a_text_that_is_divided_in_another_way_counts_as_changed() -> None:
+    """A long text is cut after a full stop only before a capital letter."""
+    translator, _ = echo(max_length=4)
     plain = translated(["a"], ["a"], ["One two. Three four."])
-    lower = {one.way: one for one in measure_robustness(plain, long, lambda texts, _: list(texts), 40)}["lower-case"]
-    assert lower.changed == 1
+    losses = measure_robustness(plain, translator, lambda texts, _: list(texts), 40)
+    assert {loss.way: loss.changed for loss in losses}["lower-case"] == 1

@@ -161,9 +161,11 @@ def run(tiny: Any, tmp_path: Path) -> RunFolder:
 
 
 def test_words_below_the_count_threshold_are_rare(run: RunFolder, caplog: pytest.LogCaptureFixture) -> None:
-    one = held_out(("The DOOR opens", "x"), ("the the", "x"), ("...", "x"), ("quite unknown", "x"), ("the door’s", "x"))
-    assert look_into_training(run, [one], 2, leaks=False) == {"news": (2 / 3, 0.0, 0.0, 1.0, 0.5)}
-    assert look_into_training(run, [one], 1, leaks=False) == {"news": (1 / 3, 0.0, 0.0, 1.0, 0.0)}
+    test_set = held_out(
+        ("The DOOR opens", "x"), ("the the", "x"), ("...", "x"), ("quite unknown", "x"), ("the door’s", "x")
+    )
+    assert look_into_training(run, [test_set], 2, leaks=False) == {"news": (2 / 3, 0.0, 0.0, 1.0, 0.5)}
+    assert look_into_training(run, [test_set], 1, leaks=False) == {"news": (1 / 3, 0.0, 0.0, 1.0, 0.0)}
     assert "was trained on" not in caplog.text, "leaks were not asked for"
 
 

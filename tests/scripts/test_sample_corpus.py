@@ -1,5 +1,6 @@
 """The generator of the embedded sample writes the committed files; their split and what a pair may look like."""
 
+import itertools
 import re
 from collections import Counter
 from pathlib import Path
@@ -31,18 +32,37 @@ def test_committed_files_are_what_the_generator_writes(corpus: Corpus, tmp_path:
     assert idioms <= {(sentence.en, sentence.fa) for sentence in corpus.train}
 
 
-def test_no_sentence_and_no_held_out_combination_is_in_two_splits(corpus: Corpus) -> None:
-    counts = Counter(sentence.en for name in SPLITS for sentence in corpus.split(name))
+def test_no_english_sentence_is_there_twice(corpus: Corpus) -> None:
+    counts: Counter[str] = Counter()
+    for name in SPLITS:
+        counts.update(sentence.en for sentence in corpus.split(name))
     assert max(counts.values()) == 1
-    targets = Counter(sentence for name in SPLITS for sentence in {one.fa for one in corpus.split(name)})
-    assert max(targets.values()) == 1
-    seen = {key for sentence in corpus.train for key in sentence.keys}
-    words = Counter(lemma for sentence in corpus.train for lemma in set(sentence.lemmas))
-    for name in ("validation", "test"):
-        for sentence in corpus.split(name):
-            held = {key for key in sentence.keys if bucket(key) == name}
-            assert held and not seen & held, sentence
-            assert all(words[lemma] >= MINIMUM_COUNT for lemma in sentence.lemmas), sentence
+
+
+def test_no_persian_sentence_is_in_two_splits(corpus: Corpus) -> None:
+    counts: Counter[str] = Counter()
+    for name in SPLITS:
+        counts.update({sentence.fa for sentence in corpus.split(name)})
+    assert max(counts.values()) == 1
+
+
+@pytest.mark.parametrize("name", ["validation", "test"])
+def test_every_held_out_sentence_has_a_combination_that_training_lacks(corpus: Corpus, name: str) -> None:
+    training_keys = set(itertools.chain.from_iterable(sentence.keys for sentence in corpus.train))
+    for sentence in corpus.split(name):
+        held_out_keys = {key for key in sentence.keys if bucket(key) == name}
+        assert held_out_keys, sentence
+        assert not training_keys & held_out_keys, sentence
+
+
+@pytest.mark.parametrize("name", ["validation", "test"])
+def test_every_word_of_a_held_out_sentence_is_frequent_in_training(corpus: Corpus, name: str) -> None:
+    counts: Counter[str] = Counter()
+    for sentence in corpus.train:
+        counts.update(set(sentence.lemmas))
+    for sentence in corpus.split(name):
+        for lemma in sentence.lemmas:
+            assert counts[lemma] >= MINIMUM_COUNT, sentence
 
 
 def test_pairs_contain_only_well_formed_english_and_persian(corpus: Corpus) -> None:

@@ -97,7 +97,7 @@ def test_training_text_is_limited_in_size_and_drawn_by_seed(tmp_path: Path, join
     filters = FilterConfig(min_source_script=None, min_target_script=None)
     corpus = prepare_corpus(CorpusConfig(sources=sources, prepared_directory=str(tmp_path / "p"), filters=filters))
 
-    def drawn(seed: int) -> tuple[set[str], set[str]]:
+    def training_texts(seed: int) -> tuple[set[str], set[str]]:
         config = unigram(model_type="char", max_training_sentences=10, seed=seed, joint=joint, vocabulary_size=200)
         pair, _ = prepare_subword(config, corpus, tmp_path / "prepared")
         characters = set(vocabulary(pair.source)) | set(vocabulary(pair.target))
@@ -105,10 +105,10 @@ def test_training_text_is_limited_in_size_and_drawn_by_seed(tmp_path: Path, join
         persian = {character for character in characters if "\u1200" <= character < "\u1300"}
         return english, persian
 
-    english, persian = drawn(1)
+    english, persian = training_texts(1)
     assert len(english) == len(persian) == (5 if joint else 10)
     assert min(persian) < chr(0x1200 + 40) <= max(persian), "lines of both sources"
-    assert drawn(2) != (english, persian)
+    assert training_texts(2) != (english, persian)
 
 
 def contents(folder: Path) -> list[bytes]:

@@ -52,14 +52,14 @@ def test_a_model_that_is_loaded_again_draws_the_same_samples(model: SubwordModel
 
 
 def test_samples_differ_between_seeds_strengths_and_places(model: SubwordModel) -> None:
-    drawn = [
+    sample_sets = [
         samples(model),
         samples(model, seed="2"),
         samples(model, strength=0.5),
         model.sampler(0.2, "1").sample(TEXTS, PLACES[::-1]),
     ]
-    for number, rows in enumerate(drawn):
-        assert rows not in drawn[:number]
+    for number, rows in enumerate(sample_sets):
+        assert rows not in sample_sets[:number]
 
 
 def test_a_full_cache_does_not_change_samples(model: SubwordModel, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """A vocabulary size that does not suit the text is refused, and the message names one that suits every model."""
 
+import itertools
 import pickle
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -89,8 +90,8 @@ def test_settings_that_the_message_names_train_all_models(
         assert ("subword.joint" in str(error)) is ("joint" in error.suitable)
 
 
-RICH_ENGLISH = [f"{line} {word}" for line in ENGLISH for word in ENGLISH[0].split()]
-RICH_PERSIAN = [f"{line} {word}" for line in PERSIAN for word in PERSIAN[0].split()]
+RICH_ENGLISH = list(map(" ".join, itertools.product(ENGLISH, ENGLISH[0].split())))
+RICH_PERSIAN = list(map(" ".join, itertools.product(PERSIAN, PERSIAN[0].split())))
 
 
 def limit_of(size: int, text: list[str]) -> int:

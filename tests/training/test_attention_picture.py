@@ -39,13 +39,35 @@ def test_labels_order_digits_latin_and_brackets_in_both_directions() -> None:
     assert visual("▁walk", "ing", "▁don", "'", "t", ".", right_to_left=False) == ["walk", "-ing", "don", "'", "t", "."]
 
 
+UNUSUAL_PIECES = [
+    "▁می\u200cروم",
+    "▁پژگچ",
+    "▁ۀئؤأآة",
+    "▁،؛؟«»٪",
+    "▁۰۱۲۳۴۵۶۷۸۹",
+    "▁مُحَمَّد",
+    "😀",
+    "漢",
+    "$x^$",
+    "_{",
+    "\x00",
+    "<0xE2>",
+    "\u202eس",
+    "\u2067",
+    "⁇",
+    "</s>",
+]
+
+
 def test_attention_figure_draws_unusual_pieces_without_warnings() -> None:
-    odd = ["▁می\u200cروم", "▁پژگچ", "▁ۀئؤأآة", "▁،؛؟«»٪", "▁۰۱۲۳۴۵۶۷۸۹", "▁مُحَمَّد", "😀", "漢", "$x^$", "_{", "\x00"]
-    odd += ["<0xE2>", "\u202eس", "\u2067", "⁇", "</s>"]
+    count = len(UNUSUAL_PIECES)
+    weights = np.full((count, count), 1 / count, dtype=np.float32)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        image = attention_figure(odd, odd, np.full((len(odd), len(odd)), 1 / len(odd), dtype=np.float32))
-    assert image.dtype == np.uint8 and image.ndim == 3 and image.shape[2] == 3
+        image = attention_figure(UNUSUAL_PIECES, UNUSUAL_PIECES, weights)
+    assert image.dtype == np.uint8
+    assert image.ndim == 3
+    assert image.shape[2] == 3
     assert pyplot.get_fignums() == [], "figures do not pile up"
 
 

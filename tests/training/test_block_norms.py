@@ -6,7 +6,7 @@ from small_model import small_model
 
 from translator.training.block_norms import block_norms
 
-LAYERS = {f"{stack}.layers.{number}" for stack in ("encoder", "decoder") for number in (0, 1)}
+LAYERS = {"encoder.layers.0", "encoder.layers.1", "decoder.layers.0", "decoder.layers.1"}
 
 
 def test_each_layer_final_norm_and_table_is_a_block() -> None:

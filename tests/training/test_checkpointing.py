@@ -219,16 +219,25 @@ def operations(folder: Path, case: str) -> list[tuple[str, str]]:
     return faults.operations
 
 
+def numbers_of(done: list[tuple[str, str]], name: str, path: str) -> list[int]:
+    """Return when, counted in operations, something was done to a path."""
+    return [number for number, operation in enumerate(done) if operation == (name, path)]
+
+
 def test_checkpoint_files_are_flushed_before_the_folder_is_renamed(tmp_path: Path) -> None:
     done = operations(tmp_path, "new")
     partial = next(path for name, path in done if name == "mkdir" and path.endswith(".partial/new"))
-    named_at = next(number for number, (name, path) in enumerate(done) if name == "rename" and path == partial)
-    files = {path for name, path in done if name == "create" and path.startswith(partial) and "/.state" not in path}
-    assert {Path(file).name for file in files} == {"model.safetensors", "optimizer.safetensors"}
-    for file in [*files, f"{partial}/state.json", partial]:
-        flushed = max(number for number, (name, path) in enumerate(done) if (name, path) == ("fsync", file))
-        written = [number for number, (name, path) in enumerate(done) if name == "write" and path == file]
-        assert max(written, default=-1) < flushed < named_at, file
+    (renamed_at,) = numbers_of(done, "rename", partial)
+    for file in ("/model.safetensors", "/optimizer.safetensors", "/state.json", ""):
+        flushed_at = max(numbers_of(done, "fsync", partial + file))
+        written_at = max(numbers_of(done, "write", partial + file), default=-1)
+        assert written_at < flushed_at < renamed_at, file
+
+
+def test_a_checkpoint_has_two_files_of_tensors_and_its_state(tmp_path: Path) -> None:
+    created = {Path(path) for name, path in operations(tmp_path, "new") if name == "create"}
+    names = {path.name for path in created if path.parent.name == "new" and not path.name.startswith(".state.json")}
+    assert names == {"model.safetensors", "optimizer.safetensors"}
 
 
 @pytest.mark.parametrize(("case", "kind"), [("new", "kill"), ("again", "kill"), ("new", "full")])

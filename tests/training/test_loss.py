@@ -49,15 +49,19 @@ def test_value_and_gradient_equal_cross_entropy(tokens: int, vocabulary: int, sm
 @settings(max_examples=40, deadline=None)
 @given(tokens=st.integers(1, 6), vocabulary=st.integers(2, 40), scale=st.sampled_from([0.1, 1.0, 10.0]))
 def test_the_divergence_equals_its_definition(tokens: int, vocabulary: int, scale: float) -> None:
+    """Half of KL(p‖q) + KL(q‖p), summed over the tokens that are not padding."""
     generator = torch.Generator().manual_seed(tokens)
-    first, second = (scale * torch.randn(tokens, vocabulary, generator=generator) for _ in range(2))
+    first = scale * torch.randn(tokens, vocabulary, generator=generator)
+    second = scale * torch.randn(tokens, vocabulary, generator=generator)
     labels = torch.ones(tokens, dtype=torch.int64)
     labels[0] = PAD
     divergence = symmetric_divergence(log_probabilities(first), log_probabilities(second), labels)
-    p, q = (F.log_softmax(logits[1:].double(), dim=-1) for logits in (first, second))
-    forwards = F.kl_div(q, p, reduction="sum", log_target=True)  # KL(p‖q)
-    backwards = F.kl_div(p, q, reduction="sum", log_target=True)
-    torch.testing.assert_close(divergence.double(), 0.5 * (forwards + backwards), rtol=1e-4, atol=1e-6)
+    log_p = F.log_softmax(first[1:].double(), dim=-1)
+    log_q = F.log_softmax(second[1:].double(), dim=-1)
+    forwards = F.kl_div(log_q, log_p, reduction="sum", log_target=True)  # KL(p‖q)
+    backwards = F.kl_div(log_p, log_q, reduction="sum", log_target=True)
+    expected = 0.5 * (forwards + backwards)
+    torch.testing.assert_close(divergence.double(), expected, rtol=1e-4, atol=1e-6)
 
 
 def test_divergence_is_zero_for_equal_passes() -> None:

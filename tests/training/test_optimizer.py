@@ -5,6 +5,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -227,30 +228,65 @@ def stacked_matrices(name: str, activation: str) -> int:
     return 1
 
 
-@pytest.mark.parametrize("activation", ["relu", "swiglu"])
-def test_muon_orthogonalizes_the_matrices_of_the_blocks_and_no_others(activation: str) -> None:
+@dataclass(frozen=True)
+class OneUpdate:
+    """The weights of a model before and after one update of either optimizer, by name, and the gradients."""
+
+    activation: str
+    before: dict[str, Tensor]
+    gradients: dict[str, Tensor]
+    by_adamw: dict[str, Tensor]
+    by_muon: dict[str, Tensor]
+
+    @property
+    def names_of_muon(self) -> set[str]:
+        """The weights that the two optimizers update in different ways."""
+        return {name for name in self.before if not torch.equal(self.by_adamw[name], self.by_muon[name])}
+
+
+@pytest.fixture(scope="module", params=["relu", "swiglu"])
+def one_update(request: pytest.FixtureRequest) -> OneUpdate:
     torch.manual_seed(0)
     sizes = ModelConfig(d_model=8, heads=2, encoder_layers=1, decoder_layers=1, feed_forward=16, max_positions=16)
-    model = Transformer(sizes.model_copy(update={"activation": activation}), 11, 11)
-    before = {name: weight.detach().clone() for name, weight in model.named_parameters()}
-    gradients = {name: torch.randn_like(weight) for name, weight in model.named_parameters()}
-    updated = {}
-    for kind in ("adamw", "muon"):
+    model = Transformer(sizes.model_copy(update={"activation": request.param}), 11, 11)
+    before = copied_weights(model)
+    gradients = {name: torch.randn_like(weight) for name, weight in before.items()}
+
+    def updated(kind: str) -> dict[str, Tensor]:
         model.load_state_dict(before)
         for name, weight in model.named_parameters():
             weight.grad = gradients[name].clone()
         ModelOptimizer(model, settings(kind)).update(0.5, torch.tensor(1.0), FINITE, None)
-        updated[kind] = {name: weight.detach().clone() for name, weight in model.named_parameters()}
-    # 1. Which weights another rule updates.
-    names = {name for name in before if not torch.equal(updated["adamw"][name], updated["muon"][name])}
-    assert names == {name for name in before if name.startswith(("encoder.", "decoder.")) and before[name].dim() == 2}
-    assert len(names) == 4 + 7
+        return copied_weights(model)
 
-    # 2. Each matrix of such a weight has moved along the orthonormal factor U Vᵀ of its gradient.
-    for name in names:
-        count = stacked_matrices(name, activation)
-        moves = (before[name] - updated["muon"][name]).chunk(count)
-        for move, gradient in zip(moves, gradients[name].chunk(count), strict=True):
+    return OneUpdate(
+        activation=request.param,
+        before=before,
+        gradients=gradients,
+        by_adamw=updated("adamw"),
+        by_muon=updated("muon"),
+    )
+
+
+def copied_weights(model: Transformer) -> dict[str, Tensor]:
+    return {name: weight.detach().clone() for name, weight in model.named_parameters()}
+
+
+def test_muon_updates_the_matrices_of_the_blocks_and_no_others(one_update: OneUpdate) -> None:
+    expected = set()
+    for name, weight in one_update.before.items():
+        if name.startswith(("encoder.", "decoder.")) and weight.dim() == 2:
+            expected.add(name)
+    assert one_update.names_of_muon == expected
+    assert len(expected) == 4 + 7
+
+
+def test_muon_moves_each_matrix_along_the_orthonormal_factor_of_its_gradient(one_update: OneUpdate) -> None:
+    """That is U Vᵀ, of the singular value decomposition U S Vᵀ of the gradient."""
+    for name in one_update.names_of_muon:
+        count = stacked_matrices(name, one_update.activation)
+        moves = (one_update.before[name] - one_update.by_muon[name]).chunk(count)
+        for move, gradient in zip(moves, one_update.gradients[name].chunk(count), strict=True):
             step_size = 0.5 * 0.2 * max(gradient.shape) ** 0.5
             u, values, v_transposed = torch.linalg.svd(gradient, full_matrices=False)
             # Three iterations only approximate it: all but tiny singular values become about 1.

@@ -25,8 +25,8 @@ def test_a_finished_run_is_recognised_and_resumes_when_asked_for_more(tiny: Any,
     assert not longer.was_finished and longer.progress.step == 18 and len(longer.run.sessions()) == 2
     best = find_checkpoint(longer.run.checkpoints_folder, "best").name
     assert {score.checkpoint for score in longer.scores} == {best} == {f"step-{longer.progress.best_step:06d}"}
-    other = [replace(score, test_set="other").to_json() for score in longer.scores]
-    write_json(longer.run.evaluation_folder / "scores.json", other)
+    renamed_scores = [replace(score, test_set="other").to_json() for score in longer.scores]
+    write_json(longer.run.evaluation_folder / "scores.json", renamed_scores)
     again = run(tiny("training.max_steps=18"))
     assert again.was_finished and again.scores == longer.scores, (
         "a missing evaluation is made up, whatever other texts were scored"
