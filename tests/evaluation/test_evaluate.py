@@ -23,7 +23,7 @@ from translator.checkpoint.averaging import average_run
 from translator.checkpoint.files import load_checkpoint
 from translator.checkpoint.state import find_checkpoint
 from translator.cli import main
-from translator.config import Config, SearchConfig
+from translator.config import Config
 from translator.corpus.held_out import read_held_out_folder, write_held_out
 from translator.data import DataHandler
 from translator.errors import CorpusError, InputError, RunError, StorageError
@@ -34,7 +34,6 @@ from translator.evaluation import (
     evaluate_systems,
     read_scored_set,
     saved_scores,
-    search_label,
 )
 from translator.evaluation.comet import comet_lacks, comet_score
 from translator.evaluation.unfinished import hold_results
@@ -329,24 +328,6 @@ def test_ensembles_of_different_runs_have_different_folders(tmp_path: Path) -> N
     folders = [ensemble("a", *names) for names in others]
     assert len(set(folders)) == len(folders)
     assert all(folder.parent == ensemble("a") and len(folder.name) < 120 for folder in folders)
-
-
-@pytest.mark.parametrize(
-    ("config", "label"),
-    [
-        (SearchConfig(method="greedy"), "greedy"),
-        (SearchConfig(), "beam-5"),
-        (SearchConfig(batch_size=3, processes=2), "beam-5"),
-        (SearchConfig(beam_size=2, length_penalty=0.6, max_length_ratio=3), "beam-2-penalty-0.6-ratio-3"),
-        (SearchConfig(method="greedy", no_repeat_ngram=3, precision="bf16"), "greedy-no-repeat-3-bf16"),
-        (SearchConfig(method="sampling", temperature=0.7, top_k=9, seed=4), "sampling-seed-4-temperature-0.7-top-k-9"),
-    ],
-)
-def test_search_labels_tell_settings_apart(config: SearchConfig, label: str) -> None:
-    whole = config.model_copy(update={"split_sentences": False})
-    assert search_label(whole) == label
-    assert search_label(whole, "ctranslate2") == f"{label}-ctranslate2"
-    assert search_label(config) == f"{label}-by-sentence"
 
 
 # --- COMET, an external program ---
