@@ -54,6 +54,7 @@ def gather(waiting: list[Line], lines: int, characters: int) -> list[Line]:
         lines: the largest number of lines in a batch.
         characters: the batch is full once its lines have so many; a line is taken as long as it is not full.
     """
+    # By turn, then by request: this order is the fairness of the server.
     open_lines = sorted(line for line in waiting if not line.answer.done())
     batch: list[Line] = []
     room = characters
