@@ -211,15 +211,54 @@ TEXT = st.one_of(
 )
 
 
-@pytest.mark.parametrize(("rule", "key"), [(name, str(key)) for name, key, _, _ in PAIR_RULES[1:]])
-def test_a_rule_drops_its_example_and_can_be_switched_off(rule: str, key: str) -> None:
-    off = {key: False if isinstance(getattr(FilterConfig(), key), bool) else None}
-    assert PairFilter(FilterConfig()).broken_rule(*DROPPED[rule]) == rule
-    assert PairFilter(FilterConfig.model_validate(off)).broken_rule(*DROPPED[rule]) != rule
+def switched_off(key: str) -> bool | None:
+    """Return the value of a filter's key that switches its rule off: false for a switch, null for a limit."""
+    return False if FilterConfig.model_fields[key].annotation is bool else None
+
+
+KEYS = {rule.name: rule.key for rule in PAIR_RULES if rule.key is not None}
+ALL_OFF = {key: switched_off(key) for key in KEYS.values()}
+LIMITS = {
+    "replacement_character": True,
+    "max_words": 100,
+    "max_characters": 1000,
+    "max_length_ratio": 4.0,
+    "max_word_ratio": 4.0,
+    "min_source_script": 0.5,
+    "min_target_script": 0.5,
+    "max_arabic": 0.5,
+    "max_untranslated": 0.8,
+    "min_number_agreement": 0.5,
+    "max_markup": 0.5,
+    "max_repetition": 0.5,
+}
+"""Settings under which the pairs of `DROPPED` break their rules, whatever the defaults are."""
+
+
+def test_every_rule_has_an_example_and_every_key_a_limit() -> None:
+    assert DROPPED.keys() == KEYS.keys()
+    assert LIMITS.keys() == set(KEYS.values())
+
+
+@pytest.mark.parametrize(("rule", "key"), KEYS.items())
+def test_a_rule_drops_its_example_if_it_is_switched_on(rule: str, key: str) -> None:
+    only_this_rule = PairFilter(FilterConfig.model_validate({**ALL_OFF, key: LIMITS[key]}))
+    assert only_this_rule.broken_rule(*DROPPED[rule]) == rule
+
+
+@pytest.mark.parametrize("rule", KEYS)
+def test_the_example_of_a_rule_breaks_no_rule_before_it(rule: str) -> None:
+    assert PairFilter(FilterConfig.model_validate(LIMITS)).broken_rule(*DROPPED[rule]) == rule
+
+
+@pytest.mark.parametrize(("rule", "key"), KEYS.items())
+def test_a_rule_that_is_switched_off_drops_no_pair(rule: str, key: str) -> None:
+    all_others = PairFilter(FilterConfig.model_validate({**LIMITS, key: switched_off(key)}))
+    assert all_others.broken_rule(*DROPPED[rule]) != rule
 
 
 def test_filter_keeps_good_pairs_and_reports_the_first_broken_rule() -> None:
-    broken_rule = PairFilter(FilterConfig()).broken_rule
+    broken_rule = PairFilter(FilterConfig.model_validate(LIMITS)).broken_rule
     for pair in (
         ("The door is open.", "در باز است."),
         ("He saw her on May 12, 1990.", "او را در ۱۲ مه ۱۹۹۰ دید."),
@@ -234,11 +273,11 @@ def test_filter_keeps_good_pairs_and_reports_the_first_broken_rule() -> None:
 
 
 def test_filter_without_limits_drops_only_empty_pairs_but_0_is_a_limit() -> None:
-    limits = {key: None for _, key, _, _ in PAIR_RULES[2:]}
-    nothing = PairFilter(FilterConfig.model_validate({**limits, "replacement_character": False}))
+    nothing = PairFilter(FilterConfig.model_validate(ALL_OFF))
     assert all(nothing.broken_rule(*pair) is None for pair in (("متن " * 2000, "x"), *DROPPED.values()))
     assert nothing.broken_rule("", "x") == "empty"
-    assert PairFilter(FilterConfig(max_markup=0.0)).broken_rule("Press <b> to go on", "در را باز کن") == "markup"
+    no_markup = FilterConfig.model_validate({**ALL_OFF, "max_markup": 0.0})
+    assert PairFilter(no_markup).broken_rule("Press <b> to go on", "در را باز کن") == "markup"
 
 
 @settings(max_examples=300, deadline=None)

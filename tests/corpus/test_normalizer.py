@@ -399,6 +399,11 @@ def test_output_changes_only_with_the_normalizer_version() -> None:
     assert (CURRENT_RULES.version, digest) == (2, "68b7bf6ca2206f37")
 
 
+def test_the_data_of_the_rules_change_only_with_the_normalizer_version() -> None:
+    """A run keeps the rules as data under this hash; a pattern may be composed in another way, but not change."""
+    assert (CURRENT_RULES.version, CURRENT_RULES.sha256[:16]) == (2, "39a82cd12f45148f")
+
+
 def test_folds_change_only_with_the_version_of_the_preparation() -> None:
     """Prepared data are kept for the same version, and their duplicates are found by folds."""
     folds = [fold(text) for text in EXAMPLE_TEXTS]

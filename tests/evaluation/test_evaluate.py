@@ -21,7 +21,6 @@ from translator.checkpoint.averaging import average_run
 from translator.checkpoint.files import load_checkpoint
 from translator.checkpoint.state import find_checkpoint
 from translator.cli import main
-from translator.config import SearchConfig
 from translator.corpus.held_out import read_held_out_folder, write_held_out
 from translator.data import DataHandler
 from translator.errors import CorpusError, InputError, RunError, StorageError
@@ -32,7 +31,6 @@ from translator.evaluation import (
     evaluate_systems,
     read_scored_set,
     saved_scores,
-    search_label,
 )
 from translator.evaluation.unfinished import hold_results
 from translator.inference.translation import Translation
@@ -420,21 +418,3 @@ def test_ensembles_of_different_runs_have_different_folders(tmp_path: Path) -> N
     for folder in folders:
         assert folder.parent == tmp_path / "a" / "evaluation"
         assert len(folder.name) < 120
-
-
-@pytest.mark.parametrize(
-    ("config", "label"),
-    [
-        (SearchConfig(method="greedy"), "greedy"),
-        (SearchConfig(), "beam-5"),
-        (SearchConfig(batch_size=3, processes=2), "beam-5"),
-        (SearchConfig(beam_size=2, length_penalty=0.6, max_length_ratio=3), "beam-2-penalty-0.6-ratio-3"),
-        (SearchConfig(method="greedy", no_repeat_ngram=3, precision="bf16"), "greedy-no-repeat-3-bf16"),
-        (SearchConfig(method="sampling", temperature=0.7, top_k=9, seed=4), "sampling-seed-4-temperature-0.7-top-k-9"),
-    ],
-)
-def test_search_labels_tell_settings_apart(config: SearchConfig, label: str) -> None:
-    whole = config.model_copy(update={"split_sentences": False})
-    assert search_label(whole) == label
-    assert search_label(whole, "ctranslate2") == f"{label}-ctranslate2"
-    assert search_label(config) == f"{label}-by-sentence"

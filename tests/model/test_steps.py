@@ -90,6 +90,18 @@ def test_growing_the_cache_keeps_its_entries_and_sentence_slots() -> None:
         prefixes = torch.cat((prefixes, newest), dim=1)
 
 
+def test_the_last_sentence_takes_the_slot_of_one_that_leaves() -> None:
+    cache = small_model().eval().start(sources(5))
+    cache.select(torch.tensor([0, 2, 3, 4]))
+    assert cache.to_slots(torch.tensor([10, 12, 13, 14])).tolist() == [10, 14, 12, 13]
+
+
+def test_sentences_come_back_from_the_slots_in_their_order() -> None:
+    cache = small_model().eval().start(sources(5))
+    cache.select(torch.tensor([0, 2, 3, 4]))
+    assert cache.to_sentences(torch.tensor([10, 14, 12, 13])).tolist() == [10, 12, 13, 14]
+
+
 # --- the copy for searches ---
 
 TIED = pytest.mark.parametrize("tied", ["none", "target"])

@@ -20,7 +20,7 @@ from translator.training.count_initialization import (
     neighbour_vectors,
     translation_probabilities,
 )
-from translator.training.fine_tuning import SOURCE_TABLE
+from translator.training.warm_start import SOURCE_TABLE
 
 WORDS = 9
 """Source words 4 to 12, each followed by one of two; a target has the word 16 - n for each n, in reverse order."""

@@ -69,6 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _prepare_streams()
     log_to_console()
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # without a home directory it warns about its cache
+    # Everything from here on can be stopped by a signal, and every mistake of a user becomes one message.
     typed = list(sys.argv[1:] if arguments is None else arguments)
     try:
         with stop_on_signals() as stop:
@@ -105,6 +106,7 @@ def _flush_errors() -> None:
     try:
         sys.stderr.flush()
     except OSError:
+        # The interpreter flushes again at exit; into nothing, that cannot fail.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stderr.fileno())
         os.close(nowhere)
@@ -127,6 +129,7 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=VerbFormatter,
     )
     program.add_argument("--version", action="version", version=f"translator {__version__}")
+    # A verb of two words, such as `plot masks`, is a verb inside a group.
     groups = {"": program.add_subparsers(metavar="VERB", required=True)}
     for verb in _verbs():
         name = verb.name.rpartition(" ")[0]

@@ -105,6 +105,7 @@ class VerbFormatter(argparse.HelpFormatter):
 
 def repeat_set(arguments: Sequence[str]) -> list[str]:
     """Return `arguments` with `--set` before each override, so that `--set a.b=1 c.d=2` sets two keys."""
+    # argparse gives one value to an option that may be repeated. So `--set` is repeated for each override.
     repeated: list[str] = []
     is_inside = False  # whether the argument belongs to the last `--set`
     for argument in arguments:
@@ -156,6 +157,7 @@ SEARCH: Final = (
 
 def search_flags(options: argparse.Namespace) -> list[str]:
     """Return the search flags as overrides; a beam size implies beam search."""
+    # Flags are short forms of settings, so they become overrides; the last one of a key counts.
     overrides = list(options.overrides)
     if options.beam is not None:
         if options.search in ("greedy", "sampling"):
@@ -186,6 +188,7 @@ def load_model(
     from translator.inference.translator import Translator
 
     translator = Translator.load(runs, engine=engine, checkpoint=checkpoint, device=device, overrides=overrides)
+    # CTranslate2 has threads of its own.
     if translator.searcher.name == "torch":
         from translator.model.device import use_threads
 

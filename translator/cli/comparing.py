@@ -44,6 +44,7 @@ def _compare(options: argparse.Namespace, stop: StopRequest) -> None:
 
     if options.json is not None:
         refuse_input_as_output(_input_files(options), options.json)
+    # An evaluation may have several test sets; the systems of each are compared.
     systems = read_systems(
         options.systems,
         source=options.source,
@@ -52,6 +53,7 @@ def _compare(options: argparse.Namespace, stop: StopRequest) -> None:
         checkpoint=options.checkpoint,
         search=options.search_label,
     )
+    # Each test set is compared on its own: scores of different texts cannot be added.
     results: list[dict[str, Any]] = []
     for sets in systems:
         languages = languages_of(text for texts in sets[0].references for text in texts)

@@ -23,6 +23,7 @@ def _completion(options: argparse.Namespace, stop: StopRequest) -> None:
 
     program: argparse.ArgumentParser = options.program
     recipes = _recipes_by_shell()
+    # The metavar of an argument tells what the shell should offer for it.
     for _, parser in verbs_of(program):
         for action in parser._actions:
             if "--config" in action.option_strings:

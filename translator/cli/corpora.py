@@ -20,6 +20,7 @@ def _overlap(options: argparse.Namespace, stop: StopRequest) -> None:
     from translator.corpus.overlap import find_overlap, format_overlap
     from translator.corpus.sources import corpus_argument
 
+    # Texts are compared as the preparation would compare them, by the default rules of the normalizer.
     first, second = corpus_argument(options.first), corpus_argument(options.second)
     say(format_overlap(find_overlap(first, second, Normalizer(NormalizationConfig()))))
 

@@ -53,6 +53,7 @@ def open_trained_run(folder: str, direction: str | None = None) -> TrainedRun:
 
 def run_verb(verb: Verb, arguments: Sequence[str], stop: StopRequest) -> None:
     """Print a command of this program, and run it in this process."""
+    # The command is printed as a user would type it, so that it can be repeated alone.
     typed = [verb.name, *arguments]
     say("", f"translator {shlex.join(typed)}", "")
     options = verb.parser().parse_args(arguments, argparse.Namespace(arguments=typed))
@@ -72,6 +73,7 @@ def compare_runs(before: Path, after: Path, test_sets: Sequence[str]) -> None:
     evaluation = evaluate_systems(
         systems, test_sets=test_sets, overrides=["evaluation.metrics=[bleu, chrf]"], output=output
     )
+    # One test suffices for this short table; the report in the folder has all of them.
     rows = []
     for comparison in evaluation.comparisons:
         for test in comparison.tests:
@@ -118,6 +120,7 @@ def write_monolingual(
     text = read_monolingual([Path(file) for file in files], normalizer, config.corpus.filters.max_words)
     if not text.lines:
         raise InputError(f"no line of {', '.join(files)} has text to translate ({format_counts(text.counts)})")
+    # A trained student must not get other text than it has learned from: its run would no longer tell the truth.
     is_trained = student is not None and student.has_checkpoint and output.exists()
     if is_trained and list(read_texts(output)) != text.lines:
         raise InputError(f"the student was trained on other text than {', '.join(files)}; give another --output")

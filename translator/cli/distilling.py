@@ -98,6 +98,7 @@ def _export_and_compare(teacher: "RunFolder", student: Path, corpus: "PreparedCo
     from translator.export.package import export_run
     from translator.inference.exported import is_export
 
+    # Int8 is what a small student is made for: a quarter of the size, and faster on a CPU.
     small = student.with_name(f"{student.name}-int8")
     if is_export(small):
         say("", f"{small} exists and is reused; delete it to export the student again")
@@ -109,6 +110,7 @@ def _export_and_compare(teacher: "RunFolder", student: Path, corpus: "PreparedCo
         return
     compare_runs(teacher.path, small, test_set_arguments(corpus))
 
+    # Speed depends on the machine, so both models translate the same lines here and now.
     lines: list[str] = []
     for name in names:
         lines += corpus.lines("test", name, corpus.sides[0])

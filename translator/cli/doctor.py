@@ -21,11 +21,13 @@ def doctor(options: argparse.Namespace, stop: StopRequest) -> None:
 
     findings = examine(Path.cwd())
     problems = [finding.name for finding in findings if finding.verdict == "wrong"]
+    # With `--json`, standard output has nothing but JSON, so that a program can read it.
     if options.json:
         record = {"can_train": not problems, "findings": [finding._asdict() for finding in findings]}
         say(json.dumps(record, ensure_ascii=False, indent=2))
     else:
         say(format_findings(findings))
+    # The exit code tells a script whether this machine can train.
     if problems:
         raise TranslatorError(f"training is impossible on this machine: {', '.join(problems)}; see the advice above")
     if not options.json:

@@ -42,6 +42,7 @@ def _evaluate(options: argparse.Namespace, stop: StopRequest) -> None:
     overrides = search_flags(options)
     if options.robustness:
         overrides.append("evaluation.robustness=true")
+    # Refuse what contradicts itself before anything is loaded.
     if options.test_sets and options.split is not None:
         raise InputError("--split selects the run's own text, and --test-set another text; leave out one of them")
     if options.output is not None and options.no_report:
@@ -121,6 +122,7 @@ def _print_evaluation(evaluation: "Evaluation") -> None:
         format_scores,
     )
 
+    # Scores, under the name of each system if there are several.
     labels = distinct_labels(evaluation.sets)
     scores_by_system: dict[str, list[Score]] = {}
     for label, scored_set in zip(labels, evaluation.sets, strict=True):
@@ -131,6 +133,7 @@ def _print_evaluation(evaluation: "Evaluation") -> None:
         say(*format_scores(scores), "")
     say(*(f"not computed: {line}" for line in evaluation.missing))
 
+    # What the scores mean: robustness, diagnoses, and significance.
     for label, scored_set in zip(labels, evaluation.sets, strict=True):
         say(*format_robustness(scored_set, label))
     for label, diagnosis in zip(labels, evaluation.diagnoses, strict=True):
@@ -138,6 +141,7 @@ def _print_evaluation(evaluation: "Evaluation") -> None:
     for comparison in evaluation.comparisons:
         say("", *format_comparison(comparison))
 
+    # Examples, and where everything was written.
     say(*format_samples(evaluation.samples), "", *(f"Written to {folder}" for folder in evaluation.folders))
     if evaluation.report is not None:
         say(f"For a browser: {evaluation.report}")

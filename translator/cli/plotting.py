@@ -37,6 +37,7 @@ def picture(
             from translator.plots.picture_file import check_picture, write_picture
             from translator.run.output_paths import refuse_input_as_output
 
+            # A picture may take a translation or a preparation, so its output is checked first.
             check_picture(options.output)
             refuse_input_as_output(_recipes(options), options.output)
             write_picture(draw(options), options.output)
@@ -114,6 +115,7 @@ def _positions(options: argparse.Namespace) -> "Figure":
     from translator.plots.position_vectors import position_vectors, positions_figure
     from translator.run.folder import RunFolder
 
+    # A run shows the positions that it has learned; a recipe shows those of a new model.
     trained = None
     if options.run is not None:
         if options.overrides or options.config is not None:

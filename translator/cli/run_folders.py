@@ -45,6 +45,7 @@ def _runs(options: argparse.Namespace, stop: StopRequest) -> None:
     examples=("translator tensorboard experiments --port 6007",),
 )
 def _tensorboard(options: argparse.Namespace, stop: StopRequest) -> None:
+    # TensorBoard itself would start, and show an empty page.
     if not Path(options.folder).is_dir():
         raise InputError(f"{options.folder} is not a folder; name the folder that holds the runs, for example runs")
     command = [sys.executable, "-m", "tensorboard.main", "--logdir", options.folder, "--port", str(options.port)]

@@ -42,6 +42,7 @@ def _list_recipes(texts: dict[str, str]) -> None:
     from translator.run.text import text_table
 
     rows = []
+    # A recipe begins with a comment that says what it is for.
     for name, text in texts.items():
         comments = _COMMENT.findall(text)
         rows.append((name, comments[0]))

@@ -39,6 +39,7 @@ def _prepare(options: argparse.Namespace, stop: StopRequest) -> None:
     )
     from translator.run.prepared_folder import prepared_folder
 
+    # The same steps as at the beginning of a training, which finds their results and reuses them.
     config = load_config(options.config, options.overrides)
     data = DataHandler(config).prepare()
     report = preparation_report(config, data.corpus, data.subword, data.normalizer, data.report, data.mixture)
@@ -80,6 +81,7 @@ def train(options: argparse.Namespace, stop: StopRequest) -> None:
                 raise SystemExit(code)
             return
 
+    # Each of several processes would print the same error. The launcher prints it once.
     with reported_by_launcher():
         outcome = train_run(config, stop, options.allow_changed)
     if outcome.main:
@@ -124,12 +126,14 @@ def _recipe_for_corpora(options: argparse.Namespace) -> _Recipe:
     from translator.recipes.corpus_recipe import as_overrides, find_recipe
     from translator.training.launching import launched
 
+    # With a recipe, `--corpus` only replaces the sources of the recipe.
     sources = corpora_in_arguments(options.corpora)
     if options.config is not None:
         return _Recipe(name=options.config, overrides=[*as_overrides(sources), *options.overrides])
 
     # The text is read before the recipe exists, so overrides of the sources have to apply here already.
     sources = with_overrides(sources, options.overrides)
+    # A GPU allows a larger model, and the direction decides the languages, so both are needed before the recipe.
     overrides_by_key = dict(override.partition("=")[::2] for override in options.overrides)
     is_gpu = choose_device(overrides_by_key.get("run.device", "auto")).type != "cpu"
     direction = overrides_by_key.get("corpus.direction", "en-fa")
@@ -142,6 +146,7 @@ def _recipe_for_corpora(options: argparse.Namespace) -> _Recipe:
 def _next_commands(run: Path, example: str) -> tuple[str, ...]:
     """Return commands to try with a trained run; if make started this, use make, as `translator` may not be on PATH."""
     folder, sentence = shlex.quote(str(run)), f'"{example}"'
+    # `make` sets this variable for its commands.
     if "MAKELEVEL" in os.environ:
         return (
             "make tensorboard",

@@ -169,11 +169,13 @@ def _limit_options() -> list[Option]:
 def _serve(options: argparse.Namespace, stop: StopRequest) -> None:
     overrides = search_flags(options)
     limits = Limits(**{name: getattr(options, name) for name in _LIMITS})
+    # A missing library is reported before a model is loaded, which takes seconds.
     check_installed()
     from translator.serve.app import LOOPBACK, make_app
     from translator.serve.listening import is_loopback, listening_socket, serve, url
 
     with listening_socket(options.host, options.port) as bound:
+        # The port is taken before the model is loaded, so that a port in use is known at once.
         translator = load_model(options.runs, options.engine, options.checkpoint, options.device, overrides)
         if not is_loopback(bound):
             LOGGER.warning(

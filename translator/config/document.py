@@ -67,6 +67,7 @@ def read_yaml(text: str, document: Document) -> Any:
     """
     try:
         loader = RecipeLoader(text)
+        # Nodes still have their lines, which plain values lack.
         root = loader.get_single_node()
         if root is None:
             return None
@@ -132,6 +133,7 @@ def apply_override(override: str, document: Document) -> None:
         _put(value, keys, place, document)
     except ConfigError as error:
         document.problems.append(f"{place}: {error}")
+    # Duplicate keys inside the value count as mistakes of the override.
     for problem in value_document.problems:
         document.problems.append(f"{place}: {problem}")
 
@@ -175,6 +177,7 @@ def _part(holder: Any, key: str, path: KeyPath) -> str | int:
 
 def _child(holder: Any, part: str | int) -> Any:
     """Return the value at `part`; None where there is none."""
+    # The index behind the last item is allowed: it appends.
     is_appended = isinstance(holder, list) and part == len(holder)
     if is_appended or (isinstance(holder, dict) and part not in holder):
         return None

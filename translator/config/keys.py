@@ -100,6 +100,7 @@ def show_value(value: Any) -> str:
         return "+.inf" if value > 0 else "-.inf"
     if value is None or isinstance(value, bool):
         return json.dumps(value)
+    # Quotation marks tell a text like "5" from a number.
     text = repr(value) if isinstance(value, str) else str(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
@@ -122,6 +123,7 @@ class Section(BaseModel):
     @model_validator(mode="after")
     def _keep_rules(self) -> Self:
         """Raise one error for all broken rules; its context has the list of `Mistake`s."""
+        # All rules are checked before one error is raised, so that a user sees every mistake at once.
         mistakes: list[Mistake] = []
         for rule in self.rules:
             mistakes += rule.mistakes(self)

@@ -84,6 +84,7 @@ def _describe(detail: Mapping[str, Any]) -> str:
         return f"expected {expected}, got a list"
     if isinstance(value, dict):
         return f"expected {expected}, got a section"
+    # YAML reads `name: 5` as a number and `name: no` as false.
     hint = "; put it in quotes" if kind == "string_type" and value is not None else ""
     return f"expected {expected}, got {show_value(value)}{hint}"
 
@@ -133,6 +134,7 @@ def _nearest(prefix: str, unknown: str) -> str:
         if path == prefix + name:
             siblings.append(name)
 
+    # A key of the same section is likelier, so it need not be as similar as one elsewhere.
     close = difflib.get_close_matches(unknown, siblings, n=1, cutoff=0.6)
     if close:
         return f"; did you mean `{close[0]}`?"

@@ -77,6 +77,7 @@ def refusal(changes: Changes, folder: Path, *, allow_changed: bool) -> str | Non
 
 def compare_settings(old: Config, new: Config) -> Changes:
     """Return the differences between the settings of a run and the new ones; paths are compared as absolute."""
+    # The same run may be resumed from another current folder, so relative paths do not compare.
     old_values = flatten(settings(old, absolute=True))
     new_values = flatten(settings(new, absolute=True))
     changes = []

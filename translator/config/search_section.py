@@ -12,6 +12,8 @@ def _lengths_are_ordered(search: "SearchConfig") -> bool:
     return search.min_length_ratio <= search.max_length_ratio
 
 
+# A new key that changes translations also needs a prefix in evaluation/search_labels.py. Otherwise the results of two
+# settings would share a file name. tests/evaluation/test_search_labels.py lists the keys that a label leaves out.
 class SearchConfig(Section, effect=Effect.HARMLESS):
     """The search algorithm that chooses a translation from the model's probabilities."""
 

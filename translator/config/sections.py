@@ -76,6 +76,7 @@ class SubwordConfig(Section, effect=Effect.PIECES):
         ),
     )
 
+    # --- which models ---
     models_from: Place | None = None
     """Run folder whose subword models are reused; set the other keys as in that run (`sampling` may differ)."""
     model_type: Literal["unigram", "bpe", "char"] = "unigram"
@@ -92,6 +93,7 @@ class SubwordConfig(Section, effect=Effect.PIECES):
     """Encode unknown characters as bytes (256 pieces). `null`: yes, except for `char` and vocabularies below 1,000."""
     placeholders: Annotated[int, Field(ge=0, le=16)] = 0
     """Placeholder pieces for text that is copied: addresses, handles, file names, emoji, numbers in digits; 0: off."""
+    # --- their training, and their use in training ---
     max_training_sentences: PositiveInt = 100_000
     """Largest number of sentences, drawn at random, for each subword model; `joint` takes half from each language."""
     seed: Seed = 1
@@ -175,6 +177,7 @@ class ModelConfig(Section, effect=Effect.NETWORK):
         ),
     )
 
+    # --- size ---
     d_model: Annotated[int, Field(ge=1, le=65_536)] = 512
     """Width of embeddings and hidden states (the residual stream)."""
     heads: PositiveInt = 8
@@ -185,12 +188,14 @@ class ModelConfig(Section, effect=Effect.NETWORK):
     """Number of decoder layers."""
     feed_forward: Annotated[int, Field(ge=1, le=1_000_000)] = 2048
     """Inner width of the feed-forward sublayer."""
+    # --- regularization: takes no part in the shapes, so a run may change it ---
     dropout: Annotated[Fraction, Effect.UPDATES] = 0.1
     """Dropout after each sublayer and after the embedding (Vaswani et al. 2017 §5.4)."""
     attention_dropout: Annotated[Fraction, Effect.UPDATES] = 0.0
     """Dropout on the attention weights."""
     feed_forward_dropout: Annotated[Fraction, Effect.UPDATES] = 0.0
     """Dropout after the activation of the feed-forward sublayer."""
+    # --- structure ---
     norm: Literal["pre", "post"] = "pre"
     """`pre`: LayerNorm before each sublayer and at the end of each stack; `post`: after each residual sum."""
     activation: Literal["relu", "gelu", "swiglu"] = "relu"
@@ -206,12 +211,14 @@ class ModelConfig(Section, effect=Effect.NETWORK):
 class EvaluationConfig(Section, effect=Effect.HARMLESS):
     """Evaluation on held-out text."""
 
+    # --- text and metrics ---
     test_sets: Annotated[tuple[TestSetConfig, ...], Field(strict=False), Effect.TEXT] = ()
     """Additional test sets beside the test split; their text is removed from training and validation text."""
     metrics: Annotated[tuple[MetricName, ...], Field(strict=False, min_length=1)] = get_args(MetricName)
     """Metrics to compute; BLEU 13a on raw text is always added. A metric whose model is missing is skipped."""
     robustness: bool = False
     """Also translate and score each test set with noisy input: capitals, typos, no final punctuation and others."""
+    # --- statistics ---
     bootstrap_samples: Annotated[int, Field(ge=40, le=1_000_000)] = 1000
     """Bootstrap resamples for 95% intervals (Koehn 2004), fewer if resamples × sentences exceed 5,000,000."""
     rare_below: PositiveInt = 5

@@ -50,6 +50,7 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
         ),
     )
 
+    # --- length of training, and size of an update ---
     max_steps: Annotated[PositiveInt, Effect.HARMLESS] = 100_000
     """Optimizer updates after which training ends, if no other limit ends it first; `cosine` decays until here."""
     max_minutes: Annotated[Annotated[float, Field(gt=0, le=10_000_000)] | None, Effect.HARMLESS] = None
@@ -58,10 +59,12 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
     """Gradient accumulation: batches per update over all processes, which split the rows."""
     processes: Annotated[Literal["auto"] | Annotated[int, Field(ge=1, le=64)], Effect.PROCESSES] = "auto"
     """Data-parallel processes on this machine, which divide each update; `auto`: one per GPU, or one on a CPU."""
+    # --- the first weights ---
     initialization: Annotated[Literal["random", "counts"], Effect.START] = "random"
     """Initial weights; `counts`: from word neighbours and word translations counted in the training text."""
     initialize_from: Annotated[Place | None, Effect.START] = None
     """Run folder (its best checkpoint) or checkpoint folder; weights that fit initialize a new run; `null`: none."""
+    # --- optimizer and learning rate ---
     optimizer: Annotated[Literal["adamw", "muon"], Effect.MOMENTS] = "adamw"
     """`muon`: Muon for matrices of layers, AdamW for the rest, same `learning_rate`; updates gain more, take longer."""
     learning_rate: Annotated[float, Field(gt=0, le=100)] = 7e-4
@@ -78,6 +81,7 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
     """Decay rate of AdamW's second moment."""
     weight_decay: Annotated[float, Field(ge=0, le=100)] = 0.0
     """Decoupled weight decay of AdamW and Muon, on matrices only."""
+    # --- regularization ---
     label_smoothing: Fraction = 0.1
     """Label smoothing: probability mass of each label that is spread over the vocabulary."""
     dropout_from: Count = 0
@@ -85,12 +89,14 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
     augmentation: AugmentationConfig = AugmentationConfig()
     r_drop: Annotated[float, Field(ge=0, le=100)] = 0.0
     """R-Drop: weight of the KL divergence between two passes with different dropout (Liang et al. 2021); 0: off."""
+    # --- stability ---
     gradient_clip: Annotated[float, Field(gt=0, le=1_000_000_000)] | None = 1.0
     """Clip the L2 norm of the gradient of all weights to this value; `null`: no clipping."""
     max_skipped_updates: Annotated[PositiveInt, Effect.HARMLESS] = 10
     """Stop after this many consecutive updates skipped for a non-finite loss or gradient (`fp16` overflow counts)."""
     ema_decay: Annotated[Annotated[float, Field(gt=0, lt=1)] | None, Effect.AVERAGE] = None
     """Decay of an exponential moving average of the weights for validation and export, such as 0.999; `null`: off."""
+    # --- speed: arithmetic, kernels and compiling ---
     precision: Literal["auto", "float32", "bf16", "fp16"] = "auto"
     """`float32`, or autocast to `bf16` or `fp16` (with loss scaling); `auto`: by hardware, `bf16` also on some CPUs."""
     attention: Literal["auto", "fused", "plain"] = "auto"
@@ -99,6 +105,7 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
     """`torch.compile`: `always`; `auto`: on a CUDA GPU, if `max_steps` >= 2,000; `never`: also no CUDA graph."""
     matmul_precision: Literal["auto", "highest", "high", "medium"] = "auto"
     """Float32 matmul precision (CPU: in training). `auto`: `medium` on a GPU or with fast bf16, else `highest`."""
+    # --- validation and checkpoints ---
     log_every: Annotated[PositiveInt, Effect.HARMLESS] = 50
     """Write training metrics to TensorBoard every N updates, and at each checkpoint and validation."""
     validate_every: Annotated[PositiveInt, Effect.HARMLESS] = 1000

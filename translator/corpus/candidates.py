@@ -33,11 +33,11 @@ class Candidates(NamedTuple):
     """The N pairs of one source that passed the filters."""
 
     source: SourceConfig
-    normalized: SideFiles
-    raw: SideFiles
-    read: int
-    dropped: Counter[str]
-    examples: Examples
+    normalized: SideFiles  # what training reads
+    raw: SideFiles  # as read, for held-out text and examples
+    read: int  # pairs of the source, dropped ones included
+    dropped: Counter[str]  # pairs by the rule of the filters that they break
+    examples: Examples  # of the dropped pairs
     unread: LineNumbers
     notes: Sequence[str]  # on what else was not read
     left_out: Numbers  # places of all dropped pairs among those read, from 1, if the source is not filtered
@@ -70,12 +70,14 @@ def collect_candidates(
     is_filtered = [source.use in ("auto", "train") for source in config.sources] + [False] * len(test_sets)
     notes: list[list[str]] = [[] for _ in sources]
 
+    # A generator, so that a source is read only as fast as the workers clean it.
     def chunks() -> Iterator[Chunk]:
         for number, source in enumerate(sources):
             with contextlib.closing(read_pairs(source, config.bad_rows, notes[number].append)) as pairs:
                 shown = progress_bar(pairs, description=f"cleaning {source.name}", total=source.max_pairs, unit="pairs")
                 yield from chunks_of(shown, number, is_filtered[number])
 
+    # The chunks come back in the order of reading, so those of a source stand together.
     cleaner = partial(Cleaner, config.normalization, rules, config.filters)
     candidates: list[Candidates] = []
     with contextlib.closing(map_in_order(cleaner, chunks(), processes)) as clean_chunks:
@@ -89,7 +91,15 @@ def collect_candidates(
 def _candidates_of(
     source: SourceConfig, chunks: Iterable[CleanChunk], folder: Path, index: NearDuplicateIndex, notes: Sequence[str]
 ) -> Candidates:
-    """Return the pairs of all chunks of `source`; write their texts to `folder` and their signatures to `index`."""
+    """Join all chunks of `source`; write the texts to `folder`, and folded texts and signatures to `index`.
+
+    Args:
+        source: whose pairs these are.
+        chunks: all chunks of the source, in the order of reading.
+        folder: for the four files of texts: both sides, normalized and raw.
+        index: for the search for near-duplicates.
+        notes: on what reading left out.
+    """
     folder.mkdir(exist_ok=True)
     normalized = SideFiles(folder / "normalized.en", folder / "normalized.fa")
     raw = SideFiles(folder / "raw.en", folder / "raw.fa")
@@ -104,7 +114,7 @@ def _candidates_of(
         files = [stack.enter_context(path.open("wb")) for path in (*normalized, *raw)]
         for chunk in chunks:
             # What goes to files: memory would not hold the texts of a large corpus.
-            for file, content in zip(files, chunk.texts, strict=True):
+            for file, content in zip(files, (*chunk.normalized, *chunk.raw), strict=True):
                 file.write(content)
             index.add(chunk.folded, chunk.bands)
 

@@ -127,11 +127,17 @@ class CharacterTable(dict[int, str]):
     """
 
     def __init__(self, *changes: Change) -> None:
-        """Build the table from pure functions of a character, each applied to the results of the one before."""
+        """Build the table from pure functions of a character, each applied to the results of the one before.
+
+        This also builds the page. A page is an 8-bit encoding like ISO 8859-6: up to 256 characters, each with a code
+        of one byte. A table of 256 bytes maps them all, and `bytes.translate` looks each byte up there. `str.translate`
+        looks each character up in a dictionary, which takes far longer. A replacement must have a code too. So a
+        character stays on the page only if its replacement is empty, or a character of the page.
+        """
         self._changes = changes
         replacements = self._replacements_on_page()
 
-        # The code page: a character's code is its place among them.
+        # The codes of the page: a character's code is its place among them.
         assert len(replacements) <= 256
         self._decoding = "".join(replacements).ljust(256, "\ufffe")  # undefined
         self._encoding = codecs.charmap_build(self._decoding)

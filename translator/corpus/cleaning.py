@@ -51,27 +51,26 @@ def chunks_of(pairs: Iterable[Pair], number: int, filtered: bool) -> Iterator[Ch
     yield chunk
 
 
-class PairTexts(NamedTuple):
-    """The texts of N pairs, each as UTF-8 with a line for each pair."""
+class SideTexts(NamedTuple):
+    """The two sides of N pairs as UTF-8, with a line for each pair."""
 
-    normalized_english: bytes
-    normalized_persian: bytes
-    raw_english: bytes
-    raw_persian: bytes
+    english: bytes
+    persian: bytes
 
 
 class CleanChunk(NamedTuple):
-    """The N pairs of a chunk that passed the filters, with their line numbers (N,)."""
+    """The N pairs of a chunk that passed the filters, and what is to be reported on the others."""
 
-    number: int
-    read: int
-    dropped: Counter[str]
+    number: int  # of the source
+    read: int  # pairs in the chunk, dropped ones included
+    dropped: Counter[str]  # pairs by the rule that they break
     examples: Examples
     unread: LineNumbers
     left_out: Numbers  # places of all dropped pairs in the chunk, from 1, if it is not filtered
-    texts: PairTexts
-    lines: Numbers
-    keys: Keys
+    normalized: SideTexts  # what training reads
+    raw: SideTexts  # as read, for held-out text and examples
+    lines: Numbers  # (N,) numbers of their lines in the source
+    keys: Keys  # (N, 2)
     folded: list[str]  # both folded sides of each pair as one text; empty if near-duplicates may stay
     bands: Hashes
 
@@ -126,12 +125,8 @@ class Cleaner:
             examples={rule: chosen_examples(examples) for rule, examples in dropped.items()},
             unread=unread,
             left_out=np.array(left_out, np.int64),
-            texts=PairTexts(
-                normalized_english=_as_lines(english_texts),
-                normalized_persian=_as_lines(persian_texts),
-                raw_english=_as_lines(raw_english_texts),
-                raw_persian=_as_lines(raw_persian_texts),
-            ),
+            normalized=SideTexts(english=_as_lines(english_texts), persian=_as_lines(persian_texts)),
+            raw=SideTexts(english=_as_lines(raw_english_texts), persian=_as_lines(raw_persian_texts)),
             lines=np.array(lines, np.int64),
             keys=pair_keys(folded),
             folded=folded_pairs,
@@ -140,4 +135,5 @@ class Cleaner:
 
 
 def _as_lines(texts: Sequence[str]) -> bytes:
+    """Return `texts` as UTF-8, each with a line break at its end."""
     return "".join([f"{text}\n" for text in texts]).encode()

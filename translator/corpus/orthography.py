@@ -5,10 +5,18 @@ from typing import Final
 from translator.corpus.characters import VOWEL_MARKS, ZWNJ
 from translator.corpus.normalizer_rules import Rewriting, Row
 
+# The patterns below are joined from named parts. They are data in the normalizer.json of a run, under a hash, so the
+# joined text of a pattern must stay as it is. Flags such as `re.VERBOSE` would change it.
+
 # --- stray half-spaces ---
 
-# Keep it only between two letters or digits, marks included.
-_STRAY_ZWNJ: Final = rf"{ZWNJ}(?:(?![^\W_])|(?<![^\W_]{ZWNJ})(?<![\u0653-\u0655{''.join(sorted(VOWEL_MARKS))}]{ZWNJ}))"
+# A half-space stays only between two letters or digits, marks included: می|روم. Else it is stray.
+_LETTER_OR_DIGIT: Final = r"[^\W_]"
+_MARK: Final = rf"[\u0653-\u0655{''.join(sorted(VOWEL_MARKS))}]"
+_NO_LETTER_AFTER: Final = rf"(?!{_LETTER_OR_DIGIT})"  # رفت|.
+_NO_LETTER_BEFORE: Final = rf"(?<!{_LETTER_OR_DIGIT}{ZWNJ})"  # «|کتاب; looks back from behind the half-space
+_NO_MARK_BEFORE: Final = rf"(?<!{_MARK}{ZWNJ})"  # a mark belongs to a letter: خانهٔ|ما stays
+_STRAY_ZWNJ: Final = rf"{ZWNJ}(?:{_NO_LETTER_AFTER}|{_NO_LETTER_BEFORE}{_NO_MARK_BEFORE})"
 TIDY_ZWNJ: Final = Rewriting(
     rows=(
         Row(contains=ZWNJ * 2, pattern=f"{ZWNJ}+", replacement=ZWNJ),  # می||روم → می|روم
@@ -47,26 +55,39 @@ _WORD_START: Final = rf"(?<![\w{ZWNJ}])"
 _WORD_END: Final = rf"(?![\w{ZWNJ}])"
 
 # An auxiliary verb that is joined to its participle: رفته|بود
-_AUXILIARY: Final = r"(?:ن?(?:بود|شد|کرد)(?:م|ی|یم|ید|ند)?|است|(?:ن?باش|ن?خواه)(?:م|د|یم|ید|ند))"
-_JOINED_AUXILIARY: Final = rf"(?<!\w)({_LETTER}{{2,}}(?:{ZWNJ}{_LETTER}+){{0,6}}?){ZWNJ}(?={_AUXILIARY}{_WORD_END})"
-# What may be joined to it: the prefixes of می|کرد, برمی|شد, در|کرد
-_VERB_PREFIX: Final = rf"(?:^|{ZWNJ}|بر|در|باز|فرا|فرو|وا|ور|سر)(?:ن?می|همی){ZWNJ}$|^(?:بر|در|باز|فرو?|وا|ور){ZWNJ}$"
+_PAST_AUXILIARY: Final = r"ن?(?:بود|شد|کرد)(?:م|ی|یم|ید|ند)?"  # بود, شدند, نکردیم
+_PRESENT_AUXILIARY: Final = r"(?:ن?باش|ن?خواه)(?:م|د|یم|ید|ند)"  # باشد, نخواهم
+_AUXILIARY: Final = rf"(?:{_PAST_AUXILIARY}|است|{_PRESENT_AUXILIARY})"
+_MORE_PARTS: Final = rf"(?:{ZWNJ}{_LETTER}+){{0,6}}?"  # a participle has up to seven parts: به|کار|رفته
+_PARTICIPLE: Final = rf"(?<!\w)({_LETTER}{{2,}}{_MORE_PARTS})"
+_JOINED_AUXILIARY: Final = rf"{_PARTICIPLE}{ZWNJ}(?={_AUXILIARY}{_WORD_END})"
 
+# What may be joined to it: prefixes. They are searched in the match, which ends with the half-space before the verb.
+_MI_BEFORE_VERB: Final = rf"(?:^|{ZWNJ}|بر|در|باز|فرا|فرو|وا|ور|سر)(?:ن?می|همی){ZWNJ}$"  # می|کرد, برمی|شد
+_PREVERB: Final = rf"^(?:بر|در|باز|فرو?|وا|ور){ZWNJ}$"  # در|کرد
+_VERB_PREFIX: Final = rf"{_MI_BEFORE_VERB}|{_PREVERB}"
+
+# A verb after می: by its ending, or one of the spoken forms, which these endings miss.
 _SPOKEN_VERBS: Final = "کنه|شه|گه|ره|ده|زنه|تونه|دونه|خوره|رسه|ذاره|مونه|کنن|شن|گن|رن|زنن|تونن|خوان|دونن|توان"
-# Words that end like a verb and follow می where it means wine.
+_VERB_ENDING: Final = "[دتمیش]|[دت]ه|[دمی](?:شان|تان|مان)"  # روم, گفت, دیده, بیندشان
+_VERB: Final = rf"(?:{_LETTER}+(?:{_VERB_ENDING})|{_SPOKEN_VERBS})"
+# Words that end like a verb and follow می where it means wine: می باقی.
 _NO_VERBS: Final = (
     "است|نیست|هست|مست|دست|ساقی|صافی|باقی|تلخی|ارغوانی|گلی|کهنسالی|نابی"
     "|خوش|پیش|بیش|لبریز|هم|کم|غم|جم|جام|مدام|خام|آتش|نوش"
 )
-_VERB: Final = rf"(?:{_LETTER}+(?:[دتمیش]|[دت]ه|[دمی](?:شان|تان|مان))|{_SPOKEN_VERBS})"
-# می␣روم; می ناب, where می is wine, stays
-_SEPARATE_MI: Final = rf"{_WORD_START}(ن?می) (?!(?:{_NO_VERBS}){_WORD_END})(?={_VERB}{_WORD_END})"
+_NO_WORD_OF_WINE: Final = rf"(?!(?:{_NO_VERBS}){_WORD_END})"
+# می␣روم, نمی␣روم
+_SEPARATE_MI: Final = rf"{_WORD_START}(ن?می) {_NO_WORD_OF_WINE}(?={_VERB}{_WORD_END})"
+
+# A space between a word of at least two letters and its suffix. It looks back from behind the space.
+_SPACE_AFTER_WORD: Final = rf" (?<={_LETTER}{{2}} )"
 
 # کتاب␣های
 _PLURAL: Final = "ها(?:ی|یی|یم|یت|یش|یمان|یتان|یشان)?"
-_SPACE_BEFORE_PLURAL: Final = rf" (?<={_LETTER}{{2}} )(?={_PLURAL}{_WORD_END})"
+_SPACE_BEFORE_PLURAL: Final = rf"{_SPACE_AFTER_WORD}(?={_PLURAL}{_WORD_END})"
 
-# Nouns after which تر means wet.
+# Nouns after which تر means wet: چوب تر, wet wood.
 _WET_THINGS: Final = [
     "آب",
     "چوب",
@@ -89,10 +110,11 @@ _WET_THINGS: Final = [
     "آدم\u200cهای",
 ]
 _AFTER_WET_THING: Final = "".join(f"(?<!{_WORD_START}{noun} )" for noun in _WET_THINGS)
-_COMPARATIVE: Final = "تر(?:ی|ین|ینِ|های|ها)?"
+_COMPARATIVE: Final = "تر(?:ی|ین|ینِ|های|ها)?"  # تر, ترین
 _NOT_WET: Final = "(?! و (?:تازه|خشک|تمیز|فرز|چسبان)| گل )"  # تر و تازه
+_COMPARATIVE_AHEAD: Final = rf"(?={_COMPARATIVE}{_WORD_END}{_NOT_WET})"
 # بزرگ␣تر
-_SPACE_BEFORE_COMPARATIVE: Final = rf" (?<={_LETTER}{{2}} )(?={_COMPARATIVE}{_WORD_END}{_NOT_WET}){_AFTER_WET_THING}"
+_SPACE_BEFORE_COMPARATIVE: Final = rf"{_SPACE_AFTER_WORD}{_COMPARATIVE_AHEAD}{_AFTER_WET_THING}"
 
 UNIFY_ORTHOGRAPHY: Final = Rewriting(
     rows=(

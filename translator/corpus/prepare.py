@@ -172,7 +172,11 @@ def _prepare(
 
 
 def _source_report(selection: _Selection) -> SourceReport:
-    """Return the counts of a source: pairs that filters dropped, pairs that the selection dropped, and splits."""
+    """Return the counts of a source, with examples of what was dropped.
+
+    A pair counts once: under the rule of the filters that drops it, under the rule of the selection that drops it (as a
+    duplicate, or because its text is held out), or under its split.
+    """
     candidates = selection.candidates
     dropped_by_selection, in_split = count_fates(selection.fates)
     examples = {**candidates.examples, **_selection_examples(selection)}
@@ -210,7 +214,11 @@ def _selection_examples(selection: _Selection) -> Examples:
 
 
 def _write_splits(selection: _Selection, folder: Path) -> None:
-    """Write `<split>/<name>.en` and `.fa`: normalized for training, raw for the others."""
+    """Write the pairs of a source to `<split>/<name>.en` and `.fa` in `folder`; a split without pairs gets no files.
+
+    Training text is normalized. Validation and test text stays raw: it is normalized where it is used, and a score
+    compares with the references as they were read.
+    """
     candidates, fates = selection
     for code, split in enumerate(SPLITS):
         is_in_split = fates == code
@@ -224,6 +232,7 @@ def _write_splits(selection: _Selection, folder: Path) -> None:
 
 
 def _chosen_lines(path: Path, is_chosen: Mask) -> Iterator[bytes]:
+    """Yield the lines of a file that `is_chosen` (N,) marks, each with its line break; memory stays flat."""
     with path.open("rb", buffering=1 << 20) as lines:
         yield from itertools.compress(lines, is_chosen.tolist())
 

@@ -11,7 +11,7 @@ from translator.config import SourceConfig
 from translator.config.corpus_section import BadRows
 from translator.corpus.compression import members_of, packing_of, read_blocks
 from translator.corpus.lines import Pair, UnequalSidesError, pairs_of_sides, read_lines
-from translator.corpus.sources import choose_members, corpora_of, is_tmx
+from translator.corpus.sources import choose_members, files_by_corpus, is_tmx
 from translator.corpus.tables import BAD_ROW, pairs_of_table
 from translator.corpus.tmx import pairs_of_tmx
 from translator.errors import CorpusError
@@ -55,7 +55,7 @@ def read_pairs(
         or more than 1% of its rows, and more than three, do not have the right form.
     """
     remaining_pairs = source.max_pairs
-    for files in corpora_of(source):
+    for files in files_by_corpus(source):
         label = f"corpus source `{source.name}`: {' and '.join(map(str, files))}"
         texts = _texts(source, files, label)
         all_pairs = _pairs_of(texts, note, drop_invalid=source.invalid_utf8 == "drop")

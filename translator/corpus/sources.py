@@ -29,6 +29,9 @@ _NAMES: Final = (
 )
 _NO_TEXT: Final = re.compile("|".join(map(fnmatch.translate, _NAMES)))  # files that lie beside corpora, in lower case
 
+CorpusFiles = tuple[Path, ...]
+"""The files of one corpus: one whole file that holds both sides, or the English and the Persian file."""
+
 
 def _refuse_control_characters(path: str) -> None:
     if re.search(r"[\x00-\x1f\x7f]", path):  # a recipe could not name it
@@ -128,17 +131,27 @@ def _name(path: str) -> str:
 
 def source_files(source: SourceConfig) -> list[Path]:
     """Return the files of `source` in the order of reading; raise CorpusError if one is missing or unsuitable."""
-    return list(itertools.chain.from_iterable(corpora_of(source)))
+    return list(itertools.chain.from_iterable(files_by_corpus(source)))
 
 
-def corpora_of(source: SourceConfig) -> list[tuple[Path, ...]]:
-    """Return the corpora of `source` in the order of reading, each as one file or two: English, then Persian.
+def files_by_corpus(source: SourceConfig) -> list[CorpusFiles]:
+    """Return the files of each corpus of `source`, in the order of reading.
+
+    A folder may have several corpora; any other source is one corpus.
 
     Raises CorpusError: a file is missing or unsuitable.
     """
-    label = f"corpus source `{source.name}`"
     paths = (source.path, source.source_path, source.target_path)
     files = [present_path(path) for path in paths if path is not None]
+    _refuse_unsuitable(source, files)
+    if files[0].is_dir():
+        return _files_by_corpus_in_folder(files[0])
+    return [tuple(files)]
+
+
+def _refuse_unsuitable(source: SourceConfig, files: Sequence[Path]) -> None:
+    """Raise CorpusError unless `files` are one file or folder, or two different files."""
+    label = f"corpus source `{source.name}`"
     if len(files) == 2 and files[0] == files[1]:
         raise CorpusError(f"{label}: both sides are the same file, {files[0]}")
     for file in files:
@@ -153,11 +166,9 @@ def corpora_of(source: SourceConfig) -> list[tuple[Path, ...]]:
             raise CorpusError(f"{label}: {file} is a folder; give a file")
         if is_folder and source.source_member is not None:
             raise CorpusError(f"{label}: {file} is a folder; `source_member` and `target_member` name members of a zip")
-        if is_folder:
-            return _corpora_of_folder(file)
-        if not is_plain_file:  # files are read twice, and a pipe or a device may never end
+        # Files are read twice, and a pipe or a device may never end.
+        if not is_folder and not is_plain_file:
             raise CorpusError(f"{label}: {file} is a pipe or a device; write its text to a file and give that")
-    return [tuple(files)]
 
 
 class _SideFiles(NamedTuple):
@@ -167,8 +178,8 @@ class _SideFiles(NamedTuple):
     persian: list[str]
 
 
-def _corpora_of_folder(folder: Path) -> list[tuple[Path, ...]]:
-    """Return the corpora in `folder` by name; hidden files and names like README or LICENSE are ignored."""
+def _files_by_corpus_in_folder(folder: Path) -> list[CorpusFiles]:
+    """Return the files of each corpus in `folder`, by name; hidden files, README, LICENSE and the like are ignored."""
     with storage_errors(folder, "read"):
         entries = [entry for entry in folder.iterdir() if not _NO_TEXT.fullmatch(entry.name.lower())]
         names = sorted(f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries)
@@ -178,7 +189,7 @@ def _corpora_of_folder(folder: Path) -> list[tuple[Path, ...]]:
         return CorpusError(f"the folder {folder}: {problem}. It holds: {content}")
 
     # 1. Each file is a whole corpus or a side of one.
-    corpora: list[tuple[Path, ...]] = []
+    corpora: list[CorpusFiles] = []
     sides_of_corpus: dict[str, _SideFiles] = {}
     for name in names:
         side = side_of(re.sub(_PACKED, "", name))

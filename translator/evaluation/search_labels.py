@@ -19,7 +19,10 @@ _PREFIXES: Final[Mapping[str, Mapping[str, str]]] = {
     "beam": {"length_penalty": "penalty-", "length_normalization": "", **_SHARED_PREFIXES},
     "sampling": {"temperature": "temperature-", "top_k": "top-k-", "top_p": "top-p-", **_SHARED_PREFIXES},
 }
-"""By search method: the settings that a label names if they differ from the defaults, with their prefixes."""
+"""By search method: the settings that a label names if they differ from the defaults, with their prefixes.
+
+tests/evaluation/test_search_labels.py lists the settings that a label leaves out, with the reasons.
+"""
 
 
 def search_label(config: SearchConfig, engine: str = "") -> str:

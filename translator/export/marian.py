@@ -58,6 +58,7 @@ def write_marian_weights(
     assert not marian_obstacles(config), "see check_format"
     tensors = {name: tensor.to(_TYPES[quantization]) for name, tensor in _marian_tensors(model, config).items()}
     write_bytes(folder / "model.safetensors", save(tensors, metadata={"format": "pt"}))
+    # transformers reads the shape from config.json, and the search from generation_config.json.
     source_vocabulary = model.source_embedding.tokens.num_embeddings
     target_vocabulary = model.target_embedding.tokens.num_embeddings
     header = {"architectures": ["MarianMTModel"], "model_type": "marian", "dtype": quantization}
@@ -99,6 +100,7 @@ def generation_config(config: ModelConfig, search: SearchConfig) -> dict[str, An
         "num_beams": search.beam_size if search.method == "beam" else 1,
         "max_length": config.max_positions,
     }
+    # transformers warns of settings that its method does not use, so only those of the method are written.
     if search.method == "beam":
         settings["length_penalty"] = search.length_penalty
     if search.method == "sampling":
@@ -158,6 +160,7 @@ def _layer_tensors(layer: Any) -> dict[str, Tensor]:
         modules["encoder_attn_layer_norm"] = layer.cross_attention_residual.norm
         fused_projections["encoder_attn"] = [cross.query, cross.key_value]
     tensors: dict[str, Tensor] = {}
+    # Our projections are fused in one matrix; Marian has one for each of q, k and v.
     for kind in ("weight", "bias"):
         for name, module in modules.items():
             tensors[f"{name}.{kind}"] = getattr(module, kind)

@@ -77,10 +77,12 @@ def _normalizer_values(config: Config, rules: NormalizerRules, *, from_english: 
     switches = normalization.model_dump(mode="json")
     fields = type(normalization).model_fields
 
+    # Readers who know the defaults need only what differs.
     changed_rules = []
     for key, value in normalization:
         if value != fields[key].default:
             changed_rules.append(f"{key}={value!r}")
+    # Other programs do not apply the normalizer, so the card tells what it would do to their input.
     rules_in_use = []
     for rule in rules.rules:
         work = rule.english if from_english else rule.persian
@@ -104,6 +106,7 @@ def _origin(source: SourceConfig) -> str:
     """Return where a corpus comes from, as its recipe says, or as its name suggests."""
     if source.obtain and source.obtain.strip():
         return " ".join(source.obtain.split())
+    # A name is a hint and no proof, so the card says `not stated`.
     dataset = DATASETS.get(source.name)
     if dataset is not None:
         return f"not stated; a public corpus of this name is {dataset.title} ({dataset.licence}, {dataset.home})"

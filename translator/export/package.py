@@ -63,6 +63,7 @@ def export_run(
         raise RunError(
             f"{run.path} is an export for CTranslate2 and has no checkpoint to export; give the run folder itself"
         )
+    # Reading weights takes seconds, so all that can be refused without them is refused first.
     _check_target(target, folder)
     config = run.config()
     # The checkpoint is pinned, since a training may move `best` meanwhile.
@@ -73,6 +74,7 @@ def export_run(
     model = load_model(pinned, torch.device("cpu"))
     subword = load_subword(run, pinned.state)
     rules = rules_of_run(run)
+    # A full disk in the middle of the work would cost the user more time than this estimate.
     _check_space(target, model)
     index = ExportIndex(
         format=chosen_format,
@@ -125,6 +127,7 @@ def check_format(name: str, quantization: str | None, config: ModelConfig) -> tu
     """Return the format and the type of its weights; raise InputError if it does not support a model of `config`."""
     if name not in FORMATS:
         raise InputError(f"cannot export to `{name}`; choose one of: {', '.join(FORMATS)}")
+    # A type may exist in another format, which the message then names.
     types = QUANTIZATIONS[name]
     if quantization is not None and quantization not in types:
         suitable_formats = [format for format in FORMATS if quantization in QUANTIZATIONS[format]]
@@ -144,6 +147,7 @@ def _check_space(target: Path, model: Transformer) -> None:
     """Raise StorageError if the disk lacks space for a copy of the weights in float32."""
     needed = sum(tensor.nbytes for tensor in model.state_dict().values()) + _SPARE_BYTES
     with storage_errors(target):
+        # The target does not exist yet; its nearest existing parent is on the same disk.
         existing_parent = next(parent for parent in target.parents if parent.exists())
         disk = shutil.disk_usage(existing_parent)
     if disk.total and disk.free < needed:  # a file system in memory without a limit has a total of 0
@@ -153,6 +157,7 @@ def _check_space(target: Path, model: Transformer) -> None:
 
 def _shared_config(config: Config, name: str, precision: str) -> str:
     """Return config.yaml for publication: paths reduced to their last part, and `name` as the run's directory."""
+    # Absolute paths would tell strangers about the owner's machine, and fit no other.
     values = config.model_dump(mode="json", context=lambda path: Path(path).name or path)
     values["run"]["directory"] = name
     values["search"]["precision"] = precision

@@ -67,6 +67,7 @@ class Ctranslate2Searcher(Searcher):
         workers: int = 0,
     ) -> None:
         library = require("ctranslate2")
+        # Ask the library first, so that the message can name what is supported.
         kind, _, index = device.partition(":")
         supported = library.get_supported_compute_types(kind)
         if compute_type not in supported:
@@ -87,6 +88,8 @@ class Ctranslate2Searcher(Searcher):
                 intra_threads=0 if on_gpu else 1,
             )
         except (RuntimeError, MemoryError) as error:
+            # CTranslate2 reports missing memory as a RuntimeError, like everything else; only its text tells them
+            # apart.
             if isinstance(error, RuntimeError) and _NO_MEMORY.search(str(error)) is None:
                 raise
             raise ConfigError(
@@ -140,6 +143,7 @@ class Ctranslate2Searcher(Searcher):
         if not rows:
             return []
         hypotheses = self._find_within_limits(rows, config, prefixes, check, no_doubles=no_doubles)
+        # CTranslate2 ranks by its own length penalty; rank again by ours.
         best = [sorted(row_hypotheses, key=_rank)[:count] for row_hypotheses in hypotheses]
         if not scored:  # the ranking by CTranslate2's own scores suffices
             return best
@@ -231,6 +235,7 @@ class Ctranslate2Searcher(Searcher):
 
         With a `check`, this waits for the results of few rows at a time.
         """
+        # A search cannot be called back once it has begun, so few rows begin at a time where a caller may cancel.
         rows_at_once = len(numbers) if check is None else self._rows_between_checks
         futures: dict[int, Any] = {}
         for start in range(0, len(numbers), rows_at_once):
@@ -255,6 +260,7 @@ class Ctranslate2Searcher(Searcher):
     ) -> Sequence[Any]:
         """Start a search, and return a future for the result of each row."""
         width = config.beam_size if config.method == "beam" else 1
+        # Our own search never produces these either.
         forbidden = [[SPELLING[PAD]], [SPELLING[SOS]]]
         if no_doubles:
             forbidden += [[piece, piece] for piece in self._target_pieces]
@@ -293,6 +299,7 @@ class Ctranslate2Searcher(Searcher):
         finished = not pieces or pieces[-1] == SPELLING[EOS]  # an empty row gets no pieces
         tokens = tuple(self._ids[piece] for piece in (pieces[:-1] if finished else pieces))
         tokens = tokens[: self.max_positions - 1]  # leaves a position for EOS, which scoring adds
+        # CTranslate2 divides the sum by length ** alpha; undo it, and divide as our own search does.
         total = score * max(1, len(pieces)) ** config.length_penalty
         return Hypothesis(
             tokens=tokens,
@@ -303,6 +310,7 @@ class Ctranslate2Searcher(Searcher):
 
     def _scored(self, rows: Rows, hypotheses: Sequence[Hypothesis], config: SearchConfig) -> list[Hypothesis]:
         """Return the hypotheses, one for each row, with exact scores by teacher forcing."""
+        # Teacher forcing gives the probability of every token, also of forced ones, without renormalization.
         results = self._model.score_batch(
             _spelt(self._source_pieces, rows),
             _spelt(self._target_pieces, [hypothesis.tokens for hypothesis in hypotheses]),
@@ -312,6 +320,7 @@ class Ctranslate2Searcher(Searcher):
         )
         scored = []
         for hypothesis, result in zip(hypotheses, results, strict=True):
+            # A hypothesis that was cut off has no EOS, and no score for one.
             length = len(hypothesis.tokens) + hypothesis.finished
             token_scores = result.log_probs[:length]
             scored.append(Hypothesis.from_tokens(hypothesis.tokens, token_scores, hypothesis.finished, config))

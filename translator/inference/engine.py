@@ -130,6 +130,7 @@ def _with_torch(request: _Request, device: str) -> LoadedModel:
 
     config = request.configs[0]
     searcher = load_searcher(request.checkpoints, config.training, request.search, device)
+    # The models of an ensemble average their probabilities, so an id must mean the same piece in all of them.
     subwords = []
     for run, checkpoint in zip(request.runs, request.checkpoints, strict=True):
         subwords.append(load_subword(run, checkpoint.state))
@@ -198,6 +199,7 @@ def _with_ctranslate2(request: _Request, device: str, *, must_have_gpu: bool = F
 
 def _compute_type(search: SearchConfig, index: ExportIndex, device: str) -> str:
     """Return the type in which CTranslate2 computes; half precision on a GPU for an export in it."""
+    # An export in half precision is meant to be computed in it; float32 would widen the weights again.
     compute_type = _COMPUTE_TYPES[search.precision]
     if device.startswith("cuda") and index.quantization == "float16" and compute_type == "float32":
         return "float16"
@@ -208,12 +210,14 @@ def _for_attention(checkpoint: PinnedCheckpoint, config: Config, search: SearchC
     """Return the torch engine of a checkpoint, on the CPU in full precision."""
     from translator.inference.torch_searcher import load_searcher
 
+    # Maps are for looking at, and few: precision matters more than speed.
     exact = search.model_copy(update={"precision": "float32"})
     return load_searcher([checkpoint], config.training, exact, "cpu")
 
 
 def _choose_device(config: Config, setting: str) -> str:
     """Return the requested device, or raise ConfigError; `auto` is the run's device, or the CPU if that is missing."""
+    # Importing torch is slow, and a short translation on a CPU needs none of it.
     name = config.run.device if setting == "auto" else setting
     if name == "cpu" or (setting == "auto" and not _may_have_gpu()):
         return "cpu"  # without importing torch

@@ -36,18 +36,21 @@ def exported_beside(run: RunFolder, checkpoint: PinnedCheckpoint) -> tuple[Path,
             return folder, read_index(folder)
     with storage_errors(exports):
         exports.mkdir(exist_ok=True)
+    # Several processes may need the same export at once: one makes it, and the others wait for it.
     with storage_errors(exports), _export_lock(exports / ".lock"):
         if is_export(folder):  # damaged, or just created by another process
             try:
                 return folder, read_index(folder)
             except RunError as error:
                 LOGGER.warning("%s: exporting again", error)
+        # What is still there is damaged.
         shutil.rmtree(folder, ignore_errors=True)
         return folder, _export(run, checkpoint, folder)
 
 
 def _export(run: RunFolder, checkpoint: PinnedCheckpoint, folder: Path) -> ExportIndex:
     """Write the export of a checkpoint into a new `folder`."""
+    # Imported here, because a run with a finished export needs no torch.
     import torch
 
     from translator.checkpoint.files import load_model

@@ -51,6 +51,7 @@ def read_lines(source: int | Path, strict: bool = False, pace: Pace = PIPE) -> I
         CorpusError: the text is in another encoding, or is none, or the file is damaged.
         StorageError: the input cannot be read.
     """
+    # A file on disk may be compressed; what arrives at a descriptor is plain text.
     if isinstance(source, Path):
         label = str(source)
         blocks = read_blocks(source, size=pace.bytes)
@@ -103,6 +104,7 @@ def _decoded(first_line: int, lines: list[bytes], strict: bool) -> Iterator[Chun
             )
             break
         text = line.decode("utf-8", "replace").replace("\0", "\ufffd")
+        # A line may hold U+FFFD itself, so the bytes decide whether it was invalid.
         if "\ufffd" in text and not is_utf8(line):
             if strict:
                 advice = f"{encoding_advice(line)}, or leave out --strict"
@@ -111,6 +113,7 @@ def _decoded(first_line: int, lines: list[bytes], strict: bool) -> Iterator[Chun
                 break
             invalid.append(number)
         texts.append(text)
+    # What was read before a problem is translated before the problem is reported.
     if texts:
         yield Chunk(first_line=first_line, texts=texts, invalid=invalid)
     if problem:

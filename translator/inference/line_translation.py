@@ -69,6 +69,7 @@ class Work:
             RunError: a worker process loaded other weights than those of `translator`.
             StorageError: a worker process was killed.
         """
+        # An error of the input must not overtake the output of the lines before it. So it waits here.
         problems: list[InputError | CorpusError] = []
 
         def readable_chunks() -> Iterator[Chunk]:
@@ -134,6 +135,7 @@ def start_worker(work: Work, identity: str) -> Callable[[Chunk], RenderedChunk]:
             "`last` meanwhile; run the same command again, with --checkpoint STEP while that training runs"
         )
     torch: Any = sys.modules.get("torch")
+    # There is a process for each core, so more threads would only compete.
     if torch is not None:
         torch.set_num_threads(1)
 

@@ -36,6 +36,7 @@ def split_text(text: str, lengths: Lengths, room: int) -> list[str]:
     text = text.strip()
     if not text or lengths([text])[0] <= room:
         return [text] if text else []
+    # The whole text is too long. Sentences are the best places for cuts, since a model has learned from sentences.
     sentences = [sentence.text for sentence in split_sentences(text)]
     segments: list[str] = []
     for sentence, length in zip(sentences, lengths(sentences), strict=True):
@@ -80,6 +81,8 @@ def _measured(texts: Sequence[str], lengths: Lengths) -> list[_Part]:
 
 def _even(parts: Sequence[_Part], lengths: Lengths, room: int) -> list[str]:
     """Return `parts` joined into the fewest segments that fit, with the longest as short as possible."""
+    # With the number of segments fixed, find by bisection the smallest limit that still reaches it. So no segment is a
+    # short remainder, which would lack its context.
     fewest = len(_groups(parts, room))
 
     def is_enough(limit: int) -> bool:

@@ -5,10 +5,10 @@ from typing import Final
 from translator.config import SearchConfig
 from translator.inference.searcher import Check, Searcher
 from translator.search.hypothesis import Hypothesis, Rows
-from translator.search.repetition import looping_words
+from translator.search.loop_detection import looping_words
 from translator.subword import SubwordPair
 
-_NGRAM: Final = 2  # where a sentence is searched again, no two pieces in a row occur twice
+_FORBIDDEN_PIECES: Final = 2  # in a second search, so many pieces in a row occur at most once
 
 
 def find_without_loops(
@@ -54,7 +54,8 @@ def find_without_loops(
         return hypotheses
 
     # 2. Search these again, without repeated pieces.
-    without_ngrams = config.model_copy(update={"no_repeat_ngram": min(config.no_repeat_ngram or _NGRAM, _NGRAM)})
+    no_repeat_ngram = min(config.no_repeat_ngram or _FORBIDDEN_PIECES, _FORBIDDEN_PIECES)
+    without_ngrams = config.model_copy(update={"no_repeat_ngram": no_repeat_ngram})
     loop_rows = [rows[number] for number in loops]
     loop_prefixes = None if prefixes is None else [prefixes[number] for number in loops]
     second_hypotheses = searcher.find(

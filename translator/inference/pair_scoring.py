@@ -43,9 +43,11 @@ def score_batch(
         pairs: the ids of both sides, which fit into the model.
         translations: of the pairs, unscored.
     """
+    # Teacher forcing: the model reads each given translation and says how likely each of its tokens is.
     rows = [pair.source for pair in pairs]
     hypotheses = searcher.score(rows, [pair.target for pair in pairs])
     source_lengths = [len(row) + 1 for row in rows]  # with EOS
+    # A search could not have found a target beyond its length limit.
     limits = output_lengths(source_lengths, search, searcher.max_positions).longest
     scored = []
     for translation, hypothesis, limit in zip(translations, hypotheses, limits, strict=True):

@@ -47,6 +47,7 @@ class PartialOutput:
         """Open and lock the partial file of `output`, by the `fingerprint` of the translation; it may exist."""
         self._output = output
         self._path = output.with_name(f"{output.name}.{fingerprint[:12]}.partial")
+        # The name has only a part of the fingerprint, so the first line has all of it.
         self._head = f'{{"translation": "{fingerprint}"}}\n'.encode()
         self.lines = 0  # finished lines of the input
         with storage_errors(self._path):
@@ -114,6 +115,7 @@ class PartialOutput:
 
     def add(self, output: str, lines: int) -> None:
         """Append `output`, that of the next `lines` of the input."""
+        # Each chunk is on the disk before it counts as finished.
         chunk = PartialChunk(first_line=self.lines + 1, lines=lines, checksum=_checksum(output), output=output)
         with storage_errors(self._path):
             self._file.write(_CHUNK.dump_json(chunk) + b"\n")
@@ -125,6 +127,8 @@ class PartialOutput:
         """Write `OUTPUT` from the chunks, and delete the partial file."""
         with storage_errors(self._output):
             with replacing(self._output) as stream:
+                # The chunks are read from the disk again, so memory stays flat, and the checksums are checked once
+                # more.
                 for chunk, _ in self._chunks():
                     stream.write(chunk.output.encode("utf-8"))
             self._path.unlink(missing_ok=True)

@@ -33,6 +33,7 @@ def translate_texts(
         first_line: number of the first text.
     """
     lines = work.render(translator, texts, first_line)
+    # Some terminals cannot order Arabic script; the caller chooses to do it for them.
     if order == "visual" and work.form.format == "text":
         lines = list(itertools.chain.from_iterable(map(visual_lines, lines)))
     write_lines(output, lines)
@@ -66,6 +67,7 @@ def _history() -> Iterator[None]:
     except ImportError:
         yield
         return
+    # Where the XDG specification keeps the state of programs.
     path = Path(os.environ.get("XDG_STATE_HOME") or "~/.local/state", "translator", "history")
     with contextlib.suppress(OSError, RuntimeError):  # the history is optional
         path = path.expanduser()

@@ -122,9 +122,11 @@ class SegmentReader:
             sentences = split_sentences(text)
         else:
             sentences = [Sentence(before="", text=one_line(text).strip())]
+        # What has no letters of the source language is copied, because a model would invent a translation for it.
         parted = part_text(
             sentences, self._language.script, self._reader.unreadable.is_sign, self._reader.with_target_numbers
         )
+        # Text without any sentence is copied as a whole, with its white space.
         if parted.sentences:
             return parted
         copied_text = text if parted.is_foreign else self._reader.with_target_numbers(text)
@@ -146,6 +148,7 @@ class SegmentReader:
         if len(sentence.ids) <= self._room:
             return [sentence.ids] if sentence.ids else []
         encode = self._source_model.encode
+        # Cut the text, not the ids, so that words stay whole.
         parts = split_text(sentence.text.text, lambda texts: [len(row) for row in encode(texts)], self._room)
         rows: list[list[int]] = []
         for part_ids in encode(parts):

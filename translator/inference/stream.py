@@ -30,6 +30,7 @@ def translate_stream(work: Work, translator: "Translator", source: int | Path, o
         StorageError: the input cannot be read, the output cannot be written, or a process was killed.
         BrokenPipeError: the reader of `output` has closed it.
     """
+    # The size decides whether processes pay; a pipe does not tell its size.
     size = _size_on_disk(source)
     processes = 1 if size is None else choose_processes(translator, size)
     chunks = read_lines(source, work.strict, PIPE if processes == 1 else FILE)

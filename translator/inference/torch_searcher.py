@@ -96,6 +96,7 @@ class TorchSearcher(Searcher):
     @contextlib.contextmanager
     def _evaluating(self) -> Iterator[None]:
         """Disable dropout and gradients inside the block, and set this engine's rounding."""
+        # Validation searches with the model that is being trained, and gives it back as it was.
         training = [model.eval() for model in self.models if model.training]
         try:
             with torch.inference_mode(), matmul_precision(self._rounding):
@@ -125,6 +126,7 @@ def load_searcher(
 ) -> TorchSearcher:
     """Return the engine of one checkpoint, or of an ensemble of several; `training` decides the rounding on a GPU."""
     place = torch.device(device)
+    # The weights are copied into the layout and the type that searches read fastest.
     precision = search_precision(search.precision, place)
     models = [prepare(load_model(checkpoint, place), precision) for checkpoint in checkpoints]
     return TorchSearcher(models, place, search_rounding(place, training))

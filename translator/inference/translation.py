@@ -22,6 +22,7 @@ class Translation:
 
     def to_json(self) -> dict[str, Any]:
         """Return the translation for JSON; a score of minus infinity becomes None."""
+        # The keys of the JSON Lines format and of the server's answer (docs/translating.md).
         record: dict[str, Any] = {
             "text": self.text,
             "score": finite(round(self.score, 6)),

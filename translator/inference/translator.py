@@ -221,6 +221,7 @@ class Translator:
             translations.append(translation)
         if not attention:
             return translations
+        # Attention takes a pass through the model of its own, so it is computed only on request.
         with_attention = []
         all_looks = attention_of(self.searcher, self.subword, segment, hypotheses)
         for translation, looks in zip(translations, all_looks, strict=True):
@@ -292,6 +293,7 @@ class Translator:
         Raises InputError: `source` is no valid text, a side is too long for the model, or the engine gives no
             attention.
         """
+        # A given translation is one segment: nobody knows which part of it belongs to which part of the source.
         (pair,) = self._pair_ids(checked_texts([source], "source"), [target])
         if not self._fits(pair):
             raise InputError(
@@ -342,6 +344,7 @@ class Translator:
 
     def _batches(self, lengths: Sequence[int], count: int = 1) -> Iterator[list[int]]:
         """Yield the indexes of each batch: similar lengths, longest first, within the bound on positions."""
+        # A batch is limited in rows and in positions: long sentences take more memory for each hypothesis.
         width = max(count, self.search.beam_size) if self.search.method == "beam" else count
         largest_batch = self.search.batch_size * self.searcher.batches_at_once
         positions = SOURCE_POSITIONS_AT_ONCE * self.searcher.batches_at_once

@@ -41,6 +41,7 @@ def part_text(
     is_foreign = False
     for sentence in sentences:
         copied_parts.append(" " if _LINE_BREAKS.search(sentence.before) else sentence.before)
+        # Addresses and file names have letters too, but no words to translate.
         words = without_copied_parts(sentence.text)
         if not has_letters(words):
             copied_parts.append(copied_line(as_in_target(sentence.text)))

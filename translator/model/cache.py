@@ -61,7 +61,7 @@ class SelfCache:
         )
 
     def move(self, old: Tensor, new: Tensor) -> None:
-        """Move the sentences in the places `old` to the places `new`, (sentences,) int64 each."""
+        """Move the sentences in the slots `old` to the slots `new`, (sentences,) int64 each."""
         if self._buffer is not None:
             used = self._buffer[: self.length]
             used[:, :, :, new] = used[:, :, :, old]
@@ -107,7 +107,7 @@ class LayerCache:
         return KeyValue(key=self.source.key[:count], value=self.source.value[:count])
 
     def move(self, old: Tensor, new: Tensor) -> None:
-        """Move the sentences in the places `old` to the places `new`, (sentences,) int64 each."""
+        """Move the sentences in the slots `old` to the slots `new`, (sentences,) int64 each."""
         self.target.move(old, new)
         for tensor in self.source:
             tensor[new] = tensor[old]
@@ -116,8 +116,19 @@ class LayerCache:
 class DecoderCache:
     """The state of a search: the caches of every decoder layer, and the positions that each hypothesis may attend to.
 
-    When sentences leave the batch, only the last ones move, into the free places. Callers number the hypotheses in the
-    order after `select`. Internally, a sentence keeps its place as long as possible.
+    The memory of the caches has a slot for each sentence. Callers number the unfinished sentences in their order, and
+    hypotheses likewise, as they are after `select`. When sentences leave the batch, those in the last slots move into
+    the free ones. All others keep their slots, because a move copies keys and values.
+
+    For example, the sentences a b c d e start in the slots 0 to 4, and b leaves:
+
+        sentences, for callers        a c d e
+        slots, after e moved to 1     a e c d
+
+        slot of each sentence         0 2 3 1
+        sentence in each slot         0 3 1 2
+
+    So `to_slots` of "a c d e" is "a e c d", and `to_sentences` is its inverse.
     """
 
     def __init__(
@@ -142,12 +153,12 @@ class DecoderCache:
         self.count = len(cross_mask)  # n
         self.length = 0  # T
         self._heads = heads
-        # The place of each sentence, and the sentence in each place, (n,) each; None while they are equal.
-        self._places: Tensor | None = None
-        self._order: Tensor | None = None
+        # Two permutations, (n,) each, the inverses of each other; None as long as they are the identity.
+        self._slot_of_sentence: Tensor | None = None
+        self._sentence_in_slot: Tensor | None = None
         source_bias = torch.zeros(cross_mask.shape, dtype=dtype, device=cross_mask.device)
         source_bias.masked_fill_(~cross_mask, -torch.inf)
-        self._source_bias = source_bias.expand(-1, heads, -1, -1).contiguous()  # (B, H, 1, S), by place
+        self._source_bias = source_bias.expand(-1, heads, -1, -1).contiguous()  # (B, H, 1, S), by slot
         self._branches = source_bias.new_empty(self.count * width, 0, width)  # (R, T, W), by hypothesis
         # A hypothesis attends to its own entry of the newest position only.
         self._newest = source_bias.new_full((width, width), -torch.inf).fill_diagonal_(0.0)
@@ -168,16 +179,16 @@ class DecoderCache:
             return StepBiases(decoder=None, cross=cross)
         # All heads have the same bias.
         branches = self._branches.view(self.count, 1, self.width, -1)  # (n, 1, W, T * W)
-        branches = self.to_places(branches).expand(-1, self._heads, -1, -1)
+        branches = self.to_slots(branches).expand(-1, self._heads, -1, -1)
         return StepBiases(decoder=branches.flatten(0, 1), cross=cross)
 
-    def to_places(self, x: Tensor) -> Tensor:
-        """Return `x` (n, ...) reordered from the caller's order of sentences to that of the places."""
-        return x if self._order is None else x.index_select(0, self._order)
+    def to_slots(self, x: Tensor) -> Tensor:
+        """Return `x` (n, ...) in the order of the slots, for `x` in the caller's order of sentences."""
+        return x if self._sentence_in_slot is None else x.index_select(0, self._sentence_in_slot)
 
-    def from_places(self, x: Tensor) -> Tensor:
-        """Return `x` (n, ...) reordered from the order of the places to the caller's order of sentences."""
-        return x if self._places is None else x.index_select(0, self._places)
+    def to_sentences(self, x: Tensor) -> Tensor:
+        """Return `x` (n, ...) in the caller's order of sentences, for `x` in the order of the slots."""
+        return x if self._slot_of_sentence is None else x.index_select(0, self._slot_of_sentence)
 
     def select(self, rows: Tensor) -> None:
         """Replace hypothesis i by hypothesis `rows[i]`, for `rows` (R',) int64; see `SearchState.select`."""
@@ -187,21 +198,25 @@ class DecoderCache:
             self._remove_others(rows[:: self.width] // self.width)
 
     def _remove_others(self, sentences: Tensor) -> None:
-        """Keep only `sentences` (n',) int64, ascending; they fill the first n' places."""
+        """Keep only `sentences` (n',) int64, ascending; they fill the first n' slots."""
         count = len(sentences)
-        places = self.from_places(torch.arange(self.count, device=sentences.device))[sentences]  # (n',)
-        # Sentences in places from n' on move to the free places below.
-        outside = places >= count
-        is_free = torch.ones(count, dtype=torch.bool, device=places.device)
-        is_free.index_fill_(0, places[~outside], False)
-        old = places[outside]
+        slot_numbers = torch.arange(self.count, device=sentences.device)
+        slots = self.to_sentences(slot_numbers)[sentences]  # (n',), of each sentence that stays
+
+        # Sentences in slots from n' on move to the free slots below.
+        outside = slots >= count
+        is_free = torch.ones(count, dtype=torch.bool, device=slots.device)
+        is_free.index_fill_(0, slots[~outside], False)
+        old = slots[outside]
         new = is_free.nonzero().squeeze(1)
         if len(old) > 0:
             self._source_bias[new] = self._source_bias[old]
             for layer in self.layers:
                 layer.move(old, new)
-            places = places.masked_scatter(outside, new)
+            slots = slots.masked_scatter(outside, new)
+
         self.count = count
-        self._places = places
-        self._order = torch.empty_like(places)
-        self._order[places] = torch.arange(count, device=places.device)
+        self._slot_of_sentence = slots
+        # The inverse permutation.
+        self._sentence_in_slot = torch.empty_like(slots)
+        self._sentence_in_slot[slots] = torch.arange(count, device=slots.device)

@@ -155,10 +155,10 @@ class DecoderStack(nn.Module):
         if self.rotary is not None:
             position = torch.full((1, 1), cache.length, device=x.device)
             rotation = self.rotary(position)
-        # The layers compute in the places of the cache, in which sentences stay as long as possible.
+        # The layers compute in the order of the cache's slots, so that its memory is read in place.
         biases = cache.begin_step()
-        x = cache.to_places(x)
+        x = cache.to_slots(x)
         for layer, layer_cache in zip(self.layers, cache.layers, strict=True):
             source = layer_cache.source_of(cache.count)
             x = layer(x, source, biases, rotation, layer_cache.target)
-        return cache.from_places(self.norm(x))
+        return cache.to_sentences(self.norm(x))

@@ -69,10 +69,12 @@ class RunFolder:
 
     def owns(self, file: Path) -> bool:
         """Return whether `file`, a path below this folder, is one that only this program writes."""
+        # In the folder itself, only files with these names are ours; an export is ours as a whole.
         first, *inside = file.relative_to(self.path).parts
         if not inside:
             is_of_export = (self.path / _EXPORT_INDEX).is_file() and file.exists()
             return is_of_export or first in (self.config_file.name, self.info_file.name, self.log_file.name, LOCK_FILE)
+        # People put notes and tables of their own beside the scores.
         if first == self.evaluation_folder.name:
             return file.exists() and file.suffix in _EVALUATION_SUFFIXES
         own_folders = (
@@ -143,6 +145,7 @@ class RunFolder:
             is_used = any(not entry.name.startswith(".") for entry in self.path.iterdir())
         if is_used and not self.is_marked:
             raise RunError(f"{self.path} is not empty and not a run; choose another folder (run.directory=...)")
+        # Nothing is lost before the first checkpoint, so nothing is compared.
         if not self.has_checkpoint:
             return NO_CHANGES
         changes = compare_settings(self.config(), config)
@@ -159,6 +162,7 @@ class RunFolder:
 
         `normalizer` is the content of the file with the rules of the normalizer.
         """
+        # Equal files stay as they are, so that a resumed run writes nothing.
         names = [file.name for file in folder.iterdir()]
         equal_names, _, _ = filecmp.cmpfiles(folder, self.subword_folder, names, shallow=False)
         has_rules = self.normalizer_file.is_file() and self.normalizer_file.read_bytes() == normalizer.encode()
@@ -171,6 +175,7 @@ class RunFolder:
     def note_session(self, environment: dict[str, Any], changes: Changes = NO_CHANGES) -> None:
         """Add the environment and the changed settings of a training session to run.json."""
         self._set_unreadable_info_aside()
+        # A run that was resumed with other settings says so for ever.
         changed_settings = {change.key: {"old": change.old, "new": change.new} for change in changes}
         session = environment | ({"changed": changed_settings} if changed_settings else {})
         write_json(self.info_file, {"sessions": [*self.sessions(), session]})
@@ -197,12 +202,14 @@ class RunFolder:
 
     def environment_changes(self, environment: dict[str, Any]) -> list[str]:
         """Return the differences between the last session and `environment`, one line each."""
+        # Only the last session counts: an earlier change was reported when it happened.
         sessions = self.sessions()
         return provenance.environment_changes(sessions[-1], environment) if sessions else []
 
 
 def run_that_wrote(file: Path) -> RunFolder | None:
     """Return the run, or the export, to whose own files `file`, an absolute path, belongs; None for any other file."""
+    # Runs are not nested, so the first one upwards is the one.
     for folder in file.parents:
         run = RunFolder(folder)
         if run.is_marked and run.owns(file):

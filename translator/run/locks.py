@@ -23,10 +23,12 @@ def exclusive(path: Path, seconds: float = 0.0) -> Iterator[bool]:
     The system releases the lock when the process ends. On a file system without locks every process gets it.
     """
     with storage_errors(path, "open"):
+        # The lock belongs to this handle: the system frees it with the process, however that ends.
         handle = os.open(path, os.O_RDONLY)
     deadline = time.monotonic() + seconds
     is_free = False
     try:
+        # A blocking call could not be given a time limit, so this asks again and again.
         while not is_free:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

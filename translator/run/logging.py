@@ -80,6 +80,7 @@ def log_to_file(path: Path) -> Iterator[None]:
         path.parent.mkdir(parents=True, exist_ok=True)
         handler = _LogFileHandler(path, encoding="utf-8")
     handler.setFormatter(_Formatter("%(asctime)s %(levelname)s %(message)s"))
+    # The level is that of the whole program, so it is put back at the end.
     level = LOGGER.level
     LOGGER.setLevel(logging.INFO)
     LOGGER.addHandler(handler)
@@ -117,6 +118,7 @@ class _Bar(tqdm):  # type: ignore[type-arg]  # it is generic for type checkers o
         fields = dict(super().format_dict)
         if self.disable:
             return fields
+        # Training ends at its last update or at its time limit, whichever is first.
         remaining_seconds = self.end - time.monotonic()
         if self.total and self.n > self.initial:
             seconds_per_item = fields["elapsed"] / (self.n - self.initial)
@@ -140,6 +142,7 @@ class _Bar(tqdm):  # type: ignore[type-arg]  # it is generic for type checkers o
 
     def close(self) -> None:
         """Leave the bar or write a last line, unless an error or a signal ends the work."""
+        # After an error, a half-full bar above the message would only confuse.
         self.leave = sys.exc_info()[0] is None
         if self._in_lines and not self.disable:
             if self.leave:
@@ -173,6 +176,7 @@ def progress_bar(
         unit: what an item is.
         silent: show nothing.
     """
+    # In a file or a pipe, a bar that is drawn again and again would be thousands of lines.
     is_terminal = sys.stderr.isatty()
     return _Bar(
         items,

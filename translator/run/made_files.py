@@ -63,6 +63,8 @@ class MadeFiles:
         Raises InputError: `path` exists and this program did not make it.
         """
         self.refuse_strangers([path])
+        # First the name, then the file: a kill between the two leaves an entry without a file, and never a file of ours
+        # that looks like the user's.
         self._note(path, MadeFile())
         yield
         with storage_errors(path, "read"):
@@ -110,6 +112,7 @@ def filled_folder(folder: Path, inputs: Iterable[Path | str], outputs: Sequence[
 
 def _check_outputs(made_files: MadeFiles, inputs: Iterable[Path | str], outputs: Sequence[Path]) -> None:
     """Raise InputError if one of `outputs` is one of `inputs`, or a file that this program did not make."""
+    # An output that is an input would be destroyed before it is read.
     for output in outputs:
         if output.exists():
             refuse_input_as_output(inputs, output)

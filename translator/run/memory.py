@@ -23,6 +23,7 @@ def available_memory(table: Path = _MEMORY_TABLE, limit: int | None = None) -> i
     line = re.search(r"^MemAvailable:\s+(\d+) kB$", read_system_file(table), re.MULTILINE)
     if line is None:
         return None
+    # The smallest of three limits counts: of the machine, of the container, of this shell.
     of_system = int(line[1]) << 10
     of_container = limit or memory_limit() or sys.maxsize
     return min(of_system, of_container, _address_space())

@@ -37,6 +37,7 @@ def resolve_output(path: Path | str) -> Path | int:
 def _follow_links(place: Path) -> Path | int:
     """Return the file at the end of a chain of links, or the number of the descriptor that the chain leads to."""
     descriptor = re.compile(rf"(?:/dev|/proc/{os.getpid()}(?:/task/\d+)?)/fd/(\d+)")
+    # Each link is followed by hand, because a descriptor in the middle of the chain ends it.
     for _ in range(_LONGEST_CHAIN):
         place = place.parent.resolve() / place.name
         if match := descriptor.fullmatch(str(place)):
@@ -56,12 +57,14 @@ def _check_writable(place: Path, path: Path | str) -> None:
         raise system_error(errno.EISDIR)
     if not place.parent.is_dir():
         raise StorageError(f"the folder of the output {path} does not exist; first run: mkdir -p {place.parent}")
+    # A pipe or a device cannot be replaced atomically.
     if place.exists() and not place.is_file():
         kind = "a named pipe" if place.is_fifo() else "a device"
         advice = "choose another path, or write to /dev/stdout and redirect standard output there"
         raise StorageError(f"cannot write {path}: it is {kind}, not a file; {advice}")
     if place.exists() and not os.access(place, os.W_OK):
         raise system_error(errno.EACCES)
+    # Permissions and quotas are best asked of the system, by a file that disappears again.
     tempfile.TemporaryFile(dir=place.parent).close()
 
 

@@ -61,8 +61,10 @@ def _shown(character: str) -> Markup:
     is_hidden = character != " " and unicodedata.category(character) in _HIDDEN_CATEGORIES
     if not is_hidden and character != _LOST:
         return escape(character)
+    # A reader sees a short mark, and its Unicode name under the pointer.
     code = f"U+{ord(character):04X}"
     title = f"{unicodedata.name(character, 'control character').lower()} ({code})"
+    # ZWNJ is frequent in Persian, so its mark is thin and leaves the shape of the word.
     if character == _ZWNJ:
         return Markup('<span class="zwnj" title="{}">{}</span>').format(title, _ZWNJ)
     mark = Markup('<bdi class="{}" dir="ltr" title="{}">{}</bdi>')

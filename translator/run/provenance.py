@@ -47,6 +47,7 @@ def environment_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> li
         before: an earlier result of `describe_environment`, with further keys that the training adds.
         now: the same, of this start.
     """
+    # Dates and commands always differ; only what can change the bits of a result is compared.
     old_values = flatten({key: before.get(key) for key in _MACHINE})
     new_values = flatten({key: now.get(key) for key in _MACHINE})
     changes = []
@@ -70,6 +71,7 @@ def code_fingerprint() -> str:
     """Return the SHA-256, as hexadecimal digits, of the Python files of this program, with their names."""
     package = Path(__file__).parents[1]
     digest = hashlib.sha256()
+    # Name and length stand before each content, so that no two sets of files give the same bytes.
     for file in sorted(package.rglob("*.py")):
         content = file.read_bytes()
         digest.update(f"{file.relative_to(package).as_posix()}\0{len(content)}\0".encode())

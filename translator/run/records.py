@@ -41,6 +41,7 @@ def read_record(kind: TypeAdapter[Record], content: str | bytes) -> Record:
     except ValidationError as error:
         details = error.errors(include_url=False)
     reasons = []
+    # A damaged file may have thousands of mistakes; a few are enough to recognise it.
     for detail in details[:_SHOWN]:
         key = ".".join(map(str, detail["loc"]))
         reasons.append(f"{key}: {_reason(detail)}" if key else _reason(detail))
@@ -74,6 +75,7 @@ def read_signed_record(kind: TypeAdapter[Record], content: bytes, optional: Coll
     Raises RecordError: a byte of it has changed, a key is missing, or its type is not `kind`.
     """
     try:
+        # The bytes must be those that the writer makes of the values. So a changed space is noticed too.
         text = content.decode("utf-8")
         values: dict[str, Any] = json.loads(text)
         if json.dumps(values, ensure_ascii=False, indent=2) + "\n" != text:

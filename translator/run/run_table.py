@@ -115,6 +115,7 @@ def _row(run: RunFolder, folder: Path) -> dict[str, str]:
         row["state"] = "of another version of translator"
     except (TranslatorError, OSError, ValueError):
         row["state"] = f"damaged: {file.parent.name}/{file.name}"
+    # A running training may be in the middle of writing, so this state comes before all others.
     if is_held(run.path):
         row["state"] = "running"
     row["last change"] = _last_change(run)
@@ -142,6 +143,7 @@ def _progress_cells(state: _State, config: Config) -> dict[str, str]:
         cells["tokens/s"] = f"{progress.target_tokens / progress.seconds:,.0f}"
     if progress.best_score is not None:
         cells["best"] = f"{config.training.best_metric} {progress.best_score:.2f} at {progress.best_step}"
+    # The same question that the training asks itself after each update.
     if reason := config.training.finished(step, progress.seconds, progress.validations_without_gain):
         cells["state"] = f"finished: {reason}"
     return cells

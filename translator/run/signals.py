@@ -138,9 +138,11 @@ def stop_on_signals() -> Iterator[StopRequest]:
     watcher = threading.Thread(target=_watch, args=(stop, reading), name="signals", daemon=True)
     watcher.start()
     previous_descriptor = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    # Under `nohup`, a closed terminal must not stop a training.
     numbers = list(STOP_SIGNALS)
-    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # under `nohup`
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
         numbers.remove(signal.SIGHUP)
+    # The handler of Python decides; the watcher helps only where Python never gets to run it.
     previous_handlers = {number: signal.signal(number, stop.receive) for number in numbers}
     try:
         yield stop
@@ -148,6 +150,7 @@ def stop_on_signals() -> Iterator[StopRequest]:
         for number, handler in previous_handlers.items():
             signal.signal(number, handler)
         signal.set_wakeup_fd(previous_descriptor)
+        # A zero byte ends the watcher. The pipe may be full, and this byte must not be lost.
         os.set_blocking(writing, True)
         os.write(writing, b"\0")
         watcher.join()

@@ -60,11 +60,14 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     It has the mode of the old file; a new one obeys the umask. A kill leaves a hidden `.NAME.<8 digits>.tmp` behind.
     """
     old_mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
+    # Beside the target, because a rename is atomic only inside a file system.
     beside = path.with_name(f".{path.name[:50]}.{secrets.token_hex(4)}.tmp")
     handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)  # the system takes away the umask
     try:
         with os.fdopen(handle, "wb") as stream:
             yield stream
+            # The content is on the disk before it gets the name: after a power cut, the name has the old or the new
+            # content.
             stream.flush()
             os.fsync(stream.fileno())
         if old_mode is not None:

@@ -119,6 +119,7 @@ def replace_link(link: Path, target: str) -> None:
     with storage_errors(link), work_folder(link) as work:
         new = work / _NEW
         new.symlink_to(target)
+        # A run that was copied without its links has folders in their place, perhaps with the only weights.
         if link.is_dir() and not link.is_symlink():
             link.rename(tempfile.mkdtemp(dir=link.parent, prefix=f".{link.name}.copied."))
         new.replace(link)
@@ -140,6 +141,7 @@ def _work_folders(parent: Path, name: str | None) -> dict[Path, Path]:
     """Return the work folders in `parent`, all or those for the target `name`, each with its target."""
     folders: dict[Path, Path] = {}
     for entry in sorted(parent.iterdir()):
+        # Another program could choose a name of this form, but not with the right checksum.
         parts = _WORK_NAME.fullmatch(entry.name)
         if parts is None or entry.name != _work_name(parts["name"], parts["digits"]):
             continue

@@ -101,6 +101,7 @@ def map_in_order(
         yield from map(setup(), items)
         return
     pool = _Pool(setup, processes, niceness)
+    # Results are taken in the order of their items. Few items are ahead, so a slow consumer fills no memory.
     waiting: deque[Future[Result]] = deque()
     try:
         for item in items:
@@ -139,6 +140,7 @@ class _Pool:
     def submit(self, item: Any) -> Future[Any]:
         """Return the future result of `item`; start a process for it if more are allowed."""
         try:
+            # Processes start one by one with the items, so that little work starts few of them.
             if len(self._workers) < self._processes:
                 worker = _Worker(self._setup, self._lifeline_end, self._niceness)
                 self._workers.append(worker)
@@ -163,6 +165,7 @@ class _Pool:
         self._lifeline.close()
         for worker in self._workers:
             worker.process.kill()  # a library that holds the interpreter lock would not notice the closed pipe
+        # A killed process closes its pipe, which wakes the thread that waits for it.
         self._threads.shutdown(cancel_futures=True)
         for worker in self._workers:
             worker.close()
@@ -185,6 +188,7 @@ class _Worker:
 
     def work(self, item: Any) -> Any:
         """Return the result of `item` or raise its error; raise BrokenExecutor if the process was killed."""
+        # An item that cannot be pickled is a mistake of the caller, not of the process, so it is pickled outside `try`.
         message = ForkingPickler.dumps(item)
         try:
             self._connection.send_bytes(message)
@@ -231,10 +235,12 @@ def _serve(
     setup: Callable[[], Callable[[Any], Any]], connection: Connection, lifeline_end: Connection, niceness: int
 ) -> None:
     """Work on the items of `connection`; ignore stop signals, and end when the parent closes the lifeline or dies."""
+    # A terminal sends its signals to all processes; the parent alone decides what they mean.
     for number in STOP_SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     if niceness:
         os.nice(niceness)
+    # The lifeline wakes this thread even if the work of this process never ends.
     threading.Thread(target=lambda: (lifeline_end.poll(None), os._exit(1)), daemon=True).start()
     function: Callable[[Any], Any] | None = None
     with contextlib.suppress(EOFError, ConnectionError):

@@ -35,12 +35,14 @@ class Limits:
 
     def most_translations(self, search: SearchConfig) -> int:
         """Return the largest number of translations of a line that a request may ask for under `search`."""
+        # A beam has as many hypotheses as it is wide; samples can be drawn without end.
         most_of_method = {"greedy": 1, "beam": search.beam_size, "sampling": self.translations}
         return min(most_of_method[search.method], self.translations)
 
 
 def check_installed() -> None:
     """Raise InputError with installation advice if a library of the server cannot be imported."""
+    # The server's libraries are an extra of the package, which training and translating do without.
     try:
         import fastapi  # noqa: F401
         import uvicorn  # noqa: F401

@@ -89,6 +89,7 @@ def make_app(translator: Translator, limits: Limits, hosts: Iterable[str] = ()) 
         redoc_url=None,
         openapi_url="/api/openapi.json",
     )
+    # A middleware that is added later sees a request earlier. So the body is limited before anything reads it.
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts) or ["*"], www_redirect=False)
     app.add_middleware(BodyReceiver, most_bytes=limits.bytes, seconds=RECEIVING_SECONDS)  # before the other one
     _add_page(app, model, translator.normalizer.languages)
@@ -148,6 +149,7 @@ async def _translate_while_connected(
         BusyError: too many requests are waiting.
         HTTPException: the time limit of `seconds` is exceeded.
     """
+    # Whichever ends first decides: the translation, the client that leaves, or the clock.
     work = asyncio.ensure_future(batcher.translate(lines, form))
     disconnected = asyncio.ensure_future(_disconnected(request))
     try:
@@ -158,6 +160,7 @@ async def _translate_while_connected(
             return None
         raise HTTPException(504, f"the translation took longer than {seconds:g} seconds and was cancelled; send less")
     finally:
+        # A cancelled translation leaves the queue, so that its work does not delay others.
         work.cancel()
         disconnected.cancel()
 
@@ -173,6 +176,7 @@ def _line_records(lines: Sequence[str], translations: Sequence[LineTranslations]
 
 def _add_page(app: FastAPI, model: dict[str, Any], languages: Languages) -> None:
     """Let `app` serve the page and its files; the policy allows nothing else."""
+    # All files are rendered once, at the start: they are the same for every client.
     files = {
         "/": (render_page("serve.html.j2", model=model, source=languages[0], target=languages[1]), "text/html"),
         "/style.css": (render_page("serve.css.j2"), "text/css"),
@@ -191,11 +195,13 @@ def _add_page(app: FastAPI, model: dict[str, Any], languages: Languages) -> None
 
 def _check_limits(model: dict[str, Any], lines: list[str], body: TranslateRequest) -> None:
     """Raise HTTPException or InputError if a request exceeds a limit of the server or of the engine."""
+    # The size of the body was limited already; these are the limits that a client knows from `/api/model`.
     sizes = {"characters": sum(map(len, lines)), "lines": len(lines)}
     for name, size in sizes.items():
         limit = model["limits"][name]
         if size > limit:
             raise HTTPException(413, f"the text has {size} {name}, but the limit is {limit}; send it in parts")
+    # What the method and the engine cannot give is refused before it waits in the queue.
     most_translations = model["limits"]["translations"]
     if body.count > most_translations:
         raise InputError(

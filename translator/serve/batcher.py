@@ -36,7 +36,7 @@ class Form:
 class Line:
     """A line that waits for its translations; lines are processed in the order of `turn` and `request`."""
 
-    turn: int  # next turn at the arrival of its request, plus its number in the request
+    turn: int  # the turn in which its request arrived, plus its place in the request from 0; see `Batcher.translate`
     request: int  # number of its request
     text: str = field(compare=False)
     form: Form = field(compare=False)
@@ -54,6 +54,7 @@ def gather(waiting: list[Line], lines: int, characters: int) -> list[Line]:
         lines: the largest number of lines in a batch.
         characters: the batch is full once its lines have so many; a line is taken as long as it is not full.
     """
+    # By turn, then by request: this order is the fairness of the server.
     open_lines = sorted(line for line in waiting if not line.answer.done())
     batch: list[Line] = []
     room = characters
@@ -72,10 +73,10 @@ class Batcher:
 
     def __init__(self, translator: Translator, waiting: int) -> None:
         self._translator = translator
-        self._most_requests = waiting
+        self._request_limit = waiting
         self._waiting: list[Line] = []
-        self._turn = 0  # of the batch that is translated
-        self._requests = 0  # number of requests so far
+        self._current_turn = 0  # of the first line in the batch that is translated
+        self._latest_request = 0  # its number; requests are counted from 1
         self._arrived = asyncio.Event()
         self._thread = ThreadPoolExecutor(1)
         self._stopped = False
@@ -99,13 +100,15 @@ class Batcher:
             BusyError: too many requests are waiting.
             TranslatorError: the translator rejects the text.
         """
-        if self.unanswered >= self._most_requests:
+        if self.unanswered >= self._request_limit:
             raise BusyError
-        self._requests += 1
+        self._latest_request += 1
         loop = asyncio.get_running_loop()
         lines = []
-        for turn, text in enumerate(texts, start=self._turn):
-            line = Line(turn=turn, request=self._requests, text=text, form=form, answer=loop.create_future())
+        # Fairness: requests take turns, with one line each a turn. Counting starts at the current turn. So the first
+        # line of a new request is level with the next line of a long one, and none waits for all lines of another.
+        for turn, text in enumerate(texts, start=self._current_turn):
+            line = Line(turn=turn, request=self._latest_request, text=text, form=form, answer=loop.create_future())
             lines.append(line)
         self._waiting += lines
         self._arrived.set()
@@ -121,7 +124,7 @@ class Batcher:
             await self._arrived.wait()
             lines = gather(self._waiting, self._translator.search.batch_size, CHARACTERS_AT_ONCE)
             if lines:
-                self._turn = lines[0].turn
+                self._current_turn = lines[0].turn
                 await self._translate(lines)
             else:
                 self._arrived.clear()

@@ -24,6 +24,7 @@ _SECONDS_BETWEEN_LOOKS: Final = 0.1
 def listening_socket(host: str, port: int) -> Iterator[socket.socket]:
     """Yield a socket that listens on an address (port 0: a free one); raise InputError if it is not available."""
     try:
+        # The name may stand for several addresses, of IPv4 and IPv6; the first is the system's choice.
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         bound = socket.create_server((address[0], port), family=family)
     except (OSError, UnicodeError, OverflowError) as error:
@@ -72,6 +73,7 @@ def serve(app: FastAPI, bound: socket.socket, stop: StopRequest, patience: float
     with stop.deferred(), ThreadPoolExecutor(1, "server") as thread:  # in a thread, uvicorn installs no signal handlers
         work = thread.submit(server.run, [bound])
         try:
+            # The address is announced only once a browser would get an answer there.
             while not work.done() and not server.started:
                 wait([work], _SECONDS_BETWEEN_LOOKS)
             if server.started:

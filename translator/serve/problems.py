@@ -28,6 +28,7 @@ def answer_problems(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def answer_invalid(_: Request, error: RequestValidationError) -> JSONResponse:
+        # An answer has a few mistakes only: a request with a thousand lines may have as many.
         messages = [_message(mistake) for mistake in error.errors()[:_SHOWN]]
         detail = "; ".join(messages).encode("utf-8", "replace").decode()  # a request may name lone surrogates
         return JSONResponse({"detail": detail}, 422)
@@ -50,6 +51,7 @@ def _message(mistake: dict[str, Any]) -> str:
     """Return what is wrong with a request, from one of pydantic's errors."""
     if mistake["type"] == "json_invalid":
         return f"the body is not valid JSON: {mistake['ctx']['error']}"
+    # pydantic's path begins with `body`, which a client does not know; the rest is the key.
     key = ".".join(map(str, mistake["loc"][1:]))[:_LONGEST_KEY]
     message = str(mistake["msg"]).removeprefix("Value error, ").replace("Input should be", "must be")
     if mistake["type"] == "extra_forbidden":

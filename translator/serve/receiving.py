@@ -62,9 +62,11 @@ class BodyReceiver:
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
         """Return the body; raise an error of this file if it is too large, or if the client leaves."""
+        # Most clients announce the size.
         for name, value in scope["headers"]:
             if name == b"content-length" and int(value) > self._most_bytes:
                 raise _TooLargeError
+        # Others send chunks without a size, so the bytes are counted as they arrive.
         body = bytearray()
         while True:
             message = await receive()
@@ -109,5 +111,6 @@ class TimedProtocol(H11Protocol):
             self._timer.cancel()
 
     def _close_unless_at_work(self) -> None:
+        # A translation takes longer than a head; only an idle connection is closed.
         if self.cycle is None or self.cycle.response_complete:
             self.timeout_keep_alive_handler()

@@ -29,8 +29,8 @@ Counts = NDArray[np.float32]
 MOST_PAIRS: Final = 100_000  # maximum number of counted pairs; bounds the time
 WINDOW: Final = 3  # pieces on each side that count as neighbours
 ROUNDS: Final = 5  # iterations of expectation maximization
-QUIET: Final = 0.1  # factor of the sublayers other than cross-attention
-COMMON: Final = 0.5  # share of a target piece's frequency subtracted from its translation probabilities
+OTHER_SUBLAYERS_FACTOR: Final = 0.1  # of the output weights of the sublayers other than cross-attention
+FREQUENCY_SHARE: Final = 0.5  # of a target piece's relative frequency, subtracted from its translation probabilities
 _LINKS: Final = 16_000_000  # links between source and target pieces counted at a time; bounds memory
 
 
@@ -56,22 +56,28 @@ def initialize_from_counts(model: Transformer, pairs: Sequence[tuple[Ids, Ids]])
     probabilities = torch.from_numpy(table)  # (S, T)
     target_pieces = torch.from_numpy(np.concatenate(targets))
     frequencies = torch.bincount(target_pieces, minlength=len(target_table))
-    typical = (probabilities - COMMON * frequencies / frequencies.sum()).clamp_(min=0.0)
+    typical = (probabilities - FREQUENCY_SHARE * frequencies / frequencies.sum()).clamp_(min=0.0)
     _set_rows(source_table, typical @ head.cpu())
 
-    _pass_source_vectors_on(model)
+    # The layers: source vectors reach the head unchanged.
+    _set_cross_attention_to_identity(model)
+    _weaken_other_sublayers(model)
 
 
-def _pass_source_vectors_on(model: Transformer) -> None:
-    """Make cross-attention the identity, and the outputs of the other sublayers small."""
+def _set_cross_attention_to_identity(model: Transformer) -> None:
+    """Make all four projections of each cross-attention the identity matrix."""
     for layer in model.decoder.layers:
         cross = layer.cross_attention
         key, value = cross.key_value.weight.chunk(2)
         for projection in (cross.query.weight, key, value, cross.output.weight):
             projection.copy_(torch.eye(len(projection), device=projection.device))
+
+
+def _weaken_other_sublayers(model: Transformer) -> None:
+    """Make the outputs of self-attention and feed-forward small."""
     for name, sublayer in model.named_modules():
         if name.endswith(("self_attention.output", "feed_forward.outer")):
-            sublayer.get_parameter("weight").mul_(QUIET)
+            sublayer.get_parameter("weight").mul_(OTHER_SUBLAYERS_FACTOR)
 
 
 def neighbour_vectors(sentences: Sequence[Ids], size: int, width: int) -> Tensor:
@@ -116,11 +122,11 @@ def translation_probabilities(pairs: Sequence[tuple[Ids, Ids]], source_size: int
     shape = (source_size + 1, target_size)
     probabilities = np.ones(shape, np.float32).ravel()
     for _ in range(ROUNDS):
-        # Expectation: how often each source piece is linked to each target piece.
+        # E-step: how often each source piece is linked to each target piece.
         counts = np.zeros(len(probabilities))
         for chunk in _chunks(pairs):
             counts += _expected_counts(chunk, probabilities, null_word, target_size)
-        # Maximization: normalize the counts of each source piece.
+        # M-step: normalize the counts of each source piece.
         table = counts.reshape(shape)
         row_sums = np.maximum(table.sum(1, keepdims=True), 1e-9)
         probabilities = (table / row_sums).astype(np.float32).ravel()
@@ -130,7 +136,19 @@ def translation_probabilities(pairs: Sequence[tuple[Ids, Ids]], source_size: int
 def _expected_counts(
     pairs: Sequence[tuple[Ids, Ids]], probabilities: Counts, null_word: int, target_size: int
 ) -> NDArray[np.float64]:
-    """Return the expected links in `pairs` by cell of the table; both tables are flat, of (S + 1) · T entries."""
+    """Return how often each source piece is expected to be linked to each target piece in `pairs`.
+
+    This is the E-step of IBM Model 1 (Brown et al. 1993 §4.1): each target piece is linked to one piece of its source
+    sentence, with a probability in proportion to p(target piece | source piece).
+
+    Args:
+        pairs: source and target ids of sentences.
+        probabilities: p(target piece | source piece) of the last M-step, flat, ((S + 1) · T,).
+        null_word: row of the NULL word, which is added to each source sentence.
+        target_size: T.
+
+    Returns the expected counts, flat, ((S + 1) · T,).
+    """
     # A link is a cell of the table. The links of one target piece, to all pieces of its source, stand together.
     links_of_pairs = []
     links_per_target = []

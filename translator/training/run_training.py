@@ -25,13 +25,13 @@ from translator.run.provenance import code_fingerprint, describe_environment, pa
 from translator.run.signals import StopRequest
 from translator.training.distributed import Distributed
 from translator.training.event_file import show_test_scores
-from translator.training.fine_tuning import initial_checkpoint
 from translator.training.model_memory import check_memory
 from translator.training.precision import Choices, set_up
 from translator.training.progress import TrainingProgress
 from translator.training.schedule import learning_rate
 from translator.training.trainer import Trainer
 from translator.training.update import Updater
+from translator.training.warm_start import initial_checkpoint
 
 _HIGH_RATE: Final = 0.05  # share of the peak learning rate, from which the end of a cosine by time costs quality
 

@@ -18,10 +18,10 @@ from translator.training.checkpointing import TrainingState
 from translator.training.compiling import uncompiled
 from translator.training.count_initialization import MOST_PAIRS, initialize_from_counts
 from translator.training.distributed import Distributed
-from translator.training.fine_tuning import initialize
 from translator.training.monitor import Observer
 from translator.training.update import Updater, memory_errors
 from translator.training.validation import Validator
+from translator.training.warm_start import initialize
 
 
 @dataclass

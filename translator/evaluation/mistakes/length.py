@@ -4,7 +4,7 @@ import math
 from typing import Final, NamedTuple
 
 from translator.evaluation.mistakes.sentence import NO_MISTAKE, Mistake, Sentence
-from translator.search.repetition import words_of
+from translator.search.loop_detection import words_of
 
 _MIN_LENGTH: Final = 20  # characters of the longer text: the ratio of shorter ones varies too much
 _MAX_RATIO: Final = 2.0

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from translator.evaluation.mistakes.sentence import NO_MISTAKE, Mistake, Sentence, list_counts
-from translator.search.repetition import circling_words, repeated_words, words_of
+from translator.search.loop_detection import circling_words, repeated_words, words_of
 
 
 def check_repetition(sentence: Sentence) -> Mistake | None:

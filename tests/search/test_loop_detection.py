@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from translator.search.repetition import looping_words, repeated_words, words_of
+from translator.search.loop_detection import looping_words, repeated_words, words_of
 
 WORDS = st.sampled_from(["بله", "friend's", "no", "می‌رود", "window", "هاهاها", "7"])
 

@@ -1,4 +1,4 @@
-"""Fine-tuning (warm start): copies matching weights of another run into a new one, and logs which.
+"""Warm start: copies matching weights of another run into a new one, as for fine-tuning, and logs which.
 
 V vocabulary, D model width
 """

@@ -1,8 +1,11 @@
-"""Repetition: the words with which a translation goes round in circles, although its source does not.
+"""Loop detection: the words with which a translation goes round in circles, although its source does not.
 
 A model that is unsure of the next word may say the last ones again, and again after that (Holtzman et al. 2020 §3).
 Languages repeat words too: `the doctor said that the doctor …`, «کم کم». So a repetition is a loop only if it occurs
-more often than the source says anything. Imports no torch, which is slow to start.
+more often than the source says anything.
+
+This file only detects loops. constraints.py blocks repeated tokens during a search, and inference/loops.py searches a
+sentence again if its translation is a loop. Imports no torch, which is slow to start.
 """
 
 import itertools
@@ -15,7 +18,7 @@ _WORD: Final = re.compile("[^\\W_]+(?:[\u200c\u200d\u064b-\u065f\u0670'’]*[^\\
 """A word or a number; half-spaces, vowel marks and apostrophes inside belong to it."""
 _PART: Final = re.compile(r"[^\W_]+")  # `friend's` has two parts: friend, s
 _LONGEST_PHRASE: Final = 8  # words of the longest phrase whose direct repetition is detected
-_NGRAM: Final = 3  # words in a row that count as repeated at any distance; two words often repeat for good reason
+_RECURRING_WORDS: Final = 3  # words in a row that count as repeated at any distance; two often recur for good reason
 _CONTENT_LETTERS: Final = 5  # most shorter words, such as `the` and `that`, have a function, and repeat in any sentence
 # A group of letters three times in a row inside a word, or one letter four times.
 _CIRCLE_IN_WORD: Final = re.compile(r"([^\W\d_]{2,8}?)\1{2,}|([^\W\d_])\2{3,}")
@@ -75,13 +78,13 @@ def repeated_words(words: Sequence[str], allowed: int = 1) -> list[int]:
     # Three words at any distance; occurrences that overlap count once.
     times: Counter[tuple[str, ...]] = Counter()
     ends: dict[tuple[str, ...], int] = {}
-    for start in range(len(words) - _NGRAM + 1):
-        ngram = tuple(words[start : start + _NGRAM])
+    for start in range(len(words) - _RECURRING_WORDS + 1):
+        ngram = tuple(words[start : start + _RECURRING_WORDS])
         if start >= ends.get(ngram, 0):
-            ends[ngram] = start + _NGRAM
+            ends[ngram] = start + _RECURRING_WORDS
             times[ngram] += 1
             if times[ngram] > allowed:
-                places.update(range(start, start + _NGRAM))
+                places.update(range(start, start + _RECURRING_WORDS))
     return sorted(places)
 
 

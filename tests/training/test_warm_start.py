@@ -1,4 +1,4 @@
-"""Fine-tuning: which weights of another run are taken, which are not, and why."""
+"""Warm start: which weights of another run are taken, which are not, and why."""
 
 import shutil
 from dataclasses import replace
@@ -18,7 +18,7 @@ from translator.errors import CheckpointError, RunError
 from translator.model import Transformer
 from translator.run.folder import RunFolder
 from translator.subword import SubwordPair
-from translator.training.fine_tuning import HEAD, SOURCE_TABLE, TARGET_TABLE, initial_checkpoint, initialize
+from translator.training.warm_start import HEAD, SOURCE_TABLE, TARGET_TABLE, initial_checkpoint, initialize
 
 OTHER_PIECES = ("subword.model_type=unigram", "subword.vocabulary_size=30", "subword.byte_fallback=false")
 
