@@ -50,13 +50,13 @@ def tokens_of(hypotheses: Sequence[Hypothesis]) -> list[tuple[int, ...]]:
     return [hypothesis.tokens for hypothesis in hypotheses]
 
 
-def best_of(found: Sequence[Sequence[Hypothesis]]) -> list[Hypothesis]:
-    return [hypotheses[0] for hypotheses in found]
+def best_of(n_best: Sequence[Sequence[Hypothesis]]) -> list[Hypothesis]:
+    return [hypotheses[0] for hypotheses in n_best]
 
 
-def equal_count(found: Sequence[Sequence[Hypothesis]], expected: Sequence[Sequence[Hypothesis]]) -> int:
+def equal_count(n_best: Sequence[Sequence[Hypothesis]], expected: Sequence[Sequence[Hypothesis]]) -> int:
     """Return for how many rows the best hypotheses have the same tokens."""
-    pairs = zip(best_of(found), best_of(expected), strict=True)
+    pairs = zip(best_of(n_best), best_of(expected), strict=True)
     return sum(hypothesis.tokens == reference.tokens for hypothesis, reference in pairs)
 
 
@@ -82,9 +82,9 @@ def test_every_architecture_gives_the_same_tokens_and_probabilities(
 
     rows = sample_rows(pair, 4)
     shortest = FREE.model_copy(update={"max_length_ratio": 0.01})
-    found = best_of(exported.find(rows, shortest))
+    hypotheses = best_of(exported.find(rows, shortest))
     expected = best_of(reference.find(rows, shortest))
-    assert tokens_of(found) == tokens_of(expected)
+    assert tokens_of(hypotheses) == tokens_of(expected)
     targets = [[20, 60, 33, 7], [5], [], [9, 8]]
     assert_same(exported.score(rows, targets), reference.score(rows, targets))
 
@@ -198,10 +198,10 @@ def test_greedy_search_matches_torch_in_tokens_and_scores(
     changes: dict[str, object], engines: Engines, rows: list[list[int]]
 ) -> None:
     config = FREE.model_copy(update=changes)
-    found = best_of(engines.exported.find(rows, config))
+    hypotheses = best_of(engines.exported.find(rows, config))
     expected = best_of(engines.torch.find(rows, config))
-    assert_same(found, expected)
-    for hypothesis, reference in zip(found, expected, strict=True):
+    assert_same(hypotheses, expected)
+    for hypothesis, reference in zip(hypotheses, expected, strict=True):
         assert hypothesis.normalized_score == pytest.approx(reference.normalized_score, abs=1e-4)
     unscored = best_of(engines.exported.find(rows, config, scored=False))
     assert tokens_of(unscored) == tokens_of(expected)
@@ -227,9 +227,9 @@ def test_beam_search_mostly_matches_torch(
 def test_the_best_of_several_hypotheses_is_the_single_one(
     beam_config: SearchConfig, engines: Engines, rows: list[list[int]]
 ) -> None:
-    several = engines.exported.find(rows, beam_config, 3, scored=False)
+    three = engines.exported.find(rows, beam_config, 3, scored=False)
     single = engines.exported.find(rows, beam_config, 1, scored=False)
-    assert tokens_of(best_of(several)) == tokens_of(best_of(single))
+    assert tokens_of(best_of(three)) == tokens_of(best_of(single))
 
 
 def test_hypotheses_are_ranked_by_ending_and_normalized_score(n_best: list[list[Hypothesis]]) -> None:
@@ -293,10 +293,10 @@ def test_beam_search_does_not_stop_before_torch(subword: SubwordPair, rows: list
 
 def test_forced_prefixes_are_scored_as_with_torch(engines: Engines, rows: list[list[int]]) -> None:
     prefixes = [[30, 40, 50] if number % 2 else [] for number in range(len(rows))]
-    found = best_of(engines.exported.find(rows, FREE, 1, prefixes))
+    hypotheses = best_of(engines.exported.find(rows, FREE, 1, prefixes))
     expected = best_of(engines.torch.find(rows, FREE, 1, prefixes))
-    assert tokens_of(found) == tokens_of(expected)
-    for hypothesis, reference, prefix in zip(found, expected, prefixes, strict=True):
+    assert tokens_of(hypotheses) == tokens_of(expected)
+    for hypothesis, reference, prefix in zip(hypotheses, expected, prefixes, strict=True):
         assert list(hypothesis.tokens[: len(prefix)]) == prefix
         assert hypothesis.score == pytest.approx(reference.score, abs=1e-3), "forced tokens are included"
 

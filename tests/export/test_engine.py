@@ -258,9 +258,9 @@ def test_auto_engine_prefers_ctranslate2_with_the_same_results(run: RunFolder) -
     reference = Translator.load(run.path, engine="torch", overrides=greedy)
     assert automatic.searcher.name == "ctranslate2"
     assert reference.searcher.name == "torch"
-    found = automatic.translations(TEXTS, attention=True)
+    translated = automatic.translations(TEXTS, attention=True)
     expected = reference.translations(TEXTS, attention=True)
-    for (translation,), (expected_translation,) in zip(found, expected, strict=True):
+    for (translation,), (expected_translation,) in zip(translated, expected, strict=True):
         assert translation.text == expected_translation.text
         assert translation.alignment == expected_translation.alignment
         assert translation.score == pytest.approx(expected_translation.score, abs=1e-3)

@@ -1,4 +1,4 @@
-"""A sentence whose translation is a loop is searched again with blocked n-grams; all others keep what was found."""
+"""A sentence whose translation is a loop is searched again with blocked n-grams; all others keep what the first search gave."""
 
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ class Call(NamedTuple):
 
     rows: int
     blocking: bool
-    count: int
+    hypotheses: int
     prefixes: list[list[int]]
 
 
@@ -35,11 +35,11 @@ class Scripted(Searcher):
     ) -> list[list[Hypothesis]]:
         blocking = config.no_repeat_ngram == 2 and options["no_doubles"]
         self.calls.append(Call(len(rows), blocking, count, prefixes))
-        found = []
+        hypotheses_of_rows = []
         for texts in self.lists[blocking]:
             ids = self.words.encode(texts)[:count]
-            found.append([Hypothesis(tuple(tokens), 0.0, 0.0, True) for tokens in ids])
-        return found
+            hypotheses_of_rows.append([Hypothesis(tuple(tokens), 0.0, 0.0, True) for tokens in ids])
+        return hypotheses_of_rows
 
     def score(self, *arguments: Any) -> Any:
         raise NotImplementedError
@@ -71,8 +71,8 @@ BEAM = SearchConfig(beam_size=3)
 def test_only_loops_are_searched_again() -> None:
     search = find([[GOOD], [LOOP], [GOOD]], [[GOOD]], BEAM)
     assert search.texts == [[GOOD]] * 3
-    first = Call(rows=3, blocking=False, count=1, prefixes=[[0], [1], [2]])
-    second = Call(rows=1, blocking=True, count=1, prefixes=[[1]])
+    first = Call(rows=3, blocking=False, hypotheses=1, prefixes=[[0], [1], [2]])
+    second = Call(rows=1, blocking=True, hypotheses=1, prefixes=[[1]])
     assert search.calls == [first, second]
 
 

@@ -19,9 +19,9 @@ def penalized_translator(random_run: Path) -> Translator:
 def test_score_gives_a_translation_the_score_that_search_gave_it(penalized_translator: Translator) -> None:
     sources = ["abc", "hgf", "ddd eee"]
     # With this prefix, the random model ends, and the pieces begin with ▁, as those of the encoded text do.
-    found = penalized_translator.translations(sources, prefixes=["d"] * 3)
-    scored = penalized_translator.score(sources, [translation.text for (translation,) in found])
-    for (translation,), rescored in zip(found, scored, strict=True):
+    translated = penalized_translator.translations(sources, prefixes=["d"] * 3)
+    scored = penalized_translator.score(sources, [translation.text for (translation,) in translated])
+    for (translation,), rescored in zip(translated, scored, strict=True):
         assert translation.finished
         assert rescored.tokens == translation.tokens
         assert rescored.score == pytest.approx(translation.score, abs=1e-4)

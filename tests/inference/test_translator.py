@@ -21,8 +21,8 @@ Found = list[list[Translation]]
 LINE_BREAKS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 
 
-def best_texts(found: Found) -> list[str]:
-    return [translations[0].text for translations in found]
+def best_texts(translations_of_lines: Found) -> list[str]:
+    return [translations[0].text for translations in translations_of_lines]
 
 
 def searched_rows(model: Any) -> int:
@@ -128,8 +128,8 @@ LONG_TEXT = "One two three. Four five six seven, eight nine ten. Unbroken."
 
 def test_a_long_sentence_is_translated_in_segments_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     translator, model = echo(max_length=5)
-    found = translator.translations(["short", LONG_TEXT], first_line=11)
-    assert best_texts(found) == ["short", LONG_TEXT]
+    translations_of_lines = translator.translations(["short", LONG_TEXT], first_line=11)
+    assert best_texts(translations_of_lines) == ["short", LONG_TEXT]
     assert longest_row(model) <= 5
     assert caplog.messages == [
         "line 12 has a sentence of 7 tokens, more than the 4 that the model takes at once: translated in 2 segments"
@@ -208,8 +208,8 @@ def test_equal_segments_are_searched_once_unless_they_are_samples(method: str, r
 
 def test_equal_segments_with_different_prefixes_are_searched_apart() -> None:
     translator, model = echo()
-    found = translator.translations(["a b"] * 3, prefixes=["a", "c", "a"])
-    assert best_texts(found) == ["a b", "c b", "a b"]
+    translations_of_lines = translator.translations(["a b"] * 3, prefixes=["a", "c", "a"])
+    assert best_texts(translations_of_lines) == ["a b", "c b", "a b"]
     assert searched_rows(model) == 2
 
 
@@ -290,8 +290,8 @@ def beam_translator(random_run: Path) -> Translator:
 
 def test_the_first_of_several_translations_equals_the_single_one(beam_translator: Translator) -> None:
     texts = ["abc", "hgf dd"]
-    found = beam_translator.translations(texts, count=3)
-    assert best_texts(found) == beam_translator.translate_lines(texts)
+    translations_of_lines = beam_translator.translations(texts, count=3)
+    assert best_texts(translations_of_lines) == beam_translator.translate_lines(texts)
 
 
 def test_several_translations_are_ranked_by_normalized_score(beam_translator: Translator) -> None:
