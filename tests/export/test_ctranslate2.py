@@ -293,8 +293,8 @@ def test_beam_search_does_not_stop_before_torch(subword: SubwordPair, rows: list
 
 def test_forced_prefixes_are_scored_as_with_torch(engines: Engines, rows: list[list[int]]) -> None:
     prefixes = [[30, 40, 50] if number % 2 else [] for number in range(len(rows))]
-    hypotheses = best_of(engines.exported.find(rows, FREE, 1, prefixes))
-    expected = best_of(engines.torch.find(rows, FREE, 1, prefixes))
+    hypotheses = best_of(engines.exported.find(rows, SHORT, 1, prefixes))
+    expected = best_of(engines.torch.find(rows, SHORT, 1, prefixes))
     assert tokens_of(hypotheses) == tokens_of(expected)
     for hypothesis, reference, prefix in zip(hypotheses, expected, prefixes, strict=True):
         assert list(hypothesis.tokens[: len(prefix)]) == prefix

@@ -39,17 +39,28 @@ def code_of_card(folder: Path) -> str:
     return str(code)
 
 
+@pytest.fixture(scope="module")
+def exports(subword_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """An export in each format, of a run that is gone; to be read only."""
+    place = tmp_path_factory.mktemp("exports")
+    run = small_run(place, subword_folder)
+    folders = {}
+    for name in FORMATS:
+        (place / name).mkdir()  # exporting into an empty folder is allowed
+        folders[name] = export_run(run.path, name, place / name)
+    shutil.rmtree(run.path)
+    return folders
+
+
 @pytest.mark.parametrize("name", FORMATS)
-def test_each_format_has_its_files_in_an_empty_folder(name: str, run: RunFolder, tmp_path: Path) -> None:
-    (tmp_path / "out").mkdir()
-    folder = export_run(run.path, name, tmp_path / "out")
-    names = {entry.name for entry in folder.iterdir()}
+def test_each_format_has_its_files(name: str, exports: dict[str, Path]) -> None:
+    names = {entry.name for entry in exports[name].iterdir()}
     assert FILES[name] | {"README.md", "export.json"} <= names
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_the_index_of_an_export_names_its_origin(name: str, run: RunFolder, tmp_path: Path) -> None:
-    index = read_index(export_run(run.path, name, tmp_path / "out"))
+def test_the_index_of_an_export_names_its_origin(name: str, exports: dict[str, Path]) -> None:
+    index = read_index(exports[name])
     assert index.format == name
     assert index.quantization == "float32"
     assert index.run == "run"
@@ -57,35 +68,38 @@ def test_the_index_of_an_export_names_its_origin(name: str, run: RunFolder, tmp_
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_an_export_names_no_local_path(name: str, run: RunFolder, tmp_path: Path) -> None:
-    folder = export_run(run.path, name, tmp_path / "out")
-    for file in folder.rglob("*"):
+def test_an_export_names_no_local_path(name: str, exports: dict[str, Path]) -> None:
+    place = str(exports[name].parent)
+    for file in exports[name].rglob("*"):
         if file.suffix in (".yaml", ".json", ".md"):
-            assert str(tmp_path) not in file.read_text(encoding="utf-8"), file
+            assert place not in file.read_text(encoding="utf-8"), file
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_an_export_has_the_normalizer_of_its_run(name: str, run: RunFolder, tmp_path: Path) -> None:
-    folder = export_run(run.path, name, tmp_path / "out")
-    (rules_file,) = folder.rglob("normalizer.json")
-    assert read_rules(rules_file) == rules_of_run(run)
+def test_an_export_has_the_normalizer_of_its_run(name: str, exports: dict[str, Path], shared_run: RunFolder) -> None:
+    (rules_file,) = exports[name].rglob("normalizer.json")
+    assert read_rules(rules_file) == rules_of_run(shared_run)
+
+
+@pytest.fixture(scope="module")
+def first_words(shared_run: RunFolder) -> str:
+    """The beginning of a translation by the run; each program stops an untrained model at a different length."""
+    translation = Translator.load(shared_run.path, engine="torch").translate(SENTENCE)
+    assert translation != ""
+    return translation[:4]
 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_each_format_is_self_contained_and_its_card_code_works(
-    name: str, run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, exports: dict[str, Path], first_words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = export_run(run.path, name, tmp_path / "out")
-    expected = Translator.load(run.path).translate(SENTENCE)
-    code = code_of_card(folder)
+    code = code_of_card(exports[name])
     assert SENTENCE in code
-    shutil.rmtree(run.path)  # the export must work without its run
-    monkeypatch.chdir(folder)
+    monkeypatch.chdir(exports[name])
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         exec(compile(code, "README.md", "exec"), {})  # noqa: S102 - our own words
     (line,) = printed.getvalue().splitlines()
-    # An untrained model rarely produces EOS, and each program stops at a different maximum length.
-    assert line[:4] == expected[:4] != ""
+    assert line[:4] == first_words
 
 
 @pytest.fixture
@@ -126,16 +140,15 @@ def test_an_impossible_format_is_refused_before_anything_is_written(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_missing_checkpoint_is_refused_before_anything_is_written(run: RunFolder, tmp_path: Path) -> None:
+def test_a_missing_checkpoint_is_refused_before_anything_is_written(shared_run: RunFolder, tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="no checkpoint `7`"):
-        export_run(run.path, "safetensors", tmp_path / "out", checkpoint="7")
+        export_run(shared_run.path, "safetensors", tmp_path / "out", checkpoint="7")
     assert not (tmp_path / "out").exists()
 
 
-def test_an_export_is_not_exported_again(run: RunFolder, tmp_path: Path) -> None:
-    exported = export_run(run.path, "ctranslate2", tmp_path / "exported")
-    with pytest.raises(RunError, match="exported is an export for CTranslate2 and has no checkpoint to export"):
-        export_run(exported, "safetensors", tmp_path / "out")
+def test_an_export_is_not_exported_again(exports: dict[str, Path], tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="ctranslate2 is an export for CTranslate2 and has no checkpoint to export"):
+        export_run(exports["ctranslate2"], "safetensors", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -172,8 +185,9 @@ def test_full_disk_or_interruption_leaves_no_partial_export(
 
 
 @pytest.fixture
-def export(run: RunFolder, tmp_path: Path) -> Path:
-    return export_run(run.path, "ctranslate2", tmp_path / "out")
+def export(exports: dict[str, Path], tmp_path: Path) -> Path:
+    """A copy of the export for CTranslate2."""
+    return shutil.copytree(exports["ctranslate2"], tmp_path / "out")
 
 
 def test_damage_to_any_file_except_the_card_is_detected(export: Path) -> None:

@@ -1,16 +1,18 @@
 """From run folders to a translator: which weights, on which device, and which runs fit together."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 import yaml
+from conftest import write_recipe
 from small_model import small_model
 from untrained import add_checkpoint, untrained_run
 
 from translator import Translator
-from translator.config import SearchConfig, TrainingConfig
+from translator.config import SearchConfig, TrainingConfig, parse_config
 from translator.data import DataHandler
 from translator.errors import CheckpointError, ConfigError, RunError, SubwordError
 from translator.inference.torch_searcher import TorchSearcher, search_precision, search_rounding
@@ -22,10 +24,11 @@ from translator.subword import SubwordModel
 TEXTS = ["abc", "hgf", "ddd eee"]
 
 
-@pytest.fixture
-def two_checkpoints(tiny: Any) -> RunFolder:
-    """A run with checkpoints of steps 5 and 9; the newer one is the best."""
-    config = tiny()
+@pytest.fixture(scope="module")
+def two_checkpoints(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    """A run with checkpoints of steps 5 and 9; the newer one is the best. To be read only."""
+    recipe = write_recipe(tmp_path_factory.mktemp("two"))
+    config = parse_config(recipe.read_text(encoding="utf-8"), "tiny.yaml")
     run = untrained_run(config, step=5)
     add_checkpoint(run, config, DataHandler(config).prepare(), step=9)
     return run
@@ -73,11 +76,14 @@ def torch_translator(*runs: Path) -> Translator:
     return Translator.load(runs, engine="torch")
 
 
-@pytest.fixture
-def members(tiny: Any) -> list[Path]:
-    """Two runs of the same data, with different weights."""
-    first = untrained_run(tiny())
-    second = untrained_run(tiny(f"run.directory={first.path.parent}/second"), step=7)
+@pytest.fixture(scope="module")
+def members(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Two runs of the same data, with different weights; to be read only."""
+    recipe = write_recipe(tmp_path_factory.mktemp("members"))
+    config = parse_config(recipe.read_text(encoding="utf-8"), "tiny.yaml")
+    first = untrained_run(config)
+    overrides = [f"run.directory={first.path.parent}/second"]
+    second = untrained_run(parse_config(recipe.read_text(encoding="utf-8"), "tiny.yaml", overrides), step=7)
     return [first.path, second.path]
 
 
@@ -114,14 +120,15 @@ def test_an_ensemble_averages_the_probabilities_of_its_models(members: list[Path
         assert averaged.score > (first_member.score + second_member.score) / 2
 
 
-def test_runs_of_different_normalization_are_refused_as_an_ensemble(members: list[Path]) -> None:
-    settings_file = RunFolder(members[1]).config_file
+def test_runs_of_different_normalization_are_refused_as_an_ensemble(members: list[Path], tmp_path: Path) -> None:
+    stranger = RunFolder(shutil.copytree(members[1], tmp_path / "stranger", symlinks=True))
+    settings_file = stranger.config_file
     settings = yaml.safe_load(settings_file.read_text(encoding="utf-8"))
     normalization = settings["corpus"]["normalization"]
     normalization["zwnj"] = not normalization["zwnj"]
     settings_file.write_text(yaml.safe_dump(settings), encoding="utf-8")
     with pytest.raises(RunError, match=r"they differ in normalization \(corpus\.normalization\.zwnj\)"):
-        Translator.load(members)
+        Translator.load([members[0], stranger.path])
 
 
 def test_runs_of_different_subword_models_are_refused_as_an_ensemble(tiny: Any, random_run: Path) -> None:

@@ -1,4 +1,4 @@
-"""A sentence whose translation is a loop is searched again with blocked n-grams; all others keep what the first search gave."""
+"""A sentence whose translation is a loop is searched again with blocked n-grams; all others stay as they are."""
 
 from typing import Any, NamedTuple
 
