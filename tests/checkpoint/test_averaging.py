@@ -19,22 +19,42 @@ from translator.run.locks import hold_folder
 CPU = torch.device("cpu")
 
 
+SCORES = {1: 8.0, 2: 9.0, 3: 1.0, 4: 5.0}
+
+
 @pytest.mark.parametrize(
     ("which", "lower_is_better", "steps"),
     [("last", False, [2, 3, 4]), ("best", False, [1, 2, 4]), ("best", True, [1, 3, 4])],
 )
 def test_averaging_saves_the_mean_weights(tmp_path: Path, which: Any, lower_is_better: bool, steps: list[int]) -> None:
-    saved = {step: save(tmp_path, step, score=score) for step, score in ((1, 8.0), (2, 9.0), (3, 1.0), (4, 5.0))}
-    path = average_checkpoints(tmp_path, 3, which, lower_is_better=lower_is_better)
-    assert path == find_checkpoint(tmp_path, "averaged")
+    weights = {}
+    for step, score in SCORES.items():
+        weights[step] = save(tmp_path, step, score=score).state_dict()
+    average_checkpoints(tmp_path, 3, which, lower_is_better=lower_is_better)
     checkpoint = pin_checkpoint(tmp_path, "averaged")
-    averaged, state = load_model(checkpoint, CPU), checkpoint.state
-    assert (state.averaged_steps, state.name, state.step) == (steps, "averaged", 4)
-    for key, tensor in averaged.state_dict().items():
-        values = [saved[step].state_dict()[key].numpy().astype(np.float64) for step in steps]
-        assert np.array_equal(tensor.numpy(), (sum(values[1:], values[0]) / 3).astype(np.float32)), key
+    assert checkpoint.state.averaged_steps == steps
+    for name, tensor in load_model(checkpoint, CPU).state_dict().items():
+        values = [weights[step][name].numpy().astype(np.float64) for step in steps]
+        mean = (values[0] + values[1] + values[2]) / 3
+        assert np.array_equal(tensor.numpy(), mean.astype(np.float32)), name
+
+
+def test_an_average_is_a_checkpoint_of_weights_alone(tmp_path: Path) -> None:
+    for step in SCORES:
+        save(tmp_path, step)
+    path = average_checkpoints(tmp_path, 3, "last")
+    assert path == find_checkpoint(tmp_path, "averaged")
     assert sorted(file.name for file in path.iterdir()) == ["model.safetensors", "state.json"]
-    assert steps_saved(tmp_path) == [1, 2, 3, 4]
+
+
+def test_an_average_has_the_step_of_its_newest_checkpoint(tmp_path: Path) -> None:
+    for step in SCORES:
+        save(tmp_path, step)
+    average_checkpoints(tmp_path, 3, "last")
+    state = pin_checkpoint(tmp_path, "averaged").state
+    assert state.name == "averaged"
+    assert state.step == 4
+    assert steps_saved(tmp_path) == [1, 2, 3, 4], "an average is not one of them"
 
 
 def test_training_never_continues_from_an_average(tmp_path: Path) -> None:
@@ -50,9 +70,10 @@ def test_averaging_uses_moving_averages_where_they_exist(tmp_path: Path) -> None
     for step in (1, 2):
         save(tmp_path, step, average=small_model(seed=10 + step).state_dict())
     averaged = load_checkpoint(average_checkpoints(tmp_path, 2, "last")).model
-    first, second = (small_model(seed=seed).state_dict() for seed in (11, 12))
-    for key, tensor in averaged.items():
-        assert torch.allclose(tensor, (first[key] + second[key]) / 2, atol=1e-7), key
+    first = small_model(seed=11).state_dict()
+    second = small_model(seed=12).state_dict()
+    for name, tensor in averaged.items():
+        assert torch.allclose(tensor, (first[name] + second[name]) / 2, atol=1e-7), name
 
 
 @pytest.mark.parametrize(

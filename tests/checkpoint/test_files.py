@@ -26,11 +26,10 @@ def test_saved_checkpoint_loads_with_the_same_weights_and_state(tmp_path: Path, 
     assert loaded.state.progress == {"step": 7}
     assert torch.equal(loaded.training["optimizer.0.exp_avg"], torch.arange(5.0))
     checkpoint = pin_checkpoint(tmp_path, "7")
-    again, state = load_model(checkpoint, CPU), checkpoint.state
-    assert not again.training
-    assert state == loaded.state
-    for key, value in saved.state_dict().items():
-        assert torch.equal(again.state_dict()[key], value)
+    assert checkpoint.state == loaded.state
+    model = load_model(checkpoint, CPU)
+    assert not model.training
+    assert_equal_weights(model.state_dict(), saved.state_dict())
 
 
 @pytest.mark.parametrize("content", ["[]", "3", '{"state": 1, "sha256": {}}', '{"sha256": {}, "state": {"step": 1}}'])
@@ -51,14 +50,19 @@ def test_unknown_checkpoint_format_is_rejected(tmp_path: Path, monkeypatch: pyte
         load_checkpoint(tmp_path / "step-000001")
 
 
-def test_mismatched_weights_are_rejected_and_listed(tmp_path: Path) -> None:
+def test_weights_of_another_shape_are_rejected_and_listed(tmp_path: Path) -> None:
     saved = save(tmp_path, 1)
     wider = Transformer(SMALL.model_copy(update={"feed_forward": 20}), 11, 11)
     with pytest.raises(CheckpointError, match=r"do not fit the model: .*feed_forward.* shape torch.Size\(\[16, 8\]\)"):
         restore_weights(wider, saved.state_dict(), tmp_path)
-    fewer = dict(list(saved.state_dict().items())[1:]) | {"stranger": torch.zeros(1)}
+
+
+def test_missing_and_unexpected_weights_are_rejected_and_listed(tmp_path: Path) -> None:
+    weights = small_model().state_dict()
+    weights.pop(next(iter(weights)))
+    weights["stranger"] = torch.zeros(1)
     with pytest.raises(CheckpointError, match=r"do not fit the model: .*Missing key.*Unexpected key.*stranger"):
-        restore_weights(small_model(), fewer, tmp_path)
+        restore_weights(small_model(), weights, tmp_path)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -79,15 +83,24 @@ def test_any_changed_byte_is_recognised(tmp_path: Path, data: st.DataObject) -> 
         (path / name).write_bytes(content)
 
 
-def test_translation_uses_the_moving_average_but_training_does_not(tmp_path: Path) -> None:
+def assert_equal_weights(weights: dict[str, torch.Tensor], expected: dict[str, torch.Tensor]) -> None:
+    assert weights.keys() == expected.keys()
+    for name, tensor in expected.items():
+        assert torch.equal(weights[name], tensor), name
+
+
+def test_translation_uses_the_moving_average(tmp_path: Path) -> None:
+    average = small_model(seed=9).state_dict()
+    save(tmp_path, 1, average=average)
+    assert_equal_weights(load_model(pin_checkpoint(tmp_path, "last"), CPU).state_dict(), average)
+
+
+def test_training_continues_from_the_raw_weights(tmp_path: Path) -> None:
     average = small_model(seed=9).state_dict()
     raw = save(tmp_path, 1, average=average).state_dict()
-    for key, tensor in load_model(pin_checkpoint(tmp_path, "last"), CPU).state_dict().items():
-        assert torch.equal(tensor, average[key])
     loaded = load_checkpoint(tmp_path / "step-000001")
-    for key, tensor in raw.items():
-        assert torch.equal(loaded.model[key], tensor)
-        assert torch.equal(loaded.average[key], average[key])
+    assert_equal_weights(loaded.model, raw)
+    assert_equal_weights(loaded.average, average)
 
 
 def test_checkpoints_are_found_by_best_last_step_and_name(tmp_path: Path) -> None:

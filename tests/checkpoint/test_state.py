@@ -20,10 +20,13 @@ def paths(values: Any, prefix: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """Return the path of each value inside `values`."""
     if not isinstance(values, dict | list):
         return []
-    found = []
-    for key, value in values.items() if isinstance(values, dict) else enumerate(values):
-        found += [(*prefix, key), *paths(value, (*prefix, key))]
-    return found
+    items = values.items() if isinstance(values, dict) else enumerate(values)
+    all_paths = []
+    for key, value in items:
+        path = (*prefix, key)
+        all_paths.append(path)
+        all_paths += paths(value, path)
+    return all_paths
 
 
 def load_changed(folder: Path, keys: tuple[Any, ...], value: object) -> None:

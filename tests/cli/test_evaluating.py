@@ -14,15 +14,23 @@ def shown(run: Path) -> dict[str, float]:
     return {tag: events.Scalars(tag)[-1].value for tag in events.Tags()["scalars"] if tag.startswith("test")}
 
 
+def evaluate(run: Path, *flags: str) -> None:
+    assert main(["evaluate", "--run", str(run), "--no-report", *flags]) == 0
+
+
 def test_evaluate_adds_test_scores_to_the_tensorboard_curves(trained: Path) -> None:
+    # 1. Training has evaluated; evaluating again shows the same.
     before = shown(trained)
-    assert {"test/bleu", "test/chrf", "test_by_set/toy/bleu"} <= before.keys(), "training has evaluated"
+    assert {"test/bleu", "test/chrf", "test_by_set/toy/bleu"} <= before.keys()
     for file in (trained / "tensorboard").glob("*.test"):
         file.unlink()
-    assert main(["evaluate", "--run", str(trained), "--no-report"]) == 0
+    evaluate(trained)
     assert shown(trained) == before
-    other = trained.parent / "other.tsv"
-    other.write_text("a b c\tآ ب\nd e\tد ه\n", encoding="utf-8")
-    assert main(["evaluate", "--run", str(trained), "--no-report", "--test-set", f"other={other}"]) == 0
+
+    # 2. Another test set adds its curves, and the others stay.
+    corpus = trained.parent / "other.tsv"
+    corpus.write_text("a b c\tآ ب\nd e\tد ه\n", encoding="utf-8")
+    evaluate(trained, "--test-set", f"other={corpus}")
     after = shown(trained)
-    assert "test_by_set/other/bleu" in after and before.items() <= after.items()
+    assert "test_by_set/other/bleu" in after
+    assert before.items() <= after.items()

@@ -1,18 +1,21 @@
 """The verbs `plot ...`: each writes its picture, and refuses wrong arguments."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
+from conftest import write_recipe
 from untrained import untrained_run
 
 from translator.cli import main
+from translator.config import parse_config
 
 
-@pytest.fixture
-def run(tiny: Any, tmp_path: Path) -> Path:
-    """An untrained run with learned positions."""
-    return untrained_run(tiny("model.positions=learned", f"run.directory={tmp_path}/learned")).path
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An untrained run with learned positions; to be read only."""
+    recipe = write_recipe(tmp_path_factory.mktemp("learned"))
+    text = recipe.read_text(encoding="utf-8")
+    return untrained_run(parse_config(text, "tiny.yaml", ["model.positions=learned"])).path
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import re
 import signal
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx2
 import pytest
@@ -14,30 +14,50 @@ from untrained import untrained_run
 from translator.cli import main, translating
 
 
-def test_serve_answers_requests_until_a_stop_signal(
-    tiny: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = untrained_run(tiny("search.beam_size=3")).path
-    found: list[Any] = []
+class Visit(NamedTuple):
+    """What a visitor of a served page is told, and what standard error says."""
 
-    def visit(line: str) -> None:
-        address = line.split()[0]
+    announcement: str
+    model: Any
+    answer: Any
+    errors: str
+
+
+@pytest.fixture
+def run(tiny: Any) -> Path:
+    return untrained_run(tiny("search.beam_size=3")).path
+
+
+@pytest.fixture
+def visit(run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Visit:
+    """Serve until the first visitor, who asks for the model and a translation, and then sends a stop signal."""
+    received: dict[str, Any] = {}
+
+    def ask(announcement: str) -> None:
+        address = announcement.split()[0]
         try:
-            found.extend((line, httpx2.get(f"{address}api/model").json()))
-            found.append(httpx2.post(f"{address}api/translate", json={"text": "abc", "count": 2}).json())
+            received["announcement"] = announcement
+            received["model"] = httpx2.get(f"{address}api/model").json()
+            request = {"text": "abc", "count": 2}
+            received["answer"] = httpx2.post(f"{address}api/translate", json=request).json()
         finally:
             os.kill(os.getpid(), signal.SIGTERM)
 
-    monkeypatch.setattr(translating, "say", lambda line: threading.Thread(target=visit, args=[line]).start())
+    monkeypatch.setattr(translating, "say", lambda line: threading.Thread(target=ask, args=[line]).start())
     arguments = ["serve", "--run", str(run), "--port", "0", "--host", "0.0.0.0", "--beam", "2"]
     assert main(arguments) == 143
-    said, model, answer = found
-    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/ translates with run, step-000005; Ctrl\+C stops it", said)
-    assert (model["name"], model["limits"]["translations"]) == ("run", 2) and str(run.parent) not in str(model)
-    assert len(answer["lines"][0]["translations"]) == 2
-    heard = capsys.readouterr().err
-    assert "--host 0.0.0.0: anyone who can reach this machine can use the page" in heard
-    assert "stopped by signal 15" in heard
+    return Visit(errors=capsys.readouterr().err, **received)
+
+
+def test_serve_answers_requests_until_a_stop_signal(visit: Visit, run: Path) -> None:
+    announcement = r"http://127\.0\.0\.1:\d+/ translates with run, step-000005; Ctrl\+C stops it"
+    assert re.fullmatch(announcement, visit.announcement)
+    assert visit.model["name"] == "run"
+    assert visit.model["limits"]["translations"] == 2
+    assert str(run.parent) not in str(visit.model), "no local path"
+    assert len(visit.answer["lines"][0]["translations"]) == 2
+    assert "--host 0.0.0.0: anyone who can reach this machine can use the page" in visit.errors
+    assert "stopped by signal 15" in visit.errors
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from untrained import untrained_run
 
 from translator import Translator
 from translator.cli import main
+from translator.inference.translation import Translation
 
 Lines = list[str]
 
@@ -23,30 +24,62 @@ def translate(capsys: pytest.CaptureFixture[str], run: Path, *arguments: str) ->
     return capsys.readouterr().out.split("\n")[:-1]
 
 
+def without_attention(translation: Translation) -> dict[str, Any]:
+    """Return a translation as JSON holds it, without its attention."""
+    values: dict[str, Any] = json.loads(json.dumps(translation.to_json()))
+    values.pop("attention", None)
+    return values
+
+
 def test_translate_prints_what_the_python_api_returns(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     texts = ["abc", "", "hgf dd"]
     flags = ("--search", "beam", "--n-best", "2", "--format", "jsonl", "--scores", "--alignment", "--prefix", "ca")
     printed = [json.loads(line) for line in translate(capsys, run, *flags, *texts)]
     translator = Translator.load(run, overrides=["search.method=beam"])
-    found = translator.translations(texts, count=2, prefixes=["ca"] * 3, attention=True)
+    n_best = translator.translations(texts, count=2, prefixes=["ca"] * 3, attention=True)
     assert [record["source"] for record in printed] == texts
-    for record, translations in zip(printed, found, strict=True):
-        expected = [translation.to_json() for translation in translations]
-        for one in expected:
-            one.pop("attention", None)
-        assert record["translations"] == json.loads(json.dumps(expected))
+    for record, translations in zip(printed, n_best, strict=True):
+        assert record["translations"] == [without_attention(translation) for translation in translations]
 
 
-def test_translate_writes_a_file_as_text_or_tsv(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    source, output = tmp_path / "in.txt", tmp_path / "out.txt"
-    source.write_bytes(b"abc\r\n\nhgf dd\n" + b"abc " * 30)
-    plain = translate(capsys, run, "--input", str(source))
-    assert len(plain) == 4 and plain[1] == ""
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """A file of four lines, of which the second is empty and the last long."""
+    path = tmp_path / "in.txt"
+    path.write_bytes(b"abc\r\n\nhgf dd\n" + b"abc " * 30)
+    return path
+
+
+def lines_of(file: Path) -> Lines:
+    return file.read_text(encoding="utf-8").split("\n")[:-1]
+
+
+def test_translate_prints_one_line_for_each_of_a_file(
+    run: Path, source: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    printed = translate(capsys, run, "--input", str(source))
+    assert len(printed) == 4
+    assert printed[1] == ""
+
+
+def test_translate_writes_a_file_as_text(
+    run: Path, source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "out.txt"
     assert translate(capsys, run, "--input", str(source), "--output", str(output)) == []
-    assert output.read_text(encoding="utf-8").split("\n")[:-1] == plain
+    assert lines_of(output) == translate(capsys, run, "--input", str(source))
+
+
+def test_translate_writes_a_file_as_tsv(
+    run: Path, source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "out.tsv"
+    texts = translate(capsys, run, "--input", str(source))
     translate(capsys, run, "--input", str(source), "--output", str(output), "--format", "tsv", "--scores")
-    rows = [line.split("\t") for line in output.read_text(encoding="utf-8").split("\n")[:-1]]
-    assert [(row[0], row[3], len(row)) for row in rows] == [(str(line), text, 6) for line, text in enumerate(plain, 1)]
+    rows = [line.split("\t") for line in lines_of(output)]
+    assert [row[0] for row in rows] == ["1", "2", "3", "4"]
+    assert [row[3] for row in rows] == texts
+    assert [len(row) for row in rows] == [6] * 4
 
 
 @pytest.mark.parametrize(
@@ -87,5 +120,7 @@ def test_translate_refuses_impossible_arguments_with_one_message(
     assert main(["translate", "--run", str(random_run), *flags]) == 2
     captured = capsys.readouterr()
     assert message in captured.err
-    assert captured.err.count("translator: ") == 1 and "Traceback" not in captured.err
-    assert captured.out == "" and not list(tmp_path.glob("out.txt*"))
+    assert captured.err.count("translator: ") == 1
+    assert "Traceback" not in captured.err
+    assert captured.out == ""
+    assert not list(tmp_path.glob("out.txt*"))

@@ -1,5 +1,6 @@
 """Subword models of real text, a model that has learnt a little, and a run: what all tests of exports share."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,14 @@ def learnt(subword: SubwordPair) -> Transformer:
     return taught(POST, subword)
 
 
+@pytest.fixture(scope="session")
+def shared_run(subword_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    """A run that was never trained; to be read only."""
+    return small_run(tmp_path_factory.mktemp("shared"), subword_folder)
+
+
 @pytest.fixture
-def run(subword_folder: Path, tmp_path: Path) -> RunFolder:
-    return small_run(tmp_path, subword_folder)
+def run(shared_run: RunFolder, tmp_path: Path) -> RunFolder:
+    """A copy of the shared run, in `tmp_path`/run."""
+    shutil.copytree(shared_run.path, tmp_path / "run", symlinks=True)
+    return RunFolder(tmp_path / "run")

@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from unittest.mock import Mock
 
 import pytest
@@ -17,18 +17,55 @@ from translator.inference.ctranslate2 import Ctranslate2Searcher
 from translator.inference.ctranslate2_writer import write_ctranslate2
 from translator.inference.torch_searcher import TorchSearcher
 from translator.model import Transformer
-from translator.search.hypothesis import Rows
+from translator.search.hypothesis import Hypothesis, Rows
 from translator.subword import SubwordPair
 
 CPU = torch.device("cpu")
 FREE = SearchConfig(method="greedy")
+GATED = SMALL.model_copy(update={"activation": "swiglu"})
+SHORT = FREE.model_copy(update={"max_length_ratio": 0.1})
 BEAM = SearchConfig(method="beam", beam_size=4)
 ARCHITECTURES = [
-    (("pre", "post")[number % 2], *chosen, ("none", "target", "all")[(number + number // 3) % 3])
-    for number, chosen in enumerate(itertools.product(("relu", "gelu", "swiglu"), ("sinusoidal", "learned", "rotary")))
+    ("pre", "relu", "sinusoidal", "none"),
+    ("post", "relu", "learned", "target"),
+    ("pre", "relu", "rotary", "all"),
+    ("post", "gelu", "sinusoidal", "target"),
+    ("pre", "gelu", "learned", "all"),
+    ("post", "gelu", "rotary", "none"),
+    ("pre", "swiglu", "sinusoidal", "all"),
+    ("post", "swiglu", "learned", "none"),
+    ("pre", "swiglu", "rotary", "target"),
 ]
 """Every pair of activation and positions; norm and embedding tying vary over the pairs."""
-Engines = tuple[Ctranslate2Searcher, TorchSearcher]
+
+
+class Engines(NamedTuple):
+    """The same model in both engines."""
+
+    exported: Ctranslate2Searcher
+    torch: TorchSearcher
+
+
+def tokens_of(hypotheses: Sequence[Hypothesis]) -> list[tuple[int, ...]]:
+    return [hypothesis.tokens for hypothesis in hypotheses]
+
+
+def best_of(n_best: Sequence[Sequence[Hypothesis]]) -> list[Hypothesis]:
+    return [hypotheses[0] for hypotheses in n_best]
+
+
+def equal_count(n_best: Sequence[Sequence[Hypothesis]], expected: Sequence[Sequence[Hypothesis]]) -> int:
+    """Return for how many rows the best hypotheses have the same tokens."""
+    pairs = zip(best_of(n_best), best_of(expected), strict=True)
+    return sum(hypothesis.tokens == reference.tokens for hypothesis, reference in pairs)
+
+
+def assert_same(hypotheses: Sequence[Hypothesis], expected: Sequence[Hypothesis]) -> None:
+    """Check tokens and endings, and the score of each token to four digits."""
+    for hypothesis, reference in zip(hypotheses, expected, strict=True):
+        assert hypothesis.tokens == reference.tokens
+        assert hypothesis.finished == reference.finished
+        assert hypothesis.token_scores == pytest.approx(reference.token_scores, abs=1e-4)
 
 
 @pytest.mark.parametrize(("norm", "activation", "positions", "tied"), ARCHITECTURES)
@@ -38,29 +75,58 @@ def test_every_architecture_gives_the_same_tokens_and_probabilities(
     pair = joint if tied == "all" else subword
     changes = {"norm": norm, "activation": activation, "positions": positions, "tied_embeddings": tied}
     config = SMALL.model_copy(update=changes)
-    model, rows = stand_in(config, pair), sample_rows(pair, 4)
+    model = stand_in(config, pair)
     write_ctranslate2(tmp_path, model, config, pair)
-    engines = Ctranslate2Searcher(tmp_path, pair, config.max_positions, workers=1), TorchSearcher([model], CPU)
-    found, own = (engine.find(rows, FREE.model_copy(update={"max_length_ratio": 0.01})) for engine in engines)
-    assert [one.tokens for (one,) in found] == [one.tokens for (one,) in own]
-    for one, own in zip(*(engine.score(rows, [[20, 60, 33, 7], [5], [], [9, 8]]) for engine in engines), strict=True):
-        assert one.token_scores == pytest.approx(own.token_scores, abs=1e-4)
+    exported = Ctranslate2Searcher(tmp_path, pair, config.max_positions, workers=1)
+    reference = TorchSearcher([model], CPU)
+
+    rows = sample_rows(pair, 4)
+    shortest = FREE.model_copy(update={"max_length_ratio": 0.01})
+    hypotheses = best_of(exported.find(rows, shortest))
+    expected = best_of(reference.find(rows, shortest))
+    assert tokens_of(hypotheses) == tokens_of(expected)
+    targets = [[20, 60, 33, 7], [5], [], [9, 8]]
+    assert_same(exported.score(rows, targets), reference.score(rows, targets))
 
 
-def test_int8_export_scores_are_close_and_the_model_is_unchanged(subword: SubwordPair, tmp_path: Path) -> None:
-    config = SMALL.model_copy(update={"activation": "swiglu"})
-    model, rows = stand_in(config, subword), sample_rows(subword, 20)
-    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-    sizes, scores = [], []
-    for name in ("float32", "int8"):
-        (tmp_path / name).mkdir()
-        write_ctranslate2(tmp_path / name, model, config, subword, name)
-        sizes.append((tmp_path / name / "model.bin").stat().st_size)
-        engine = Ctranslate2Searcher(tmp_path / name, subword, 128, compute_type=name)
-        scores.append([one.score for one in engine.score(rows, [[10, 20, 30, 40]] * 20)])
-    assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
-    assert sizes[1] < 0.6 * sizes[0]
-    assert scores[1] == pytest.approx(scores[0], rel=0.05) and scores[1] != scores[0]
+@pytest.fixture(scope="module")
+def gated_model(subword: SubwordPair) -> Transformer:
+    return stand_in(GATED, subword)
+
+
+@pytest.fixture
+def written(gated_model: Transformer, subword: SubwordPair, tmp_path: Path) -> dict[str, Path]:
+    """A float32 and an int8 export of one model, by their precision."""
+    folders = {"float32": tmp_path / "float32", "int8": tmp_path / "int8"}
+    for precision, folder in folders.items():
+        folder.mkdir()
+        write_ctranslate2(folder, gated_model, GATED, subword, precision)
+    return folders
+
+
+def test_an_int8_export_is_smaller(written: dict[str, Path]) -> None:
+    sizes = {precision: (folder / "model.bin").stat().st_size for precision, folder in written.items()}
+    assert sizes["int8"] < 0.6 * sizes["float32"]
+
+
+def test_int8_export_scores_are_close(written: dict[str, Path], subword: SubwordPair) -> None:
+    rows = sample_rows(subword, 20)
+    scores = {}
+    for precision, folder in written.items():
+        engine = Ctranslate2Searcher(folder, subword, 128, compute_type=precision)
+        scored = engine.score(rows, [[10, 20, 30, 40]] * 20)
+        scores[precision] = [hypothesis.score for hypothesis in scored]
+    assert scores["int8"] == pytest.approx(scores["float32"], rel=0.05)
+    assert scores["int8"] != scores["float32"]
+
+
+def test_an_int8_export_leaves_the_model_unchanged(
+    gated_model: Transformer, subword: SubwordPair, tmp_path: Path
+) -> None:
+    before = {name: tensor.clone() for name, tensor in gated_model.state_dict().items()}
+    write_ctranslate2(tmp_path, gated_model, GATED, subword, "int8")
+    for name, tensor in gated_model.state_dict().items():
+        assert torch.equal(tensor, before[name]), name
 
 
 @pytest.mark.parametrize("reason", ["mkl_malloc: failed to allocate memory", "CUDA failed with error out of memory"])
@@ -76,11 +142,10 @@ def test_a_model_that_does_not_fit_into_memory_is_explained(
 def test_a_batch_of_long_rows_is_bounded_by_its_positions(
     row_length: int, batch_size: int, engines: Engines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine, _ = engines
     library_model = Mock()
-    monkeypatch.setattr(engine, "_model", library_model)
+    monkeypatch.setattr(engines.exported, "_model", library_model)
     rows = [[5] * row_length] * 1_000
-    engine._start(rows, BEAM, 0, 20, None, no_doubles=False)
+    engines.exported._start(rows, BEAM, 0, 20, None, no_doubles=False)
     assert library_model.translate_batch.call_args.kwargs["max_batch_size"] == batch_size
 
 
@@ -88,8 +153,8 @@ def test_a_batch_of_long_rows_is_bounded_by_its_positions(
 def engines(learnt: Transformer, subword: SubwordPair, tmp_path_factory: pytest.TempPathFactory) -> Engines:
     folder = tmp_path_factory.mktemp("engine")
     write_ctranslate2(folder, learnt, POST, subword)
-    theirs = Ctranslate2Searcher(folder, subword, POST.max_positions, workers=2)
-    return theirs, TorchSearcher([learnt], CPU)
+    exported = Ctranslate2Searcher(folder, subword, POST.max_positions, workers=2)
+    return Engines(exported=exported, torch=TorchSearcher([learnt], CPU))
 
 
 @pytest.fixture(scope="module")
@@ -100,27 +165,29 @@ def rows(subword: SubwordPair) -> list[list[int]]:
 def test_a_search_that_is_told_to_stop_starts_no_further_rows(
     engines: Engines, rows: list[list[int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine, started = engines[0], []
+    engine = engines.exported
     start = engine._start
+    started_rows: list[int] = []
 
     def noting(called_rows: Rows, *arguments: Any, **options: Any) -> Sequence[Any]:
-        started.append(len(called_rows))
+        started_rows.append(len(called_rows))
         return start(called_rows, *arguments, **options)
 
     def stop() -> None:
-        if len(started) == 2:
+        if len(started_rows) == 2:
             raise TimeoutError
 
     monkeypatch.setattr(engine, "_start", noting)
     monkeypatch.setattr(engine, "_rows_between_checks", 4)
-    short = FREE.model_copy(update={"max_length_ratio": 0.1})
     with pytest.raises(TimeoutError):
-        engine.find(rows, short, check=stop)
-    assert started == [4, 4], "of 30 rows"
-    monkeypatch.undo()
-    assert [one.tokens for (one,) in engine.find(rows, short, check=lambda: None)] == [
-        one.tokens for (one,) in engine.find(rows, short)
-    ]
+        engine.find(rows, SHORT, check=stop)
+    assert started_rows == [4, 4], "of 30 rows"
+
+
+def test_a_search_that_may_be_stopped_finds_the_same(engines: Engines, rows: list[list[int]]) -> None:
+    checked = engines.exported.find(rows, SHORT, check=lambda: None)
+    unchecked = engines.exported.find(rows, SHORT)
+    assert tokens_of(best_of(checked)) == tokens_of(best_of(unchecked))
 
 
 @pytest.mark.parametrize(
@@ -130,90 +197,163 @@ def test_a_search_that_is_told_to_stop_starts_no_further_rows(
 def test_greedy_search_matches_torch_in_tokens_and_scores(
     changes: dict[str, object], engines: Engines, rows: list[list[int]]
 ) -> None:
-    theirs, ours = (engine.find(rows, FREE.model_copy(update=changes)) for engine in engines)
-    for (one,), (own,) in zip(theirs, ours, strict=True):
-        assert (one.tokens, one.finished) == (own.tokens, own.finished)
-        assert one.token_scores == pytest.approx(own.token_scores, abs=1e-4)
-        assert one.normalized_score == pytest.approx(own.normalized_score, abs=1e-4)
-    unscored = engines[0].find(rows, FREE.model_copy(update=changes), scored=False)
-    assert [one.tokens for (one,) in unscored] == [own.tokens for (own,) in ours]
+    config = FREE.model_copy(update=changes)
+    hypotheses = best_of(engines.exported.find(rows, config))
+    expected = best_of(engines.torch.find(rows, config))
+    assert_same(hypotheses, expected)
+    for hypothesis, reference in zip(hypotheses, expected, strict=True):
+        assert hypothesis.normalized_score == pytest.approx(reference.normalized_score, abs=1e-4)
+    unscored = best_of(engines.exported.find(rows, config, scored=False))
+    assert tokens_of(unscored) == tokens_of(expected)
 
 
-@pytest.mark.parametrize("changes", [{}, {"length_normalization": "average", "max_length_ratio": 0.3}])
-def test_beam_search_mostly_matches_torch(changes: dict[str, object], engines: Engines, rows: list[list[int]]) -> None:
-    config = BEAM.model_copy(update=changes)
-    theirs, ours = (engine.find(rows, config, 3) for engine in engines)
-    assert sum(one[0].tokens == own[0].tokens for one, own in zip(theirs, ours, strict=True)) >= 24
-    several, single = (engines[0].find(rows, config, count, scored=False) for count in (3, 1))
-    assert [one[0].tokens for one in several] == [one[0].tokens for one in single], "the best comes first"
-    for found, row in zip(theirs, rows, strict=True):
-        rank = [(not one.finished, -one.normalized_score) for one in found]
-        assert rank == sorted(rank)
-        assert len({one.tokens for one in found}) == 3
-        longest = int((len(row) + 1) * config.max_length_ratio) + 10
-        assert all(len(one.tokens) + one.finished <= longest for one in found)
+@pytest.fixture(scope="module", params=[{}, {"length_normalization": "average", "max_length_ratio": 0.3}])
+def beam_config(request: pytest.FixtureRequest) -> SearchConfig:
+    return BEAM.model_copy(update=request.param)
 
 
-def test_no_token_follows_itself_if_doubles_are_forbidden(engines: Engines, rows: list[list[int]]) -> None:
-    doubles = [[30, 30, 40]] * len(rows)
-    free = engines[1].find(rows, FREE.model_copy(update={"max_length_ratio": 0.1, "min_length_ratio": 1.5}))
-    assert any(map(has_double, (one.tokens for (one,) in free)))
-    for engine in engines:
-        config = FREE.model_copy(update={"max_length_ratio": 0.1})
-        found = engine.find(rows, config, no_doubles=True)
-        assert not any(map(has_double, (one.tokens for (one,) in found)))
-        forced = engine.find(rows, config, 1, doubles, no_doubles=True)
-        assert all(one.tokens[:3] == (30, 30, 40) for (one,) in forced), "a forced prefix takes precedence"
-        assert not any(has_double(one.tokens[2:]) for (one,) in forced)
+@pytest.fixture(scope="module")
+def n_best(beam_config: SearchConfig, engines: Engines, rows: list[list[int]]) -> list[list[Hypothesis]]:
+    """Three hypotheses for each row, from CTranslate2."""
+    return engines.exported.find(rows, beam_config, 3)
 
 
-def has_double(tokens: tuple[int, ...]) -> bool:
-    return any(first == second for first, second in itertools.pairwise(tokens))
+def test_beam_search_mostly_matches_torch(
+    beam_config: SearchConfig, n_best: list[list[Hypothesis]], engines: Engines, rows: list[list[int]]
+) -> None:
+    assert equal_count(n_best, engines.torch.find(rows, beam_config, 3)) >= 24
+
+
+def test_the_best_of_several_hypotheses_is_the_single_one(
+    beam_config: SearchConfig, engines: Engines, rows: list[list[int]]
+) -> None:
+    three = engines.exported.find(rows, beam_config, 3, scored=False)
+    single = engines.exported.find(rows, beam_config, 1, scored=False)
+    assert tokens_of(best_of(three)) == tokens_of(best_of(single))
+
+
+def test_hypotheses_are_ranked_by_ending_and_normalized_score(n_best: list[list[Hypothesis]]) -> None:
+    for hypotheses in n_best:
+        ranks = [(not hypothesis.finished, -hypothesis.normalized_score) for hypothesis in hypotheses]
+        assert ranks == sorted(ranks)
+
+
+def test_the_hypotheses_of_a_row_differ(n_best: list[list[Hypothesis]]) -> None:
+    for hypotheses in n_best:
+        assert len(set(tokens_of(hypotheses))) == 3
+
+
+def test_no_hypothesis_exceeds_the_length_limit(
+    beam_config: SearchConfig, n_best: list[list[Hypothesis]], rows: list[list[int]]
+) -> None:
+    for hypotheses, row in zip(n_best, rows, strict=True):
+        longest = int((len(row) + 1) * beam_config.max_length_ratio) + 10
+        for hypothesis in hypotheses:
+            assert len(hypothesis.tokens) + hypothesis.finished <= longest
+
+
+def double_count(hypotheses: Sequence[Hypothesis], after: int = 0) -> int:
+    """Return how often a token follows itself, from position `after` on."""
+    count = 0
+    for hypothesis in hypotheses:
+        for first, second in itertools.pairwise(hypothesis.tokens[after:]):
+            count += first == second
+    return count
+
+
+def test_tokens_follow_themselves_if_doubles_are_allowed(engines: Engines, rows: list[list[int]]) -> None:
+    free = engines.torch.find(rows, SHORT.model_copy(update={"min_length_ratio": 1.5}))
+    assert double_count(best_of(free)) > 0
+
+
+@pytest.mark.parametrize("name", Engines._fields)
+def test_no_token_follows_itself_if_doubles_are_forbidden(name: str, engines: Engines, rows: list[list[int]]) -> None:
+    engine = getattr(engines, name)
+    config = SHORT.model_copy(update={"min_length_ratio": 1.5})
+    assert double_count(best_of(engine.find(rows, config, no_doubles=True))) == 0
+
+
+@pytest.mark.parametrize("name", Engines._fields)
+def test_a_forced_prefix_may_double_a_token(name: str, engines: Engines, rows: list[list[int]]) -> None:
+    prefix = [30, 30, 40]
+    forced = best_of(getattr(engines, name).find(rows, SHORT, 1, [prefix] * len(rows), no_doubles=True))
+    for hypothesis in forced:
+        assert list(hypothesis.tokens[:3]) == prefix
+    assert double_count(forced, after=2) == 0
 
 
 def test_beam_search_does_not_stop_before_torch(subword: SubwordPair, rows: list[list[int]], tmp_path: Path) -> None:
     unsure = taught(POST, subword, steps=30)  # the first hypotheses of a beam are seldom its best
     write_ctranslate2(tmp_path, unsure, POST, subword)
-    engines = Ctranslate2Searcher(tmp_path, subword, POST.max_positions), TorchSearcher([unsure], CPU)
+    exported = Ctranslate2Searcher(tmp_path, subword, POST.max_positions)
     config = SearchConfig(method="beam", beam_size=3, length_normalization="average", length_penalty=2.0)
-    theirs, ours = (engine.find(rows, config) for engine in engines)
-    assert sum(one[0].tokens == own[0].tokens for one, own in zip(theirs, ours, strict=True)) >= 24
+    expected = TorchSearcher([unsure], CPU).find(rows, config)
+    assert equal_count(exported.find(rows, config), expected) >= 24
 
 
-def test_forced_prefixes_and_given_targets_score_as_with_torch(engines: Engines, rows: list[list[int]]) -> None:
+def test_forced_prefixes_are_scored_as_with_torch(engines: Engines, rows: list[list[int]]) -> None:
     prefixes = [[30, 40, 50] if number % 2 else [] for number in range(len(rows))]
-    theirs, ours = (engine.find(rows, FREE, 1, prefixes) for engine in engines)
-    for (one,), (own,), prefix in zip(theirs, ours, prefixes, strict=True):
-        assert list(one.tokens[: len(prefix)]) == prefix and one.tokens == own.tokens
-        assert one.score == pytest.approx(own.score, abs=1e-3), "the scores of forced tokens are included"
+    hypotheses = best_of(engines.exported.find(rows, SHORT, 1, prefixes))
+    expected = best_of(engines.torch.find(rows, SHORT, 1, prefixes))
+    assert tokens_of(hypotheses) == tokens_of(expected)
+    for hypothesis, reference, prefix in zip(hypotheses, expected, prefixes, strict=True):
+        assert list(hypothesis.tokens[: len(prefix)]) == prefix
+        assert hypothesis.score == pytest.approx(reference.score, abs=1e-3), "forced tokens are included"
+
+
+def test_targets_are_scored_as_with_torch(engines: Engines, rows: list[list[int]]) -> None:
     targets = [[20 + number] * (number % 5) for number in range(len(rows))]
-    given, own_given = (engine.score(rows, targets) for engine in engines)
-    for one, own in zip(given, own_given, strict=True):
-        assert one.token_scores == pytest.approx(own.token_scores, abs=1e-4)
-        assert (one.tokens, one.finished) == (own.tokens, own.finished)
+    assert_same(engines.exported.score(rows, targets), engines.torch.score(rows, targets))
 
 
-def test_empty_rows_and_concurrent_calls_are_handled(engines: Engines, rows: list[list[int]]) -> None:
-    theirs, _ = engines
-    assert theirs.find([], FREE) == []
-    (empty,), (other,) = theirs.find([[], rows[0]], BEAM)
-    assert (empty.tokens, empty.finished, len(empty.token_scores)) == ((), True, 1)
-    expected = [theirs.find([row], BEAM)[0][0].tokens for row in rows]
-    assert other.tokens == expected[0]
+def test_no_rows_give_no_hypotheses(engines: Engines) -> None:
+    assert engines.exported.find([], FREE) == []
+
+
+def test_an_empty_row_has_an_empty_hypothesis(engines: Engines, rows: list[list[int]]) -> None:
+    empty, neighbour = best_of(engines.exported.find([[], rows[0]], BEAM))
+    assert empty.tokens == ()
+    assert empty.finished
+    assert len(empty.token_scores) == 1, "that of EOS"
+    assert neighbour.tokens == best_tokens(engines, rows[0])
+
+
+def test_concurrent_calls_find_the_same(engines: Engines, rows: list[list[int]]) -> None:
+    expected = [best_tokens(engines, row) for row in rows]
     with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(lambda row: theirs.find([row], BEAM)[0][0].tokens, rows)) == expected
+        concurrent = list(pool.map(lambda row: best_tokens(engines, row), rows))
+    assert concurrent == expected
 
 
-def test_invalid_use_is_rejected(engines: Engines, rows: list[list[int]], subword: SubwordPair, tmp_path: Path) -> None:
-    theirs, _ = engines
-    with pytest.raises(
-        ConfigError, match=r"search\.method is `sampling`, which the ctranslate2 engine cannot reproduce"
-    ):
-        theirs.find(rows, SearchConfig(method="sampling"))
-    for too_long in (lambda: theirs.find([[9] * 128], FREE), lambda: theirs.score([[9]], [[9] * 128])):
-        with pytest.raises(InputError, match="a sequence of 129 tokens is longer than the 128 positions"):
-            too_long()
-    endless = theirs.find([[9] * 127], FREE)[0][0]  # stopped where the positions end
-    assert (len(endless.tokens), endless.finished) == (127, False)
+def best_tokens(engines: Engines, row: list[int]) -> tuple[int, ...]:
+    return engines.exported.find([row], BEAM)[0][0].tokens
+
+
+def test_sampling_is_refused(engines: Engines, rows: list[list[int]]) -> None:
+    message = r"search\.method is `sampling`, which the ctranslate2 engine cannot reproduce"
+    with pytest.raises(ConfigError, match=message):
+        engines.exported.find(rows, SearchConfig(method="sampling"))
+
+
+TOO_LONG = "a sequence of 129 tokens is longer than the 128 positions"
+
+
+def test_a_source_beyond_the_positions_is_refused(engines: Engines) -> None:
+    with pytest.raises(InputError, match=TOO_LONG):
+        engines.exported.find([[9] * 128], FREE)
+
+
+def test_a_target_beyond_the_positions_is_refused(engines: Engines) -> None:
+    with pytest.raises(InputError, match=TOO_LONG):
+        engines.exported.score([[9]], [[9] * 128])
+
+
+def test_a_search_stops_where_the_positions_end(engines: Engines) -> None:
+    endless = engines.exported.find([[9] * 127], FREE)[0][0]
+    assert len(endless.tokens) == 127
+    assert not endless.finished
+
+
+def test_an_unsupported_precision_is_refused(subword: SubwordPair, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"does not support float8 on this machine's cpu, only: .*int8"):
         Ctranslate2Searcher(tmp_path, subword, 128, compute_type="float8")

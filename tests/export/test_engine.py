@@ -22,25 +22,42 @@ from translator.inference import export_cache
 from translator.run.folder import RunFolder
 
 
-def test_a_run_is_exported_once_for_each_checkpoint(
-    run: RunFolder, subword_folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    expected = Translator.load(run.path, engine="torch").translate_lines(TEXTS)
+def exports_of(run: RunFolder) -> list[Path]:
+    return list((run.path / "export").glob("ctranslate2-*"))
+
+
+def test_a_run_is_exported_once(run: RunFolder, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG, logger="translator"):
         for _ in range(2):
             translator = Translator.load(run.path, engine="ctranslate2")
-            assert (translator.label, translator.checkpoint_name) == ("run", "step-000005")
-            found = translator.translate_lines(TEXTS)
-            assert sum(one == own for one, own in zip(found, expected, strict=True)) >= 5, "a beam may end otherwise"
-    assert sum("exporting step-000005 for ctranslate2" in text for text in caplog.messages) == 1
-    assert translator.identity == f"{Translator.load(run.path, engine='torch').identity} in float32"
-    (first,) = (run.path / "export").glob("ctranslate2-*")
+            assert translator.label == "run"
+            assert translator.checkpoint_name == "step-000005"
+    exportings = [message for message in caplog.messages if "exporting step-000005 for ctranslate2" in message]
+    assert len(exportings) == 1
+
+
+def test_a_cached_export_translates_like_torch(run: RunFolder) -> None:
+    exported = Translator.load(run.path, engine="ctranslate2")
+    reference = Translator.load(run.path, engine="torch")
+    assert exported.identity == f"{reference.identity} in float32"
+    lines = zip(exported.translate_lines(TEXTS), reference.translate_lines(TEXTS), strict=True)
+    assert sum(line == expected for line, expected in lines) >= 5, "a beam may end otherwise"
+
+
+def test_each_checkpoint_has_an_export_of_its_own(run: RunFolder, subword_folder: Path, tmp_path: Path) -> None:
+    Translator.load(run.path, engine="ctranslate2")
     small_run(tmp_path, subword_folder, step=9)
     assert Translator.load(run.path, engine="ctranslate2").checkpoint_name == "step-000009"
-    assert len(list((run.path / "export").glob("ctranslate2-*"))) == 2
-    (first / "model.bin").write_bytes(b"")
-    Translator.load(run.path, engine="ctranslate2", checkpoint="5").translate("The door is open.")
-    assert any("damaged export: " in text and text.endswith("exporting again") for text in caplog.messages)
+    assert len(exports_of(run)) == 2
+
+
+def test_a_damaged_cached_export_is_made_again(run: RunFolder, caplog: pytest.LogCaptureFixture) -> None:
+    Translator.load(run.path, engine="ctranslate2")
+    (export,) = exports_of(run)
+    (export / "model.bin").write_bytes(b"")
+    Translator.load(run.path, engine="ctranslate2").translate("The door is open.")
+    (warning,) = [message for message in caplog.messages if "damaged export: " in message]
+    assert warning.endswith("exporting again")
 
 
 @pytest.mark.parametrize("engine", ["torch", "ctranslate2"])
@@ -85,45 +102,76 @@ def test_ctranslate2_translates_without_importing_torch(run: RunFolder) -> None:
     assert done.stdout == f"{Translator.load(run.path).translate(TEXTS[0])}\n"
 
 
-def test_export_translates_like_its_run_and_misuse_is_rejected(run: RunFolder, tmp_path: Path) -> None:
+@pytest.mark.parametrize("engine", ["auto", "ctranslate2"])
+def test_a_ctranslate2_export_translates_like_its_run(engine: str, run: RunFolder, tmp_path: Path) -> None:
     expected = Translator.load(run.path, engine="ctranslate2").translate_lines(TEXTS)
     folder = export_run(run.path, "ctranslate2", tmp_path / "out")
-    for engine in ("auto", "ctranslate2"):
-        assert Translator.load(folder, engine=engine, checkpoint="5").translate_lines(TEXTS) == expected
+    assert Translator.load(folder, engine=engine, checkpoint="5").translate_lines(TEXTS) == expected
+
+
+@pytest.mark.parametrize("engine", ["auto", "ctranslate2"])
+def test_a_safetensors_export_translates_like_its_run(engine: str, run: RunFolder, tmp_path: Path) -> None:
+    expected = Translator.load(run.path, engine=engine).translate_lines(TEXTS)
+    folder = export_run(run.path, "safetensors", tmp_path / "plain")
+    assert Translator.load(folder, engine=engine).translate_lines(TEXTS) == expected
+
+
+def test_the_search_of_an_export_can_be_changed(run: RunFolder, tmp_path: Path) -> None:
+    folder = export_run(run.path, "ctranslate2", tmp_path / "out")
     assert Translator.load(folder, overrides=["search.method=greedy"]).search.method == "greedy"
-    plain = export_run(run.path, "safetensors", tmp_path / "plain")
-    assert Translator.load(plain).translate_lines(TEXTS) == Translator.load(run.path).translate_lines(TEXTS)
-    assert Translator.load(plain, engine="ctranslate2").translate_lines(TEXTS) == expected
+
+
+def test_an_ensemble_is_named_after_its_runs(run: RunFolder) -> None:
     assert Translator.load([run.path, run.path]).label == "run+run"
-    mistakes: list[tuple[list[Path], dict[str, Any], str]] = [
-        ([folder], {"engine": "torch"}, r"out is an export for CTranslate2, and torch cannot use it; use --engine"),
-        ([run.path, folder], {}, r"out is an export for CTranslate2, and torch cannot use it"),
-        ([folder], {"checkpoint": "averaged"}, r"an export of checkpoint step-000005 only; it has no `averaged`"),
-        ([run.path] * 2, {"engine": "ctranslate2"}, r"only the torch engine supports an ensemble of several runs"),
-        ([run.path], {"engine": "onnx"}, r"unknown engine `onnx`; choose one of: auto, torch, ctranslate2"),
-    ]
-    for folders, asked, message in mistakes:
-        with pytest.raises(InputError, match=message):
-            Translator.load(folders, **asked)
 
 
-def test_an_int8_export_computes_in_int8(run: RunFolder, tmp_path: Path) -> None:
-    translator = Translator.load(export_run(run.path, "ctranslate2", tmp_path / "out", quantization="int8"))
-    assert translator.search.precision == "int8"
-    assert translator.identity == f"{Translator.load(run.path, engine='torch').identity} in int8", (
-        "other weights than those of float32"
-    )
-    (score,) = translator.score([TEXTS[0]], ["در باز است."])
-    (exact,) = Translator.load(run.path).score([TEXTS[0]], ["در باز است."])
-    assert score.score == pytest.approx(exact.score, rel=0.05)
-    assert score.score != pytest.approx(exact.score, rel=1e-6)
+@pytest.mark.parametrize(
+    ("folders", "arguments", "message"),
+    [
+        (["out"], {"engine": "torch"}, r"out is an export for CTranslate2, and torch cannot use it; use --engine"),
+        (["run", "out"], {}, r"out is an export for CTranslate2, and torch cannot use it"),
+        (["out"], {"checkpoint": "averaged"}, r"an export of checkpoint step-000005 only; it has no `averaged`"),
+        (["run"] * 2, {"engine": "ctranslate2"}, r"only the torch engine supports an ensemble of several runs"),
+        (["run"], {"engine": "onnx"}, r"unknown engine `onnx`; choose one of: auto, torch, ctranslate2"),
+    ],
+)
+def test_an_engine_that_does_not_fit_is_refused(
+    folders: list[str], arguments: dict[str, Any], message: str, run: RunFolder, tmp_path: Path
+) -> None:
+    places = {"run": run.path, "out": tmp_path / "out"}
+    if "out" in folders:
+        export_run(run.path, "ctranslate2", places["out"])
+    with pytest.raises(InputError, match=message):
+        Translator.load([places[name] for name in folders], **arguments)
 
 
-def test_unusable_export_or_engine_is_rejected(run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def int8_translator(run: RunFolder, tmp_path: Path) -> Translator:
+    return Translator.load(export_run(run.path, "ctranslate2", tmp_path / "out", quantization="int8"))
+
+
+def test_an_int8_export_says_that_it_has_other_weights(run: RunFolder, int8_translator: Translator) -> None:
+    reference = Translator.load(run.path, engine="torch")
+    assert int8_translator.search.precision == "int8"
+    assert int8_translator.identity == f"{reference.identity} in int8"
+
+
+def test_an_int8_export_computes_in_int8(run: RunFolder, int8_translator: Translator) -> None:
+    pair = [TEXTS[0]], ["در باز است."]
+    (rounded,) = int8_translator.score(*pair)
+    (exact,) = Translator.load(run.path).score(*pair)
+    assert rounded.score == pytest.approx(exact.score, rel=0.05)
+    assert rounded.score != pytest.approx(exact.score, rel=1e-6)
+
+
+def test_an_export_for_another_program_is_refused(run: RunFolder, tmp_path: Path) -> None:
     marian = export_run(run.path, "marian", tmp_path / "marian")
     with pytest.raises(RunError, match=r"marian is not a run, but an export for Hugging Face, .* give a run folder"):
         Translator.load(marian)
-    monkeypatch.setitem(__import__("sys").modules, "ctranslate2", None)
+
+
+def test_a_missing_engine_is_refused_with_advice(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ctranslate2", None)
     with pytest.raises(InputError, match=r"ctranslate2 cannot be imported .*pip install"):
         Translator.load(run.path, engine="ctranslate2")
 
@@ -138,75 +186,124 @@ class Trap:
         return (open, (str(self.path), "w"))
 
 
-def test_pickles_are_never_loaded(run: RunFolder, tmp_path: Path) -> None:
-    sprung, file = tmp_path / "sprung", tmp_path / "model.pt"
-    pickled = pickle.dumps(Trap(sprung))
-    exported = export_run(run.path, "ctranslate2", tmp_path / "out")
+@pytest.fixture
+def trap(tmp_path: Path) -> Trap:
+    return Trap(tmp_path / "sprung")
+
+
+def test_the_trap_of_the_next_tests_works(trap: Trap) -> None:
+    pickle.loads(pickle.dumps(trap))  # noqa: S301 - ours
+    assert trap.path.exists()
+
+
+ENGINES = pytest.mark.parametrize("engine", ["auto", "ctranslate2"])
+
+
+@ENGINES
+def test_a_pickled_model_is_never_loaded(engine: str, trap: Trap, tmp_path: Path) -> None:
+    file = tmp_path / "model.pt"
+    file.write_bytes(pickle.dumps(trap))
+    with pytest.raises(RunError, match=r"pickles like model\.pt are never loaded"):
+        Translator.load(file, engine=engine)
+    assert not trap.path.exists()
+
+
+@ENGINES
+def test_a_pickle_in_place_of_weights_is_never_loaded(engine: str, run: RunFolder, trap: Trap) -> None:
     weights = run.checkpoints_folder / "step-000005" / "model.safetensors"
-    for victim in (file, weights, exported / "model.bin"):
-        victim.write_bytes(pickled)
-    for engine in ("auto", "ctranslate2"):
-        with pytest.raises(RunError, match=r"pickles like model\.pt are never loaded"):
-            Translator.load(file, engine=engine)
-        for victim, folder in ((weights, run.path), (exported / "model.bin", exported)):
-            with pytest.raises(RunError, match=rf"damaged .*{victim.name} (is missing|does not match)"):
-                Translator.load(folder, engine=engine)
-    assert not sprung.exists()
-    pickle.loads(pickled)  # noqa: S301 - the trap works
-    assert sprung.exists()
+    weights.write_bytes(pickle.dumps(trap))
+    with pytest.raises(RunError, match=r"damaged .*model\.safetensors (is missing|does not match)"):
+        Translator.load(run.path, engine=engine)
+    assert not trap.path.exists()
 
 
-def test_read_only_run_falls_back_to_torch_unless_exported(
-    run: RunFolder, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@ENGINES
+def test_a_pickle_in_an_export_is_never_loaded(engine: str, run: RunFolder, trap: Trap, tmp_path: Path) -> None:
+    exported = export_run(run.path, "ctranslate2", tmp_path / "out")
+    (exported / "model.bin").write_bytes(pickle.dumps(trap))
+    with pytest.raises(RunError, match=r"damaged .*model\.bin (is missing|does not match)"):
+        Translator.load(exported, engine=engine)
+    assert not trap.path.exists()
+
+
+@pytest.fixture
+def read_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refuse the lock of an export, as the disk refuses it in a run that one may only read."""
     refused = Mock(side_effect=PermissionError(13, "Permission denied"))
     monkeypatch.setattr("translator.inference.export_cache.filelock.FileLock", refused)
+
+
+@pytest.mark.usefixtures("read_only")
+def test_read_only_run_falls_back_to_torch(run: RunFolder, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, logger="translator"):
         assert Translator.load(run.path).searcher.name == "torch"
     assert "translating with the torch engine: cannot write" in caplog.text
+
+
+@pytest.mark.usefixtures("read_only")
+def test_read_only_run_cannot_be_exported(run: RunFolder) -> None:
     with pytest.raises(StorageError, match="cannot write"):
         Translator.load(run.path, engine="ctranslate2")
-    monkeypatch.undo()
+
+
+def test_an_existing_export_needs_no_lock(run: RunFolder, request: pytest.FixtureRequest) -> None:
     Translator.load(run.path)
-    monkeypatch.setattr("translator.inference.export_cache.filelock.FileLock", refused)
-    assert Translator.load(run.path).searcher.name == "ctranslate2", "an existing export needs no lock"
+    request.getfixturevalue("read_only")
+    assert Translator.load(run.path).searcher.name == "ctranslate2"
 
 
-def test_auto_engine_prefers_ctranslate2_and_logs_any_fallback(
+def test_auto_engine_prefers_ctranslate2_with_the_same_results(run: RunFolder) -> None:
+    greedy = ["search.method=greedy"]
+    automatic = Translator.load(run.path, engine="auto", overrides=greedy)
+    reference = Translator.load(run.path, engine="torch", overrides=greedy)
+    assert automatic.searcher.name == "ctranslate2"
+    assert reference.searcher.name == "torch"
+    translated = automatic.translations(TEXTS, attention=True)
+    expected = reference.translations(TEXTS, attention=True)
+    for (translation,), (expected_translation,) in zip(translated, expected, strict=True):
+        assert translation.text == expected_translation.text
+        assert translation.alignment == expected_translation.alignment
+        assert translation.score == pytest.approx(expected_translation.score, abs=1e-3)
+
+
+def assert_falls_back(caplog: pytest.LogCaptureFixture, reason: str, *folders: Path, overrides: Any = ()) -> None:
+    with caplog.at_level(logging.INFO, logger="translator"):
+        assert Translator.load(folders, overrides=overrides).searcher.name == "torch"
+    reasons = [message for message in caplog.messages if "torch" in message]
+    assert reasons == [f"translating with the torch engine: {reason}"]
+
+
+def test_an_ensemble_falls_back_to_torch(run: RunFolder, caplog: pytest.LogCaptureFixture) -> None:
+    assert_falls_back(caplog, "several runs make an ensemble", run.path, run.path)
+
+
+def test_sampling_falls_back_to_torch(run: RunFolder, caplog: pytest.LogCaptureFixture) -> None:
+    reason = "sampling with CTranslate2 is not reproducible"
+    assert_falls_back(caplog, reason, run.path, overrides=["search.method=sampling"])
+
+
+def test_an_export_that_cannot_be_written_falls_back_to_torch(
     run: RunFolder, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    greedy = ["search.method=greedy"]
-    best, ours = (Translator.load(run.path, engine=name, overrides=greedy) for name in ("auto", "torch"))
-    assert (best.searcher.name, ours.searcher.name) == ("ctranslate2", "torch")
-    for one, own in zip(*(made.translations(TEXTS, attention=True) for made in (best, ours)), strict=True):
-        assert one[0].text == own[0].text and one[0].alignment == own[0].alignment
-        assert one[0].score == pytest.approx(own[0].score, abs=1e-3)
-    refused: list[tuple[list[Path], list[str], str]] = [
-        ([run.path] * 2, [], "several runs make an ensemble"),
-        ([run.path], ["search.method=sampling"], "sampling with CTranslate2 is not reproducible"),
-    ]
-    with caplog.at_level(logging.INFO, logger="translator"):
-        for folders, overrides, _ in refused:
-            assert Translator.load(folders, overrides=overrides).searcher.name == "torch"
-        full = Mock(side_effect=StorageError("cannot write export: no space left"))
-        monkeypatch.setattr("translator.inference.engine.exported_beside", full)
-        assert Translator.load(run.path).searcher.name == "torch"
-        monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-        assert Translator.load(run.path).searcher.name == "torch"
-    reasons = [*(reason for _, _, reason in refused), "cannot write export: no space left"]
-    reasons.append("ctranslate2, which is faster, is not installed")
-    assert [text for text in caplog.messages if "torch" in text] == [
-        f"translating with the torch engine: {reason}" for reason in reasons
-    ]
+    full = Mock(side_effect=StorageError("cannot write export: no space left"))
+    monkeypatch.setattr("translator.inference.engine.exported_beside", full)
+    assert_falls_back(caplog, "cannot write export: no space left", run.path)
+
+
+def test_a_missing_ctranslate2_falls_back_to_torch(
+    run: RunFolder, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert_falls_back(caplog, "ctranslate2, which is faster, is not installed", run.path)
 
 
 def test_waiting_for_another_export_is_said(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(export_cache, "_SILENT_SECONDS", 0.01)
-    other = (tmp_path / ".lock").open("w")  # as another process would hold it
-    fcntl.flock(other, fcntl.LOCK_EX)
-    threading.Timer(0.3, other.close).start()
+    held_lock = (tmp_path / ".lock").open("w")  # as another process would hold it
+    fcntl.flock(held_lock, fcntl.LOCK_EX)
+    threading.Timer(0.3, held_lock.close).start()
     with caplog.at_level(logging.INFO, logger="translator"), export_cache._export_lock(tmp_path / ".lock"):
         pass
-    assert [text for text in caplog.messages if "waiting for another process that exports this run" in text]
+    assert any("waiting for another process that exports this run" in message for message in caplog.messages)

@@ -1,8 +1,9 @@
 """`MarianMTModel` computes what the model computes, and `MarianTokenizer` gives our ids and our text."""
 
 import importlib
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import torch
@@ -31,8 +32,9 @@ transformers.logging.disable_progress_bar()
 
 def exported(folder: Path, model: Transformer, config: ModelConfig, search: SearchConfig = GREEDY) -> Any:
     write_marian_weights(folder, model, config, search)
-    marian, told = transformers.MarianMTModel.from_pretrained(folder, output_loading_info=True)
-    assert not any(told[key] for key in ("missing_keys", "unexpected_keys", "mismatched_keys"))
+    marian, loading = transformers.MarianMTModel.from_pretrained(folder, output_loading_info=True)
+    for problem in ("missing_keys", "unexpected_keys", "mismatched_keys"):
+        assert not loading[problem], problem
     return marian.eval()
 
 
@@ -46,32 +48,44 @@ def test_logits_agree(activation: str, tied: str, subword: SubwordPair, joint: S
     target_input = torch.randint(EOS + 1, pair.target.vocabulary_size, (12, 9))
     target_input[:, 0] = SOS
     model = stand_in(config, pair)
+    expected = model(source, target_input)
+
+    def assert_logits(marian: Any) -> None:
+        output = marian(input_ids=source, attention_mask=(source != PAD).long(), decoder_input_ids=target_input)
+        torch.testing.assert_close(output.logits, expected, atol=1e-4, rtol=0)
+
     marian = exported(tmp_path, model, config)
-    marian.save_pretrained(tmp_path / "again")  # saving it again, as after fine-tuning, must lose nothing
-    for one in (marian, transformers.MarianMTModel.from_pretrained(tmp_path / "again").eval()):
-        found = one(input_ids=source, attention_mask=(source != PAD).long(), decoder_input_ids=target_input).logits
-        torch.testing.assert_close(found, model(source, target_input), atol=1e-4, rtol=0)
+    assert_logits(marian)
+    # Saving it again, as after fine-tuning, must lose nothing.
+    marian.save_pretrained(tmp_path / "again")
+    assert_logits(transformers.MarianMTModel.from_pretrained(tmp_path / "again").eval())
 
 
 def test_greedy_search_agrees_on_many_sentences(learnt: Transformer, subword: SubwordPair, tmp_path: Path) -> None:
-    source = collate_source(sample_rows(subword, 300))
-    expected = [found[0] for found in search(learnt, source, GREEDY)]
-    assert len({one.tokens for one in expected}) > 120, "the model tells sentences apart"
-    longest = max(len(one.tokens) for one in expected) + 1
-    found = exported(tmp_path, learnt, POST).generate(
+    source = collate_source(sample_rows(subword, 100))
+    expected = [hypotheses[0] for hypotheses in search(learnt, source, GREEDY)]
+    assert len({hypothesis.tokens for hypothesis in expected}) > 40, "the model tells sentences apart"
+    longest = max(len(hypothesis.tokens) for hypothesis in expected) + 1
+    generated = exported(tmp_path, learnt, POST).generate(
         input_ids=source, attention_mask=(source != PAD).long(), max_new_tokens=longest
     )
-    for one, own in zip(found.tolist(), expected, strict=True):
-        assert one[: 1 + len(own.tokens) + own.finished] == [SOS, *own.tokens, *[EOS] * own.finished]
+    for row, hypothesis in zip(generated.tolist(), expected, strict=True):
+        ending = [EOS] if hypothesis.finished else []
+        tokens = [SOS, *hypothesis.tokens, *ending]
+        assert row[: len(tokens)] == tokens
 
 
-def test_generation_config_follows_the_search_settings(subword: SubwordPair, tmp_path: Path) -> None:
+def test_generation_config_follows_the_beam_search_settings(subword: SubwordPair, tmp_path: Path) -> None:
     marian = exported(tmp_path, stand_in(POST, subword), POST, SearchConfig(beam_size=7, length_penalty=0.8))
     assert marian.generation_config.forced_eos_token_id is None, "Marian's own default would force token 0"
-    assert (marian.generation_config.num_beams, marian.generation_config.length_penalty) == (7, 0.8)
+    assert marian.generation_config.num_beams == 7
+    assert marian.generation_config.length_penalty == 0.8
+
+
+def test_generation_config_follows_the_sampling_settings() -> None:
     sampling = SearchConfig(method="sampling", temperature=0.7, top_p=0.9, no_repeat_ngram=3)
-    wanted = {"do_sample": True, "temperature": 0.7, "top_k": 0, "top_p": 0.9, "no_repeat_ngram_size": 3}
-    assert wanted.items() <= generation_config(POST, sampling).items()
+    expected = {"do_sample": True, "temperature": 0.7, "top_k": 0, "top_p": 0.9, "no_repeat_ngram_size": 3}
+    assert expected.items() <= generation_config(POST, sampling).items()
 
 
 @pytest.mark.parametrize(
@@ -100,31 +114,60 @@ TEXTS = [
 ]
 
 
+class Tokenizers(NamedTuple):
+    """The same subword models, as ours and as a `MarianTokenizer`."""
+
+    subword: SubwordPair
+    marian: Any
+
+
 @pytest.fixture(scope="module", params=["subword_folder", "joint_folder"])
-def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[SubwordPair, Any]:
+def tokenizers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Tokenizers:
     subword_folder: Path = request.getfixturevalue(request.param)
     folder = tmp_path_factory.mktemp("tokenizer")
     write_marian_tokenizer(folder, subword_folder, max_length=64, languages=(ENGLISH, PERSIAN))
-    return SubwordPair.load(subword_folder), transformers.MarianTokenizer.from_pretrained(folder)
+    marian = transformers.MarianTokenizer.from_pretrained(folder)
+    return Tokenizers(subword=SubwordPair.load(subword_folder), marian=marian)
 
 
-def test_marian_tokenizer_gives_our_ids_and_decodes_to_our_text(both: tuple[SubwordPair, Any]) -> None:
-    subword, tokenizer = both
+def with_eos(rows: list[list[int]]) -> list[list[int]]:
+    return [[*row, EOS] for row in rows]
+
+
+def test_marian_tokenizer_gives_our_source_ids(tokenizers: Tokenizers) -> None:
     texts = [*TEXTS, *(english for english, _ in sample_pairs("test")[:300])]
-    sources = tokenizer(texts)["input_ids"]
-    assert sources == [[*row, EOS] for row in subword.source.encode(texts)]
-    assert {token for row in sources for token in row} & subword.source.byte_ids
-    assert (tokenizer.pad_token_id, tokenizer.bos_token_id, tokenizer.eos_token_id) == (PAD, SOS, EOS)
-    assert tokenizer.model_max_length == 64
-    texts = [persian for _, persian in sample_pairs("test")[:200]]
-    rows = subword.target.encode(texts)
-    assert tokenizer(text_target=texts)["input_ids"] == [[*row, EOS] for row in rows]
-    generated = [[SOS, *row, EOS, PAD] for row in [*rows, *subword.target.encode(["می‌رود ؟ 👍 ."])]]
-    assert tokenizer.batch_decode(generated, skip_special_tokens=True) == subword.target.decode_ids(generated)
+    sources = tokenizers.marian(texts)["input_ids"]
+    assert sources == with_eos(tokenizers.subword.source.encode(texts))
+    assert set(chain.from_iterable(sources)) & tokenizers.subword.source.byte_ids, "some characters are bytes"
+
+
+PERSIAN_TEXTS = [persian for _, persian in sample_pairs("test")[:200]]
+
+
+def test_marian_tokenizer_gives_our_target_ids(tokenizers: Tokenizers) -> None:
+    expected = with_eos(tokenizers.subword.target.encode(PERSIAN_TEXTS))
+    assert tokenizers.marian(text_target=PERSIAN_TEXTS)["input_ids"] == expected
+
+
+def test_marian_tokenizer_decodes_to_our_text(tokenizers: Tokenizers) -> None:
+    target = tokenizers.subword.target
+    rows = target.encode([*PERSIAN_TEXTS, "می‌رود ؟ 👍 ."])
+    generated = [[SOS, *row, EOS, PAD] for row in rows]
+    decoded = tokenizers.marian.batch_decode(generated, skip_special_tokens=True)
+    assert decoded == target.decode_ids(generated)
+
+
+def test_marian_tokenizer_has_our_special_tokens(tokenizers: Tokenizers) -> None:
+    assert tokenizers.marian.pad_token_id == PAD
+    assert tokenizers.marian.bos_token_id == SOS
+    assert tokenizers.marian.eos_token_id == EOS
+
+
+def test_marian_tokenizer_has_the_length_limit(tokenizers: Tokenizers) -> None:
+    assert tokenizers.marian.model_max_length == 64
 
 
 @settings(deadline=None, max_examples=50)
 @given(text=st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=40).filter(lambda text: "<<" not in text))
-def test_marian_tokenizer_gives_our_ids_for_any_text(both: tuple[SubwordPair, Any], text: str) -> None:
-    subword, tokenizer = both
-    assert tokenizer([text])["input_ids"] == [[*subword.source.encode([text])[0], EOS]]
+def test_marian_tokenizer_gives_our_ids_for_any_text(tokenizers: Tokenizers, text: str) -> None:
+    assert tokenizers.marian([text])["input_ids"] == with_eos(tokenizers.subword.source.encode([text]))

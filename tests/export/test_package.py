@@ -32,131 +32,266 @@ FILES = {
 SENTENCE = "The children are at school."
 
 
+def code_of_card(folder: Path) -> str:
+    """Return the program in the model card."""
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", card, flags=re.DOTALL)
+    return str(code)
+
+
+@pytest.fixture(scope="module")
+def exports(subword_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """An export in each format, of a run that is gone; to be read only."""
+    place = tmp_path_factory.mktemp("exports")
+    run = small_run(place, subword_folder)
+    folders = {}
+    for name in FORMATS:
+        (place / name).mkdir()  # exporting into an empty folder is allowed
+        folders[name] = export_run(run.path, name, place / name)
+    shutil.rmtree(run.path)
+    return folders
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_each_format_has_its_files(name: str, exports: dict[str, Path]) -> None:
+    names = {entry.name for entry in exports[name].iterdir()}
+    assert FILES[name] | {"README.md", "export.json"} <= names
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_index_of_an_export_names_its_origin(name: str, exports: dict[str, Path]) -> None:
+    index = read_index(exports[name])
+    assert index.format == name
+    assert index.quantization == "float32"
+    assert index.run == "run"
+    assert index.state.step == 5
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_an_export_names_no_local_path(name: str, exports: dict[str, Path]) -> None:
+    place = str(exports[name].parent)
+    for file in exports[name].rglob("*"):
+        if file.suffix in (".yaml", ".json", ".md"):
+            assert place not in file.read_text(encoding="utf-8"), file
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_an_export_has_the_normalizer_of_its_run(name: str, exports: dict[str, Path], shared_run: RunFolder) -> None:
+    (rules_file,) = exports[name].rglob("normalizer.json")
+    assert read_rules(rules_file) == rules_of_run(shared_run)
+
+
+@pytest.fixture(scope="module")
+def first_words(shared_run: RunFolder) -> str:
+    """The beginning of a translation by the run; each program stops an untrained model at a different length."""
+    translation = Translator.load(shared_run.path, engine="torch").translate(SENTENCE)
+    assert translation != ""
+    return translation[:4]
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_each_format_is_self_contained_and_its_card_code_works(
-    name: str, run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, exports: dict[str, Path], first_words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "out").mkdir()  # exporting into an empty folder is allowed
-    path = export_run(run.path, name, tmp_path / "out")
-    assert FILES[name] | {"README.md", "export.json"} <= {entry.name for entry in path.iterdir()}
-    index = read_index(path)
-    assert (index.format, index.quantization, index.run, index.state.step) == (name, "float32", "run", 5)
-    for file in path.rglob("*"):
-        if file.suffix in (".yaml", ".json", ".md"):
-            assert str(tmp_path) not in file.read_text(encoding="utf-8"), f"{file} contains a local path"
-    (code,) = re.findall(r"```python\n(.*?)```", (path / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL)
+    code = code_of_card(exports[name])
     assert SENTENCE in code
-    monkeypatch.chdir(path)
-    (rules_file,) = path.rglob("normalizer.json")
-    assert read_rules(rules_file) == rules_of_run(run)
-    expected = Translator.load(run.path).translate(SENTENCE)
-    shutil.rmtree(run.path)  # the export must work without its run
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
+    monkeypatch.chdir(exports[name])
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
         exec(compile(code, "README.md", "exec"), {})  # noqa: S102 - our own words
     (line,) = printed.getvalue().splitlines()
-    # An untrained model rarely produces EOS, and each program stops at a different maximum length.
-    assert line[:4] == expected[:4] != ""
+    assert line[:4] == first_words
 
 
-def test_nothing_is_ever_overwritten(run: RunFolder, tmp_path: Path) -> None:
+@pytest.fixture
+def thesis(tmp_path: Path) -> Path:
+    """A precious file, alone in its folder."""
     thesis = tmp_path / "full" / "thesis.txt"
     thesis.parent.mkdir()
     thesis.write_text("years of work", encoding="utf-8")
+    return thesis
+
+
+def test_a_folder_that_is_not_empty_is_never_overwritten(run: RunFolder, thesis: Path) -> None:
     with pytest.raises(InputError, match=r"cannot export to .*full: the folder is not empty; .* never overwri"):
         export_run(run.path, "safetensors", thesis.parent)
+    assert thesis.read_text(encoding="utf-8") == "years of work"
+
+
+def test_a_file_is_never_overwritten(run: RunFolder, thesis: Path) -> None:
     with pytest.raises(InputError, match=r"thesis\.txt: it is a file; choose a folder that does not exist yet"):
         export_run(run.path, "safetensors", thesis)
     assert thesis.read_text(encoding="utf-8") == "years of work"
 
 
-def test_invalid_exports_are_rejected_before_anything_is_written(subword_folder: Path, tmp_path: Path) -> None:
-    run, out = small_run(tmp_path, subword_folder, norm="pre"), tmp_path / "out"
-    for name, quantization, message in (
+@pytest.mark.parametrize(
+    ("name", "quantization", "message"),
+    [
         ("marian", None, r"the Marian format .* model\.norm is `pre`"),
         ("onnx", None, r"cannot export to `onnx`; choose one of: ctranslate2, marian, safetensors"),
         ("marian", "int8", r"marian cannot hold weights as `int8`; .* is a type of: ctranslate2"),
-    ):
-        with pytest.raises(InputError, match=message):
-            export_run(run.path, name, out, quantization=quantization)
-    with pytest.raises(CheckpointError, match="no checkpoint `7`"):
-        export_run(run.path, "safetensors", out, checkpoint="7")
-    exported = export_run(run.path, "ctranslate2", tmp_path / "exported")
-    with pytest.raises(RunError, match="exported is an export for CTranslate2 and has no checkpoint to export"):
-        export_run(exported, "safetensors", out)
-    assert not out.exists()
-
-
-def test_full_disk_or_interruption_leaves_no_partial_export(
-    run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ],
+)
+def test_an_impossible_format_is_refused_before_anything_is_written(
+    name: str, quantization: str | None, message: str, subword_folder: Path, tmp_path: Path
 ) -> None:
-    full: Any = type("Usage", (), {"total": 10**9, "free": 1000})()
-    with monkeypatch.context() as patch:
-        patch.setattr(shutil, "disk_usage", lambda path: full)
-        for name in FORMATS:
-            with pytest.raises(StorageError, match=r"cannot write the export .*out: it needs about"):
-                export_run(run.path, name, tmp_path / "out")
-
-    full_disk, anything = OSError(28, "No space left on device"), KeyboardInterrupt()
-    for error, expected in ((full_disk, StorageError), (anything, KeyboardInterrupt)):
-        monkeypatch.setattr("translator.export.package.write_index", Mock(side_effect=error))
-        with pytest.raises(expected, match=None if error is anything else "out: the disk is full; free some space"):
-            export_run(run.path, "ctranslate2", tmp_path / "place" / "out")
-        assert list((tmp_path / "place").iterdir()) == []
+    run = small_run(tmp_path, subword_folder, norm="pre")
+    with pytest.raises(InputError, match=message):
+        export_run(run.path, name, tmp_path / "out", quantization=quantization)
+    assert not (tmp_path / "out").exists()
 
 
-def test_damage_to_any_file_except_the_card_is_detected(run: RunFolder, tmp_path: Path) -> None:
-    folder = export_run(run.path, "ctranslate2", tmp_path / "out")
-    files = [path for path in folder.rglob("*") if path.is_file() and path.name not in ("README.md", INDEX_FILE)]
+def test_a_missing_checkpoint_is_refused_before_anything_is_written(shared_run: RunFolder, tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="no checkpoint `7`"):
+        export_run(shared_run.path, "safetensors", tmp_path / "out", checkpoint="7")
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_export_is_not_exported_again(exports: dict[str, Path], tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="ctranslate2 is an export for CTranslate2 and has no checkpoint to export"):
+        export_run(exports["ctranslate2"], "safetensors", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_an_export_larger_than_the_free_space_is_not_started(
+    name: str, run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = shutil.disk_usage(tmp_path)._replace(free=1000)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
+    with pytest.raises(StorageError, match=r"cannot write the export .*out: it needs about"):
+        export_run(run.path, name, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("error", "expected", "message"),
+    [
+        (OSError(28, "No space left on device"), StorageError, "out: the disk is full; free some space"),
+        (KeyboardInterrupt(), KeyboardInterrupt, None),
+    ],
+)
+def test_full_disk_or_interruption_leaves_no_partial_export(
+    error: BaseException,
+    expected: type[BaseException],
+    message: str | None,
+    run: RunFolder,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("translator.export.package.write_index", Mock(side_effect=error))
+    with pytest.raises(expected, match=message):
+        export_run(run.path, "ctranslate2", tmp_path / "place" / "out")
+    assert list((tmp_path / "place").iterdir()) == []
+
+
+@pytest.fixture
+def export(exports: dict[str, Path], tmp_path: Path) -> Path:
+    """A copy of the export for CTranslate2."""
+    return shutil.copytree(exports["ctranslate2"], tmp_path / "out")
+
+
+def test_damage_to_any_file_except_the_card_is_detected(export: Path) -> None:
+    files = [path for path in export.rglob("*") if path.is_file() and path.name not in ("README.md", INDEX_FILE)]
     assert len(files) == 9
     for file in files:
         content = file.read_bytes()
         middle = len(content) // 2
         file.write_bytes(content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :])
         with pytest.raises(RunError, match=rf"damaged export: .*{file.name} does not match .* export the run"):
-            read_index(folder)
+            read_index(export)
         file.unlink()
         with pytest.raises(RunError, match=rf"damaged export: .*{file.name} is missing"):
-            read_index(folder)
+            read_index(export)
         file.write_bytes(content)
-    (folder / "README.md").write_text("my own words", encoding="utf-8")
-    index = folder / INDEX_FILE
-    assert read_index(folder).quantization == "float32"
-    written = index.read_bytes()
-    changed = json.dumps(json.loads(written) | {"quantization": "int8"}).encode()
-    for content in (b"", b"[]", b"[" * 100_000, b"\xff", changed):
-        index.write_bytes(content)
-        with pytest.raises(RunError, match=r"damaged export: cannot read .*export\.json"):
-            read_index(folder)
-    values = json.loads(written)
+    assert read_index(export).quantization == "float32", "all is as it was"
+
+
+def test_the_card_of_an_export_may_be_edited(export: Path) -> None:
+    (export / "README.md").write_text("my own words", encoding="utf-8")
+    assert read_index(export).quantization == "float32"
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"[" * 100_000, b"\xff"], ids=["empty", "list", "deep", "binary"])
+def test_a_malformed_index_is_reported_as_damage(content: bytes, export: Path) -> None:
+    (export / INDEX_FILE).write_bytes(content)
+    with pytest.raises(RunError, match=r"damaged export: cannot read .*export\.json"):
+        read_index(export)
+
+
+def index_values(export: Path) -> dict[str, Any]:
+    values: dict[str, Any] = json.loads((export / INDEX_FILE).read_bytes())
+    return values
+
+
+def test_an_edited_index_is_reported_as_damage(export: Path) -> None:
+    edited = index_values(export) | {"quantization": "int8"}
+    (export / INDEX_FILE).write_text(json.dumps(edited), encoding="utf-8")
+    with pytest.raises(RunError, match=r"damaged export: cannot read .*export\.json"):
+        read_index(export)
+
+
+def test_an_index_of_a_newer_version_is_named_as_such(export: Path) -> None:
+    values = index_values(export)
     del values["own_sha256"]
-    write_json(index, sign(values | {"colour": 1}))
+    write_json(export / INDEX_FILE, sign(values | {"colour": 1}))
     with pytest.raises(RunError, match=r"export\.json was made by a newer version .*colour: unknown key"):
-        read_index(folder)
+        read_index(export)
 
 
-def test_card_states_data_licence_scores_and_normalization_rules(subword_folder: Path, tmp_path: Path) -> None:
-    run = small_run(tmp_path, subword_folder, rules="normalization: {quotes: false, digits: ascii}")
-    text = (export_run(run.path, "safetensors", tmp_path / "bare") / "README.md").read_text(encoding="utf-8")
-    assert "Checkpoint step-000005 was not evaluated before it was exported." in text
-    common: dict[str, Any] = {"test_set": "tatoeba", "metric": "bleu", "signature": "nrefs:1|tok:13a", "sentences": 7}
-    common |= {"normalization": "raw", "search": "beam-5", "left_out": (3, 9)}
-    scores = [
-        Score(**common, score=value, checkpoint=checkpoint, interval=(value - 1.0, value + 1.0))
-        for value, checkpoint in ((12.34, "step-000005"), (98.76, "step-000001"))
-    ]
-    add_scores(run.evaluation_folder, scores)
-    card = (export_run(run.path, "safetensors", tmp_path / "out") / "README.md").read_text(encoding="utf-8")
-    for words in (
+def card_of(run: RunFolder, folder: Path) -> str:
+    return (export_run(run.path, "safetensors", folder) / "README.md").read_text(encoding="utf-8")
+
+
+def bleu_score(value: float, checkpoint: str) -> Score:
+    return Score(
+        test_set="tatoeba",
+        metric="bleu",
+        signature="nrefs:1|tok:13a",
+        sentences=7,
+        normalization="raw",
+        search="beam-5",
+        left_out=(3, 9),
+        score=value,
+        checkpoint=checkpoint,
+        interval=(value - 1.0, value + 1.0),
+    )
+
+
+@pytest.fixture(scope="module")
+def card(subword_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The card of a run with rules of its own, whose exported checkpoint and another one were evaluated."""
+    folder = tmp_path_factory.mktemp("card")
+    run = small_run(folder, subword_folder, rules="normalization: {quotes: false, digits: ascii}")
+    add_scores(run.evaluation_folder, [bleu_score(12.34, "step-000005"), bleu_score(98.76, "step-000001")])
+    return card_of(run, folder / "out")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
         "| sample | train | It comes with translator, Apache 2.0. |",
         "| tatoeba | test | not stated; a public corpus of this name is Tatoeba",
         "CC BY 2.0 FR",
         "| tatoeba | 7, 2 of 9 left out (lines 3, 9) | bleu |",
-        *("12.34 (11.34–13.34)", r"`nrefs:1\|tok:13a`", "subword/normalizer.json", "digits: ascii", "up to 60 tokens"),
+        "12.34 (11.34–13.34)",
+        r"`nrefs:1\|tok:13a`",
+        "subword/normalizer.json",
+        "digits: ascii",
+        "up to 60 tokens",
         "NormalizationConfig(digits='ascii', quotes=False)",
-    ):
-        assert words in card
-    assert "98.76" not in card, "a score of other weights"
+    ],
+)
+def test_card_states_data_licence_scores_and_normalization_rules(words: str, card: str) -> None:
+    assert words in card
+
+
+def test_card_states_no_score_of_other_weights(card: str) -> None:
+    assert "98.76" not in card
+
+
+def test_card_of_a_run_that_was_not_evaluated_says_so(run: RunFolder, tmp_path: Path) -> None:
+    card = card_of(run, tmp_path / "bare")
+    assert "Checkpoint step-000005 was not evaluated before it was exported." in card
 
 
 def test_code_of_the_card_makes_the_normalizer_of_the_model(

@@ -50,8 +50,8 @@ def test_each_target_word_aligns_to_the_most_attended_source_word() -> None:
         ],
         dtype=np.float32,
     )
-    found = align_words(PAIR, range(4), range(4), weights)
-    assert found == Alignment(("the", "door"), ("درها", "را."), ((0, 0), (0, 1)))
+    alignment = align_words(PAIR, range(4), range(4), weights)
+    assert alignment == Alignment(("the", "door"), ("درها", "را."), ((0, 0), (0, 1)))
     assert align_words(PAIR, range(4), [0], weights[:1]).pairs == ((1, 0),)
     assert align_words(PAIR, [], [0], weights[:1]) == Alignment((), ("در",), ()), "no word, no pair"
 

@@ -29,11 +29,17 @@ SLOW = STOPPABLE.format(
 )
 
 
+def has_written_lines(folder: Path) -> bool:
+    """Whether a partial file has its head and a chunk."""
+    return any(path.read_bytes().count(b"\n") > 1 for path in folder.glob("*.partial"))
+
+
 def begun(source: Path, output: Path, processes: int, program: Path) -> "subprocess.Popen[bytes]":
+    """Start a slow translation in a process of its own, and wait until it has written something."""
     program.write_text(SLOW, encoding="utf-8")
     command = [sys.executable, str(program), str(source), str(output), "0.2", str(processes)]
     started = subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, start_new_session=True)
-    while not any(path.read_bytes().count(b"\n") > 1 for path in output.parent.glob("*.partial")):
+    while not has_written_lines(output.parent):
         assert started.poll() is None, started.communicate()[1].decode()
         time.sleep(0.01)
     return started
@@ -49,8 +55,8 @@ def interrupted(source: Path, output: Path) -> Path:
 
     with pytest.raises(Interrupted):
         translate_file(Work(partial(loud, stop_at_third), OutputForm()), source, output)
-    (found,) = output.parent.glob(f"{output.name}.*.partial")
-    return found
+    (partial_file,) = output.parent.glob(f"{output.name}.*.partial")
+    return partial_file
 
 
 @pytest.fixture
@@ -199,35 +205,43 @@ def test_a_line_that_is_not_utf8_is_refused_before_anything_is_loaded(tmp_path: 
     assert [path.name for path in tmp_path.iterdir()] == ["in"], "no trace of work that never began"
 
 
-def test_unusable_input_and_output_paths_are_refused(source: Path, tmp_path: Path) -> None:
-    link, fifo = tmp_path / "link", tmp_path / "fifo"
-    link.symlink_to(source)
-    os.mkfifo(fifo)
+@pytest.mark.parametrize(
+    ("input_name", "output_name", "kind", "message"),
+    [
+        ("source.txt", "link", InputError, "is the input itself"),
+        ("source.txt", ".", StorageError, "this is a folder"),
+        ("source.txt", "fifo", StorageError, "fifo: it is a named pipe, not a file"),
+        ("fifo", "out", InputError, "the input .*fifo is not a file on disk"),
+    ],
+)
+def test_unusable_input_and_output_paths_are_refused(
+    input_name: str, output_name: str, kind: type[Exception], message: str, source: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "link").symlink_to(source)
+    os.mkfifo(tmp_path / "fifo")
     before = source.read_bytes()
-    for path, output, kind, message in (
-        (source, link, InputError, "is the input itself"),
-        (source, tmp_path, StorageError, "this is a folder"),
-        (source, fifo, StorageError, "fifo: it is a named pipe, not a file"),
-        (fifo, tmp_path / "out", InputError, "the input .*fifo is not a file on disk"),
-    ):
-        with pytest.raises(kind, match=message):
-            translate_file(WORK, path, output)
+    with pytest.raises(kind, match=message):
+        translate_file(WORK, tmp_path / input_name, tmp_path / output_name)
     assert source.read_bytes() == before
-    assert fifo.is_fifo()
+    assert (tmp_path / "fifo").is_fifo()
 
 
-def test_output_appends_to_an_open_descriptor_and_keeps_a_symbolic_link(source: Path, tmp_path: Path) -> None:
-    log, link, expected = tmp_path / "log", tmp_path / "link", source.read_text(encoding="utf-8").upper()
+def test_output_appends_to_an_open_descriptor(source: Path, tmp_path: Path) -> None:
+    log = tmp_path / "log"
     log.write_text("before\n", encoding="utf-8")
     with log.open("ab") as output:
         program = [sys.executable, "-c", SLOW, str(source), "/dev/stdout", "0", "1"]
         subprocess.run(program, check=True, stdout=output, env=ENVIRONMENT)
-    assert log.read_text(encoding="utf-8") == f"before\n{expected}"
+    assert log.read_text(encoding="utf-8") == f"before\n{source.read_text(encoding='utf-8').upper()}"
+
+
+def test_output_keeps_a_symbolic_link(source: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link"
     link.symlink_to(tmp_path / "out")
     translate_file(WORK, source, link)
     assert link.is_symlink()
-    assert (tmp_path / "out").read_text(encoding="utf-8") == expected
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "log", "out", "source.txt"]
+    assert (tmp_path / "out").read_text(encoding="utf-8") == source.read_text(encoding="utf-8").upper()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "out", "source.txt"]
 
 
 def test_a_recorded_output_is_reused_until_the_translation_changes(source: Path, tmp_path: Path) -> None:

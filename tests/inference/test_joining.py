@@ -28,18 +28,34 @@ def test_joined_segments_have_the_text_between_them(texts: list[str], between: l
     assert joined.text == expected
 
 
-def test_joined_segments_are_ranked_combinations_or_samples_in_order() -> None:
-    pieces = [[scored("a", -1.0), scored("b", -4.0)], [scored("c", -2.0), scored("d", -2.5, finished=False)]]
-    found = join_segments(pieces, ["", " ", ""], 3, ranked=True)
-    assert [translation.text for translation in found] == ["a c", "a d", "b c"]
-    assert found[0] == Translation("a c", -6.0, -1.5, 4, 2, True)
-    assert found[1] == Translation("a d", -7.0, -1.75, 4, 2, False)
-    assert [joined.text for joined in join_segments(pieces, ["", " ", ""], 5, ranked=False)] == ["a c", "b d"]
+SEGMENTS = [[scored("a", -1.0), scored("b", -4.0)], [scored("c", -2.0), scored("d", -2.5, finished=False)]]
 
 
-@given(st.lists(st.lists(st.integers(-20, 0), min_size=1, max_size=3), min_size=2, max_size=5), st.integers(1, 5))
-def test_ranked_joining_finds_the_best_combinations_of_segments(pieces: list[list[int]], count: int) -> None:
-    translations = [[scored(f"{n}", score) for n, score in enumerate(sorted(piece, reverse=True))] for piece in pieces]
-    found = join_segments(translations, [""] * (len(pieces) + 1), count, ranked=True)
-    everything = sorted((sum(chosen) / len(chosen) for chosen in itertools.product(*pieces)), reverse=True)
-    assert [joined.normalized_score for joined in found] == pytest.approx(everything[:count])
+def test_joined_segments_are_ranked_combinations() -> None:
+    joined = join_segments(SEGMENTS, ["", " ", ""], 3, ranked=True)
+    assert [translation.text for translation in joined] == ["a c", "a d", "b c"]
+
+
+def test_a_joined_translation_has_summed_scores_tokens_and_pieces() -> None:
+    joined = join_segments(SEGMENTS, ["", " ", ""], 3, ranked=True)
+    assert joined[0] == Translation("a c", -6.0, -1.5, 4, 2, True)
+    assert joined[1] == Translation("a d", -7.0, -1.75, 4, 2, False), "an unfinished segment leaves it unfinished"
+
+
+def test_joined_samples_stay_in_order() -> None:
+    joined = join_segments(SEGMENTS, ["", " ", ""], 5, ranked=False)
+    assert [translation.text for translation in joined] == ["a c", "b d"]
+
+
+SCORES_OF_A_SEGMENT = st.lists(st.integers(-20, 0), min_size=1, max_size=3)
+
+
+@given(st.lists(SCORES_OF_A_SEGMENT, min_size=2, max_size=5), st.integers(1, 5))
+def test_ranked_joining_finds_the_best_combinations_of_segments(segment_scores: list[list[int]], count: int) -> None:
+    segments = []
+    for scores in segment_scores:
+        segments.append([scored("", score) for score in sorted(scores, reverse=True)])
+    joined = join_segments(segments, [""] * (len(segments) + 1), count, ranked=True)
+    means = [sum(scores) / len(scores) for scores in itertools.product(*segment_scores)]
+    expected = sorted(means, reverse=True)[:count]
+    assert [translation.normalized_score for translation in joined] == pytest.approx(expected)

@@ -9,9 +9,16 @@ from inference.pipes import pipe_with
 
 from translator.errors import InputError
 from translator.inference import line_reader
-from translator.inference.line_reader import Pace, read_lines
+from translator.inference.line_reader import Chunk, Pace, read_lines
 
 BOM = b"\xef\xbb\xbf"
+
+
+def texts_of(chunks: list[Chunk]) -> list[str]:
+    texts = []
+    for chunk in chunks:
+        texts += chunk.texts
+    return texts
 
 
 @settings(deadline=None, max_examples=50)
@@ -20,11 +27,13 @@ BOM = b"\xef\xbb\xbf"
 )
 def test_the_size_of_each_read_does_not_change_the_lines(content: bytes, size: int) -> None:
     with pipe_with(content) as whole, pipe_with(content) as parts:
-        expected = list(read_lines(whole))
-        found = list(read_lines(parts, pace=Pace(1, 2, size)))
-    assert [text for chunk in found for text in chunk.texts] == [text for chunk in expected for text in chunk.texts]
-    assert all(len(chunk.texts) <= 2 for chunk in found)
-    assert all(chunk.first_line + len(chunk.texts) == following.first_line for chunk, following in pairwise(found))
+        chunks = list(read_lines(whole))
+        small_chunks = list(read_lines(parts, pace=Pace(1, 2, size)))
+    assert texts_of(small_chunks) == texts_of(chunks)
+    for chunk in small_chunks:
+        assert len(chunk.texts) <= 2
+    for chunk, following in pairwise(small_chunks):
+        assert chunk.first_line + len(chunk.texts) == following.first_line
 
 
 @pytest.mark.parametrize("end", [b"\n", b"", b"\nc\n"])

@@ -1,35 +1,55 @@
 """From run folders to a translator: which weights, on which device, and which runs fit together."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 import yaml
+from conftest import write_recipe
 from small_model import small_model
 from untrained import add_checkpoint, untrained_run
 
 from translator import Translator
-from translator.config import SearchConfig, TrainingConfig
+from translator.config import SearchConfig, TrainingConfig, parse_config
 from translator.data import DataHandler
 from translator.errors import CheckpointError, ConfigError, RunError, SubwordError
 from translator.inference.torch_searcher import TorchSearcher, search_precision, search_rounding
 from translator.model import Transformer
 from translator.model.device import matmul_precision
+from translator.run.folder import RunFolder
 from translator.subword import SubwordModel
 
 TEXTS = ["abc", "hgf", "ddd eee"]
 
 
-def test_load_takes_the_checkpoint_and_the_settings_asked_for(tiny: Any) -> None:
-    config = tiny()
+@pytest.fixture(scope="module")
+def two_checkpoints(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    """A run with checkpoints of steps 5 and 9; the newer one is the best. To be read only."""
+    recipe = write_recipe(tmp_path_factory.mktemp("two"))
+    config = parse_config(recipe.read_text(encoding="utf-8"), "tiny.yaml")
     run = untrained_run(config, step=5)
     add_checkpoint(run, config, DataHandler(config).prepare(), step=9)
-    best, last, other = (Translator.load(run.path, checkpoint=name) for name in ("best", "last", "5"))
-    assert [one.checkpoint_name[-1] for one in (best, last, other)] == ["9", "9", "5"]
-    assert best.translate_lines(TEXTS) == last.translate_lines(TEXTS) != other.translate_lines(TEXTS)
-    shorter = Translator.load(str(run.path), overrides=["search.max_length_ratio=0.01"])
-    assert all(len(line) <= 11 for line in shorter.translate_lines(TEXTS))
+    return run
+
+
+@pytest.mark.parametrize(("name", "step"), [("best", 9), ("last", 9), ("5", 5)])
+def test_load_takes_the_checkpoint_of_a_name(name: str, step: int, two_checkpoints: RunFolder) -> None:
+    translator = Translator.load(two_checkpoints.path, checkpoint=name)
+    assert translator.checkpoint_name == f"step-{step:06d}"
+
+
+def test_each_checkpoint_has_its_own_weights(two_checkpoints: RunFolder) -> None:
+    newer = Translator.load(two_checkpoints.path, checkpoint="9")
+    older = Translator.load(two_checkpoints.path, checkpoint="5")
+    assert newer.translate_lines(TEXTS) != older.translate_lines(TEXTS)
+
+
+def test_load_takes_settings_of_the_search(random_run: Path) -> None:
+    translator = Translator.load(str(random_run), overrides=["search.max_length_ratio=0.01"])
+    for line in translator.translate_lines(TEXTS):
+        assert len(line) <= 11
 
 
 def test_load_falls_back_to_the_cpu_unless_a_device_is_requested(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,36 +72,74 @@ def test_load_refuses_subword_models_replaced_after_training(tiny: Any) -> None:
         Translator.load(run.path)
 
 
-def test_an_ensemble_averages_the_probabilities_of_its_models(tiny: Any) -> None:
-    first = untrained_run(tiny())
-    second = untrained_run(tiny(f"run.directory={first.path.parent}/second"), step=7)
-    groups = [first.path], [second.path], [first.path, second.path], [first.path, first.path]
-    alone, other, both, twice = (Translator.load(group, engine="torch") for group in groups)
-    assert (both.label, both.checkpoint_name) == ("run+second", "step-000005+step-000007")
-    assert len({alone.identity, other.identity, both.identity}) == 3
-    assert alone.searcher.arithmetic == both.searcher.arithmetic == "cpu, highest"
-    assert twice.translate_lines(TEXTS) == alone.translate_lines(TEXTS)
-    scored = [[one.score for one in made.score(TEXTS, ["abc"] * 3)] for made in (alone, other, both)]
-    for own, theirs, together in zip(*scored, strict=True):
+def torch_translator(*runs: Path) -> Translator:
+    return Translator.load(runs, engine="torch")
+
+
+@pytest.fixture(scope="module")
+def members(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Two runs of the same data, with different weights; to be read only."""
+    recipe = write_recipe(tmp_path_factory.mktemp("members"))
+    config = parse_config(recipe.read_text(encoding="utf-8"), "tiny.yaml")
+    first = untrained_run(config)
+    overrides = [f"run.directory={first.path.parent}/second"]
+    second = untrained_run(parse_config(recipe.read_text(encoding="utf-8"), "tiny.yaml", overrides), step=7)
+    return [first.path, second.path]
+
+
+def test_an_ensemble_is_named_after_its_members(members: list[Path]) -> None:
+    ensemble = torch_translator(*members)
+    assert ensemble.label == "run+second"
+    assert ensemble.checkpoint_name == "step-000005+step-000007"
+
+
+def test_an_ensemble_has_an_identity_of_its_own(members: list[Path]) -> None:
+    first, second = map(torch_translator, members)
+    ensemble = torch_translator(*members)
+    assert len({first.identity, second.identity, ensemble.identity}) == 3
+
+
+def test_an_ensemble_computes_with_the_arithmetic_of_its_members(members: list[Path]) -> None:
+    assert torch_translator(members[0]).searcher.arithmetic == "cpu, highest"
+    assert torch_translator(*members).searcher.arithmetic == "cpu, highest"
+
+
+def test_an_ensemble_of_one_model_twice_translates_like_that_model(members: list[Path]) -> None:
+    single = torch_translator(members[0])
+    twice = torch_translator(members[0], members[0])
+    assert twice.translate_lines(TEXTS) == single.translate_lines(TEXTS)
+
+
+def test_an_ensemble_averages_the_probabilities_of_its_models(members: list[Path]) -> None:
+    targets = ["abc"] * len(TEXTS)
+    first = torch_translator(members[0]).score(TEXTS, targets)
+    second = torch_translator(members[1]).score(TEXTS, targets)
+    ensemble = torch_translator(*members).score(TEXTS, targets)
+    for averaged, first_member, second_member in zip(ensemble, first, second, strict=True):
         # The log of a mean exceeds the mean of the logs if the models differ, as they do here.
-        assert together > (own + theirs) / 2
+        assert averaged.score > (first_member.score + second_member.score) / 2
 
 
-def test_incompatible_runs_are_refused_as_an_ensemble(tiny: Any) -> None:
-    first = untrained_run(tiny())
-    folder = first.path.parent
-    second = untrained_run(tiny(f"run.directory={folder}/second"))
-    settings = yaml.safe_load(second.config_file.read_text(encoding="utf-8"))
-    settings["corpus"]["normalization"]["zwnj"] = not settings["corpus"]["normalization"]["zwnj"]
-    second.config_file.write_text(yaml.safe_dump(settings), encoding="utf-8")
-    third = untrained_run(tiny(f"run.directory={folder}/third", "subword.vocabulary_size=61", "subword.model_type=bpe"))
-    for runs, message in (
-        ([first.path, second.path], r"they differ in normalization \(corpus\.normalization\.zwnj\)"),
-        ([first.path, third.path], r"cannot be combined: they differ in subword models \(.*model\)"),
-        ([], "no run is given"),
-    ):
-        with pytest.raises(RunError, match=message):
-            Translator.load(runs)
+def test_runs_of_different_normalization_are_refused_as_an_ensemble(members: list[Path], tmp_path: Path) -> None:
+    stranger = RunFolder(shutil.copytree(members[1], tmp_path / "stranger", symlinks=True))
+    settings_file = stranger.config_file
+    settings = yaml.safe_load(settings_file.read_text(encoding="utf-8"))
+    normalization = settings["corpus"]["normalization"]
+    normalization["zwnj"] = not normalization["zwnj"]
+    settings_file.write_text(yaml.safe_dump(settings), encoding="utf-8")
+    with pytest.raises(RunError, match=r"they differ in normalization \(corpus\.normalization\.zwnj\)"):
+        Translator.load([members[0], stranger.path])
+
+
+def test_runs_of_different_subword_models_are_refused_as_an_ensemble(tiny: Any, random_run: Path) -> None:
+    stranger = untrained_run(tiny("subword.vocabulary_size=61", "subword.model_type=bpe"))
+    with pytest.raises(RunError, match=r"cannot be combined: they differ in subword models \(.*model\)"):
+        Translator.load([random_run, stranger.path])
+
+
+def test_an_ensemble_of_no_runs_is_refused() -> None:
+    with pytest.raises(RunError, match="no run is given"):
+        Translator.load([])
 
 
 @pytest.mark.parametrize("engine", ["auto", "torch", "ctranslate2"])

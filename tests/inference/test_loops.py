@@ -1,6 +1,6 @@
-"""A sentence whose translation is a loop is searched again with blocked n-grams; all others keep what was found."""
+"""A sentence whose translation is a loop is searched again with blocked n-grams; all others stay as they are."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from echo_model import Words
@@ -13,56 +13,81 @@ from translator.search.hypothesis import Hypothesis
 LOOP, BETTER, GOOD = "in in in in", "in in the garden", "in the garden"
 
 
+class Call(NamedTuple):
+    """What the engine was asked to find."""
+
+    rows: int
+    blocking: bool
+    hypotheses: int
+    prefixes: list[list[int]]
+
+
 class Scripted(Searcher):
     """An engine that finds one given list without blocking and another with it, and records its calls."""
 
     def __init__(self, words: Words, free: list[list[str]], blocked: list[list[str]]) -> None:
-        self.words, self.lists = words, {False: free, True: blocked}
-        self.calls: list[Any] = []
+        self.words = words
+        self.lists = {False: free, True: blocked}
+        self.calls: list[Call] = []
 
-    def find(self, rows: Any, config: SearchConfig, count: int = 1, *arguments: Any, **named: Any) -> Any:
-        blocking = config.no_repeat_ngram == 2 and named["no_doubles"]
-        self.calls.append((len(rows), blocking, count, arguments[0]))
-        lists = self.lists[blocking]
-        return [[Hypothesis(tuple(ids), 0.0, 0.0, True) for ids in self.words.encode(texts)[:count]] for texts in lists]
+    def find(
+        self, rows: Any, config: SearchConfig, count: int = 1, prefixes: Any = None, *arguments: Any, **options: Any
+    ) -> list[list[Hypothesis]]:
+        blocking = config.no_repeat_ngram == 2 and options["no_doubles"]
+        self.calls.append(Call(len(rows), blocking, count, prefixes))
+        hypotheses_of_rows = []
+        for texts in self.lists[blocking]:
+            ids = self.words.encode(texts)[:count]
+            hypotheses_of_rows.append([Hypothesis(tuple(tokens), 0.0, 0.0, True) for tokens in ids])
+        return hypotheses_of_rows
 
     def score(self, *arguments: Any) -> Any:
         raise NotImplementedError
 
 
-def found_with(
-    free: list[list[str]], blocked: list[list[str]], config: SearchConfig, count: int = 1
-) -> tuple[list[list[str]], list[Any]]:
-    """Return the texts that are found, and the engine's calls: rows, blocking or not, hypotheses and prefixes."""
+class Search(NamedTuple):
+    """What a search with an engine that may loop gives, and what the engine was asked."""
+
+    texts: list[list[str]]
+    calls: list[Call]
+
+
+def find(free: list[list[str]], blocked: list[list[str]], config: SearchConfig, count: int = 1) -> Search:
+    """Search rows for which the engine finds the texts of `free` at first, and those of `blocked` with blocking."""
     words: Any = Words()
     pair: Any = type("Pair", (), {"source": words, "target": words})
     searcher = Scripted(words, free, blocked)
     rows = words.encode(["the garden"] * len(free))
     prefixes = [[number] for number in range(len(rows))]
-    found = find_without_loops(searcher, pair, rows, config, count, prefixes)
-    return [words.decode_ids([one.tokens for one in hypotheses]) for hypotheses in found], searcher.calls
+    texts = []
+    for hypotheses in find_without_loops(searcher, pair, rows, config, count, prefixes):
+        texts.append(words.decode_ids([hypothesis.tokens for hypothesis in hypotheses]))
+    return Search(texts=texts, calls=searcher.calls)
 
 
 BEAM = SearchConfig(beam_size=3)
 
 
 def test_only_loops_are_searched_again() -> None:
-    found, calls = found_with([[GOOD], [LOOP], [GOOD]], [[GOOD]], BEAM)
-    assert found == [[GOOD]] * 3
-    assert calls == [(3, False, 1, [[0], [1], [2]]), (1, True, 1, [[1]])]
+    search = find([[GOOD], [LOOP], [GOOD]], [[GOOD]], BEAM)
+    assert search.texts == [[GOOD]] * 3
+    first = Call(rows=3, blocking=False, hypotheses=1, prefixes=[[0], [1], [2]])
+    second = Call(rows=1, blocking=True, hypotheses=1, prefixes=[[1]])
+    assert search.calls == [first, second]
 
 
 def test_the_second_list_replaces_the_first_if_its_best_has_fewer_looping_words() -> None:
-    found, _ = found_with([[LOOP, GOOD]], [[BETTER, LOOP]], BEAM, count=2)
-    assert found == [[BETTER, LOOP]]
+    search = find([[LOOP, GOOD]], [[BETTER, LOOP]], BEAM, count=2)
+    assert search.texts == [[BETTER, LOOP]]
 
 
 def test_a_loop_stays_if_the_second_search_finds_nothing_better() -> None:
-    found, _ = found_with([[BETTER, GOOD]], [[BETTER]], BEAM, count=2)
-    assert found == [[BETTER, GOOD]]
+    search = find([[BETTER, GOOD]], [[BETTER]], BEAM, count=2)
+    assert search.texts == [[BETTER, GOOD]]
 
 
 @pytest.mark.parametrize("config", [SearchConfig(avoid_loops=False), SearchConfig(method="sampling")])
 def test_samples_and_a_search_that_may_loop_are_left_alone(config: SearchConfig) -> None:
-    found, calls = found_with([[LOOP]], [[GOOD]], config)
-    assert (found, len(calls)) == ([[LOOP]], 1)
+    search = find([[LOOP]], [[GOOD]], config)
+    assert search.texts == [[LOOP]]
+    assert len(search.calls) == 1

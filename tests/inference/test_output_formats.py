@@ -22,7 +22,7 @@ ALIGNED = Translation(
 
 
 @pytest.mark.parametrize(
-    ("form", "found", "expected"),
+    ("form", "translations", "expected"),
     [
         (OutputForm(count=3), [BEST, SECOND], [BEST.text, SECOND.text, ""]),
         (OutputForm("tsv", count=2), [BEST, SECOND], [f"7\t1\ta door\t{BEST.text}", f"7\t2\ta door\t{SECOND.text}"]),
@@ -33,8 +33,10 @@ ALIGNED = Translation(
         ),
     ],
 )
-def test_text_and_tsv_show_requested_columns(form: OutputForm, found: list[Translation], expected: list[str]) -> None:
-    assert form.render(7, "a door", found) == expected
+def test_text_and_tsv_show_requested_columns(
+    form: OutputForm, translations: list[Translation], expected: list[str]
+) -> None:
+    assert form.render(7, "a door", translations) == expected
 
 
 SCORES = {"score": -1.0, "normalized_score": -0.5, "tokens": 3, "pieces": 1, "finished": True}
@@ -60,8 +62,12 @@ def test_jsonl_form_renders_the_requested_fields(form: OutputForm, expected: dic
 
 
 def unescape(cell: str) -> str:
-    known = {"\\\\": "\\", "\\t": "\t", "\\n": "\n", "\\r": "\r"}
-    return re.sub(r"\\u....|\\.", lambda match: known.get(match[0]) or chr(int(match[0][2:], 16)), cell)
+    escapes = {"\\\\": "\\", "\\t": "\t", "\\n": "\n", "\\r": "\r"}
+
+    def character(escape: re.Match[str]) -> str:
+        return escapes.get(escape[0]) or chr(int(escape[0][2:], 16))
+
+    return re.sub(r"\\u....|\\.", character, cell)
 
 
 BREAKING = st.sampled_from("\t\n\r\\\x0b\x0c\x1c\x85\u2028\u2029u")

@@ -82,9 +82,9 @@ def test_the_prompt_is_kept_out_of_the_output_and_its_history_is_saved(tmp_path:
         assert person.leave() == 0
         assert b"Type English" in person.screen
     assert person.output == b"ABCD\n"
-    kept = tmp_path / "translator" / "history"
-    assert kept.read_text(encoding="utf-8").splitlines()[-2:] == ["abc", "abcd"]
-    assert kept.stat().st_mode & 0o077 == 0, "what a person typed is theirs alone"
+    history = tmp_path / "translator" / "history"
+    assert history.read_text(encoding="utf-8").splitlines()[-2:] == ["abc", "abcd"]
+    assert history.stat().st_mode & 0o077 == 0, "what a person typed is theirs alone"
 
 
 @pytest.mark.parametrize(("form", "order"), [("text", "visual"), ("text", "logical"), ("tsv", "visual")])

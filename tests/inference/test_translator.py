@@ -1,6 +1,6 @@
 """One complete line out for each line in, in order; n-best lists, scores, alignments; and refused arguments."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -14,32 +14,68 @@ from hypothesis import strategies as st
 from translator import Translator
 from translator.config import SearchConfig
 from translator.errors import ConfigError, InputError
+from translator.inference.translation import Translation
 from translator.subword.placeholders import PLACEHOLDERS
 
+Found = list[list[Translation]]
 LINE_BREAKS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 
 
-@pytest.mark.parametrize("search", [GREEDY, SearchConfig(method="beam", beam_size=3, batch_size=5)])
-def test_translations_keep_input_order_although_batches_are_sorted(search: SearchConfig) -> None:
+def best_texts(translations_of_lines: Found) -> list[str]:
+    return [translations[0].text for translations in translations_of_lines]
+
+
+def searched_rows(model: Any) -> int:
+    return sum(rows for rows, _ in model.shapes)
+
+
+def longest_row(model: Any) -> int:
+    return max((width for _, width in model.shapes), default=0)
+
+
+MIXED_LENGTHS = [" ".join([f"w{number}"] * (1 + number * 7 % 15)) for number in range(40)]
+SEARCHES = pytest.mark.parametrize("search", [GREEDY, SearchConfig(method="beam", beam_size=3, batch_size=5)])
+
+
+@SEARCHES
+def test_translations_keep_input_order(search: SearchConfig) -> None:
+    translator, _ = echo(search=search)
+    assert translator.translate_lines(MIXED_LENGTHS) == MIXED_LENGTHS
+
+
+@SEARCHES
+def test_the_longest_texts_are_searched_first(search: SearchConfig) -> None:
     translator, model = echo(search=search)
-    texts = [" ".join(f"w{number}" for _ in range(1 + number * 7 % 15)) for number in range(40)]
-    assert translator.translate_lines(texts) == texts
+    translator.translate_lines(MIXED_LENGTHS)
     widths = [width for _, width in model.shapes]
-    assert widths == sorted(widths, reverse=True), "the longest first, so that memory does not run out at the end"
+    assert widths == sorted(widths, reverse=True), "so that memory does not run out at the end"
+
+
+@SEARCHES
+def test_a_batch_has_the_rows_of_the_setting(search: SearchConfig) -> None:
+    translator, model = echo(search=search)
+    translator.translate_lines(MIXED_LENGTHS)
     assert max(rows for rows, _ in model.shapes) == search.batch_size
 
 
-def test_line_breaks_in_a_text_or_model_output_become_spaces() -> None:
-    class Breaking(Words):
-        separator = ""
+class JoinedBy(Words):
+    """Words between which the model writes a given separator."""
 
-        def decode_ids(self, rows: Sequence[Sequence[int]]) -> list[str]:
-            return [self.separator.join(self.words[token] for token in row) for row in rows]
+    def __init__(self, separator: str) -> None:
+        super().__init__()
+        self.separator = separator
 
-    words = Breaking()
-    translator, _ = echo(source=words)
-    for words.separator in (*LINE_BREAKS, "\r\n"):
-        assert translator.translate_lines([f"a{words.separator}b{words.separator}", "c"]) == ["a b", "c"]
+    def decode_ids(self, rows: Sequence[Sequence[int]]) -> list[str]:
+        texts = []
+        for row in rows:
+            texts.append(self.separator.join(self.words[token] for token in row))
+        return texts
+
+
+@pytest.mark.parametrize("line_break", [*LINE_BREAKS, "\r\n"])
+def test_line_breaks_in_a_text_or_model_output_become_spaces(line_break: str) -> None:
+    translator, _ = echo(source=JoinedBy(line_break))
+    assert translator.translate_lines([f"a{line_break}b{line_break}", "c"]) == ["a b", "c"]
 
 
 def test_empty_texts_stay_empty_and_never_reach_the_model() -> None:
@@ -48,32 +84,62 @@ def test_empty_texts_stay_empty_and_never_reach_the_model() -> None:
     assert model.shapes == []
 
 
+COPIED = ["a b c d. e f https://x.org/Q?a=B g. h 👨‍👩‍👧", "HTTPS://x.org/A%20b", "@a @b @c d"]
+
+
 def test_urls_emails_handles_and_emoji_are_copied_unchanged() -> None:
-    translator, model = echo(source=Words(PLACEHOLDERS[:2]), max_length=6)
-    unchanged = ["a b c d. e f https://x.org/Q?a=B g. h 👨‍👩‍👧", "HTTPS://x.org/A%20b", "@a @b @c d"]
-    texts = ["Mail  Ali@Example.org now", *unchanged, "12 of 1,500"]
-    kept = ["Mail Ali@Example.org now", *unchanged, "۱۲ of ۱,۵۰۰"]
-    assert translator.translate_lines(texts) == kept
-    assert sum(rows for rows, _ in model.shapes) == 5 and PLACEHOLDERS[0] in translator.subword.source.words  # type: ignore[attr-defined]
-    assert "Ali@Example.org" not in translator.subword.source.words  # type: ignore[attr-defined]
+    translator, _ = echo(source=Words(PLACEHOLDERS[:2]), max_length=6)
+    texts = ["Mail  Ali@Example.org now", *COPIED, "12 of 1,500"]
+    expected = ["Mail Ali@Example.org now", *COPIED, "۱۲ of ۱,۵۰۰"]
+    assert translator.translate_lines(texts) == expected
+
+
+def test_the_model_sees_a_placeholder_for_what_is_copied() -> None:
+    words = Words(PLACEHOLDERS[:2])
+    translator, model = echo(source=words)
+    translator.translate("Mail Ali@Example.org now")
+    assert searched_rows(model) == 1
+    assert PLACEHOLDERS[0] in words.words
+    assert "Ali@Example.org" not in words.words
+
+
+def test_a_text_of_what_is_copied_alone_never_reaches_the_model() -> None:
+    translator, model = echo(source=Words(PLACEHOLDERS[:2]))
+    assert translator.translate("HTTPS://x.org/A%20b") == "HTTPS://x.org/A%20b"
+    assert model.shapes == []
+
+
+def test_what_is_copied_has_its_own_name_in_an_alignment() -> None:
+    translator, _ = echo(source=Words(PLACEHOLDERS[:2]))
     alignment = translator.align("see a.org", "a.org see")
-    assert (alignment.source, alignment.target) == (("see", "a.org"), ("a.org", "see"))
-    ((best,),) = translator.translations(["see a.org"], attention=True, prefixes=["see"])
-    assert best.attention is not None and "▁a.org" in best.attention[0].source
+    assert alignment.source == ("see", "a.org")
+    assert alignment.target == ("a.org", "see")
 
 
-def test_a_long_line_is_translated_in_segments_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+def test_what_is_copied_has_its_own_name_in_the_attention() -> None:
+    translator, _ = echo(source=Words(PLACEHOLDERS[:2]))
+    ((translation,),) = translator.translations(["see a.org"], attention=True, prefixes=["see"])
+    assert translation.attention is not None
+    assert "▁a.org" in translation.attention[0].source
+
+
+LONG_TEXT = "One two three. Four five six seven, eight nine ten. Unbroken."
+
+
+def test_a_long_sentence_is_translated_in_segments_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     translator, model = echo(max_length=5)
-    text = "One two three. Four five six seven, eight nine ten. Unbroken."
-    found = translator.translations(["short", text], first_line=11)
-    assert [one.text for (one,) in found] == ["short", text]
+    translations_of_lines = translator.translations(["short", LONG_TEXT], first_line=11)
+    assert best_texts(translations_of_lines) == ["short", LONG_TEXT]
+    assert longest_row(model) <= 5
     assert caplog.messages == [
         "line 12 has a sentence of 7 tokens, more than the 4 that the model takes at once: translated in 2 segments"
     ]
-    assert max(width for _, width in model.shapes) <= 5
-    whole = replace(translator, search=GREEDY.model_copy(update={"split_sentences": False}))
-    assert whole.translate(text) == text
-    assert caplog.messages[1:] == [
+
+
+def test_a_long_line_that_is_not_split_is_translated_in_segments(caplog: pytest.LogCaptureFixture) -> None:
+    translator, _ = echo(max_length=5, search=GREEDY.model_copy(update={"split_sentences": False}))
+    assert translator.translate(LONG_TEXT) == LONG_TEXT
+    assert caplog.messages == [
         "line 1 has 11 tokens, more than the 4 that the model takes at once: translated in 4 segments"
     ]
 
@@ -91,33 +157,44 @@ def test_each_sentence_of_a_paragraph_is_translated_and_white_space_stays(parts:
     translated = [sentence for _, sentence in parts if sentence not in ("½!", "Да.")]
     assert best.text == paragraph
     assert best.pieces == len(translated)
-    assert sum(rows for rows, _ in model.shapes) == len(set(translated)), "equal sentences are searched once"
+    assert searched_rows(model) == len(set(translated)), "equal sentences are searched once"
 
 
 @pytest.mark.parametrize(("split", "rows"), [(True, 3), (False, 1)])
 def test_sentences_are_translated_alone_unless_turned_off(split: bool, rows: int) -> None:
     translator, model = echo(search=GREEDY.model_copy(update={"split_sentences": split}))
     assert translator.translate("It rains.\nWhy? Go.") == "It rains. Why? Go."
-    assert sum(count for count, _ in model.shapes) == rows
+    assert searched_rows(model) == rows
+
+
+class Letters(Words):
+    """A subword model in which each letter is a token."""
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        return [list(map(self.token_of, text)) for text in texts]
+
+    def decode_ids(self, rows: Sequence[Sequence[int]]) -> list[str]:
+        return ["".join(map(self.letter_of, row)) for row in rows]
+
+    def token_of(self, letter: str) -> int:
+        return 10 + ord(letter)
+
+    def letter_of(self, token: int) -> str:
+        return chr(token - 10)
 
 
 def test_a_word_longer_than_the_model_limit_is_cut_between_tokens() -> None:
-    class Letters(Words):
-        def encode(self, texts: Sequence[str]) -> list[list[int]]:
-            return [[10 + ord(letter) for letter in text] for text in texts]
-
-        def decode_ids(self, rows: Sequence[Sequence[int]]) -> list[str]:
-            return ["".join(chr(token - 10) for token in row) for row in rows]
-
     translator, model = echo(max_length=6, source=Letters())
     assert translator.translate("abcdefghijkl").replace(" ", "") == "abcdefghijkl"
-    assert max(width for _, width in model.shapes) == 6
+    assert longest_row(model) == 6
 
 
 def test_very_long_lines_are_searched_in_batches_of_one() -> None:
     search = SearchConfig(method="beam", beam_size=4, batch_size=64, max_length_ratio=0.01)
     translator, model = echo(max_length=3000, search=search)
-    translator.translate_lines([f"{letter} " * 2500 for letter in "abc"] + [f"d {letter}" for letter in "abcdefghij"])
+    long_texts = [f"{letter} " * 2500 for letter in "abc"]
+    short_texts = [f"d {letter}" for letter in "abcdefghij"]
+    translator.translate_lines(long_texts + short_texts)
     assert model.shapes == [(1, 2501), (1, 2501), (1, 2501), (10, 3)]
 
 
@@ -126,14 +203,14 @@ def test_equal_segments_are_searched_once_unless_they_are_samples(method: str, r
     translator, model = echo(search=SearchConfig.model_validate({"method": method}))
     texts = ["It rains. Why?", "Why?", "It rains.", "Go."]
     assert translator.translate_lines(texts) == texts
-    assert sum(count for count, _ in model.shapes) == rows
+    assert searched_rows(model) == rows
 
 
 def test_equal_segments_with_different_prefixes_are_searched_apart() -> None:
     translator, model = echo()
-    found = translator.translations(["a b"] * 3, prefixes=["a", "c", "a"])
-    assert [best.text for (best,) in found] == ["a b", "c b", "a b"]
-    assert sum(rows for rows, _ in model.shapes) == 2
+    translations_of_lines = translator.translations(["a b"] * 3, prefixes=["a", "c", "a"])
+    assert best_texts(translations_of_lines) == ["a b", "c b", "a b"]
+    assert searched_rows(model) == 2
 
 
 @pytest.mark.parametrize("method", ["greedy", "beam", "sampling"])
@@ -164,14 +241,27 @@ def test_a_too_long_prefix_is_refused_with_its_line_before_any_search() -> None:
     assert len(translator.translations(texts[:3], prefixes=prefixes[:3])) == 3, "the longest that fits"
 
 
-def test_a_translation_depends_neither_on_neighbours_nor_on_threads(random_run: Path) -> None:
+NEIGHBOURS = ["abc", "h", "", "gfedcba abc", "hhhhhhhh", "abcabc", "d e f"]
+
+
+@pytest.fixture
+def narrow_translator(random_run: Path) -> Translator:
+    """A translator of random weights that searches with a narrow beam, three rows at a time."""
     translator = Translator.load(random_run, search=SearchConfig(method="beam", beam_size=2, batch_size=3))
-    texts = ["abc", "h", "", "gfedcba abc", "hhhhhhhh", "abcabc", "d e f"]
-    together = translator.translate_lines(texts)
-    assert len(set(together)) > 3, "the random model tells texts apart"
-    assert translator.translate_lines(texts[::-1]) == together[::-1]
+    assert len(set(translator.translate_lines(NEIGHBOURS))) > 3, "it tells texts apart"
+    return translator
+
+
+def test_a_translation_does_not_depend_on_its_neighbours(narrow_translator: Translator) -> None:
+    forward = narrow_translator.translate_lines(NEIGHBOURS)
+    assert narrow_translator.translate_lines(NEIGHBOURS[::-1]) == forward[::-1]
+
+
+def test_a_translation_does_not_depend_on_other_threads(narrow_translator: Translator) -> None:
+    expected = narrow_translator.translate_lines(NEIGHBOURS)
     with ThreadPoolExecutor(8) as threads:
-        assert list(threads.map(translator.translate, texts * 4)) == together * 4
+        lines = list(threads.map(narrow_translator.translate, NEIGHBOURS * 4))
+    assert lines == expected * 4
 
 
 WEIRD = st.text(
@@ -190,74 +280,95 @@ def test_every_text_gives_exactly_one_output_line(texts: list[str], max_length: 
     for text, line in zip(texts, lines, strict=True):
         assert len(line.splitlines()) <= 1
         assert line == "" or text.strip()
-    assert max((width for _, width in model.shapes), default=0) <= max_length
+    assert longest_row(model) <= max_length
 
 
-def test_the_first_of_several_translations_equals_the_single_one(random_run: Path) -> None:
-    translator = Translator.load(random_run, search=SearchConfig(method="beam", beam_size=4))
-    texts = ["abc", "", "hgf dd"]
-    found = translator.translations(texts, count=3)
-    assert [len(translations) for translations in found] == [3, 1, 3]
-    assert [translations[0].text for translations in found] == translator.translate_lines(texts)
-    for translations in found:
-        assert translations == sorted(translations, key=lambda one: -one.normalized_score)
-    assert (found[1][0].text, found[1][0].pieces) == ("", 0)
+@pytest.fixture
+def beam_translator(random_run: Path) -> Translator:
+    return Translator.load(random_run, search=SearchConfig(method="beam", beam_size=4))
 
 
-def test_score_gives_a_translation_the_score_that_search_gave_it(random_run: Path) -> None:
-    translator = Translator.load(random_run, search=SearchConfig(method="greedy", length_penalty=0.7))
-    sources = ["abc", "hgf", "ddd eee"]
-    found = [translations[0] for translations in translator.translations(sources)]
-    scored = translator.score(sources, [translation.text for translation in found])
-    for own, given_text in zip(found, scored, strict=True):
-        if own.finished and own.tokens == given_text.tokens:
-            assert given_text.score == pytest.approx(own.score, abs=1e-4)
-            assert given_text.normalized_score == pytest.approx(own.normalized_score, abs=1e-4)
-    (longer,) = translator.score(["abc"], ["abc"])
-    assert longer.tokens == len("▁abc") + 1
-    assert longer.normalized_score == pytest.approx(longer.score / ((5 + longer.tokens) / 6) ** 0.7)
+def test_the_first_of_several_translations_equals_the_single_one(beam_translator: Translator) -> None:
+    texts = ["abc", "hgf dd"]
+    translations_of_lines = beam_translator.translations(texts, count=3)
+    assert best_texts(translations_of_lines) == beam_translator.translate_lines(texts)
 
 
-def test_translations_begin_with_their_forced_prefix(random_run: Path) -> None:
-    translator = replace(Translator.load(random_run, search=SearchConfig(method="beam", beam_size=3)), max_length=12)
-    texts = ["abc", "hgf", "", "abc abc abc abc"]
-    found = translator.translations(texts, count=2, prefixes=["cab", "", "cab", "fed"])
-    assert all(translation.text.startswith("cab") for translation in found[0])
-    assert [one.text for one in found[1]] == [one.text for one in translator.translations(["hgf"], count=2)[0]]
-    assert found[2][0].text == "", "an empty text stays empty"
-    assert found[3][0].pieces > 1
-    assert found[3][0].text.startswith("fed")
-    assert found[3][0].text.count("fed") < found[3][0].pieces, "only the beginning is forced"
+def test_several_translations_are_ranked_by_normalized_score(beam_translator: Translator) -> None:
+    for translations in beam_translator.translations(["abc", "hgf dd"], count=3):
+        scores = [translation.normalized_score for translation in translations]
+        assert len(scores) == 3
+        assert scores == sorted(scores, reverse=True)
 
 
-def test_words_are_aligned_across_segments_and_with_a_given_translation() -> None:
+def test_an_empty_text_has_a_single_empty_translation(beam_translator: Translator) -> None:
+    ((translation,),) = beam_translator.translations([""], count=3)
+    assert translation.text == ""
+    assert translation.pieces == 0
+
+
+def test_translations_begin_with_their_forced_prefix(beam_translator: Translator) -> None:
+    (translations,) = beam_translator.translations(["abc"], count=2, prefixes=["cab"])
+    assert len(translations) == 2
+    for translation in translations:
+        assert translation.text.startswith("cab")
+
+
+def test_an_empty_prefix_forces_nothing(beam_translator: Translator) -> None:
+    _, forced = beam_translator.translations(["abc", "hgf"], count=2, prefixes=["cab", ""])
+    (expected,) = beam_translator.translations(["hgf"], count=2)
+    assert [translation.text for translation in forced] == [translation.text for translation in expected]
+
+
+def test_an_empty_text_stays_empty_with_a_forced_prefix(beam_translator: Translator) -> None:
+    assert best_texts(beam_translator.translations([""], prefixes=["cab"])) == [""]
+
+
+def test_only_the_first_segment_begins_with_the_forced_prefix(beam_translator: Translator) -> None:
+    translator = replace(beam_translator, max_length=12)
+    ((translation,),) = translator.translations(["abc abc abc abc"], prefixes=["fed"])
+    assert translation.pieces > 1
+    assert translation.text.startswith("fed")
+    assert translation.text.count("fed") < translation.pieces
+
+
+def test_words_are_aligned_across_segments() -> None:
     translator, _ = echo(max_length=4)
-    (translation,) = translator.translations(["a b c d e"], attention=True)[0]
-    assert translation.pieces == len(translation.attention or ()) == 2
+    ((translation,),) = translator.translations(["a b c d e"], attention=True)
+    assert translation.pieces == 2
+    assert len(translation.attention or ()) == 2
     assert translation.alignment is not None
-    assert translation.alignment.source == translation.alignment.target == ("a", "b", "c", "d", "e")
+    assert translation.alignment.source == ("a", "b", "c", "d", "e")
+    assert translation.alignment.target == ("a", "b", "c", "d", "e")
     assert {target for _, target in translation.alignment.pairs} == set(range(5))
-    assert translator.translations(["a"])[0][0].alignment is None, "only where it was asked for"
-    seen = translator.attention("a b c")
-    assert seen.source == seen.target == ["▁a", "▁b", "▁c", "</s>"]
-    assert seen.weights.tolist() == [[0.5, 0.0, 0.0, 0.5]] * 4, "the mean over the heads of the last layer"
-    found = translator.align("a b c", "x y")
-    assert (found.source, found.target, len(found.pairs)) == (("a", "b", "c"), ("x", "y"), 2)
+
+
+def test_words_are_aligned_only_on_request() -> None:
+    translator, _ = echo()
+    ((translation,),) = translator.translations(["a"])
+    assert translation.alignment is None
+
+
+def test_attention_is_the_mean_over_the_heads_of_the_last_layer() -> None:
+    translator, _ = echo()
+    attention = translator.attention("a b c")
+    assert attention.source == ["▁a", "▁b", "▁c", "</s>"]
+    assert attention.target == attention.source
+    assert attention.weights.tolist() == [[0.5, 0.0, 0.0, 0.5]] * 4
+
+
+def test_words_are_aligned_with_the_translation_of_the_caller() -> None:
+    translator, _ = echo()
+    alignment = translator.align("a b c", "x y")
+    assert alignment.source == ("a", "b", "c")
+    assert alignment.target == ("x", "y")
+    assert len(alignment.pairs) == 2
+
+
+def test_alignment_of_too_long_texts_is_refused() -> None:
+    translator, _ = echo(max_length=4)
     with pytest.raises(InputError, match="the texts have 6 and 1 tokens, but the model takes at most 3"):
         translator.align("a b c d e f", "x")
-
-
-@pytest.mark.parametrize("method", ["greedy", "beam"])
-def test_targets_beyond_the_search_length_limit_score_as_unfinished(random_run: Path, method: Any) -> None:
-    """The limit is the length at which the search itself stops, with a model that never ends a sentence."""
-    search = SearchConfig(method=method, beam_size=2, max_length_ratio=0.5, avoid_loops=False)
-    translator = Translator.load(random_run, search=search)
-    sources = ["abc", "abc def", "hgf hgf hgf hgf"]
-    stopped = [best[0] for best in translator.translations(sources)]
-    assert not any(one.finished for one in stopped)
-    for extra in (0, 1):  # a letter is a token, so are ▁ and EOS
-        found = translator.score(sources, ["a" * (one.tokens - 2 + extra) for one in stopped])
-        assert [(one.tokens - extra, one.finished) for one in found] == [(one.tokens, not extra) for one in stopped]
 
 
 @pytest.mark.parametrize(
@@ -270,29 +381,26 @@ def test_targets_beyond_the_search_length_limit_score_as_unfinished(random_run: 
         (["a", "bc\ud800"], r"texts\[1\] has a lone surrogate \(half a character\) at position 2"),
     ],
 )
-def test_invalid_texts_are_refused_with_their_index(texts: Any, message: str) -> None:
+@pytest.mark.parametrize("method", ["translate_lines", "translations", "score"])
+def test_invalid_texts_are_refused_with_their_index(texts: Any, message: str, method: str) -> None:
     translator, model = echo()
-    for call in (translator.translate_lines, translator.translations, lambda it: translator.score(it, ["a"])):
-        with pytest.raises(InputError, match=message.replace("texts", "(texts|sources)", 1)):
-            call(texts)
+    targets = [["a"]] if method == "score" else []
+    if method == "score":
+        message = message.replace("texts", "sources", 1)
+    with pytest.raises(InputError, match=message):
+        getattr(translator, method)(texts, *targets)
     assert model.shapes == []
 
 
-def test_invalid_counts_prefixes_and_targets_are_refused() -> None:
-    translator, _ = echo()
-    calls: list[tuple[Callable[[], object], type[Exception], str]] = [
-        (lambda: translator.translations([""], count=2), ConfigError, "greedy"),
-        (lambda: translator.translations(["a"], prefixes="x"), InputError, "prefixes must be a list of texts, not"),
-        (lambda: translator.score(["a"], ["\udc00"]), InputError, r"targets\[0\] has a lone surrogate"),
-        (lambda: translator.score(["a", "b"], ["c"]), InputError, "there are 2 sources and 1 targets"),
-    ]
-    for call, kind, message in calls:
-        with pytest.raises(kind, match=message):
-            call()
-    assert translator.translate_lines(text for text in ("a", "b")) == ["a", "b"], "any iterable will do"
+def test_several_translations_of_a_greedy_search_are_refused() -> None:
+    with pytest.raises(ConfigError, match="greedy"):
+        echo()[0].translations([""], count=2)
 
 
-def test_a_too_long_pair_scores_minus_infinity(random_run: Path, caplog: pytest.LogCaptureFixture) -> None:
-    found = Translator.load(random_run).score(["abc", "a" * 100, "abc"], ["abc", "abc", "a" * 100])
-    assert [translation.score > -1e9 for translation in found] == [True, False, False]
-    assert caplog.messages == ["2 of 3 pairs are too long for the model to score"]
+def test_prefixes_that_are_no_list_are_refused() -> None:
+    with pytest.raises(InputError, match="prefixes must be a list of texts, not"):
+        echo()[0].translations(["a"], prefixes="x")
+
+
+def test_texts_may_be_any_iterable() -> None:
+    assert echo()[0].translate_lines(text for text in ("a", "b")) == ["a", "b"]

@@ -35,8 +35,10 @@ def small_disk(tmp_path: Path) -> Iterator[Mount]:
 
 
 def train(recipe: Path, capsys: Any, *overrides: str) -> tuple[int, str]:
-    sets = [part for override in overrides for part in ("--set", override)]
-    code = main(["train", "--config", str(recipe), *sets])
+    command = ["train", "--config", str(recipe)]
+    for override in overrides:
+        command += ["--set", override]
+    code = main(command)
     errors = capsys.readouterr().err
     return code, errors[errors.rfind("translator: ") :]
 
@@ -52,8 +54,8 @@ def test_full_disk_in_prepare_is_reported_and_a_retry_works(small_disk: Mount, t
 
 def test_disk_full_in_training_keeps_the_run_resumable(small_disk: Mount, tiny_recipe: Path, capsys: Any) -> None:
     disk = small_disk("size=1200k")
-    many = ("training.max_steps=400", "training.keep_checkpoints=20")
-    code, message = train(tiny_recipe, capsys, f"run.directory={disk}/run", *many)
+    steps_until_full = ("training.max_steps=400", "training.keep_checkpoints=20")
+    code, message = train(tiny_recipe, capsys, f"run.directory={disk}/run", *steps_until_full)
     assert code == 2
     assert "the disk is too full; the checkpoint needs" in message
     assert "free some space there" in message

@@ -1,6 +1,8 @@
 """Several processes give the results of one process, in the same order, and shut down cleanly."""
 
+import contextlib
 import errno
+import itertools
 import multiprocessing
 import multiprocessing.process
 import multiprocessing.synchronize
@@ -9,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -66,22 +68,33 @@ def test_killed_worker_is_reported_with_advice() -> None:
         list(map_in_order(partial(ending_at_three, True), range(10), 2))
 
 
-def test_closing_while_workers_send_large_results_does_not_hang(tmp_path: Path) -> None:
-    script = tmp_path / "closing.py"
-    script.write_text(
-        "import itertools\n"
-        "from translator.run.workers import map_in_order\n"
-        "def large():\n"
-        "    return lambda number: bytes(1 << 25)\n"
-        "if __name__ == '__main__':\n"
-        "    for _ in range(4):\n"
-        "        results = map_in_order(large, itertools.count(), 2)\n"
-        "        next(results)\n"
-        "        results.close()\n",
-        encoding="utf-8",
-    )
-    done = subprocess.run([sys.executable, str(script)], timeout=60, check=False)
-    assert done.returncode == 0
+@contextlib.contextmanager
+def at_most(seconds: int) -> Iterator[None]:
+    """Fail if what is done inside takes longer, as work that hangs does."""
+
+    def fail(*_: object) -> None:
+        raise TimeoutError(f"it took longer than {seconds} s")
+
+    previous_handler = signal.signal(signal.SIGALRM, fail)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, previous_handler)
+
+
+def large_results() -> Callable[[int], bytes]:
+    return lambda number: bytes(1 << 25)
+
+
+def test_closing_while_workers_send_large_results_does_not_hang() -> None:
+    with at_most(60):
+        for _ in range(4):
+            results = map_in_order(large_results, itertools.count(), 2)
+            next(results)
+            results.close()
+    assert multiprocessing.active_children() == []
 
 
 def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
@@ -163,15 +176,9 @@ def run_script(folder: Path, *lines: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30, check=False)
 
 
-def test_a_worker_that_is_killed_in_the_middle_of_a_result_ends_the_work(tmp_path: Path) -> None:
-    done = run_script(
-        tmp_path,
-        "from test_workers import killed_in_the_middle_of_a_result",
-        "from translator.run.workers import map_in_order",
-        "if __name__ == '__main__':",
-        "    list(map_in_order(killed_in_the_middle_of_a_result, range(8), 2))",
-    )
-    assert "StorageError: a worker process was killed" in done.stderr
+def test_a_worker_that_is_killed_in_the_middle_of_a_result_ends_the_work() -> None:
+    with at_most(30), pytest.raises(StorageError, match="a worker process was killed"):
+        list(map_in_order(killed_in_the_middle_of_a_result, range(8), 2))
 
 
 def test_workers_need_no_semaphores_which_a_read_only_shared_memory_refuses(monkeypatch: pytest.MonkeyPatch) -> None:

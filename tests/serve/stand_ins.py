@@ -52,10 +52,10 @@ class Held:
 
 
 def held(*, opened: bool = False, **search: Any) -> Any:
-    made = Held(**search)
+    translator = Held(**search)
     if opened:
-        made.gate.set()
-    return made
+        translator.gate.set()
+    return translator
 
 
 @contextlib.contextmanager

@@ -31,34 +31,65 @@ def api() -> Iterator[TestClient]:
         yield opened
 
 
-def ask(api: TestClient, **asked: Any) -> Any:
-    return api.post("/api/translate", json=asked)
+def ask(api: TestClient, **request: Any) -> Any:
+    return api.post("/api/translate", json=request)
 
 
-def test_each_input_line_gets_one_numbered_answer(api: TestClient) -> None:
-    answer = ask(api, text="a b\r\n\nc\u2028d").json()
-    assert [line["line"] for line in answer["lines"]] == [1, 2, 3]
-    assert [line["source"] for line in answer["lines"]] == ["a b", "", "c\u2028d"]
-    assert [line["translations"][0]["text"] for line in answer["lines"]] == ["a b", "", "c d"]
-    assert ask(api, lines=["a\nb", "c"]).json()["lines"][0]["translations"][0]["text"] == "a b"
+def texts_of(answer: Any) -> list[str]:
+    """Return the best translation of each line."""
+    return [line["translations"][0]["text"] for line in answer.json()["lines"]]
+
+
+def test_each_line_of_a_text_gets_one_numbered_answer(api: TestClient) -> None:
+    answer = ask(api, text="a b\r\n\nc\u2028d")
+    lines = answer.json()["lines"]
+    assert [line["line"] for line in lines] == [1, 2, 3]
+    assert [line["source"] for line in lines] == ["a b", "", "c\u2028d"]
+    assert texts_of(answer) == ["a b", "", "c d"]
+
+
+def test_a_line_break_in_a_given_line_becomes_a_space(api: TestClient) -> None:
+    assert texts_of(ask(api, lines=["a\nb", "c"])) == ["a b", "c"]
+
+
+def test_no_lines_get_no_answers(api: TestClient) -> None:
     assert ask(api, lines=[]).json() == {"lines": []}
 
 
-def test_translations_are_ranked_and_attention_is_sent_on_request(api: TestClient) -> None:
+def test_several_translations_are_ranked(api: TestClient) -> None:
     (line,) = ask(api, text="a b", count=3).json()["lines"]
-    scores = [one["normalized_score"] for one in line["translations"]]
+    scores = [translation["normalized_score"] for translation in line["translations"]]
     assert len(scores) == 3
     assert scores == sorted(scores, reverse=True)
-    assert set(line["translations"][0]) == {"text", "score", "normalized_score", "tokens", "pieces", "finished"}
-    one = ask(api, text="a b", attention=True).json()["lines"][0]["translations"][0]
-    assert one["alignment"]["source"] == one["alignment"]["target"] == ["a", "b"]
-    assert one["alignment"]["weights"] == [[[0, 0.5]], [[0, 0.5]]], "the model of this test looks at both ends"
-    assert one["attention"][0]["source"] == ["▁a", "▁b", "</s>"]
-    assert [len(row) for row in one["attention"][0]["weights"]] == [3, 3, 3]
+
+
+def test_a_translation_has_no_attention_unless_it_is_requested(api: TestClient) -> None:
+    (line,) = ask(api, text="a b").json()["lines"]
+    keys = {"text", "score", "normalized_score", "tokens", "pieces", "finished"}
+    assert set(line["translations"][0]) == keys
+
+
+@pytest.fixture(scope="module")
+def with_attention(api: TestClient) -> Any:
+    (line,) = ask(api, text="a b", attention=True).json()["lines"]
+    return line["translations"][0]
+
+
+def test_an_alignment_is_sent_on_request(with_attention: Any) -> None:
+    alignment = with_attention["alignment"]
+    assert alignment["source"] == ["a", "b"]
+    assert alignment["target"] == ["a", "b"]
+    assert alignment["weights"] == [[[0, 0.5]], [[0, 0.5]]], "the model of this test looks at both ends"
+
+
+def test_attention_is_sent_on_request(with_attention: Any) -> None:
+    (segment,) = with_attention["attention"]
+    assert segment["source"] == ["▁a", "▁b", "</s>"]
+    assert [len(row) for row in segment["weights"]] == [3, 3, 3]
 
 
 @pytest.mark.parametrize(
-    ("asked", "status", "words"),
+    ("request_body", "status", "words"),
     [
         ({"lines": ["x" * 31, "y" * 30]}, 413, "the text has 61 characters, but the limit is 60; send it in parts"),
         ({"text": "\n" * 4}, 413, "the text has 5 lines, but the limit is 4; send it in parts"),
@@ -81,9 +112,9 @@ def test_translations_are_ranked_and_attention_is_sent_on_request(api: TestClien
     ],
 )
 def test_invalid_requests_get_a_documented_status_and_a_reason(
-    api: TestClient, asked: Any, status: int, words: str
+    api: TestClient, request_body: Any, status: int, words: str
 ) -> None:
-    body = asked if isinstance(asked, bytes) else json.dumps(asked).encode()
+    body = request_body if isinstance(request_body, bytes) else json.dumps(request_body).encode()
     answer = api.post("/api/translate", content=body, headers={"Content-Type": "application/json"})
     assert (answer.status_code, list(answer.json())) == (status, ["detail"])
     assert re.search(words, answer.json()["detail"]), answer.json()
@@ -95,6 +126,9 @@ def test_cross_site_form_posts_are_rejected(api: TestClient, content_type: str) 
     answer = api.post("/api/translate", content=b'{"text": "a"}', headers={"Content-Type": content_type})
     assert answer.status_code == 422
     assert "as application/json" in answer.json()["detail"]
+
+
+def test_other_sites_get_no_permission_to_post_json(api: TestClient) -> None:
     preflight = api.options("/api/translate", headers={"Origin": "http://evil.example"})
     assert "access-control-allow-origin" not in preflight.headers
 
@@ -106,9 +140,8 @@ def test_the_limit_of_bytes_admits_every_text_within_the_other_limits(api: TestC
     assert [line["source"] for line in answer.json()["lines"]] == lines
 
 
-def test_model_endpoint_describes_limits_search_and_versions(api: TestClient) -> None:
-    said = api.get("/api/model").json()
-    assert said["limits"] == {
+def test_model_endpoint_tells_the_limits(api: TestClient) -> None:
+    assert api.get("/api/model").json()["limits"] == {
         "bytes": 4880,
         "characters": 60,
         "lines": 4,
@@ -116,18 +149,30 @@ def test_model_endpoint_describes_limits_search_and_versions(api: TestClient) ->
         "waiting": 500,
         "seconds": 30.0,
     }
-    assert said["search"] == BEAM.model_dump(mode="json")
-    assert (said["engine"], said["attention"]) == ("torch", True)
-    assert set(said["versions"]) == {"translator", "python", "torch"}
+
+
+def test_model_endpoint_describes_search_and_versions(api: TestClient) -> None:
+    model = api.get("/api/model").json()
+    assert model["search"] == BEAM.model_dump(mode="json")
+    assert model["engine"] == "torch"
+    assert model["attention"] is True
+    assert set(model["versions"]) == {"translator", "python", "torch"}
+
+
+def test_health_endpoint_counts_waiting_requests(api: TestClient) -> None:
     assert api.get("/api/health").json() == {"status": "ok", "waiting": 0}
 
 
-def test_openapi_schema_is_served_but_its_html_pages_are_not(api: TestClient) -> None:
+def test_openapi_schema_is_served(api: TestClient) -> None:
     schema = api.get("/api/openapi.json").json()
     assert set(schema["paths"]) == {"/api/health", "/api/model", "/api/translate"}
     responses = schema["paths"]["/api/translate"]["post"]["responses"]
     assert set(responses) == {"200", "400", "408", "413", "422", "500", "503", "504"}
-    assert {api.get(path).status_code for path in ("/docs", "/redoc", "/openapi.json")} == {404}
+
+
+@pytest.mark.parametrize("path", ["/docs", "/redoc", "/openapi.json"])
+def test_pages_of_the_framework_are_not_served(path: str, api: TestClient) -> None:
+    assert api.get(path).status_code == 404
 
 
 def test_translation_over_the_time_limit_is_cancelled() -> None:
@@ -158,27 +203,46 @@ def page(name: str = "sample", **search: Any) -> Any:
         return api.get("/")
 
 
-def test_page_loads_only_its_own_files_and_escapes_the_run_name(api: TestClient) -> None:
-    answer = page('<script>alert("x")</script>\u202e')
-    policy = answer.headers["content-security-policy"]
+@pytest.fixture(scope="module")
+def hostile_page() -> Any:
+    """The page of a run whose name is a script and turns the direction of writing."""
+    return page('<script>alert("x")</script>\u202e')
+
+
+def test_page_may_load_only_its_own_files(hostile_page: Any) -> None:
+    policy = hostile_page.headers["content-security-policy"]
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
-    assert not re.search(r"<style|\bstyle=|\son[a-z]+=|<script>|\u202e", answer.text)
-    assert "&lt;script&gt;" in answer.text
-    files = set(re.findall(r'(?:src|href)="(/[^"]+)"', answer.text))
+
+
+def test_page_escapes_the_run_name(hostile_page: Any) -> None:
+    assert not re.search(r"<style|\bstyle=|\son[a-z]+=|<script>|\u202e", hostile_page.text)
+    assert "&lt;script&gt;" in hostile_page.text
+
+
+def test_page_loads_only_its_own_files(hostile_page: Any) -> None:
+    files = set(re.findall(r'(?:src|href)="(/[^"]+)"', hostile_page.text))
     assert files == {"/style.css", "/script.js", "/icon.svg"}
-    texts = {path: api.get(path).raise_for_status().text for path in files}
-    assert "url(" not in texts["/style.css"]
-    assert "innerHTML" not in texts["/script.js"]
 
 
-def test_page_names_the_search_and_limits_translations_to_the_beam() -> None:
+@pytest.mark.parametrize(
+    ("path", "danger"), [("/style.css", "url("), ("/script.js", "innerHTML"), ("/icon.svg", "<script")]
+)
+def test_files_of_the_page_load_and_make_nothing_foreign(path: str, danger: str, api: TestClient) -> None:
+    assert danger not in api.get(path).raise_for_status().text
+
+
+def test_page_names_a_greedy_search() -> None:
     assert "greedy search · held" in page(method="greedy").text
-    for most, chosen in ((1, 1), (2, 2), (5, 3)):
-        html = page(beam_size=most).text
-        assert f"beam search with a beam of {most} · held" in html
-        options = re.findall(r"<option[^>]*>", html)
-        assert ["selected" in option for option in options] == [number == chosen for number in range(1, most + 1)]
+
+
+@pytest.mark.parametrize(("beam_width", "selected"), [(1, 1), (2, 2), (5, 3)])
+def test_page_limits_translations_to_the_beam(beam_width: int, selected: int) -> None:
+    html = page(beam_size=beam_width).text
+    assert f"beam search with a beam of {beam_width} · held" in html
+    options = re.findall(r"<option[^>]*>", html)
+    assert len(options) == beam_width
+    assert [number for number, option in enumerate(options, 1) if "selected" in option] == [selected]
 
 
 HOSTS = ["localhost:8000", "127.0.0.1", "[::1]:8000", "Box.local:80", "evil.example", "localhost.evil.example"]

@@ -12,10 +12,12 @@ from serve.stand_ins import held
 from translator.errors import InputError
 from translator.serve.batcher import Batcher, Form, Line, LineTranslations, gather
 
-PLAIN, OTHER = Form(1, False), Form(2, False)
+PLAIN = Form(1, False)
+OTHER = Form(2, False)
+Request = asyncio.Task[list[LineTranslations]]
 
 
-def run(translator: Any, work: Callable[[Batcher, asyncio.Task[list[LineTranslations]]], Awaitable[None]]) -> None:
+def run(translator: Any, work: Callable[[Batcher, Request], Awaitable[None]]) -> None:
     """Run `work` with a batcher and with a request for `a` that the translator is already processing."""
 
     async def whole() -> None:
@@ -31,13 +33,12 @@ def run(translator: Any, work: Callable[[Batcher, asyncio.Task[list[LineTranslat
     asyncio.run(whole())
 
 
-def texts(found: list[LineTranslations]) -> list[str]:
-    return [of_line[0].text for of_line in found]
+async def texts(request: Request) -> list[str]:
+    """Wait for a request, and return the best translation of each of its lines."""
+    return [translations[0].text for translations in await request]
 
 
-async def queued(
-    batcher: Batcher, *requests: Sequence[str], form: Form = PLAIN
-) -> list[asyncio.Task[list[LineTranslations]]]:
+async def queued(batcher: Batcher, *requests: Sequence[str], form: Form = PLAIN) -> list[Request]:
     tasks = [asyncio.create_task(batcher.translate(lines, form)) for lines in requests]
     await asyncio.sleep(0)
     return tasks
@@ -46,14 +47,17 @@ async def queued(
 def test_waiting_requests_share_a_batch() -> None:
     translator = held()
 
-    async def work(batcher: Batcher, first: asyncio.Task[list[LineTranslations]]) -> None:
-        others = await queued(batcher, ["b", "c"])
-        others += await queued(batcher, ["d"], form=OTHER)
-        others += await queued(batcher, ["e"], ["f", "", "g"])
+    async def work(batcher: Batcher, first: Request) -> None:
+        (two_lines,) = await queued(batcher, ["b", "c"])
+        (other_form,) = await queued(batcher, ["d"], form=OTHER)
+        single, with_empty_line = await queued(batcher, ["e"], ["f", "", "g"])
         assert batcher.unanswered == 5
         translator.gate.set()
-        assert texts(await first) == ["A"]
-        assert [texts(found) for found in await asyncio.gather(*others)] == [["B", "C"], ["D"], ["E"], ["F", "", "G"]]
+        assert await texts(first) == ["A"]
+        assert await texts(two_lines) == ["B", "C"]
+        assert await texts(other_form) == ["D"]
+        assert await texts(single) == ["E"]
+        assert await texts(with_empty_line) == ["F", "", "G"]
         assert batcher.unanswered == 0
 
     run(translator, work)
@@ -63,12 +67,12 @@ def test_waiting_requests_share_a_batch() -> None:
 def test_cancelled_requests_are_dropped() -> None:
     translator = held()
 
-    async def work(batcher: Batcher, first: asyncio.Task[list[LineTranslations]]) -> None:
+    async def work(batcher: Batcher, first: Request) -> None:
         second, third = await queued(batcher, ["b"], ["c"])
         first.cancel()
         second.cancel()
         translator.gate.set()
-        assert texts(await third) == ["C"]
+        assert await texts(third) == ["C"]
         assert batcher.unanswered == 0
 
     run(translator, work)
@@ -79,15 +83,17 @@ def test_cancelled_requests_are_dropped() -> None:
 def test_failing_request_does_not_affect_others() -> None:
     translator = held()
 
-    async def work(batcher: Batcher, first: asyncio.Task[list[LineTranslations]]) -> None:
+    async def work(batcher: Batcher, first: Request) -> None:
         good, bad, bug = await queued(batcher, ["b"], ["bad", "x"], ["bug"])
         translator.gate.set()
-        assert texts(await first) + texts(await good) == ["A", "B"]
+        assert await texts(first) == ["A"]
+        assert await texts(good) == ["B"]
         with pytest.raises(InputError, match="bad is refused"):
             await bad
         with pytest.raises(ZeroDivisionError):
             await bug
-        assert texts(await batcher.translate(["again"], PLAIN)) == ["AGAIN"]
+        (again,) = await queued(batcher, ["again"])
+        assert await texts(again) == ["AGAIN"]
 
     run(translator, work)
 
@@ -97,11 +103,21 @@ LOOP.close()  # a future needs a loop, but not a running one
 
 
 def lines_of(*requests: str, turn: int = 0, form: Form = PLAIN) -> list[Line]:
-    return [
-        Line(turn + place, number, text, form, asyncio.Future(loop=LOOP))
-        for number, letters in enumerate(requests)
-        for place, text in enumerate(letters)
-    ]
+    """Return the lines of some requests, in which each letter is a line."""
+    lines = []
+    for number, letters in enumerate(requests):
+        for place, text in enumerate(letters):
+            lines.append(Line(turn + place, number, text, form, asyncio.Future(loop=LOOP)))
+    return lines
+
+
+def gathered_texts(waiting: list[Line]) -> list[str]:
+    """Return the texts of the next batch of at most four lines."""
+    return [line.text for line in gather(waiting, 4, 100)]
+
+
+def character_count(lines: list[Line]) -> int:
+    return sum(len(line.text) for line in lines)
 
 
 @settings(deadline=None, max_examples=50)
@@ -110,24 +126,29 @@ def lines_of(*requests: str, turn: int = 0, form: Form = PLAIN) -> list[Line]:
     st.integers(1, 5),
     st.integers(1, 12),
 )
-def test_each_line_is_batched_once_within_limits(requests: list[tuple[str, Form]], lines: int, characters: int) -> None:
-    everything = [line for letters, form in requests for line in lines_of(letters, form=form)]
-    waiting, taken = list(everything), []
-    while some := gather(waiting, lines, characters):
-        assert len(some) <= lines
-        assert sum(len(one.text) for one in some[:-1]) < characters
-        assert len({one.form for one in some}) == 1
-        taken += some
-    assert sorted(map(id, taken)) == sorted(map(id, everything))
+def test_each_line_is_batched_once_within_limits(
+    requests: list[tuple[str, Form]], line_limit: int, character_limit: int
+) -> None:
+    lines: list[Line] = []
+    for letters, form in requests:
+        lines += lines_of(letters, form=form)
+    waiting = list(lines)
+    batched: list[Line] = []
+    while batch := gather(waiting, line_limit, character_limit):
+        assert len(batch) <= line_limit
+        assert character_count(batch[:-1]) < character_limit
+        assert len({line.form for line in batch}) == 1
+        batched += batch
+    assert sorted(map(id, batched)) == sorted(map(id, lines))
     assert not waiting
 
 
 def test_long_requests_do_not_delay_short_ones_or_other_forms() -> None:
     waiting = lines_of("abcdefgh", "x", "y")
     waiting += lines_of("z", turn=1, form=OTHER)
-    gone = lines_of("q")[0]
-    gone.answer.set_result([])
-    waiting.append(gone)
-    assert [one.text for one in gather(waiting, 4, 100)] == ["a", "x", "y", "b"]
-    assert [one.text for one in gather(waiting, 4, 100)] == ["z"]
-    assert [one.text for one in gather(waiting, 4, 100)] == ["c", "d", "e", "f"]
+    (answered,) = lines_of("q")
+    answered.answer.set_result([])
+    waiting.append(answered)
+    assert gathered_texts(waiting) == ["a", "x", "y", "b"]
+    assert gathered_texts(waiting) == ["z"]
+    assert gathered_texts(waiting) == ["c", "d", "e", "f"]

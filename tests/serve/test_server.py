@@ -18,11 +18,12 @@ from translator.serve import Limits
 from translator.serve.listening import is_loopback, listening_socket, url
 
 
-async def ask_all(address: str, asked: list[dict[str, Any]]) -> list[httpx2.Response]:
+async def ask_all(address: str, requests: list[dict[str, Any]]) -> list[httpx2.Response]:
     """Send all requests at the same time, each over a connection of its own."""
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
     async with httpx2.AsyncClient(base_url=address, limits=limits, timeout=None) as client:
-        return list(await asyncio.gather(*(client.post("/api/translate", json=one) for one in asked)))
+        answers = [client.post("/api/translate", json=request) for request in requests]
+        return list(await asyncio.gather(*answers))
 
 
 def test_concurrent_requests_each_get_their_own_answer() -> None:
@@ -30,10 +31,11 @@ def test_concurrent_requests_each_get_their_own_answer() -> None:
     texts = [f"w{number} " * (1 + number % 7) for number in range(60)]
     with served(translator) as (address, _):
         answers = asyncio.run(ask_all(address, [{"text": text} for text in texts]))
-    assert [answer.status_code for answer in answers] == [200] * 60
-    found = [answer.json()["lines"][0] for answer in answers]
-    assert [line["source"] for line in found] == texts
-    assert [line["translations"][0]["text"] for line in found] == [text.strip() for text in texts]
+    for text, answer in zip(texts, answers, strict=True):
+        assert answer.status_code == 200
+        (line,) = answer.json()["lines"]
+        assert line["source"] == text
+        assert line["translations"][0]["text"] == text.strip()
     assert len(model.shapes) < 60, "requests share batches"
 
 
@@ -44,9 +46,13 @@ def send(address: str, body: bytes) -> socket.socket:
     return connection
 
 
-def received(connection: socket.socket) -> Any:
+def received_text(connection: socket.socket) -> str:
+    """Wait for the answer to a request of one line, and return its translation."""
     with connection, connection.makefile("rb") as file:
-        return json.loads(file.read().partition(b"\r\n\r\n")[2])
+        answer = json.loads(file.read().partition(b"\r\n\r\n")[2])
+    (line,) = answer["lines"]
+    text: str = line["translations"][0]["text"]
+    return text
 
 
 def waiting(address: str) -> int:
@@ -67,17 +73,18 @@ def test_request_of_a_disconnected_client_is_dropped() -> None:
     assert translator.dropped == [["a"]]
 
 
-def test_a_body_over_the_limit_is_refused_before_it_is_sent() -> None:
+@pytest.mark.parametrize(
+    "length_and_body",
+    [
+        b"Content-Length: 100000000\r\n\r\n",
+        b"Transfer-Encoding: chunked\r\n\r\n" + 5 * (b"4000\r\n" + b"a" * 0x4000 + b"\r\n"),
+    ],
+)
+def test_a_body_over_the_limit_is_refused_before_it_is_sent(length_and_body: bytes) -> None:
     head = b"POST /api/translate HTTP/1.1\r\nHost: localhost\r\n"
-    with served(held()) as (address, _):
-        for rest in (
-            b"Content-Length: 100000000\r\n\r\n",
-            b"Transfer-Encoding: chunked\r\n\r\n" + 5 * (b"4000\r\n" + b"a" * 0x4000 + b"\r\n"),
-        ):
-            connection = connected(address)
-            connection.sendall(head + rest)
-            assert connection.recv(1000).startswith(b"HTTP/1.1 413 ")
-            connection.close()
+    with served(held()) as (address, _), connected(address) as connection:
+        connection.sendall(head + length_and_body)
+        assert connection.recv(1000).startswith(b"HTTP/1.1 413 ")
 
 
 @pytest.mark.parametrize(
@@ -130,22 +137,31 @@ def test_stopping_answers_pending_requests_and_refuses_new_ones() -> None:
                 socket.create_connection((urlsplit(address).hostname, urlsplit(address).port)).close()
         time.sleep(0.3)  # a server that does not wait for pending answers would have ended by now
         translator.gate.set()
-        assert [received(one)["lines"][0]["translations"][0]["text"] for one in (first, second)] == ["A", "B"]
+        assert received_text(first) == "A"
+        assert received_text(second) == "B"
 
 
-def test_unusable_addresses_are_rejected_with_advice() -> None:
+def test_a_local_address_is_bound_and_has_a_link() -> None:
     with listening_socket("127.0.0.1", 0) as bound:
-        port = bound.getsockname()[1]
         assert is_loopback(bound)
-        assert url(bound) == f"http://127.0.0.1:{port}/"
-        with (
-            pytest.raises(InputError, match=f"cannot listen on 127.0.0.1, port {port}: .* give another --port"),
-            listening_socket("127.0.0.1", port),
-        ):
-            pass
-    for host, number in (("192.0.2.1", 0), ("127.0.0.1", 70_000), ("no such name", 0)):
-        with pytest.raises(InputError, match="give"), listening_socket(host, number):
-            pass
+        assert url(bound) == f"http://127.0.0.1:{bound.getsockname()[1]}/"
+
+
+def test_all_addresses_are_no_loopback_but_have_a_local_link() -> None:
     with listening_socket("0.0.0.0", 0) as bound:
         assert not is_loopback(bound)
         assert url(bound).startswith("http://127.0.0.1:")
+
+
+def test_a_port_in_use_is_refused_with_advice() -> None:
+    with listening_socket("127.0.0.1", 0) as bound:
+        port = bound.getsockname()[1]
+        message = f"cannot listen on 127.0.0.1, port {port}: .* give another --port"
+        with pytest.raises(InputError, match=message), listening_socket("127.0.0.1", port):
+            pass
+
+
+@pytest.mark.parametrize(("host", "port"), [("192.0.2.1", 0), ("127.0.0.1", 70_000), ("no such name", 0)])
+def test_unusable_addresses_are_refused_with_advice(host: str, port: int) -> None:
+    with pytest.raises(InputError, match="give"), listening_socket(host, port):
+        pass

@@ -1,0 +1,29 @@
+"""Runs to derive others from: what the tests of several verbs share."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cli.derived_runs import recipe, sentences, with_translations
+from conftest import compare_with_few_draws, draw_nothing
+from toy import write_pairs
+from untrained import untrained_run
+
+
+@pytest.fixture(scope="module")
+def little_effort() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        draw_nothing(patch)
+        compare_with_few_draws(patch)
+        yield
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two runs that were never trained, `en-fa` and `fa-en`, and with text that they do not have."""
+    folder = tmp_path_factory.mktemp("derived")
+    write_pairs(folder / "toy.tsv", with_translations(sentences(range(150))))
+    for direction in ("en-fa", "fa-en"):
+        untrained_run(recipe(folder, direction))
+    write_pairs(folder / "new.tsv", with_translations(sentences(range(500, 560), "abcxyz")))
+    return folder

@@ -1,0 +1,291 @@
+"""The verb fine-tune: what a run on new text takes over, what it replays, what it reuses, and what it refuses."""
+
+import argparse
+import contextlib
+import io
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from cli.derived_runs import SHORT, config_of, recipe, with_translations
+from toy import write_pairs
+from untrained import untrained_run
+
+from translator.cli import main
+from translator.cli.arguments import Verb
+from translator.config import Config, SourceConfig, load_config
+from translator.corpus.derived import corpus_of_run
+from translator.corpus.prepared_corpus import PreparedCorpus
+from translator.data import DataHandler
+from translator.recipes.corpus_recipe import CorpusSize
+from translator.recipes.fine_tuning import FineTuningPlan, plan_fine_tuning
+from translator.run.folder import RunFolder
+from translator.run.signals import StopRequest
+from translator.subword import SubwordPair
+
+pytestmark = pytest.mark.usefixtures("little_effort")
+DROPOUTS = ("dropout", "attention_dropout", "feed_forward_dropout")
+
+
+def fine_tune(folder: Path, *flags: str, run: str = "en-fa", corpus: str = "new.tsv", output: str = "tuned") -> int:
+    places = ["--run", str(folder / run), "--corpus", str(folder / corpus), "--output", str(folder / output)]
+    return main(["fine-tune", *places, *flags, "--set", *SHORT])
+
+
+class FineTuning(NamedTuple):
+    """A finished fine-tuning of the run `en-fa` in `folder`."""
+
+    folder: Path
+    printed: str
+    parent: Config
+    config: Config
+
+    def corpora(self) -> tuple[PreparedCorpus, PreparedCorpus]:
+        """Return the prepared text of the parent and of the new run."""
+        return corpus_of_run(self.parent), corpus_of_run(self.config)
+
+
+EARLIER_SCORES = b"[]"
+
+
+@pytest.fixture(scope="module")
+def tuned(folder: Path, little_effort: None) -> FineTuning:
+    scores = folder / "en-fa" / "evaluation" / "scores.json"
+    scores.parent.mkdir()
+    scores.write_bytes(EARLIER_SCORES)
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        assert fine_tune(folder) == 0
+    return FineTuning(
+        folder=folder,
+        printed=printed.getvalue(),
+        parent=config_of(folder, "en-fa"),
+        config=config_of(folder, "tuned"),
+    )
+
+
+def test_fine_tuning_keeps_the_subword_models(tuned: FineTuning) -> None:
+    before = SubwordPair.load(RunFolder(tuned.folder / "en-fa").subword_folder)
+    after = SubwordPair.load(RunFolder(tuned.folder / "tuned").subword_folder)
+    assert after.sha256 == before.sha256
+
+
+def test_fine_tuning_starts_from_all_weights(tuned: FineTuning) -> None:
+    log = (tuned.folder / "tuned" / "log.txt").read_text(encoding="utf-8")
+    assert "source embedding: all" in log
+    assert "newly initialized" not in log
+
+
+def test_fine_tuning_learns_at_a_third_of_the_rate(tuned: FineTuning) -> None:
+    assert tuned.config.training.learning_rate == tuned.parent.training.learning_rate / 3
+
+
+def test_fine_tuning_takes_training_settings_from_its_recipe(tuned: FineTuning) -> None:
+    shipped = load_config("fine-tune").training.best_metric
+    assert tuned.parent.training.best_metric != shipped
+    assert tuned.config.training.best_metric == shipped
+
+
+def test_fine_tuning_turns_dropout_off_in_the_same_model(tuned: FineTuning) -> None:
+    for name in DROPOUTS:
+        assert getattr(tuned.parent.model, name) > 0
+    without_dropout = tuned.parent.model.model_copy(update=dict.fromkeys(DROPOUTS, 0.0))
+    assert tuned.config.model == without_dropout
+
+
+def test_fine_tuning_keeps_search_and_batching(tuned: FineTuning) -> None:
+    assert tuned.config.search == tuned.parent.search
+    assert tuned.config.batching == tuned.parent.batching
+
+
+@pytest.mark.parametrize("split", ["test", "train"])
+def test_fine_tuning_keeps_the_split_of_the_old_text(split: str, tuned: FineTuning) -> None:
+    before, after = tuned.corpora()
+    assert list(after.pairs(split, "toy")) == list(before.pairs(split, "toy"))  # type: ignore[arg-type]
+
+
+def test_old_and_new_text_are_equal_parts_of_the_validation_text(tuned: FineTuning) -> None:
+    _, corpus = tuned.corpora()
+    assert corpus.count("validation", "toy") == 3
+    assert corpus.count("validation", "new") == 3
+
+
+def mixture_shares(config: Config) -> dict[str, float]:
+    """Return the share of each source in the pairs of an epoch."""
+    rows = DataHandler(config).prepare().mixture
+    total = sum(row.drawn for row in rows)
+    return {row.name: row.drawn / total for row in rows}
+
+
+def test_four_fifths_of_the_pairs_are_replayed(tuned: FineTuning) -> None:
+    assert mixture_shares(tuned.config)["toy"] == pytest.approx(0.8, abs=0.02)
+
+
+def test_fine_tuning_ends_with_a_comparison_on_old_and_new_test_text(tuned: FineTuning) -> None:
+    header = r"test set +metric +en-fa +tuned +difference +p\n-+\n"
+    (table,) = re.findall(header + r"((?:\w+ .*\n){4})", tuned.printed)
+    rows = [row.split()[:2] for row in table.splitlines()]
+    assert rows == [["new", "bleu"], ["new", "chrf"], ["toy", "bleu"], ["toy", "chrf"]]
+    assert (tuned.folder / "tuned" / "evaluation" / "report.html").is_file()
+
+
+def test_the_evaluation_of_the_parent_stays(tuned: FineTuning) -> None:
+    scores = tuned.folder / "en-fa" / "evaluation" / "scores.json"
+    assert scores.read_bytes() == EARLIER_SCORES
+
+
+@pytest.fixture
+def without_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out the comparison of both runs, which the tests above see."""
+    monkeypatch.setattr("translator.cli.fine_tuning.compare_runs", lambda *_: None)
+
+
+@pytest.fixture
+def without_training(monkeypatch: pytest.MonkeyPatch, without_comparison: None) -> None:
+    """Write a run with random weights where the verb trains one."""
+
+    def write_run(verb: Verb, arguments: Sequence[str], stop: StopRequest) -> None:
+        assert verb.name == "train"
+        options = argparse.ArgumentParser()
+        options.add_argument("--config")
+        untrained_run(load_config(options.parse_args(arguments).config))
+
+    monkeypatch.setattr("translator.cli.fine_tuning.run_verb", write_run)
+
+
+@pytest.mark.usefixtures("without_comparison")
+def test_fine_tuning_again_reuses_its_recipe_and_its_run(tuned: FineTuning, capsys: pytest.CaptureFixture[str]) -> None:
+    assert fine_tune(tuned.folder) == 0
+    printed = capsys.readouterr().out
+    assert "exists and is reused" in printed
+    assert "is finished" in printed
+
+
+@pytest.mark.usefixtures("without_comparison")
+def test_a_recipe_that_its_user_has_changed_is_taken(tuned: FineTuning) -> None:
+    file = tuned.folder / "tuned.yaml"
+    text = file.read_text(encoding="utf-8")
+    assert "log_every: 20" in text
+    file.write_text(text.replace("log_every: 20", "log_every: 10"), encoding="utf-8")
+    assert fine_tune(tuned.folder) == 0
+    file.write_text(text, encoding="utf-8")
+
+
+def test_fine_tuning_again_refuses_other_settings(tuned: FineTuning, capsys: pytest.CaptureFixture[str]) -> None:
+    assert fine_tune(tuned.folder, "--replay", "0.2") == 2
+    assert "was made with other settings; give --output another folder" in capsys.readouterr().err
+
+
+def test_an_impossible_share_of_replayed_text_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert fine_tune(folder, "--replay", "0.9999999") == 2
+    assert "--replay 0.9999999: the share must be at least 0 and at most 0.99" in capsys.readouterr().err
+
+
+@pytest.fixture
+def few_replayed_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Copy as many old pairs as there are new ones: 60 from `new.tsv`, 64 from `third.tsv`."""
+    monkeypatch.setattr("translator.recipes.fine_tuning._REPLAYED_PAIRS", 1)
+
+
+@pytest.mark.usefixtures("few_replayed_pairs", "without_training")
+def test_replayed_text_samples_each_source_by_its_weight(folder: Path) -> None:
+    # 1. The first fine-tuning replays 60 of 130 pairs, evenly spaced.
+    assert fine_tune(folder, output="sample") == 0
+    old_pairs = list(corpus_of_run(config_of(folder, "en-fa")).pairs("train", "toy"))
+    replayed_pairs = list(corpus_of_run(config_of(folder, "sample")).pairs("train", "toy"))
+    assert replayed_pairs == [pair for row, pair in enumerate(old_pairs) if row % 13 in range(0, 12, 2)]
+
+    # 2. The second replays text of both sources of the first, in their proportion there.
+    third_texts = [f"{first} {second}" for first in "abcdefgh" for second in "abcdefgh"]
+    write_pairs(folder / "third.tsv", with_translations(third_texts))
+    assert fine_tune(folder, run="sample", corpus="third.tsv", output="again") == 0
+    config = config_of(folder, "again")
+    corpus = corpus_of_run(config)
+    assert corpus.count("train", "new") == 13
+    assert corpus.count("train", "toy") == 51
+    shares = mixture_shares(config)
+    assert shares["new"] == pytest.approx(0.8 * 0.2, abs=0.02)
+    assert shares["toy"] == pytest.approx(0.8 * 0.8, abs=0.02)
+
+
+@pytest.mark.usefixtures("without_training")
+def test_fine_tuning_without_replay_renames_a_corpus_whose_name_is_taken(folder: Path) -> None:
+    (folder / "a").mkdir()
+    (folder / "a" / "toy.tsv").write_bytes((folder / "new.tsv").read_bytes())
+    assert fine_tune(folder, "--replay", "0", corpus="a/toy.tsv", output="alone") == 0
+    corpus = corpus_of_run(config_of(folder, "alone"))
+    assert corpus.names("train") == ["toy-new"]
+    assert corpus.names("test") == ["toy-new", "toy"]
+
+
+def test_a_single_new_pair_is_enough(folder: Path) -> None:
+    write_pairs(folder / "single.tsv", with_translations(["abc"]))
+    assert fine_tune(folder, corpus="single.tsv", output="single") == 0, "nothing of it is held out"
+
+
+def plan_for(folder: Path, new_folder: Path, size: CorpusSize) -> FineTuningPlan:
+    parent = RunFolder.open(folder / "en-fa")
+    return plan_fine_tuning(
+        parent,
+        corpus_of_run(parent.config()),
+        [SourceConfig(name="new", path=str(folder / "new.tsv"))],
+        [size],
+        new_folder,
+        replay_share=0.5,
+        recipe="fine-tune",
+        overrides=[],
+    )
+
+
+# Three passes over 1.5 tokens a word, which are half of the 512 in a batch; but at least 900 updates.
+@pytest.mark.parametrize(("words", "updates"), [(1_000, 900), (1_000_000, round(3 * 1.5e6 / 256))])
+def test_the_plan_of_a_fine_tuning_follows_the_size_of_the_new_text(
+    words: int, updates: int, folder: Path, tmp_path: Path
+) -> None:
+    size = CorpusSize(pairs=words // 10, words=words, distinct_words=100)
+    plan = plan_for(folder, tmp_path / "run", size)
+    assert plan.updates == updates
+    assert plan.config.training.max_steps == updates
+    assert plan.held_out.test == min(500, size.pairs // 10)
+
+
+def test_a_plan_writes_nothing(folder: Path, tmp_path: Path) -> None:
+    plan_for(folder, tmp_path / "run", CorpusSize(pairs=100, words=1_000, distinct_words=100))
+    assert list(tmp_path.iterdir()) == []
+
+
+def word_counts(file: Path) -> dict[str, int]:
+    counts = {}
+    for line in file.read_text(encoding="utf-8").splitlines():
+        word, count = line.split("\t")
+        counts[word] = int(count)
+    return counts
+
+
+def test_word_counts_of_the_parent_run_and_the_new_text_are_added(folder: Path, tmp_path: Path) -> None:
+    parent = RunFolder(folder / "en-fa")
+    write_pairs(tmp_path / "more.tsv", with_translations(["zzyx ab", "zzyx cd"]))
+    config = recipe(
+        folder,
+        "en-fa",
+        f"corpus.sources=[{{name: more, path: '{tmp_path}/more.tsv', use: train}}]",
+        "corpus.split.validation=0",
+        "corpus.split.test=0",
+        f"subword.models_from={parent.path}",
+        f"run.directory={tmp_path}/run",
+    )
+    expected = word_counts(parent.subword_folder / "words.tsv")
+    for word, count in (("zzyx", 2), ("ab", 1), ("cd", 1)):
+        expected[word] = expected.get(word, 0) + count
+    assert word_counts(DataHandler(config).prepare().subword_folder / "words.tsv") == expected
+
+
+def test_a_recipe_of_the_user_beside_the_new_run_is_not_replaced(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = folder / "mine.yaml"
+    file.write_text("run: {directory: runs/mine}\n", encoding="utf-8")
+    assert fine_tune(folder, output="mine") == 2
+    assert "mine.yaml was not made by this command; give --output another folder" in capsys.readouterr().err
+    assert file.read_text(encoding="utf-8") == "run: {directory: runs/mine}\n"

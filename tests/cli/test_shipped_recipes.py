@@ -1,0 +1,58 @@
+"""The verbs recipe and schema: what they print, and what they write."""
+
+import json
+from pathlib import Path
+
+import pytest
+from cli.complaints import complaint
+
+from translator.cli import main
+from translator.config import load_config
+from translator.config.writing import schema_text
+
+CONFIGS = Path(__file__).parents[2] / "configs"
+
+
+@pytest.fixture(autouse=True)
+def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_recipes_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["recipe"]) == 0
+    table = capsys.readouterr().out.splitlines()[2:]
+    names = {line.split()[0] for line in table}
+    assert {"sample", "mizan", "mizan-small", "reference/r5"} <= names
+
+
+def test_a_recipe_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["recipe", "sample"]) == 0
+    assert capsys.readouterr().out == (CONFIGS / "sample.yaml").read_text(encoding="utf-8")
+
+
+def test_a_recipe_is_copied(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["recipe", "sample", "--output", "mine/own.yaml"]) == 0
+    assert "translator train --config mine/own.yaml" in capsys.readouterr().out
+    assert load_config("mine/own.yaml") == load_config("sample")
+
+
+def test_a_copied_recipe_replaces_no_file(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("own.yaml").write_text("mine", encoding="utf-8")
+    message = complaint(capsys, "recipe", "sample", "--output", "own.yaml")
+    assert "own.yaml exists; choose another file" in message
+    assert Path("own.yaml").read_text(encoding="utf-8") == "mine"
+
+
+def test_an_unknown_recipe_is_refused_with_the_names_of_all(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "unknown recipe `sampel`; shipped recipes: " in complaint(capsys, "recipe", "sampel")
+
+
+def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema"]) == 0
+    assert json.loads(capsys.readouterr().out) == json.loads(schema_text())
+
+
+def test_the_schema_is_written(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema", "--output", "schema.json"]) == 0
+    assert "$schema=schema.json" in capsys.readouterr().out
+    assert Path("schema.json").read_text(encoding="utf-8") == schema_text()

@@ -1,0 +1,112 @@
+"""The verbs prepare and train: what they print, and which settings they refuse."""
+
+from pathlib import Path
+
+import pytest
+from cli.complaints import complaint
+from conftest import draw_nothing
+from toy import letters
+
+from translator.cli import main
+
+CONFIGS = Path(__file__).parents[2] / "configs"
+
+
+def test_training_ends_with_scores_samples_and_the_next_commands(
+    tiny_recipe: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MAKELEVEL", raising=False)
+    assert main(["train", "--config", str(tiny_recipe), "--set", "training.max_steps=4"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.count("translated ") == 3
+    for words in ("tok:13a", "chrf", "translator tensorboard ", "translator evaluate --run", "translator translate "):
+        assert words in printed
+
+
+def test_training_a_finished_run_says_how_to_continue_it(
+    trained: Path, tiny_recipe: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MAKELEVEL", "1")
+    assert main(["train", "--config", str(tiny_recipe)]) == 0
+    printed = capsys.readouterr().out
+    assert "max_steps=12 is reached" in printed
+    assert "To continue training" in printed
+    for words in ("make tensorboard", "make evaluate RUN="):
+        assert words in printed, "under make, its commands"
+
+
+QUICK = (
+    "training.max_steps=2",
+    "training.validate_every=2",
+    "subword.vocabulary_size=270",
+    "run.threads=1",
+    "model.d_model=16",
+    "model.feed_forward=16",
+    "model.encoder_layers=1",
+    "model.decoder_layers=1",
+    "corpus.filters.min_target_script=null",
+    "evaluation.bootstrap_samples=40",
+)
+
+
+@pytest.fixture
+def two_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The command that trains on two files in an otherwise empty folder, with quick settings."""
+    monkeypatch.chdir(tmp_path)
+    draw_nothing(monkeypatch)
+    for name in ("my.en", "my.fa"):
+        Path(name).write_text("\n".join(letters(300, seed=1)), encoding="utf-8")
+    return ["train", "--corpus", "my.en", "my.fa", "--set", *QUICK]
+
+
+def test_two_files_are_enough_to_train(two_files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    # 1. A recipe is made for the corpus, and the run is trained.
+    assert main(two_files) == 0
+    captured = capsys.readouterr()
+    assert "runs/my.yaml: a recipe for 300 pairs" in captured.out
+    assert "The run is in runs/my (" in captured.out
+    assert "what would help most: " in captured.err
+    assert "step 2: " in captured.err
+
+    # 2. The same command finds the run finished.
+    assert main(two_files) == 0
+    assert "runs/my is finished" in capsys.readouterr().out
+
+
+def test_training_needs_a_corpus_or_a_recipe(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "nothing to train" in complaint(capsys, "train")
+
+
+def test_prepare_prints_a_summary_and_writes_a_report(tiny_recipe: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with (tiny_recipe.parent / "toy.tsv").open("a", encoding="utf-8") as corpus:
+        corpus.write("again\tagain\nagain\tagain\n")
+    assert main(["prepare", "--config", str(tiny_recipe)]) == 0
+    out = capsys.readouterr().out
+    assert "dropped: duplicate" in out
+    assert "pieces/word" in out
+    page = Path(out.strip().rpartition("examples: ")[2])
+    assert page.name == "report.html"
+    assert "again" in page.read_text(encoding="utf-8")
+
+
+def test_a_missing_corpus_says_how_to_get_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    sets = [f"run.directory={tmp_path}/run", f"corpus.sources.0.path={tmp_path}/mizan.zip"]
+    message = complaint(capsys, "train", "--config", str(CONFIGS / "mizan.yaml"), "--set", *sets)
+    assert f"{tmp_path}/mizan.zip" in message
+    assert "make download DATASET=mizan" in message
+    assert {file.name for file in (tmp_path / "run").iterdir()} <= {".lock"}, "no trace of a run that never began"
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["subword.model_type=unigram", "subword.vocabulary_size=5000"], "subword.vocabulary_size: 5000 is more than"),
+        (["corpus.filters.min_target_script=1.0"], "target_script"),
+        (["corpus.split.test=500"], "corpus.split"),
+        (["run.device=cuda:99"], "run.device"),
+    ],
+)
+def test_impossible_settings_are_refused_with_their_key(
+    overrides: list[str], message: str, tiny_recipe: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert message in complaint(capsys, "train", "--config", str(tiny_recipe), "--set", *overrides)
