@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from translator.checkpoint.files import load_model
 from translator.checkpoint.recovery import repair
-from translator.checkpoint.state import DamagedCheckpointError, pin_checkpoint, read_state, steps_saved
+from translator.checkpoint.state import CheckpointState, DamagedCheckpointError, pin_checkpoint, read_state, steps_saved
 from translator.errors import CheckpointError
 
 
@@ -29,14 +29,17 @@ def paths(values: Any, prefix: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return all_paths
 
 
-def load_changed(folder: Path, keys: tuple[Any, ...], value: object) -> None:
+def load_changed(folder: Path, keys: tuple[Any, ...], value: object) -> CheckpointState:
+    """Load a checkpoint whose state has another value at `keys`; return its state."""
     path = folder / "step-000001"
     if not path.exists():
         save(folder, 1, score=3.5)
     before = (path / "state.json").read_bytes()
     try:
         change_state(path, lambda values: put(values, keys, value))
-        load_model(pin_checkpoint(folder, "1"), torch.device("cpu"))
+        pinned = pin_checkpoint(folder, "1")
+        load_model(pinned, torch.device("cpu"))
+        return pinned.state
     finally:
         (path / "state.json").write_bytes(before)
 
@@ -109,7 +112,8 @@ def test_a_missing_key_is_not_replaced_by_its_default(tmp_path: Path, keys: tupl
 
 
 def test_a_checkpoint_from_before_the_rules_were_data_is_read(tmp_path: Path) -> None:
-    load_changed(tmp_path, ("state", "normalizer"), MISSING)
+    state = load_changed(tmp_path, ("state", "normalizer"), MISSING)
+    assert state.normalizer == ""
 
 
 def test_an_edited_setting_of_the_model_is_noticed_by_the_checksum(tmp_path: Path) -> None:

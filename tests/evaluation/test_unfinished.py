@@ -95,7 +95,8 @@ def test_results_that_are_held_are_refused_to_another_evaluation(tmp_path: Path)
 def test_the_lock_file_of_a_killed_process_is_no_obstacle(tmp_path: Path) -> None:
     (tmp_path / ".toy.lock").touch()
     with hold_results(tmp_path, "toy"):
-        pass
+        assert (tmp_path / ".toy.lock").exists()
+    assert not (tmp_path / ".toy.lock").exists()
 
 
 def test_a_lock_file_that_its_holder_removes_meanwhile_is_replaced(
