@@ -1,9 +1,10 @@
 """All GPU benchmarks in one call of at most eight minutes: `make bench-gpu`.
 
-`loop` is the product's own loop: `translator train` on a generated corpus of a million pairs, waiting for data
-included. `update` times updates alone, compiled or not, captured or not, by precision, and those of `MarianMTModel`.
-`loss` compares the loss after equal updates with that of a CPU. `sample` trains the sample's recipe, restarts it, and
-translates with the three search methods. Parts for which there is no time left are left out.
+`loop` is the product's own loop: `translator train` on a generated corpus, waiting for data included. `search` times
+greedy and beam search of Transformer-base. `sample` trains the sample's recipe, and restarts it. `loss` compares the
+loss after equal updates with that of a CPU. `training` trains on real text for the time that is left. `update` times
+updates alone, compiled or not, captured or not, by precision, and those of `MarianMTModel`; it needs a call of its own
+(`--only update-base`). Parts for which there is no time left are left out.
 """
 
 import gc
@@ -22,15 +23,15 @@ from typing import Any, Final
 import torch
 
 from bench.generated import GeneratedData, write_text, write_tokens
+from bench.gpu_sample import bench_sample
+from bench.gpu_search import bench_search
+from bench.gpu_training import bench_training
 from bench.learners import CPU, MARIAN, Contest, Learner, OurLearner, build_learner, marian_is_installed, sorted_batches
 from bench.options import FailedError, Options, model_sizes, spread
 from bench.processes import TRANSLATOR, peak_memory, run_command
-from translator.checkpoint.files import load_checkpoint
-from translator.checkpoint.state import find_checkpoint
 from translator.config import Config, parse_config
 from translator.data import Batch, DataPosition
 from translator.errors import ConfigError
-from translator.inference.translator import Translator
 from translator.model.device import choose_device, matrix_rate
 from translator.plots.curves import read_curves
 from translator.run.folder import RunFolder
@@ -42,8 +43,8 @@ SIZES: Final[Mapping[str, Mapping[str, Any]]] = {
     "big": {"d_model": 1024, "heads": 16, "encoder_layers": 6, "decoder_layers": 6, "feed_forward": 4096},
 }
 _SMALL: Final = {"d_model": 128, "heads": 4, "encoder_layers": 2, "decoder_layers": 2, "feed_forward": 256}
-PARTS: Final = ("loop", "update", "loss", "sample")
-_RESUMED_AT, _RESUMED_TO = 40, 80  # updates of the run whose second half runs twice
+PARTS: Final = ("loop-base", "loop-big", "search", "sample", "loss", "training", "update-base", "update-big")
+"""In the order of their importance."""
 _CURVES: Final = {
     "tokens_per_second": "speed/tokens_per_second",
     "utilisation": "speed/matrix_rate_share",
@@ -58,11 +59,11 @@ class Work:
 
     device: torch.device
     sizes: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: SIZES)
-    pairs: int = 1_000_000  # of the generated corpus
+    pairs: int = 300_000  # of the generated corpus
     vocabulary: int = 8_000
     rows: int = 256  # of a batch
     row_length: int = 128
-    loop_minutes: float = 0.9  # of each `translator train`, the compilation included
+    loop_minutes: float = 0.6  # of each `translator train`, the compilation included
     log_every: int = 50  # updates of a report of that training
     batches: int = 20  # of `update`, which repeat
     warm_steps: int = 5  # untimed updates of each variant; the first ones compile and capture
@@ -149,21 +150,23 @@ Measurement = tuple[str, float, Callable[[], Iterator[str]]]
 
 
 def _measurements(parts: list[str], work: Work, folder: Path, results: dict[str, Any]) -> Iterator[Measurement]:
-    """Yield name, least seconds and function of each measurement of `parts`, the most important ones first."""
-    if "loop" in parts:
-        results["loop"] = {}
-        for name, sizes in work.sizes.items():
-            yield f"loop {name}", 60 * work.loop_minutes, partial(bench_loop, name, sizes, work, folder, results)
-    if "update" in parts:
-        results["update"] = {}
-        write_tokens(folder / "tokens", _pairs_for(work), work.vocabulary, work.row_length)
-        batches = read_batches(folder / "tokens", work)
-        for name, sizes in work.sizes.items():
-            yield f"update {name}", 20.0, partial(bench_updates, name, sizes, batches, work, results)
-    if "loss" in parts:
-        yield "loss", 20.0, partial(compare_losses, folder, work, results)
-    if "sample" in parts:
-        yield "sample", 60.0, partial(bench_sample, folder, work.device, results)
+    """Yield name, least seconds and function of each measurement of `parts`."""
+    ends_at = time.monotonic() + work.seconds
+    for part in parts:
+        kind, _, size = part.partition("-")  # such as `loop` and `base`
+        results.setdefault(kind, {})
+        if kind == "loop":
+            yield part, 60 * work.loop_minutes, partial(bench_loop, size, work.sizes[size], work, folder, results)
+        elif kind == "search":
+            yield part, 20.0, partial(bench_search, work.sizes["base"], work.vocabulary, work.device, results)
+        elif kind == "sample":
+            yield part, 60.0, partial(bench_sample, folder, work.device, results)
+        elif kind == "loss":
+            yield part, 20.0, partial(compare_losses, folder, work, results)
+        elif kind == "training":
+            yield part, 150.0, partial(bench_training, folder, work.device, ends_at, results)
+        else:
+            yield part, 20.0, partial(bench_updates, size, work.sizes[size], folder, work, results)
 
 
 def _free_memory(device: torch.device) -> None:
@@ -286,9 +289,11 @@ class Speed:
 
 
 def bench_updates(
-    name: str, sizes: Mapping[str, Any], batches: list[Batch], work: Work, results: dict[str, Any]
+    name: str, sizes: Mapping[str, Any], folder: Path, work: Work, results: dict[str, Any]
 ) -> Iterator[str]:
     """Yield the speed of each variant of an update. One after the other: together they need too much memory."""
+    write_tokens(folder / "tokens", _pairs_for(work), work.vocabulary, work.row_length)
+    batches = read_batches(folder / "tokens", work)
     speeds: dict[str, Speed] = {}
     failures = []
     yield f"  updates of Transformer-{name}, {model_sizes(recipe(work, sizes))}"
@@ -372,64 +377,3 @@ def compare_losses(folder: Path, work: Work, results: dict[str, Any]) -> Iterato
     listed = ", ".join(f"{name} {loss:.5f}" for name, loss in losses.items())
     yield f"  loss after {len(on_cpu)} equal updates, nats a token: {listed}"
     results["loss"] = losses
-
-
-# --- the sample's recipe ---
-
-
-def bench_sample(folder: Path, device: torch.device, results: dict[str, Any], *settings: str) -> Iterator[str]:
-    """Yield time and score of the sample's recipe, whether a restart is bit-exact, and the speed of each search."""
-    train = [*TRANSLATOR, "train", "--config", "sample", "--set", f"run.device={device.type}", *settings]
-    log = folder / "log.txt"
-
-    # 1. The whole recipe.
-    run = folder / "sample"
-    began = time.monotonic()
-    run_command([*train, f"run.directory={run}"], log)
-    seconds = time.monotonic() - began
-    score = json.loads((run / "evaluation" / "scores.json").read_text(encoding="utf-8"))[0]
-    yield f"  the sample: {seconds:.0f} s from the start to the scores, {score['metric']} {score['score']:.2f}"
-
-    # 2. A restart.
-    same_bits = restart_has_same_bits(train, RunFolder(folder / "short"), device, log)
-    yield f"  resumed at update {_RESUMED_AT} of {_RESUMED_TO}: {'the same' if same_bits else 'OTHER'} bits"
-
-    # 3. The searches.
-    lines = (run / "evaluation" / "sample.source.txt").read_text(encoding="utf-8").splitlines()
-    speeds = {method: lines_per_second(run, method, device, lines) for method in ("greedy", "beam", "sampling")}
-    listed = ", ".join(f"{method} {speed:,.0f}" for method, speed in speeds.items())
-    yield f"  sentences a second: {listed}"
-    results["sample"] = {
-        "seconds": seconds,
-        "score": score,
-        "resumed_alike": same_bits,
-        "sentences_a_second": speeds,
-    }
-
-
-def restart_has_same_bits(train: list[str], run: RunFolder, device: torch.device, log: Path) -> bool:
-    """Return whether a training that starts again in its middle ends with the same weights, compiled and captured."""
-    settings = [
-        f"run.directory={run.path}",
-        f"training.validate_every={_RESUMED_AT}",
-        f"training.checkpoint_every={_RESUMED_AT}",
-        f"training.max_steps={_RESUMED_TO}",
-        f"training.compile={'always' if device.type == 'cuda' else 'never'}",
-    ]
-    weights = []
-    for _ in range(2):
-        run_command([*train, *settings], log)
-        last = find_checkpoint(run.checkpoints_folder, "last")
-        weights.append(load_checkpoint(last).model)
-        shutil.rmtree(last.resolve())  # the same command resumes from the checkpoint before
-    first, second = weights
-    return all(torch.equal(weight, second[name]) for name, weight in first.items())
-
-
-def lines_per_second(run: Path, method: str, device: torch.device, lines: list[str]) -> float:
-    """Return how many `lines` a second the model of `run` translates with a search method."""
-    translator = Translator.load(run, engine="torch", device=device.type, overrides=[f"search.method={method}"])
-    translator.translate_lines(lines[:64])  # warm-up
-    began = time.monotonic()
-    translator.translate_lines(lines)
-    return len(lines) / (time.monotonic() - began)

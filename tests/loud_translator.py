@@ -56,7 +56,14 @@ class Loud:
         self.groups: list[list[str]] = []
         self.first_lines: list[int] = []
         self.search = SearchConfig(method="greedy", **{"processes": 1, **search})
-        self.searcher = type("Engine", (), {"name": "torch", "arithmetic": "cpu", "on_one_core": True})()
+        settings = {
+            "name": "torch",
+            "arithmetic": "cpu",
+            "useful_processes": 2,
+            "bytes_worth_processes": 1,
+            "batch_rows": 64,
+        }
+        self.searcher = type("Engine", (), settings)()
         self._meanwhile = meanwhile
 
     def translations(self, texts: Sequence[str], *, count: int, first_line: int, **_: object) -> list[list[Shout]]:

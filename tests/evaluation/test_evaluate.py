@@ -33,6 +33,7 @@ from translator.evaluation import (
     saved_scores,
 )
 from translator.evaluation.unfinished import hold_results
+from translator.inference.searcher import Searcher
 from translator.inference.translation import Translation
 from translator.run.folder import RunFolder
 
@@ -186,6 +187,7 @@ def test_a_stopped_evaluation_keeps_its_translations_and_resumes(
     hypotheses = evaluate_run(run).sets[0].hypotheses
     shutil.rmtree(run.evaluation_folder)
     monkeypatch.setattr("translator.evaluation.unfinished._BLOCK", 6)
+    monkeypatch.setattr(Searcher, "batch_rows", 6)
     translator = StoppedTranslator(disk_full=code == 2)
     translator.patch(monkeypatch)
 

@@ -11,7 +11,7 @@ from loud_translator import loud
 from translator.errors import RunError, StorageError
 from translator.inference import line_translation
 from translator.inference.line_reader import Chunk
-from translator.inference.line_translation import BYTES_WORTH_PROCESSES, Work, choose_processes, start_worker
+from translator.inference.line_translation import Work, choose_processes, start_worker
 from translator.inference.output_formats import OutputForm
 
 WORK = Work(loud, OutputForm())
@@ -34,12 +34,14 @@ def test_a_worker_process_with_other_weights_is_refused(monkeypatch: pytest.Monk
         start_worker(WORK, "weights of another step")
 
 
-def test_process_count_depends_on_cores_input_size_and_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_process_count_depends_on_the_engine_the_size_and_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(line_translation, "available_cores", lambda: 4)
     translator = loud(processes=0)
-    assert choose_processes(translator, BYTES_WORTH_PROCESSES) == 4
-    assert choose_processes(translator, BYTES_WORTH_PROCESSES - 1) == 1
+    translator.searcher.useful_processes = 3
+    translator.searcher.bytes_worth_processes = 1000
+    assert choose_processes(translator, 1000) == 3
+    assert choose_processes(translator, 999) == 1
     assert choose_processes(loud(processes=2), 10) == 2
     assert choose_processes(loud(processes=64), 10) == 4, "a recipe of a larger machine"
-    translator.searcher.on_one_core = False
-    assert choose_processes(translator, BYTES_WORTH_PROCESSES) == 1
+    translator.searcher.useful_processes = 1
+    assert choose_processes(translator, 1000) == 1

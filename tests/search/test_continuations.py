@@ -11,25 +11,32 @@ from translator.search.continuations import best_continuations, largest
 @settings(deadline=None, max_examples=100)
 @given(
     rows=st.integers(1, 4),
-    size=st.integers(1, 60),
+    size=st.integers(1, 150),
     count=st.integers(1, 12),
     levels=st.integers(1, 9),
     seed=st.integers(0, 10**6),
+    runs_behind=st.booleans(),
 )
 def test_the_largest_values_are_those_of_a_stable_sort(
-    rows: int, size: int, count: int, levels: int, seed: int
+    rows: int, size: int, count: int, levels: int, seed: int, runs_behind: bool
 ) -> None:
     # Few different values, so that there are many ties; the lowest is minus infinity.
     generator = torch.Generator().manual_seed(seed)
     values = torch.randint(levels, (rows, size), generator=generator).float().log()
-    best = largest(values, count)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("translator.search.continuations.runs_behind", lambda device: runs_behind)
+        best = largest(values, count)
     expected = values.sort(dim=1, descending=True, stable=True)
     assert torch.equal(best.values, expected.values[:, :count])
     is_allowed = best.values > -torch.inf
     assert torch.equal(best.indices[is_allowed], expected.indices[:, :count][is_allowed])
 
 
-def test_each_index_is_returned_once_even_if_all_values_are_minus_infinity() -> None:
+@pytest.mark.parametrize("runs_behind", [False, True])
+def test_each_index_is_returned_once_even_if_all_values_are_minus_infinity(
+    runs_behind: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("translator.search.continuations.runs_behind", lambda device: runs_behind)
     best = largest(torch.full((2, 9), -torch.inf), 4)
     assert [len(set(row)) for row in best.indices.tolist()] == [4, 4]
 

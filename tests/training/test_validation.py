@@ -116,7 +116,7 @@ def setting(tmp_path_factory: pytest.TempPathFactory) -> Setting:
 
 @pytest.fixture(autouse=True)
 def small_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "LINES_AT_ONCE", 4)
+    monkeypatch.setattr(TorchSearcher, "batch_rows", 4)
     monkeypatch.setattr(room, "FEWEST_OF_A_SOURCE", 12)
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from translator.config.keys import Effect, PositiveInt, Rule, Section, Seed
+from translator.config.keys import Count, Effect, Rule, Section, Seed
 
 
 def _lengths_are_ordered(search: "SearchConfig") -> bool:
@@ -55,9 +55,9 @@ class SearchConfig(Section, effect=Effect.HARMLESS):
     """With `method: sampling`: sample from the fewest tokens whose probabilities sum to `top_p`; 1: from all."""
     seed: Seed = 1
     """Seed of sampling; in float32, the same text and seed give the same translation in any batch."""
-    batch_size: PositiveInt = 64
-    """Largest number of sentences in a batch; fewer if they are long."""
+    batch_size: Count = 0
+    """Largest number of sentences in a batch; fewer if they are long. 0: 64 on a CPU, as many as fit on a GPU."""
     precision: Literal["float32", "bf16", "int8"] = "float32"
     """Precision of inference; `bf16` needs a GPU that supports it, `int8` the `ctranslate2` engine."""
     processes: Annotated[int, Field(ge=0, le=256)] = 0
-    """Translating processes (CTranslate2: threads); 0: one per core (torch: one for short texts or on a GPU)."""
+    """Translating processes (CTranslate2: threads); 0: as many as are faster for the text (docs/search.md)."""

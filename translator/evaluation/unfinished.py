@@ -21,7 +21,7 @@ from translator.run.logging import LOGGER, progress_bar
 from translator.run.records import STRICT, RecordError, WholeNumber, read_record
 from translator.run.storage import sha256_of_json, storage_errors, write_bytes
 
-_BLOCK: Final = 256  # sentences translated and saved at a time
+_BLOCK: Final = 256  # sentences translated and saved at a time, at least
 
 
 # --- one process at a time ---
@@ -154,8 +154,9 @@ def translate_resumably(
     saved = unfinished.read()
     translations: dict[int, ModelScore] = {}
     missing_blocks: list[range] = []
-    for start in range(0, len(sources), _BLOCK):
-        lines = range(start + 1, min(start + _BLOCK, len(sources)) + 1)
+    block_size = max(_BLOCK, translator.searcher.batch_rows)
+    for start in range(0, len(sources), block_size):
+        lines = range(start + 1, min(start + block_size, len(sources)) + 1)
         if all(line in saved for line in lines):
             translations.update((line, saved[line]) for line in lines)
         else:

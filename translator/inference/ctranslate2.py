@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from translator.config import SearchConfig
 from translator.errors import ConfigError, InputError
-from translator.inference.searcher import SOURCE_POSITIONS_AT_ONCE, Check, Searcher
+from translator.inference.searcher import Check, Searcher
 from translator.run.workers import available_cores
 from translator.search.hypothesis import Hypothesis, Rows, check_count
 from translator.search.length_penalty import length_penalty
@@ -267,7 +267,8 @@ class Ctranslate2Searcher(Searcher):
         # A worker's batch has at most `batch_size` rows, a fair share of all rows, and bounded memory for long rows.
         positions = width * max(len(row) + 1 for row in rows)
         fair_share = math.ceil(len(rows) / self._workers)
-        batch_size = min(config.batch_size, fair_share, SOURCE_POSITIONS_AT_ONCE // positions)
+        largest_batch = config.batch_size or self.batch_rows
+        batch_size = min(largest_batch, fair_share, self.batch_positions // positions)
         futures: Sequence[Any] = self._model.translate_batch(
             _spelt(self._source_pieces, rows),
             None if prefixes is None else _spelt(self._target_pieces, prefixes),

@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from translator import __version__
 from translator.errors import InputError
-from translator.inference.line_reader import FILE, Chunk, read_lines
+from translator.inference.line_reader import FILE, Chunk, joined_chunks, read_lines
 from translator.inference.line_translation import Work, choose_processes
 from translator.inference.partial_output import PartialOutput
 from translator.inference.stream import translate_stream
@@ -139,6 +139,7 @@ def _translate_remaining(
     processes = choose_processes(translator, source.stat().st_size)
     finished_lines = output.lines
     chunks = _unchanged_chunks(source, work.strict, text.chunk_hashes)
+    chunks = joined_chunks(chunks, translator.searcher.batch_rows)
     remaining_chunks = (chunk for chunk in chunks if chunk.first_line > finished_lines)
     bar: tqdm[object] = progress_bar(
         description=f"translating {source.name}", total=text.line_count, initial=finished_lines, unit=" lines"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from translator.errors import CorpusError, InputError, RunError, StorageError
 from translator.inference.line_reader import Chunk
@@ -16,8 +16,6 @@ from translator.run.workers import available_cores, map_in_order
 
 if TYPE_CHECKING:  # a run-time import would slow the command line's help
     from translator.inference.translator import Translator
-
-BYTES_WORTH_PROCESSES: Final = 400_000  # below this size in bytes, starting processes costs more time than it saves
 
 
 class RenderedChunk(NamedTuple):
@@ -148,16 +146,16 @@ def start_worker(work: Work, identity: str) -> Callable[[Chunk], RenderedChunk]:
 
 
 def choose_processes(translator: "Translator", size: int) -> int:
-    """Return the number of processes for a text: `search.processes`, or one per core; 1 for engines with threads.
+    """Return the number of processes for a text: `search.processes`, or as many as its engine can use.
 
     Args:
-        translator: its engine decides, and its search settings.
+        translator: its engine and its search settings decide.
         size: of the text in bytes; a short text does not pay for starting processes.
     """
     searcher = translator.searcher
-    if searcher.name != "torch":
+    if searcher.useful_processes == 1:
         return 1
     processes = translator.search.processes
     if processes == 0:
-        processes = available_cores() if searcher.on_one_core and size >= BYTES_WORTH_PROCESSES else 1
+        processes = searcher.useful_processes if size >= searcher.bytes_worth_processes else 1
     return min(processes, available_cores())

@@ -13,8 +13,8 @@ from translator.search.hypothesis import Hypothesis, Rows
 
 Check = Callable[[], None]
 
-SOURCE_POSITIONS_AT_ONCE: Final = 16_384
-"""Maximum source positions of a batch, each counted once per hypothesis; bounds memory for long lines."""
+CPU_BATCH_ROWS: Final = 64  # more rows of a batch are no faster
+CPU_BATCH_POSITIONS: Final = 16_384  # bounds memory for long lines
 
 
 class Searcher(ABC):
@@ -24,8 +24,11 @@ class Searcher(ABC):
     arithmetic: str  # device and precision of matrix products; another value may change translations
     max_positions: int  # maximum length of either side, EOS or SOS included
     gives_attention = False
-    on_one_core = False  # whether several processes of one thread each are faster than one process
-    batches_at_once = 1  # one call takes this many batches of `search.batch_size` rows, and divides them itself
+    useful_processes = 1  # so many processes translate a long text faster than one does
+    bytes_worth_processes = 0  # below this size in bytes of a text, starting processes costs more time than it saves
+    batches_at_once = 1  # one call takes this many batches, and divides them itself
+    batch_rows = CPU_BATCH_ROWS  # largest number of rows of a batch, if `search.batch_size` does not say
+    batch_positions = CPU_BATCH_POSITIONS  # largest number of source positions, each counted once per hypothesis
 
     @abstractmethod
     def find(

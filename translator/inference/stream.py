@@ -33,7 +33,10 @@ def translate_stream(work: Work, translator: "Translator", source: int | Path, o
     # The size decides whether processes pay; a pipe does not tell its size.
     size = _size_on_disk(source)
     processes = 1 if size is None else choose_processes(translator, size)
-    chunks = read_lines(source, work.strict, PIPE if processes == 1 else FILE)
+    pace = FILE
+    if processes == 1:
+        pace = PIPE._replace(at_most=max(PIPE.at_most, translator.searcher.batch_rows))
+    chunks = read_lines(source, work.strict, pace)
     for rendered in work.render_chunks(translator, chunks, processes):
         write_lines(output, rendered.lines)
 

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -14,15 +14,23 @@ from translator.checkpoint.state import PinnedCheckpoint
 from translator.config import SearchConfig, TrainingConfig
 from translator.data import collate_source
 from translator.errors import ConfigError
-from translator.inference.searcher import Check, Searcher
+from translator.inference.searcher import CPU_BATCH_POSITIONS, Check, Searcher
 from translator.model import Transformer
 from translator.model.device import MatmulPrecision, choose_rounding, has_bf16, matmul_precision
 from translator.model.inference_copy import prepare
+from translator.run.workers import available_cores
 from translator.search.ensemble import Ensemble
 from translator.search.hypothesis import Hypothesis, Rows
 from translator.search.scoring import score_targets
 from translator.search.search import search as search_with
 from translator.special_tokens import PAD, SOS
+
+_CPU_BYTES_WORTH_PROCESSES: Final = 400_000
+_GPU_BYTES_WORTH_PROCESSES: Final = 8_000_000  # a process takes seconds to start, and translates thousands of lines
+_GPU_PROCESSES: Final = 3
+_GPU_BATCH_ROWS: Final = 4096
+_SHARE_OF_MEMORY: Final = 1 / 6  # of a GPU, for the caches of a batch; a training may need the rest
+_CACHED_PER_SOURCE_POSITION: Final = 3  # cached target positions of a hypothesis; the buffers grow by doubling
 
 
 class TorchSearcher(Searcher):
@@ -42,7 +50,15 @@ class TorchSearcher(Searcher):
         self.models = list(models)
         self.arithmetic = f"{device}, {rounding}"
         self.max_positions = min(model.max_positions for model in models)
-        self.on_one_core = device.type == "cpu"
+        if device.type == "cpu":
+            self.useful_processes = available_cores()
+            self.bytes_worth_processes = _CPU_BYTES_WORTH_PROCESSES
+        if device.type == "cuda":
+            # A GPU waits while a process reads and writes text. With several, another one uses it meanwhile.
+            self.useful_processes = min(_GPU_PROCESSES, available_cores())
+            self.bytes_worth_processes = _GPU_BYTES_WORTH_PROCESSES
+            self.batch_rows = _GPU_BATCH_ROWS
+            self.batch_positions = _positions_in_memory(models, device)
         self._device = device
         self._rounding = rounding
         self._search_model: Any = models[0] if len(models) == 1 else Ensemble(self.models)
@@ -61,8 +77,20 @@ class TorchSearcher(Searcher):
         """Return hypotheses for each row (see `Searcher.find`)."""
         source = collate_source(rows).to(self._device)  # (B, S)
         model = _Cancellable(self._search_model, check) if check else self._search_model
-        with self._evaluating():
-            return search_with(model, source, config, count, prefixes, no_doubles=no_doubles)
+        try:
+            with self._evaluating():
+                return search_with(model, source, config, count, prefixes, no_doubles=no_doubles)
+        except torch.OutOfMemoryError:
+            if len(rows) == 1:
+                raise
+        # Other programs, or a training, use the memory of this GPU: search the two halves of the batch.
+        torch.cuda.empty_cache()
+        hypotheses = []
+        middle = len(rows) // 2
+        for half in (slice(None, middle), slice(middle, None)):
+            half_prefixes = None if prefixes is None else prefixes[half]
+            hypotheses += self.find(rows[half], config, count, half_prefixes, check, no_doubles=no_doubles)
+        return hypotheses
 
     def score(self, rows: Rows, targets: Rows) -> list[Hypothesis]:
         """Return the log-probabilities of each target (see `Searcher.score`)."""
@@ -104,6 +132,20 @@ class TorchSearcher(Searcher):
         finally:
             for model in training:
                 model.train()
+
+
+def _positions_in_memory(models: Sequence[Transformer], device: torch.device) -> int:
+    """Return the source positions of a batch, each counted once per hypothesis, for which a GPU has the memory.
+
+    It depends on the kind of GPU and on the models only, so that the same text always has the same batches.
+    """
+    bytes_per_position = 0
+    for model in models:
+        width = model.head_weight.size(1)
+        key_and_value = 2 * width * model.head_weight.element_size()
+        bytes_per_position += len(model.decoder.layers) * key_and_value * _CACHED_PER_SOURCE_POSITION
+    memory = torch.cuda.get_device_properties(device).total_memory
+    return max(CPU_BATCH_POSITIONS, int(_SHARE_OF_MEMORY * memory) // bytes_per_position)
 
 
 class _Cancellable:

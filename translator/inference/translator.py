@@ -16,7 +16,7 @@ from translator.inference.joining import join_segments
 from translator.inference.loops import find_without_loops
 from translator.inference.output_text import OutputWriter
 from translator.inference.pair_scoring import PairIds, score_batch, unscored
-from translator.inference.searcher import SOURCE_POSITIONS_AT_ONCE, Check, Searcher
+from translator.inference.searcher import Check, Searcher
 from translator.inference.segments import Segment, SegmentedTexts, SegmentReader
 from translator.inference.translation import Translation
 from translator.run.logging import LOGGER
@@ -346,8 +346,9 @@ class Translator:
         """Yield the indexes of each batch: similar lengths, longest first, within the bound on positions."""
         # A batch is limited in rows and in positions: long sentences take more memory for each hypothesis.
         width = max(count, self.search.beam_size) if self.search.method == "beam" else count
-        largest_batch = self.search.batch_size * self.searcher.batches_at_once
-        positions = SOURCE_POSITIONS_AT_ONCE * self.searcher.batches_at_once
+        searcher = self.searcher
+        largest_batch = (self.search.batch_size or searcher.batch_rows) * searcher.batches_at_once
+        positions = searcher.batch_positions * searcher.batches_at_once
 
         def batch_size(longest: int) -> int:
             fitting_rows = positions // ((longest + 1) * width)

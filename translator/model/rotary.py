@@ -82,8 +82,9 @@ def _rotated(
     exact_type = torch.promote_types(x.dtype, torch.float32)
     y = x.to(exact_type, memory_format=torch.contiguous_format, copy=True)
     pairs = y.view(*y.shape[:-1], -1, 2)  # adjacent columns are points (first, second) in a plane
-    if x.device.type == "cpu" and not torch.compiler.is_compiling():
-        # On a CPU, complex products take a third of the time; torch.compile does not support them.
+    if x.device.type != "mps" and not torch.compiler.is_compiling():
+        # Complex products take a third of the time on a CPU, and a quarter of the kernels on a GPU. torch.compile and
+        # Apple's GPUs do not support them.
         points = torch.view_as_complex(pairs)
         points.mul_(torch.complex(cosines, sines))
         return y.to(x.dtype)

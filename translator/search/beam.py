@@ -22,6 +22,7 @@ from translator.search.continuations import best_continuations, largest
 from translator.search.hypothesis import Hypothesis
 from translator.search.length_penalty import length_penalty
 from translator.search.search_model import SearchModel, State
+from translator.search.waiting import reads_ends
 from translator.special_tokens import EOS, SOS
 
 
@@ -155,20 +156,26 @@ def beam_search(
         beams.tokens = next_beam.tokens
         beams.rows = next_beam.parents + first_rows[: len(beams.rows)]
 
-        # 5. Find the sentences that go on: undecided, below the length limit, with a hypothesis in the beam.
-        best_unfinished = beams.scores[:, 0]  # (n,)
-        is_undecided = (beams.finished_count < enough_finished) | (best_unfinished > beams.best_finished)
-        may_grow = (beams.limits > length) & (best_unfinished > -math.inf)
-        going = (is_undecided & may_grow).nonzero().squeeze(1)  # (n',) indices into `beams.sentences`
-        if len(going) == 0:
-            break
-
-        # 6. Let the others leave the batch, and bring the model's state into the order of the new beams.
         if constraints is not None:
             produced = beams.produced.gather(1, next_beam.parents.unsqueeze(2).expand_as(beams.produced))
             beams.produced = torch.cat((produced, beams.tokens.unsqueeze(2)), dim=2)
-        if len(going) < len(beams.sentences):
-            beams.select(going)
+
+        # 5. Find the sentences that go on: undecided, below the length limit, with a hypothesis in the beam.
+        best_unfinished = beams.scores[:, 0]  # (n,)
+        is_undecided = (beams.finished_count < enough_finished) | (best_unfinished > beams.best_finished)
+        goes_on = is_undecided & (beams.limits > length) & (best_unfinished > -math.inf)  # (n,)
+
+        # 6. Let the others leave the batch; until then, their beams have no hypotheses.
+        if reads_ends(length, source.device):
+            going = goes_on.nonzero().squeeze(1)  # (n',) indices into `beams.sentences`
+            if len(going) == 0:
+                break
+            if len(going) < len(beams.sentences):
+                beams.select(going)
+        else:
+            beams.scores = beams.scores.masked_fill(~goes_on.unsqueeze(1), -math.inf)
+
+        # 7. Bring the model's state into the order of the new beams.
         state.select(beams.rows.flatten())
     return _best_hypotheses(steps, longest.tolist(), count, config)
 

@@ -3,12 +3,15 @@
 R rows, V vocabulary, C continuations of a row
 """
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import torch
 from torch import Tensor
 
 from translator.search.hypothesis import FIRST_PRODUCED
+from translator.search.waiting import runs_behind
+
+GROUP_SIZE: Final = 32  # adjacent values that share a maximum
 
 
 class Continuations(NamedTuple):
@@ -62,6 +65,9 @@ def largest(values: Tensor, count: int) -> Largest:
         greatest = values.max(dim=1, keepdim=True)  # ties: the lowest index
         return Largest(values=greatest.values, indices=greatest.indices)
 
+    if runs_behind(values.device):
+        return _largest_of_groups(values, count)
+
     # One value more than necessary shows whether ties with the last one were left out.
     best, indices = values.topk(min(count + 1, values.size(1)), dim=1)
     is_tie = (best[:, 1:] == best[:, :-1]) & (best[:, 1:] > -torch.inf)
@@ -72,6 +78,34 @@ def largest(values: Tensor, count: int) -> Largest:
     if len(tied_rows) > 0:
         indices[tied_rows] = _lowest_of_equals(values[tied_rows], best[tied_rows], indices[tied_rows])
     return Largest(values=best, indices=indices)
+
+
+def _largest_of_groups(values: Tensor, count: int) -> Largest:
+    """Return what `largest` does, in two stages of a stable sort, without reading a value.
+
+    The `count` largest values lie in the `count` groups of adjacent values that have the largest maxima. This holds
+    with ties, too: a group whose maximum is larger, or equal and further left, has a value that comes first. The
+    maxima take one pass through the values, where torch's `topk` takes several.
+    """
+    size = values.size(1)
+
+    # 1. Find the groups with the largest maxima. The last group may be smaller.
+    whole_groups = size // GROUP_SIZE
+    whole_size = whole_groups * GROUP_SIZE
+    maxima = values[:, :whole_size].unflatten(1, (whole_groups, GROUP_SIZE)).amax(dim=2)
+    if whole_size < size:
+        maxima = torch.cat((maxima, values[:, whole_size:].amax(dim=1, keepdim=True)), dim=1)
+    best_groups = maxima.sort(dim=1, descending=True, stable=True).indices[:, :count]
+    best_groups = best_groups.sort(dim=1).values  # (R, groups), so that candidates are in the order of their indices
+
+    # 2. Sort the values of these groups.
+    offsets = torch.arange(GROUP_SIZE, device=values.device)
+    candidates = (best_groups.unsqueeze(2) * GROUP_SIZE + offsets).flatten(1)  # (R, groups * GROUP_SIZE)
+    is_outside = candidates >= size
+    candidates = candidates.clamp(max=size - 1)
+    candidate_values = values.gather(1, candidates).masked_fill(is_outside, -torch.inf)
+    best = candidate_values.sort(dim=1, descending=True, stable=True)
+    return Largest(values=best.values[:, :count], indices=candidates.gather(1, best.indices[:, :count]))
 
 
 def _lowest_of_equals(values: Tensor, best: Tensor, indices: Tensor) -> Tensor:

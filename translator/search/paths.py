@@ -15,6 +15,7 @@ from translator.search.constraints import Constraints
 from translator.search.continuations import log_probabilities_of
 from translator.search.hypothesis import Hypothesis
 from translator.search.search_model import SearchModel, State
+from translator.search.waiting import reads_ends
 from translator.special_tokens import EOS, PAD, SOS
 
 ChooseTokens = Callable[[Tensor, Tensor | None, Tensor, int], Tensor]
@@ -77,6 +78,8 @@ def follow_paths(
 
         # 2. Find the sentences that go on: a path has not ended, and the length limit is not reached.
         has_ended |= tokens.view(-1, width) == EOS
+        if not reads_ends(length, device):
+            continue  # what a path says behind its end is cut off later
         going = (~has_ended.all(dim=1) & (limits > length)).nonzero().squeeze(1)  # (n',) indices into `sentences`
         if len(going) == 0:
             break

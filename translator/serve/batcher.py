@@ -11,6 +11,7 @@ from typing import Final
 from translator.inference.translation import Translation
 from translator.inference.translator import Translator
 
+LINES_AT_ONCE: Final = 64  # in one batch, if `search.batch_size` does not say
 CHARACTERS_AT_ONCE: Final = 8_000  # in one batch, over all lines, so that the next batch starts soon
 
 LineTranslations = list[Translation]  # the translations of one line, best first
@@ -73,6 +74,7 @@ class Batcher:
 
     def __init__(self, translator: Translator, waiting: int) -> None:
         self._translator = translator
+        self._lines_at_once = translator.search.batch_size or LINES_AT_ONCE
         self._request_limit = waiting
         self._waiting: list[Line] = []
         self._current_turn = 0  # of the first line in the batch that is translated
@@ -122,7 +124,7 @@ class Batcher:
         """Translate batch after batch, and wait where there is none."""
         while True:
             await self._arrived.wait()
-            lines = gather(self._waiting, self._translator.search.batch_size, CHARACTERS_AT_ONCE)
+            lines = gather(self._waiting, self._lines_at_once, CHARACTERS_AT_ONCE)
             if lines:
                 self._current_turn = lines[0].turn
                 await self._translate(lines)

@@ -26,7 +26,6 @@ from translator.training.distributed import Distributed
 from translator.training.loss import TeacherForcing
 
 FEWEST_OF_A_SOURCE: Final = 50  # minimum translated sentences for scores of a single source
-LINES_AT_ONCE: Final = 64  # lines that each rank translates between two checks for a stop signal
 _WORDS_TO_DRAW: Final = 8
 
 
@@ -162,7 +161,7 @@ class Validator:
         order = sorted(range(len(lines)), key=lambda number: (-len(lines[number]), number))
         rank = self.distributed.rank
         world_size = self.distributed.world_size
-        lines_of_round = LINES_AT_ONCE * world_size
+        lines_of_round = self.translator.searcher.batch_rows * world_size
         texts: dict[int, str] = {}  # by the number of the line
         for start in range(0, len(order), lines_of_round):
             self.check_stop()

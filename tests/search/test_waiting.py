@@ -1,0 +1,126 @@
+"""A search on a device that runs behind, with a CPU in its place: the same hypotheses, and few reads."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from search.known_model import KnownModel, assert_same_hypotheses, sources
+from search.settings import SEEDS
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from translator.config import ModelConfig, SearchConfig
+from translator.model import Transformer
+from translator.search.beam import beam_search
+from translator.search.greedy import greedy_search
+from translator.search.hypothesis import Hypothesis
+from translator.search.search import search
+from translator.search.token_sampling import sample_hypotheses
+from translator.search.waiting import STEPS_BETWEEN_READS
+from translator.special_tokens import EOS
+
+METHODS = [
+    SearchConfig(method="greedy"),
+    SearchConfig(beam_size=1),
+    SearchConfig(beam_size=4, length_penalty=0.0),
+    SearchConfig(beam_size=3, length_penalty=2.0, min_length_ratio=0.8, no_repeat_ngram=2),
+    SearchConfig(method="sampling"),
+]
+with_every_method = pytest.mark.parametrize("config", METHODS, ids=lambda config: f"{config.method}-{config.beam_size}")
+
+READS = ("aten.nonzero.default", "aten._local_scalar_dense.default", "aten.masked_select.default", "aten.index.Tensor")
+"""Operations whose result, or its shape, the program waits for. `index` waits if it is given a mask."""
+
+
+def behind(device: torch.device) -> bool:
+    return True
+
+
+@contextlib.contextmanager
+def device_behind() -> Iterator[None]:
+    """Let searches take the CPU for a device that runs behind."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("translator.search.waiting.runs_behind", behind)
+        patch.setattr("translator.search.continuations.runs_behind", behind)
+        yield
+
+
+def search_with_limits(seed: int, limits: list[int], config: SearchConfig) -> list[list[Hypothesis]]:
+    """Return all hypotheses of a sentence for each length limit."""
+    names = range(10, 10 + len(limits))
+    longest = torch.tensor(limits)
+    if config.method == "greedy":
+        return greedy_search(KnownModel(seed), sources(*names), longest, config)
+    if config.method == "sampling":
+        return sample_hypotheses(KnownModel(seed), sources(*names), longest, config, 2)
+    return beam_search(KnownModel(seed), sources(*names), longest, config, config.beam_size)
+
+
+@settings(deadline=None, max_examples=50)
+@given(SEEDS, st.lists(st.integers(1, 11), min_size=1, max_size=5), st.sampled_from(METHODS))
+def test_sentences_that_stay_after_their_end_find_nothing_more(
+    seed: int, limits: list[int], config: SearchConfig
+) -> None:
+    expected = search_with_limits(seed, limits, config)
+    with device_behind():
+        results = search_with_limits(seed, limits, config)
+    for hypotheses, expected_hypotheses in zip(results, expected, strict=True):
+        assert_same_hypotheses(hypotheses, expected_hypotheses)
+
+
+class CountsReads(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Counts the operations of each step, and those that wait for their result."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.operations: list[int] = []
+        self.reads: list[int] = []
+
+    def begin_step(self) -> None:
+        self.operations.append(0)
+        self.reads.append(0)
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if self.operations:
+            self.operations[-1] += 1
+            self.reads[-1] += self._waits(str(func), args)
+        return func(*args, **(kwargs or {}))
+
+    @staticmethod
+    def _waits(name: str, args: Any) -> bool:
+        if name == "aten.index.Tensor":
+            return any(index is not None and index.dtype == torch.bool for index in args[1])
+        return name in READS
+
+
+@pytest.fixture(scope="module")
+def model() -> Transformer:
+    torch.manual_seed(5)
+    sizes = {"d_model": 32, "heads": 4, "encoder_layers": 1, "decoder_layers": 3, "feed_forward": 64}
+    return Transformer(ModelConfig.model_validate(sizes), 400, 400).eval()
+
+
+@with_every_method
+@torch.no_grad()
+def test_only_every_fourth_step_waits_for_the_device(
+    model: Transformer, config: SearchConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = CountsReads()
+    step = model.step
+
+    def counted_step(tokens: torch.Tensor, cache: Any) -> torch.Tensor:
+        counts.begin_step()
+        return step(tokens, cache)
+
+    monkeypatch.setattr(model, "step", counted_step)
+    source = torch.tensor([[4, 5, 6, EOS], [7, 8, EOS, 0]])
+    with counts, device_behind():
+        search(model, source, config)
+    assert len(counts.reads) > 2 * STEPS_BETWEEN_READS
+    # The last step is followed by the reading of the results.
+    for number, reads in enumerate(counts.reads[:-1], 1):
+        if number % STEPS_BETWEEN_READS != 0:
+            assert reads == 0
