@@ -9,7 +9,6 @@ from model.gpu_stand_ins import CUDA_13, use_torch
 from toy import letters
 
 from translator.cli import main
-from translator.model import gpu_support
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 
@@ -127,7 +126,6 @@ def test_training_on_the_cpu_in_place_of_an_unusable_gpu_warns_first(
     tiny_recipe: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use_torch(monkeypatch, ["V100"], "13.0", CUDA_13)
-    gpu_support._warn_once.cache_clear()
     missing = ["run.device=auto", "corpus.sources.0.path=none.tsv"]  # the preparation fails after the warning
     assert main(["train", "--config", str(tiny_recipe), "--set", *missing]) == 2
     warning = capsys.readouterr().err.partition("none.tsv")[0]

@@ -17,7 +17,7 @@ from translator.config import SearchConfig, TrainingConfig, parse_config
 from translator.data import DataHandler
 from translator.errors import CheckpointError, ConfigError, RunError, SubwordError
 from translator.inference.torch_searcher import TorchSearcher, search_precision, search_rounding
-from translator.model import Transformer, gpu_support
+from translator.model import Transformer
 from translator.model.device import matmul_precision
 from translator.run.folder import RunFolder
 from translator.subword import SubwordModel
@@ -68,7 +68,6 @@ def test_a_gpu_that_torch_cannot_use_is_replaced_by_the_cpu_with_a_warning(
     run = untrained_run(tiny(f"run.device={setting}"))
     use_torch(monkeypatch, ["V100"], "13.0", CUDA_13)
     monkeypatch.setattr("translator.inference.engine._may_have_gpu", lambda: True)
-    gpu_support._warn_once.cache_clear()
     assert Translator.load(run.path, engine="torch").searcher.arithmetic.startswith("cpu")
     assert "the CPU computes, not the GPU: torch 2.13.0+cu130 has no code for GPU 0 (Tesla V100" in caplog.text
     with pytest.raises(ConfigError, match="no code for GPU 0"):

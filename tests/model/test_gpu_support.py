@@ -11,7 +11,6 @@ import torch
 from model.gpu_stand_ins import CUDA_12_6, CUDA_13, use_system, use_torch
 
 from translator.errors import ConfigError
-from translator.model import gpu_support
 from translator.model.device import choose_device, has_bf16
 from translator.model.gpu_support import caution_about_gpu, gpu_problem, has_kernels
 
@@ -186,7 +185,6 @@ def test_the_cpu_in_place_of_a_gpu_causes_one_warning(
     setting: str, warned: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     use_torch(monkeypatch, ["V100"], "13.0", CUDA_13)
-    gpu_support._warn_once.cache_clear()
     for _ in range(2):
         caution_about_gpu(setting, CPU)
     warned_of = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]

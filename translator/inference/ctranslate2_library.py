@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from translator.config.keys import DEVICE, DEVICE_NAMES
 from translator.errors import ConfigError, InputError
-from translator.run.logging import LOGGER
+from translator.run.logging import warn_once
 
 _CUBLAS: Final = "libcublas.so.12"
 _CUBLAS_PACKAGE: Final = "nvidia-cublas-cu12"
@@ -62,7 +62,7 @@ def choose_ctranslate2_device(name: str, *, must_be_gpu: bool) -> str:
     if must_be_gpu and name != "auto":
         raise ConfigError(f"the device is `{name}`, but {problem}; or use the CPU, or {_OTHER_ENGINE}")
     if number < gpus:
-        LOGGER.warning("ctranslate2 translates on the CPU: %s", problem)
+        warn_once(f"ctranslate2 translates on the CPU: {problem}")
     return "cpu"
 
 

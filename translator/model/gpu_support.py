@@ -11,14 +11,13 @@ import shlex
 import sys
 import warnings
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import torch
 from packaging.version import Version
 
-from translator.run.logging import LOGGER
+from translator.run.logging import warn_once
 from translator.run.memory import read_system_file
 
 _SYSTEM: Final = Path("/")  # where Linux has the folders `proc`, `dev` and `sys`
@@ -82,12 +81,7 @@ def caution_about_gpu(setting: str, device: torch.device) -> None:
         return
     problem = gpu_problem()
     if problem is not None:
-        _warn_once(f"the CPU computes, not the GPU: {problem}; with run.device=cpu this warning stays away")
-
-
-@cache
-def _warn_once(message: str) -> None:
-    LOGGER.warning(message)
+        warn_once(f"the CPU computes, not the GPU: {problem}; with run.device=cpu this warning stays away")
 
 
 def _missing_kernels(number: int) -> GpuProblem | None:
