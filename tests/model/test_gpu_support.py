@@ -11,6 +11,7 @@ import torch
 from model.gpu_stand_ins import CUDA_12_6, CUDA_13, use_system, use_torch
 
 from translator.errors import ConfigError
+from translator.model import gpu_support
 from translator.model.device import choose_device, has_bf16
 from translator.model.gpu_support import caution_about_gpu, gpu_problem, has_kernels
 
@@ -50,6 +51,15 @@ def test_a_card_older_than_torch_needs_the_build_for_cuda_12(
         "only for sm_75, sm_80, sm_86, sm_90, sm_100, sm_120"
     )
     assert problem.remedy.endswith("pip install torch==2.13.0+cu126 --index-url https://download.pytorch.org/whl/cu126")
+
+
+@pytest.mark.parametrize(("build", "cuda"), [("cu126", "12.6"), ("cu130", "13.0")])
+def test_the_oldest_gpu_of_each_build_is_that_of_torchs_own_table(build: str, cuda: str) -> None:
+    table = getattr(torch.cuda, "PYTORCH_RELEASES_CODE_CC", None)
+    if table is None:
+        pytest.skip("this torch has no table of its builds")
+    oldest = min(table[cuda]["x86_64"])
+    assert gpu_support._OLDEST_CAPABILITY[build] == divmod(oldest, 10)
 
 
 def test_a_version_without_the_old_build_is_replaced_by_an_older_one(monkeypatch: pytest.MonkeyPatch) -> None:
