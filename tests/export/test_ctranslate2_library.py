@@ -90,7 +90,7 @@ def test_without_a_gpu_nothing_is_said(monkeypatch: pytest.MonkeyPatch, caplog: 
         ("cuda", 1, INSTALL),
         ("cuda", 0, "the device is `cuda`, but ctranslate2 finds no CUDA GPU here; or use the CPU"),
         ("cuda:2", 2, "finds only 2 CUDA GPUs"),
-        ("mps", 0, "the device is `mps`, but ctranslate2 finds no CUDA GPU here"),
+        ("mps", 1, "the device is `mps`, but ctranslate2 finds no CUDA GPU here"),
         ("tpu", 1, "the device is `auto`, `cpu`, `mps`, `cuda` or `cuda:N`, not `tpu`"),
     ],
 )

@@ -23,7 +23,7 @@ _CUBLAS: Final = "libcublas.so.12"
 _CUBLAS_PACKAGE: Final = "nvidia-cublas-cu12"
 _CUBLAS_FOLDER: Final = "cublas/lib"  # in the folder `nvidia` of the installed package
 _OTHER_ENGINE: Final = "--engine torch with the folder of a run"
-_MISSING_LIBRARY: Final = re.compile(r"Library (\S+) is not found or cannot be loaded")  # CTranslate2's words
+_MISSING_LIBRARY: Final = re.compile(r"Library (libcublas\S*) is not found or cannot be loaded")  # CTranslate2's words
 
 
 def require(name: str) -> Any:
@@ -50,15 +50,17 @@ def choose_ctranslate2_device(name: str, *, must_be_gpu: bool) -> str:
     if name == "cpu":
         return "cpu"
     number = int(name.partition(":")[2] or 0)
-    gpus = require("ctranslate2").get_cuda_device_count()
-    if name != "mps" and number < gpus:
-        if _loads_cublas():
-            return f"cuda:{number}"
-        problem = _lacks(_CUBLAS)
-    else:
-        problem = f"ctranslate2 finds {'no CUDA GPU' if gpus == 0 else f'only {gpus} CUDA GPUs (from 0)'} here"
+    gpus = 0 if name == "mps" else require("ctranslate2").get_cuda_device_count()
+    if number < gpus and _loads_cublas():
+        return f"cuda:{number}"
 
     # There is no such GPU, or CTranslate2 cannot compute on it.
+    if number < gpus:
+        problem = _lacks(_CUBLAS)
+    elif gpus > 0:
+        problem = f"ctranslate2 finds only {gpus} CUDA GPUs (from 0) here"
+    else:
+        problem = "ctranslate2 finds no CUDA GPU here"
     if must_be_gpu and name != "auto":
         raise ConfigError(f"the device is `{name}`, but {problem}; or use the CPU, or {_OTHER_ENGINE}")
     if number < gpus:
