@@ -9,18 +9,18 @@ from typing import Any, Final
 import torch
 
 from bench.processes import TRANSLATOR, run_command
+from translator.config import load_config
 from translator.inference.translator import Translator
 from translator.plots.curves import read_curves
 from translator.run.folder import RunFolder
 
 RECIPE: Final = Path("bench/gpu-four-corpora.yaml")
-_CORPORA: Final = Path("../shared/data")
 _RESERVE: Final = 75.0  # seconds beside the training: start, preparation, compilation, evaluation
 _CURVES: Final = {"tokens_per_second": "speed/tokens_per_second", "data_wait": "speed/data_wait"}
 
 
 def bench_training(
-    folder: Path, device: torch.device, ends_at: float, results: dict[str, Any], *settings: str
+    folder: Path, device: torch.device, ends_at: float, results: dict[str, Any], recipe: Path = RECIPE
 ) -> Iterator[str]:
     """Yield the scores of a training on real text, and the speed of its model.
 
@@ -29,20 +29,20 @@ def bench_training(
         device: of the training.
         ends_at: by the monotonic clock, when all must be done.
         results: gets all figures.
-        settings: further changes of the recipe.
+        recipe: of the training.
 
     Raises:
         RunError: the training failed.
     """
-    if not _CORPORA.exists():
-        yield f"  the training is left out: {RECIPE} needs the corpora in {_CORPORA}"
+    if not _has_corpora(recipe):
+        yield f"  the training is left out: the corpora of {recipe} are not here"
         return
 
     # 1. Train, and evaluate.
     run = RunFolder(folder / "training")
     minutes = max(0.1, (ends_at - time.monotonic() - _RESERVE) / 60)
-    train = [*TRANSLATOR, "train", "--config", str(RECIPE), "--set", f"run.directory={run.path}"]
-    train += [f"run.device={device.type}", f"training.max_minutes={minutes:.2f}", *settings]
+    train = [*TRANSLATOR, "train", "--config", str(recipe), "--set", f"run.directory={run.path}"]
+    train += [f"run.device={device.type}", f"training.max_minutes={minutes:.2f}"]
     began = time.monotonic()
     run_command(train, folder / "log.txt")
     seconds = time.monotonic() - began
@@ -51,13 +51,14 @@ def bench_training(
     figures = {name: curves[tag][1].tolist() for name, tag in _CURVES.items()}
     updates = int(max(curves["speed/tokens_per_second"][0]))
     results["training"] = {"minutes": minutes, "seconds": seconds, "updates": updates, "scores": scores, **figures}
-    yield f"  {RECIPE}, {minutes:.1f} minutes of training, {seconds:.0f} s in all, {updates:,} updates"
+    yield f"  {recipe}, {minutes:.1f} minutes of training, {seconds:.0f} s in all, {updates:,} updates"
     for score in scores:
         if score["metric"] in ("BLEU", "chrF"):
             yield f"    {score['test_set']}: {score['metric']} {score['score']:.2f} ({score['search']})"
 
-    # 2. Translate a novel, text to text.
-    lines = (run.path / "evaluation" / "mizan.source.txt").read_text(encoding="utf-8").splitlines() * 4
+    # 2. Translate a test set, text to text.
+    name = scores[0]["test_set"]
+    lines = (run.path / "evaluation" / f"{name}.source.txt").read_text(encoding="utf-8").splitlines()
     results["translation"] = {}
     for method in ("beam", "greedy"):
         translator = Translator.load(
@@ -68,4 +69,10 @@ def bench_training(
         translator.translate_lines(lines)
         speed = len(lines) / (time.monotonic() - began)
         results["translation"][method] = speed
-        yield f"    {method}: {speed:,.0f} lines a second of Mizan, text to text, in one process"
+        yield f"    {method}: {speed:,.0f} lines a second of {name}, text to text, in one process"
+
+
+def _has_corpora(recipe: Path) -> bool:
+    """Return whether the first corpus of a recipe is here."""
+    source = load_config(recipe).corpus.sources[0]
+    return Path(str(source.path or source.source_path)).exists()

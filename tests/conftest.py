@@ -15,6 +15,7 @@ import torch
 from toy import letters, write_pairs
 
 from translator.config import Config, parse_config
+from translator.run.logging import warn_once
 
 # Who starts us in the background may ignore these for us, and for all that the tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -71,6 +72,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(autouse=True)
 def fresh_process() -> None:
     """Undo, before a test, what a run of a fixture has set for the process: our logger, and how products round."""
+    warn_once.cache_clear()
     logger = logging.getLogger("translator")
     logger.propagate, logger.handlers[:], logger.filters[:] = True, [], []
     logger.setLevel(logging.NOTSET)

@@ -6,6 +6,7 @@ from unittest.mock import Mock
 
 import pytest
 import torch
+from model.gpu_stand_ins import CUDA_12_6, CUDA_13, use_system, use_torch
 
 from translator import doctor
 from translator.cli import main
@@ -80,15 +81,42 @@ def test_folder_check_reports_a_disk_without_links(tmp_path: Path, monkeypatch: 
     assert examine_place("runs/", tmp_path).verdict == "wrong"
 
 
-def test_gpus_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("has_bf16", "bf16_pays"):
-        monkeypatch.setattr(f"translator.model.device.{name}", lambda device: True)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
-    monkeypatch.setattr(torch.cuda, "get_device_name", lambda number: "Some GPU")
+@pytest.mark.parametrize(
+    ("card", "precision"), [("A100", "bf16"), ("T4", "fp16"), ("V100", "fp16"), ("P100", "float32")]
+)
+def test_gpus_are_listed_with_the_precision_of_training(
+    card: str, precision: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_torch(monkeypatch, [card], "12.6", CUDA_12_6)
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (70 << 30, 80 << 30))
-    findings = {finding.name: finding for finding in doctor.examine_devices()}
-    assert findings["GPU 0"].found == "Some GPU, 80 GiB (70 free); training computes in bf16"
-    assert findings["CPU"].found.endswith("training computes in bf16")
+    assert findings()["GPU 0"].found == f"Tesla {card}, 80 GiB (70 free); training computes in {precision}"
+
+
+def test_a_gpu_without_free_memory_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_torch(monkeypatch, ["A100"], "13.0", CUDA_13)
     monkeypatch.setattr(torch.cuda, "mem_get_info", Mock(side_effect=RuntimeError("CUDA error: out of memory\nmore")))
-    findings = {finding.name: finding for finding in doctor.examine_devices()}
-    assert "out of memory" in findings["GPU 0"].advice
+    assert "out of memory" in findings()["GPU 0"].advice
+
+
+def test_each_gpu_that_torch_cannot_use_is_noted_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_torch(monkeypatch, ["T4", "V100"], "13.0", CUDA_13)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (14 << 30, 15 << 30))
+    assert findings()["GPU 0"].verdict == "ok"
+    finding = findings()["GPU 1"]
+    assert finding.verdict == "note"
+    assert "no code for GPU 1 (Tesla V100, compute capability 7.0)" in finding.found
+    assert finding.advice.endswith("https://download.pytorch.org/whl/cu126")
+
+
+def test_a_gpu_that_torch_cannot_see_is_noted_with_advice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    use_torch(monkeypatch, [], None, [])
+    use_system(monkeypatch, tmp_path, "580.65.06")
+    finding = findings()["GPU"]
+    assert finding.verdict == "note"
+    assert finding.found == "torch 2.13.0+cpu, which is built without CUDA, cannot use Tesla V100"
+    assert "https://download.pytorch.org/whl/cu130" in finding.advice
+
+
+def findings() -> dict[str, doctor.Finding]:
+    """Return the findings on devices by name."""
+    return {finding.name: finding for finding in doctor.examine_devices()}

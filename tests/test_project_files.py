@@ -72,7 +72,9 @@ def test_install_hints_match_the_declared_requirements() -> None:
     serve = " ".join(f'"{requirement}"' for requirement in PROJECT["optional-dependencies"]["serve"])
     assert f"pip install {serve}" in (ROOT / "translator/serve/__init__.py").read_text(encoding="utf-8")
     (engine,) = (requirement for requirement in PROJECT["dependencies"] if requirement.startswith("ctranslate2"))
-    assert f'pip install "{engine}"' in (ROOT / "translator/inference/ctranslate2.py").read_text(encoding="utf-8")
+    assert f'pip install "{engine}"' in (ROOT / "translator/inference/ctranslate2_library.py").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_make_passes_apostrophes_on_and_names_an_export_after_its_run() -> None:

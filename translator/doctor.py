@@ -124,35 +124,50 @@ def examine_devices() -> Iterator[Finding]:
     """Yield findings on GPUs, CPU and threads."""
     import torch  # imported here, so that a broken torch is reported
 
+    from translator.model.gpu_support import gpu_count, gpu_problem
+
     # 1. GPUs.
-    if torch.cuda.device_count() == 0 and Path("/proc/driver/nvidia/version").exists():
-        advice = f"install a torch build for this driver (see pytorch.org); this one needs CUDA {torch.version.cuda}"
-        yield Finding("note", "GPU", "a driver is installed, but torch cannot use it", advice)
+    gpus = gpu_count()
+    problem = gpu_problem() if gpus == 0 else None
+    if problem is not None:
+        yield Finding("note", "GPU", problem.reason, problem.remedy)
     elif torch.backends.mps.is_available():
         yield _device(torch.device("mps"), "GPU", "Apple's, by MPS")
-    elif torch.cuda.device_count() == 0:
+    elif gpus == 0:
         yield Finding("ok", "GPU", "no GPU that torch supports; training runs on the CPU")
-    for number in range(torch.cuda.device_count()):
-        device = torch.device("cuda", number)
-        kind = torch.cuda.get_device_name(number)
-        try:
-            free, total = torch.cuda.mem_get_info(device)
-        except RuntimeError as error:
-            advice = f"it cannot be used ({str(error).splitlines()[0]}); train with --set run.device=cpu, or free it"
-            yield Finding("note", f"GPU {number}", kind, advice)
-            continue
-        yield _device(device, f"GPU {number}", f"{kind}, {total / _GIB:.0f} GiB ({free / _GIB:.0f} free)")
+    for number in range(gpus):
+        yield _examine_gpu(number)
 
     # 2. The CPU.
     yield _device(torch.device("cpu"), "CPU", torch.backends.cpu.get_cpu_capability())
     yield examine_threads(torch.get_num_threads(), available_cores(), cpu_limit())
 
 
+def _examine_gpu(number: int) -> Finding:
+    """Return the finding on a GPU that torch sees."""
+    import torch
+
+    from translator.model.gpu_support import gpu_problem
+
+    name = f"GPU {number}"
+    problem = gpu_problem(number)
+    if problem is not None:
+        return Finding("note", name, problem.reason, problem.remedy)
+    device = torch.device("cuda", number)
+    kind = torch.cuda.get_device_name(number)
+    try:
+        free, total = torch.cuda.mem_get_info(device)
+    except RuntimeError as error:
+        advice = f"it cannot be used ({str(error).splitlines()[0]}); train with --set run.device=cpu, or free it"
+        return Finding("note", name, kind, advice)
+    return _device(device, name, f"{kind}, {total / _GIB:.0f} GiB ({free / _GIB:.0f} free)")
+
+
 def _device(device: "torch.device", name: str, description: str) -> Finding:
     """Return the finding on a device that works, with the precision of training on it."""
-    from translator.model.device import bf16_pays, has_bf16
+    from translator.training.precision import choose_precision
 
-    precision = "bf16" if has_bf16(device) and bf16_pays(device) else "float32"
+    precision, _ = choose_precision(device)
     return Finding("ok", name, f"{description}; training computes in {precision}")
 
 

@@ -1,6 +1,7 @@
 """The GPU benchmark in small, on a CPU: each part measures and reports."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import torch
 from bench import gpu
 from bench.generated import write_tokens
 from bench.gpu import Variant, Work, read_batches, run_parts
+from bench.gpu_search import bench_search
+from bench.gpu_training import bench_training
 from bench.learners import MARIAN, marian_is_installed
 from bench.options import FailedError, Options
 from translator.errors import ConfigError
@@ -39,7 +42,7 @@ def measured(part: str, folder: Path) -> tuple[str, Figures]:
 
 
 def test_the_loop_is_that_of_translator_train(tmp_path: Path) -> None:
-    report, figures = measured("loop", tmp_path)
+    report, figures = measured("loop-base", tmp_path)
     assert "3,000 generated pairs are prepared" in report
     assert "translator train, Transformer-base, 4 rows of 128" in report
     assert min(figures["loop"]["base"]["figures"]["tokens_per_second"]) > 0
@@ -47,12 +50,35 @@ def test_the_loop_is_that_of_translator_train(tmp_path: Path) -> None:
 
 
 def test_updates_are_timed_for_each_variant_of_a_cpu(tmp_path: Path) -> None:
-    report, figures = measured("update", tmp_path)
+    report, figures = measured("update-base", tmp_path)
     speeds = figures["update"]["base"]
     assert {"bf16", "float32", "fp16"} <= speeds.keys()
     assert (f"{MARIAN}, sorted batches" in speeds) == marian_is_installed()
     assert len(speeds["bf16"]["tokens_per_second"]) == WORK.rounds
     assert "ms an update" in report
+
+
+def test_searches_are_timed_with_the_batches_of_the_engine(tmp_path: Path) -> None:
+    results: Figures = {"search": {}}
+    report = "\n".join(bench_search(TINY, 400, torch.device("cpu"), results, sentences=30))
+    assert list(results["search"]) == ["beam 5, medium", "greedy, medium", "beam 5, highest", "greedy, highest"]
+    assert "a batch has at most 64 sentences and 16,384 positions" in report
+
+
+def test_a_training_takes_the_time_that_is_left(tmp_path: Path, tiny_recipe: Path) -> None:
+    results: Figures = {}
+    ends_at = time.monotonic() + 77.0
+    report = "\n".join(bench_training(tmp_path, torch.device("cpu"), ends_at, results, tiny_recipe))
+    assert "0.1 minutes of training" in report
+    assert "toy: BLEU" in report
+    assert results["translation"]["greedy"] > 0
+
+
+def test_a_training_without_corpora_is_left_out(tmp_path: Path, tiny_recipe: Path) -> None:
+    (tmp_path / "toy.tsv").unlink()
+    report = list(bench_training(tmp_path, torch.device("cpu"), 0.0, {}, tiny_recipe))
+    assert "the corpora of" in report[0]
+    assert len(report) == 1
 
 
 def test_equal_updates_give_a_similar_loss_in_each_precision(tmp_path: Path) -> None:
@@ -68,8 +94,8 @@ def test_a_variant_that_fails_leaves_the_others_and_fails_the_part(
     broken = Variant("too large", ("base",), settings=("model.heads=3",))
     monkeypatch.setattr(gpu, "VARIANTS", (broken, Variant("bf16", ("base",))))
     lines = []
-    with pytest.raises(FailedError, match="failed: update base"):
-        lines += list(run_parts(["update"], WORK, tmp_path))
+    with pytest.raises(FailedError, match="failed: update-base"):
+        lines += list(run_parts(["update-base"], WORK, tmp_path))
     figures = json.loads((tmp_path / "gpu.json").read_text(encoding="utf-8"))
     assert list(figures["update"]["base"]) == ["bf16"]
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from cli.complaints import complaint
 from conftest import draw_nothing
+from model.gpu_stand_ins import CUDA_13, use_torch
 from toy import letters
 
 from translator.cli import main
@@ -110,3 +111,22 @@ def test_impossible_settings_are_refused_with_their_key(
     overrides: list[str], message: str, tiny_recipe: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert message in complaint(capsys, "train", "--config", str(tiny_recipe), "--set", *overrides)
+
+
+def test_training_on_a_gpu_that_torch_cannot_use_says_what_to_install(
+    tiny_recipe: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_torch(monkeypatch, ["V100"], "13.0", CUDA_13)
+    message = complaint(capsys, "train", "--config", str(tiny_recipe), "--set", "run.device=cuda")
+    assert "run.device is `cuda`, but torch 2.13.0+cu130 has no code for GPU 0 (Tesla V100" in message
+    assert "https://download.pytorch.org/whl/cu126; or use run.device=cpu" in message
+
+
+def test_training_on_the_cpu_in_place_of_an_unusable_gpu_warns_first(
+    tiny_recipe: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_torch(monkeypatch, ["V100"], "13.0", CUDA_13)
+    missing = ["run.device=auto", "corpus.sources.0.path=none.tsv"]  # the preparation fails after the warning
+    assert main(["train", "--config", str(tiny_recipe), "--set", *missing]) == 2
+    warning = capsys.readouterr().err.partition("none.tsv")[0]
+    assert "warning: the CPU computes, not the GPU: torch 2.13.0+cu130 has no code for GPU 0" in warning

@@ -8,6 +8,7 @@ import pytest
 import torch
 import yaml
 from conftest import write_recipe
+from model.gpu_stand_ins import CUDA_13, use_torch
 from small_model import small_model
 from untrained import add_checkpoint, untrained_run
 
@@ -57,6 +58,19 @@ def test_load_falls_back_to_the_cpu_unless_a_device_is_requested(tiny: Any, monk
     run = untrained_run(tiny("run.device=cuda"))
     assert len(Translator.load(run.path).translate_lines(["abc"])) == 1
     with pytest.raises(ConfigError, match=r"run\.device is `cuda`, but torch finds no CUDA GPU here"):
+        Translator.load(run.path, device="cuda")
+
+
+@pytest.mark.parametrize("setting", ["auto", "cuda"])
+def test_a_gpu_that_torch_cannot_use_is_replaced_by_the_cpu_with_a_warning(
+    setting: str, tiny: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = untrained_run(tiny(f"run.device={setting}"))
+    use_torch(monkeypatch, ["V100"], "13.0", CUDA_13)
+    monkeypatch.setattr("translator.inference.engine._may_have_gpu", lambda: True)
+    assert Translator.load(run.path, engine="torch").searcher.arithmetic.startswith("cpu")
+    assert "the CPU computes, not the GPU: torch 2.13.0+cu130 has no code for GPU 0 (Tesla V100" in caplog.text
+    with pytest.raises(ConfigError, match="no code for GPU 0"):
         Translator.load(run.path, device="cuda")
 
 

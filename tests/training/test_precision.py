@@ -6,6 +6,7 @@ from unittest.mock import Mock
 
 import pytest
 import torch
+from model.gpu_stand_ins import CUDA_13, use_torch
 
 from translator.config import Config, TrainingConfig
 from translator.config.sections import BatchingConfig
@@ -164,9 +165,18 @@ def test_the_recipe_overrides_the_processes(tiny: Any) -> None:
 def test_processes_default_to_one_per_gpu(
     tiny: Any, monkeypatch: pytest.MonkeyPatch, name: str, expected: tuple[int, str]
 ) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)
+    use_torch(monkeypatch, ["A100"] * 4, "13.0", CUDA_13)
     assert choose_processes(tiny(f"run.device={name}")) == expected
+
+
+@pytest.mark.parametrize(
+    ("cards", "expected"), [(["A100", "T4", "V100", "T4"], 2), (["V100", "T4"], 1), (["T4", "V100"], 1)]
+)
+def test_processes_leave_out_gpus_that_torch_cannot_use(
+    cards: list[str], expected: int, tiny: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_torch(monkeypatch, cards, "13.0", CUDA_13)
+    assert choose_processes(tiny("run.device=auto"))[0] == expected
 
 
 @pytest.mark.parametrize(("threads", "processes", "expected"), [(8, 3, 2), (2, 4, 1), (0, 4, 0)])

@@ -1,6 +1,5 @@
 """The search engine on CTranslate2. Imports no torch, which is slow to start."""
 
-import importlib
 import itertools
 import math
 import re
@@ -16,6 +15,7 @@ import numpy.typing as npt
 
 from translator.config import SearchConfig
 from translator.errors import ConfigError, InputError
+from translator.inference.ctranslate2_library import library_errors, require
 from translator.inference.searcher import Check, Searcher
 from translator.run.workers import available_cores
 from translator.search.hypothesis import Hypothesis, Rows, check_count
@@ -29,16 +29,6 @@ _ROWS_BETWEEN_CHECKS: Final = {"cpu": 8, "cuda": 64}  # of each worker, which fi
 _NO_MEMORY: Final = re.compile("alloc|out of memory|resource temporarily unavailable", re.IGNORECASE)
 _POLL_SECONDS: Final = 0.002  # between two calls of `check` while the workers search
 _TOKENS_AT_ONCE: Final = 2_048  # target tokens per scored batch; each has logits over the whole vocabulary
-
-
-def require(name: str) -> Any:
-    """Return the module `name` of CTranslate2; raise InputError, with the command to install it, if it is missing."""
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        library = name.partition(".")[0]
-        command = 'pip install "ctranslate2>=4.5,<5"'
-        raise InputError(f"{library} cannot be imported ({error}); install it with: {command}") from error
 
 
 def spellings(model: SubwordModel) -> list[str]:
@@ -57,6 +47,7 @@ class Ctranslate2Searcher(Searcher):
     name = "ctranslate2"
     batches_at_once = 16
 
+    @library_errors()
     def __init__(
         self,
         folder: Path,
@@ -117,6 +108,7 @@ class Ctranslate2Searcher(Searcher):
     def _attention_engine(self) -> Searcher:
         return self._load_attention_engine()
 
+    @library_errors()
     def find(
         self,
         rows: Rows,
@@ -202,6 +194,7 @@ class Ctranslate2Searcher(Searcher):
             results.append(sorted(exact, key=_rank))
         return results
 
+    @library_errors()
     def score(self, rows: Rows, targets: Rows) -> list[Hypothesis]:
         """Return the log-probabilities of each target (see `Searcher.score`)."""
         self._check_lengths([*rows, *targets])

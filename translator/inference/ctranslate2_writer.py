@@ -11,7 +11,8 @@ from torch import Tensor, nn
 
 from translator.config import ModelConfig
 from translator.errors import InputError
-from translator.inference.ctranslate2 import SPELLING, require, spellings
+from translator.inference.ctranslate2 import SPELLING, spellings
+from translator.inference.ctranslate2_library import require
 from translator.model import Transformer
 from translator.model.embedding import Embedding
 from translator.special_tokens import EOS, SOS, UNK

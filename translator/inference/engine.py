@@ -14,7 +14,8 @@ from translator.config import Config, SearchConfig
 from translator.corpus.normalizer import Normalizer
 from translator.corpus.normalizer_file import normalizer_of_run
 from translator.errors import ConfigError, InputError, RunError, StorageError
-from translator.inference.ctranslate2 import Ctranslate2Searcher, require
+from translator.inference.ctranslate2 import Ctranslate2Searcher
+from translator.inference.ctranslate2_library import choose_ctranslate2_device
 from translator.inference.ensemble_check import check_ensemble
 from translator.inference.export_cache import exported_beside
 from translator.inference.exported import ExportIndex, is_export, read_index
@@ -96,12 +97,18 @@ def load_model(
 
 def _load(request: _Request, engine: str, device_setting: str) -> LoadedModel:
     """Return the requested model on the named engine; with `auto`, on CTranslate2 if it can."""
-    device = _choose_device(request.configs[0], device_setting)
+    # `auto` is the run's device, or the CPU if that is missing. Each engine asks its own library what is there.
+    name = request.configs[0].run.device if device_setting == "auto" else device_setting
+    must_exist = device_setting != "auto"
+    if engine == "ctranslate2":
+        device = choose_ctranslate2_device(name, must_be_gpu=must_exist)
+    else:
+        device = _choose_device(name, must_exist=must_exist)
     if request.search.precision == "bf16" and device == "cpu":
         remedy = "on a CPU, set search.precision=float32, or int8 for the ctranslate2 engine"
         raise ConfigError(f"search.precision is `bf16`, which needs a GPU; {remedy}")
     if engine == "ctranslate2":
-        return _with_ctranslate2(request, device, must_have_gpu=device_setting != "auto")
+        return _with_ctranslate2(request, device)
     if engine == "auto" and device == "cpu":
         try:
             reason = _reason_for_torch(request)
@@ -149,11 +156,8 @@ def _with_torch(request: _Request, device: str) -> LoadedModel:
     )
 
 
-def _with_ctranslate2(request: _Request, device: str, *, must_have_gpu: bool = False) -> LoadedModel:
-    """Return the model of one run, or of an export for CTranslate2; on the CPU if CTranslate2 finds no GPU.
-
-    Raises ConfigError: there is no GPU, and `must_have_gpu`.
-    """
+def _with_ctranslate2(request: _Request, device: str) -> LoadedModel:
+    """Return the model of one run, or of an export for CTranslate2, on a device that CTranslate2 can use."""
     if len(request.runs) != 1:
         raise InputError("only the torch engine supports an ensemble of several runs; leave out --engine ctranslate2")
     (run,) = request.runs
@@ -167,10 +171,6 @@ def _with_ctranslate2(request: _Request, device: str, *, must_have_gpu: bool = F
         folder, index = run.path, read_index(run.path)
 
     # 2. Load it.
-    if device != "cpu" and require("ctranslate2").get_cuda_device_count() == 0:
-        if must_have_gpu:
-            raise ConfigError("ctranslate2 finds no CUDA GPU; use --set run.device=cpu, or --engine torch")
-        device = "cpu"
     subword = load_subword(run, index.state)
     searcher = Ctranslate2Searcher(
         folder,
@@ -215,20 +215,24 @@ def _for_attention(checkpoint: PinnedCheckpoint, config: Config, search: SearchC
     return load_searcher([checkpoint], config.training, exact, "cpu")
 
 
-def _choose_device(config: Config, setting: str) -> str:
-    """Return the requested device, or raise ConfigError; `auto` is the run's device, or the CPU if that is missing."""
+def _choose_device(name: str, *, must_exist: bool) -> str:
+    """Return the device `name` for torch; if torch cannot use it, the CPU, or ConfigError if it `must_exist`."""
     # Importing torch is slow, and a short translation on a CPU needs none of it.
-    name = config.run.device if setting == "auto" else setting
-    if name == "cpu" or (setting == "auto" and not _may_have_gpu()):
-        return "cpu"  # without importing torch
+    if name == "cpu" or not (must_exist or _may_have_gpu()):
+        return "cpu"
+    import torch
+
     from translator.model.device import choose_device
+    from translator.model.gpu_support import caution_about_gpu
 
     try:
-        return str(choose_device(name))
+        device = choose_device(name)
     except ConfigError:
-        if setting != "auto":
+        if must_exist:
             raise
-        return "cpu"
+        device = torch.device("cpu")
+    caution_about_gpu(name, device)
+    return str(device)
 
 
 def _may_have_gpu() -> bool:

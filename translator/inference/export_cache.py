@@ -10,7 +10,7 @@ import filelock
 
 from translator.checkpoint.state import PinnedCheckpoint
 from translator.errors import RunError
-from translator.inference.ctranslate2 import require
+from translator.inference.ctranslate2_library import require
 from translator.inference.exported import ExportIndex, is_export, read_index, write_index
 from translator.inference.run_subword import load_subword
 from translator.run.folder import RunFolder

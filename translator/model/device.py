@@ -16,12 +16,15 @@ from torch import Tensor
 
 from translator.config.keys import DEVICE, DEVICE_NAMES
 from translator.errors import ConfigError
+from translator.model.gpu_support import gpu_count, gpu_problem, usable_gpus
 
 Precision = Literal["float32", "bf16", "fp16"]
 _TYPES: Final = {"float32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 MatmulPrecision = Literal["highest", "high", "medium"]
 """Internal precision of float32 matrix products, as in `torch.set_float32_matmul_precision`."""
 
+_FP16_CAPABILITY: Final = (7, 0)  # first compute capability with matrix units: V100; T4 and RTX 20 have 7.5
+_BF16_CAPABILITY: Final = (8, 0)  # first with matrix units for bfloat16: A100; RTX 30 has 8.6
 _MALLOPT: Final = {-3: 1 << 30, -1: 2**31 - 1}  # glibc's M_MMAP_THRESHOLD and M_TRIM_THRESHOLD (malloc.h)
 _CPU_SHAPE: Final = (1024, 1024, 1024)
 _GPU_SHAPE: Final = (8192, 4096, 4096)
@@ -29,15 +32,16 @@ _GPU_SHAPE: Final = (8192, 4096, 4096)
 
 
 def choose_device(name: str) -> torch.device:
-    """Return the device called `name`, for `auto` the fastest available one; a GPU always has its number.
+    """Return the device called `name`, for `auto` the fastest that torch can use; a GPU always has its number.
 
-    Raises ConfigError: the device is unavailable.
+    Raises ConfigError: the device is unavailable, or this torch cannot compute on it.
     """
     if re.fullmatch(DEVICE, name) is None:
         raise ConfigError(f"the device is {DEVICE_NAMES}, not `{name}`")
     if name == "auto":
-        if torch.cuda.is_available():
-            return torch.device("cuda", 0)
+        gpus = usable_gpus()
+        if gpus:
+            return torch.device("cuda", gpus[0])
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
 
     # A device that the user names must exist.
@@ -45,13 +49,24 @@ def choose_device(name: str) -> torch.device:
     if device.type == "mps" and not torch.backends.mps.is_available():
         raise ConfigError("run.device is `mps`, but torch finds no Apple GPU here; use run.device=cpu or auto")
     if device.type == "cuda":
-        if not torch.cuda.is_available():
-            raise ConfigError(f"run.device is `{name}`, but torch finds no CUDA GPU here; use run.device=cpu or auto")
-        # Torch's functions for the current device, the random state and streams need the number.
-        device = torch.device("cuda", device.index or 0)
-        if device.index >= torch.cuda.device_count():
-            raise ConfigError(f"run.device is `{name}`, but there are only {torch.cuda.device_count()} GPUs (from 0)")
+        return _choose_gpu(name, device.index)
     return device
+
+
+def _choose_gpu(name: str, number: int | None) -> torch.device:
+    """Return the GPU with this number, or the first usable one for None; raise ConfigError if torch cannot use it."""
+    count = gpu_count()
+    if number is not None and 0 < count <= number:
+        raise ConfigError(f"run.device is `{name}`, but there are only {count} GPUs (from 0)")
+    if number is None:
+        number = next(iter(usable_gpus()), 0)
+    problem = gpu_problem(number)
+    if problem is not None:
+        raise ConfigError(f"run.device is `{name}`, but {problem}; or use run.device=cpu")
+    if count == 0:
+        raise ConfigError(f"run.device is `{name}`, but torch finds no CUDA GPU here; use run.device=cpu or auto")
+    # Torch's functions for the current device, the random state and streams need the number.
+    return torch.device("cuda", number)
 
 
 @dataclass(frozen=True)
@@ -72,15 +87,16 @@ class Arithmetic:
 def has_bf16(device: torch.device) -> bool:
     """Return whether `device` multiplies bfloat16 in hardware, without conversion to float32."""
     if device.type == "cuda":
-        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+        # torch's own `is_bf16_supported` answers for the current device only.
+        return torch.version.hip is not None or torch.cuda.get_device_capability(device) >= _BF16_CAPABILITY
     if device.type == "mps":
         return bool(torch.backends.mps.is_macos_or_newer(14, 0))
     return bf16_pays(device) or bool(torch.cpu.get_capabilities().get("avx512_bf16", False))
 
 
 def fp16_pays(device: torch.device) -> bool:
-    """Return whether `device` is a GPU with matrix units for float16 (compute capability 7.0: V100, T4, RTX 20)."""
-    return device.type == "cuda" and torch.cuda.get_device_capability(device) >= (7, 0)
+    """Return whether `device` is a GPU with matrix units for float16 (V100, T4, RTX 20 and later)."""
+    return device.type == "cuda" and torch.cuda.get_device_capability(device) >= _FP16_CAPABILITY
 
 
 def bf16_pays(device: torch.device) -> bool:

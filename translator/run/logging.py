@@ -6,6 +6,7 @@ import math
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -36,6 +37,12 @@ def print_error(message: str) -> None:
     """Write to standard error through tqdm, so that a message does not break a progress bar."""
     with contextlib.suppress(OSError):  # a closed terminal or a full disk must not stop the work
         tqdm.write(message, file=sys.stderr)
+
+
+@cache
+def warn_once(message: str) -> None:
+    """Log a warning, unless this process has logged the same one before."""
+    LOGGER.warning("%s", message)
 
 
 class _ConsoleHandler(logging.Handler):

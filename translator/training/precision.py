@@ -5,10 +5,9 @@ bit-reproducible. The choices are logged and recorded in run.json.
 """
 
 import importlib.util
-import os
 import shutil
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 import torch
@@ -27,6 +26,7 @@ from translator.model.device import (
     keep_freed_memory,
     use_threads,
 )
+from translator.model.gpu_support import gpu_problem, usable_gpus, use_expandable_segments
 from translator.training.distributed import Distributed
 
 FEWEST_COMPILED: Final = 2_000
@@ -53,7 +53,7 @@ def choose(device: torch.device, config: Config) -> Choices:
 
     Raises ConfigError: bf16 on a GPU that does not support it, or a compiled step on a CPU.
     """
-    precision, precision_reason = _precision(device, config.training)
+    precision, precision_reason = choose_precision(device, config.training.precision)
     rounding = choose_rounding(device, config.training.matmul_precision)
     rounding_reason = "float32 products stay exact" if rounding == "highest" else "float32 products may round"
     attention, attention_reason = _attention(device, config)
@@ -79,12 +79,15 @@ def _yes_or_no(value: bool) -> str:
     return "yes" if value else "no"
 
 
-def _precision(device: torch.device, config: TrainingConfig) -> tuple[Precision, str]:
-    """Return the precision of the forward pass, and the reason."""
-    if config.precision != "auto":
-        if config.precision == "bf16" and device.type == "cuda" and not has_bf16(device):
+def choose_precision(device: torch.device, setting: Precision | Literal["auto"] = "auto") -> tuple[Precision, str]:
+    """Return the precision of the forward pass in training on `device`, and the reason.
+
+    Raises ConfigError: `setting`, the value of `training.precision`, is bf16 on a GPU that does not support it.
+    """
+    if setting != "auto":
+        if setting == "bf16" and device.type == "cuda" and not has_bf16(device):
             raise ConfigError("training.precision is `bf16`, but this GPU lacks it; use fp16, float32 or auto")
-        return config.precision, "as set"
+        return setting, "as set"
     processor = {"cpu": "CPU", "mps": "Apple GPU"}.get(device.type, "GPU")
     if not has_bf16(device) and fp16_pays(device):
         return "fp16", "this GPU supports fp16, but not bf16"
@@ -146,7 +149,9 @@ def choose_processes(config: Config) -> tuple[int, str]:
         return 1, "on a CPU one process with all threads is faster"
     if device.type == "mps" or config.run.device not in ("auto", "cuda"):
         return 1, "one for this GPU"
-    return max(1, torch.cuda.device_count()), "one for each GPU"
+    # Rank n computes on GPU n, so the GPUs behind an unusable one do not count.
+    gpus = sum(number == rank for rank, number in enumerate(usable_gpus()))
+    return max(1, gpus), "one for each GPU"
 
 
 def threads_for(threads: int, processes: int) -> int:
@@ -173,14 +178,15 @@ def set_up(config: Config, device: torch.device, distributed: Distributed) -> Ch
     if processes != world_size:
         reason = "as launched"
     choices.reasons["training.processes"] = f"{world_size} ({reason})"
+    problem = gpu_problem() if device.type == "cpu" and config.run.device != "cpu" else None
+    if problem is not None:
+        choices.reasons["run.device"] = f"cpu ({problem.reason})"
     return choices
 
 
 def set_up_cuda() -> None:
     """Set allocation, float32 products and attention kernels of GPUs; call it before the first tensor is on a GPU."""
-    # Searches vary in size: expandable segments avoid memory fragmentation. A user's own setting stays.
-    if not {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"} & os.environ.keys():
-        os.environ["PYTORCH_CUDA_ALLOC_CONF"] = "expandable_segments:True"
+    use_expandable_segments()
     # Partial sums of reduced-precision products stay float32, as on a CPU.
     torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
     # Torch prefers cuDNN's attention on newer GPUs. But with a mask it produces NaN gradients at some lengths (pytorch

@@ -18,6 +18,7 @@ from translator.data.preparation_report import preparation_report, write_prepara
 from translator.evaluation import Score, TranslatedPair, evaluate_run, saved_scores, search_label
 from translator.evaluation.test_sets import sides_of_test_split
 from translator.model.device import choose_device
+from translator.model.gpu_support import caution_about_gpu
 from translator.run.folder import RunFolder
 from translator.run.locks import hold_folder
 from translator.run.logging import LOGGER, log_to_file
@@ -65,10 +66,12 @@ def train_run(config: Config, stop: StopRequest, allow_changed: bool = False) ->
         initial_checkpoint(config)
     with Distributed.join(device) as distributed, contextlib.ExitStack() as stack:
         _check_ranks(config, distributed)
-        # The ranks of a machine share its memory; each has a GPU of its own.
-        check_memory(config, distributed.device(device), distributed.local_world_size if device.type == "cpu" else 1)
+        # The ranks of a machine share its memory; each has a GPU of its own, which torch may be unable to use.
+        rank_device = choose_device(str(distributed.device(device)))
+        check_memory(config, rank_device, distributed.local_world_size if device.type == "cpu" else 1)
         changes = NO_CHANGES
         if distributed.main:
+            caution_about_gpu(config.run.device, device)
             run.check(config, allow_changed)  # report a wrong folder before waiting for its lock
             saved_scores(run)  # report a damaged file of scores as early
             stack.enter_context(hold_folder(run.path))
