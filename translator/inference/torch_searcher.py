@@ -13,7 +13,7 @@ from translator.checkpoint.files import load_model
 from translator.checkpoint.state import PinnedCheckpoint
 from translator.config import SearchConfig, TrainingConfig
 from translator.data import collate_source
-from translator.errors import ConfigError
+from translator.errors import ConfigError, RunError
 from translator.inference.searcher import CPU_BATCH_POSITIONS, Check, Searcher
 from translator.model import Transformer
 from translator.model.device import MatmulPrecision, choose_rounding, has_bf16, matmul_precision
@@ -80,9 +80,12 @@ class TorchSearcher(Searcher):
         try:
             with self._evaluating():
                 return search_with(model, source, config, count, prefixes, no_doubles=no_doubles)
-        except torch.OutOfMemoryError:
+        except torch.OutOfMemoryError as error:
             if len(rows) == 1:
-                raise
+                raise RunError(
+                    f"memory of the GPU ran out with a sentence of {len(rows[0])} tokens; stop other programs that use "
+                    "this GPU, lower search.beam_size, or translate on the CPU (--device cpu)"
+                ) from error
         # Other programs, or a training, use the memory of this GPU: search the two halves of the batch.
         torch.cuda.empty_cache()
         hypotheses = []

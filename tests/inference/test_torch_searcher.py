@@ -1,0 +1,69 @@
+"""The torch engine: batches that fit into the memory of a GPU, with stand-ins for the GPU."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from translator.config import ModelConfig, SearchConfig
+from translator.errors import RunError
+from translator.inference import torch_searcher
+from translator.inference.torch_searcher import TorchSearcher
+from translator.model import Transformer
+
+CPU = torch.device("cpu")
+ROWS = [[5, 6], [7], [8, 9, 10], [11], [12, 13]]
+PREFIXES = [[], [4], [], [6, 7], []]
+
+
+def small_model() -> Transformer:
+    torch.manual_seed(1)
+    sizes = {"d_model": 16, "heads": 2, "encoder_layers": 1, "decoder_layers": 2, "feed_forward": 32}
+    return Transformer(ModelConfig.model_validate(sizes), 20, 20).eval()
+
+
+def searcher_on_gpu(memory: int, monkeypatch: pytest.MonkeyPatch) -> TorchSearcher:
+    """An engine that takes itself to be on a GPU with `memory` bytes."""
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: SimpleNamespace(total_memory=memory))
+    return TorchSearcher([small_model()], torch.device("cuda", 0))
+
+
+def test_the_batch_on_a_gpu_fills_a_sixth_of_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    searcher = searcher_on_gpu(6 * 76_800_000, monkeypatch)
+    # Keys and values of 16 float32 numbers in two layers, for three target positions a source position: 768 bytes.
+    assert searcher.batch_positions == 100_000
+    assert searcher.batch_rows == 4096
+
+
+def test_a_small_gpu_has_at_least_the_batch_of_a_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert searcher_on_gpu(1_000_000, monkeypatch).batch_positions == 16_384
+
+
+def test_a_batch_without_enough_memory_is_searched_in_halves(monkeypatch: pytest.MonkeyPatch) -> None:
+    searcher = TorchSearcher([small_model()], CPU)
+    config = SearchConfig(beam_size=2)
+    expected = searcher.find(ROWS, config, 2, PREFIXES)
+    search = torch_searcher.search_with
+    batch_sizes = []
+
+    def short_of_memory(model: Any, source: Tensor, *args: Any, **options: Any) -> Any:
+        batch_sizes.append(len(source))
+        if len(source) > 2:
+            raise torch.OutOfMemoryError
+        return search(model, source, *args, **options)
+
+    monkeypatch.setattr(torch_searcher, "search_with", short_of_memory)
+    hypotheses = searcher.find(ROWS, config, 2, PREFIXES)
+    assert [[h.tokens for h in row] for row in hypotheses] == [[h.tokens for h in row] for row in expected]
+    assert batch_sizes == [5, 2, 3, 1, 2]
+
+
+def test_a_single_sentence_without_enough_memory_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_memory(*args: Any, **options: Any) -> Any:
+        raise torch.OutOfMemoryError
+
+    monkeypatch.setattr(torch_searcher, "search_with", no_memory)
+    with pytest.raises(RunError, match=r"memory of the GPU ran out with a sentence of 1 tokens; .* \(--device cpu\)"):
+        TorchSearcher([small_model()], CPU).find([[5]], SearchConfig())
