@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from translator.search.loop_detection import looping_words, repeated_words, words_of
+from translator.search.loop_detection import looping_words, repeated_words, repeats_itself, words_of
 
 WORDS = st.sampled_from(["بله", "friend's", "no", "می‌رود", "window", "هاهاها", "7"])
 
@@ -53,3 +53,15 @@ def test_a_text_allows_its_own_repetitions(text: str) -> None:
 def test_a_phrase_said_once_more_than_allowed_repeats(phrase: list[str], allowed: int) -> None:
     words = words_of(" ".join(phrase))
     assert bool(repeated_words(words * (allowed + 1), allowed)) == bool(words)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(WORDS, max_size=9).map(" ".join))
+def test_only_a_text_that_repeats_itself_has_looping_words(text: str) -> None:
+    if looping_words("", text) > 0:
+        assert repeats_itself(text)
+
+
+@pytest.mark.parametrize("text", ["", "او به خانه رفت.", "او نان و شیر و تخم مرغ خرید."])
+def test_most_translations_do_not_repeat_themselves(text: str) -> None:
+    assert not repeats_itself(text)

@@ -5,7 +5,7 @@ from typing import Final
 from translator.config import SearchConfig
 from translator.inference.searcher import Check, Searcher
 from translator.search.hypothesis import Hypothesis, Rows
-from translator.search.loop_detection import looping_words
+from translator.search.loop_detection import looping_words, repeats_itself
 from translator.subword import SubwordPair
 
 _FORBIDDEN_PIECES: Final = 2  # in a second search, so many pieces in a row occur at most once
@@ -43,11 +43,13 @@ def find_without_loops(
         return hypotheses
 
     # 1. Find the rows whose best hypothesis is a loop.
-    sources = subword.source.decode_ids(rows)
     best_texts = subword.target.decode_ids([row_hypotheses[0].tokens for row_hypotheses in hypotheses])
+    repetitive_rows = [number for number, text in enumerate(best_texts) if repeats_itself(text)]
+    source_texts = subword.source.decode_ids([rows[number] for number in repetitive_rows])
+    sources = dict(zip(repetitive_rows, source_texts, strict=True))
     loops: dict[int, int] = {}  # number of a row to the number of its looping words
-    for number, (source, text) in enumerate(zip(sources, best_texts, strict=True)):
-        word_count = looping_words(source, text)
+    for number, source in sources.items():
+        word_count = looping_words(source, best_texts[number])
         if word_count > 0:
             loops[number] = word_count
     if not loops:
