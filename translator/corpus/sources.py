@@ -6,20 +6,18 @@ import itertools
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 import yaml
 from pydantic import ValidationError
 
 from translator.config import SourceConfig
 from translator.config.paths import present_path
+from translator.corpus.language_codes import LanguageCode, is_from_persian, split_language
 from translator.errors import CorpusError, InputError
 from translator.run.storage import storage_errors
 from translator.run.text import excerpt
 
-_SIDE: Final = re.compile(
-    r"(?P<stem>(?:.*[._-])?)(?P<language>en|fa)(?P<extension>(?:\.txt)?)", re.IGNORECASE | re.DOTALL
-)
 _PACKED: Final = re.compile(r"\.(gz|xz|zst)$", re.IGNORECASE)
 _NAMES: Final = (
     *(".*", "readme*", "license*", "licence*", "copying*", "notice*", "citation*", "changelog*", "changes*"),
@@ -232,16 +230,16 @@ class SideName(NamedTuple):
     """Corpus and language, as the name of a file gives them."""
 
     pair: str  # the same for the two sides of one corpus, and for no others
-    language: Literal["en", "fa"]
+    language: LanguageCode
 
 
 def side_of(name: str) -> SideName | None:
-    """Return corpus and language of a name like `en.txt`, `mizan_fa.txt` or `NAME.en-fa.en`; None without language."""
-    match = _SIDE.fullmatch(name)
-    if match is None:
+    """Return corpus and language of a name like `en.txt`, `train.fas` or `NAME.en-fa.en`; None without language."""
+    extension = ".txt" if name.lower().endswith(".txt") else ""
+    base = split_language(name[: len(name) - len(extension)])
+    if base is None:
         return None
-    pair = f"{match['stem']}*{match['extension']}".lower()
-    return SideName(pair, "en" if match["language"].lower() == "en" else "fa")
+    return SideName(f"{base.stem}*{extension}".lower(), base.language)
 
 
 def choose_members(
@@ -251,7 +249,7 @@ def choose_members(
 
     Given names are matched exactly, else without case, in any folder. Without given names, these are recognised:
 
-    1. a pair like `en.txt` and `fa.txt`, `mizan_en.txt` and `mizan_fa.txt`, or `NAME.en-fa.en` and `NAME.en-fa.fa`;
+    1. a pair like `en.txt` and `fa.txt`, `train.eng` and `train.fas`, or `NAME.en-pes.en` and `NAME.en-pes.pes`;
     2. a single `.tmx` or `.tsv`;
     3. a pair `source` and `target`, with the English first unless their folder is called like `fa_en`.
 
@@ -312,8 +310,7 @@ def _pairs_by_role(names: Sequence[str]) -> list[tuple[str, ...]]:
             continue
         partner = f"{match['folder']}target{match['extension']}"
         if partner in present:
-            from_persian = re.search(r"(?<![a-z])(fa|fas|pes)[-_]en", match["folder"].lower())
-            pairs.append((partner, name) if from_persian else (name, partner))
+            pairs.append((partner, name) if is_from_persian(match["folder"]) else (name, partner))
     return pairs
 
 
