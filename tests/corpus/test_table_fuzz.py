@@ -170,9 +170,15 @@ def is_aligned(pair: Pair) -> bool:
 
 
 def is_row_of_csv(pair: Pair, content: bytes) -> bool:
-    """Return whether Python's `csv` reads the pair too: two stray quotation marks can make two rows one."""
+    """Return whether Python's `csv` reads the pair too, from the whole file or from one of its lines.
+
+    Damage can take the end of a line with the quotation mark of the next, or enclose two rows in quotation marks.
+    """
+    text = content.decode("utf-8-sig", "replace")
     for delimiter in ",;\t":
-        rows = csv.reader(io.StringIO(content.decode("utf-8-sig", "replace"), newline=""), delimiter=delimiter)
+        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+        for line in text.split("\n"):
+            rows += csv.reader([line], delimiter=delimiter)
         for row in rows:
             if [re.sub("[\r\n]+", " ", cell) for cell in row[:2]] == [pair.source, pair.target]:
                 return True

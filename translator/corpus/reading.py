@@ -33,8 +33,8 @@ _BAD_ROWS_EARLY: Final = 1000  # are counted before the end of a file
 _ROW_FORMS: Final = {
     Form.TSV: "a row needs English, a tab and Persian, and as many columns as the other rows",
     Form.CSV: (
-        "a row needs as many cells as the other rows; a cell with quotation marks must be in quotation marks, and its own "
-        "must be doubled"
+        "a row needs as many cells as the other rows; a cell with quotation marks must be in quotation marks, with its "
+        "own doubled"
     ),
     Form.JSON_LINES: "a line needs one JSON object with a text for each side",
     Form.PARQUET: "a row needs a text for each side",
