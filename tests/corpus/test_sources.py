@@ -130,6 +130,9 @@ def test_an_encrypted_or_unsupported_zip_is_refused(tmp_path: Path, offset: int,
         (["متن_en.txt", "متن_fa.txt", "garden.txt"], ("متن_en.txt", "متن_fa.txt")),
         (["x/source", "x/target", "x/metadata.json"], ("x/source", "x/target")),
         (["data-fa_en/source", "data-fa_en/target"], ("data-fa_en/target", "data-fa_en/source")),
+        (["README", "T.en-pes.pes", "T.en-pes.en", "T.en-pes.xml"], ("T.en-pes.en", "T.en-pes.pes")),
+        (["x.fas", "x.eng", "x.prs_Arab"], ("x.eng", "x.fas")),
+        (["x.eng", "x.prs"], "has no pair"),
         (["x/en-fa.tmx", "x/readme.txt"], ("x/en-fa.tmx",)),
         (["pairs.TSV", "__MACOSX/._pairs.TSV"], ("pairs.TSV",)),
         (["a.tsv", "b.tmx"], "has several tables; unpack it.*"),
@@ -249,7 +252,7 @@ def test_a_faulty_file_in_a_folder_is_never_skipped(tmp_path: Path, files: dict[
 @pytest.mark.parametrize("names", [[], NO_TEXT])
 def test_a_folder_without_a_corpus_is_refused(tmp_path: Path, names: list[str]) -> None:
     message = complaint(folder_of(tmp_path, dict.fromkeys(names, b"")))
-    assert "it has no zip, .tsv, .tmx or pair like X.en and X.fa" in message
+    assert "it has no zip, .tsv, .csv, .jsonl, .parquet, .tmx or pair like X.en and X.fa" in message
     assert message.endswith("It holds: nothing that could be a corpus")
 
 
@@ -315,7 +318,7 @@ def test_swapped_sides_are_refused(tmp_path: Path, texts: list[tuple[str, str]],
     else:
         assert complaint(source).startswith(
             f"corpus source `x`: {tmp_path}/x.tsv: the two sides are swapped: {counts} with letters are Persian in "
-            "the first column and English in the second; swap the columns"
+            "the column of the English text and English in the other; swap the columns"
         )
 
 

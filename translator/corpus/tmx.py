@@ -14,12 +14,11 @@ from typing import Final, NamedTuple
 from xml.parsers import expat
 
 from translator.corpus.encoding import encoding_advice, is_utf8, utf8_blocks
-from translator.corpus.lines import LONGEST_LINE, Pair, Unreadable
-from translator.corpus.tables import BAD_ROW
+from translator.corpus.language_codes import LanguageCode, language_of
+from translator.corpus.lines import BAD_ROW, LONGEST_LINE, Pair, Unreadable
 from translator.errors import CorpusError
 
 MISSING_LANGUAGE: Final = "missing_language"  # the rule that drops a unit without English or without Persian
-_LANGUAGES: Final = {"en": "en", "eng": "en", "fa": "fa", "fas": "fa", "per": "fa", "pes": "fa"}
 _CODES: Final = frozenset(("bpt", "ept", "it", "ph", "ut"))  # their content is formatting of another program
 _LONGEST_UNIT: Final = 8 * LONGEST_LINE  # bytes
 _UNIT: Final = re.compile(rb"<tu[\s>/]")
@@ -34,8 +33,8 @@ _CODE: Final = "\0"  # stands for a code inside a segment, since XML cannot have
 _CODE_BETWEEN_WORDS: Final = re.compile(r"(?<=[\w.,;:!?%)»…،؛؟])\0+(?=[\w(«])")
 
 
-Languages = dict[str, str | None]
-"""By the code of a language in the document `en`, `fa`, or None for another language."""
+Languages = dict[str, LanguageCode | None]
+"""By the tag of a language in the document `en`, `fa`, or None for another language."""
 
 
 class _Group(NamedTuple):
@@ -223,8 +222,8 @@ class _Reader:
         self._lines = lines
         self._line = 0  # on which the present unit starts
         self._languages = languages
-        self._segments: dict[str, str] = {}  # of the present unit, by language
-        self._language: str | None = None
+        self._segments: dict[LanguageCode, str] = {}  # of the present unit, by language
+        self._language: LanguageCode | None = None
         self._parts: list[str] | None = None  # of the present segment
         self._inside_code = 0
 
@@ -235,7 +234,7 @@ class _Reader:
         elif name == "tuv":
             code = attributes.get("xml:lang") or attributes.get("lang") or ""
             if code not in self._languages:
-                self._languages[code] = _LANGUAGES.get(code.lower().replace("_", "-").partition("-")[0])
+                self._languages[code] = language_of(code)
             self._language = self._languages[code]
         elif name == "seg":
             self._parts = []
