@@ -5,11 +5,13 @@ import tracemalloc
 
 import pytest
 
+from translator.config import SourceConfig
 from translator.corpus.compression import BLOCK
 from translator.corpus.lines import LONGEST_LINE, Pair, Unreadable, pairs_of_sides, read_lines
-from translator.corpus.tables import pairs_of_table
+from translator.corpus.tables import pairs_of_table, rows_of_tsv
 from translator.errors import CorpusError
 
+TABLE_SOURCE = SourceConfig(name="text", path="text.tsv")
 INVALID, TOO_LONG = Unreadable.INVALID_UTF8, Unreadable.LINE_TOO_LONG
 
 
@@ -78,7 +80,7 @@ def test_memory_stays_flat_without_any_newline() -> None:
 
 def test_a_row_with_other_columns_than_most_has_a_defect() -> None:
     rows = ["a\tb", "c\td", "", INVALID, "no tab", "a\tb\tc", "\t", "e\tf", " ", ""]
-    assert list(pairs_of_table(rows, "text.tsv", pytest.fail)) == [
+    assert list(pairs_of_table(rows_of_tsv(rows), TABLE_SOURCE, "text.tsv", pytest.fail)) == [
         Pair(1, "a", "b"),
         Pair(2, "c", "d"),
         Pair(3, "", ""),
@@ -94,7 +96,7 @@ def test_a_row_with_other_columns_than_most_has_a_defect() -> None:
 def test_columns_after_the_second_are_ignored_with_a_note(more: str, told: str) -> None:
     notes: list[str] = []
     rows = [f"a\tb{more}", f"c\td{more}", "e\tf"]
-    assert [pair[1:] for pair in pairs_of_table(rows, "text.tsv", notes.append)] == [
+    assert [pair[1:] for pair in pairs_of_table(rows_of_tsv(rows), TABLE_SOURCE, "text.tsv", notes.append)] == [
         ("a", "b", None),
         ("c", "d", None),
         ("e\tf", "", "bad_row"),

@@ -252,7 +252,7 @@ def test_a_faulty_file_in_a_folder_is_never_skipped(tmp_path: Path, files: dict[
 @pytest.mark.parametrize("names", [[], NO_TEXT])
 def test_a_folder_without_a_corpus_is_refused(tmp_path: Path, names: list[str]) -> None:
     message = complaint(folder_of(tmp_path, dict.fromkeys(names, b"")))
-    assert "it has no zip, .tsv, .tmx or pair like X.en and X.fa" in message
+    assert "it has no zip, .tsv, .csv, .jsonl, .parquet, .tmx or pair like X.en and X.fa" in message
     assert message.endswith("It holds: nothing that could be a corpus")
 
 

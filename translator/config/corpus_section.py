@@ -113,6 +113,19 @@ class FilterConfig(Section, effect=Effect.TEXT):
     """Largest number of pairs with the same Persian side, compared likewise; later ones are dropped."""
 
 
+ColumnNumber = Annotated[int, Field(ge=1, le=10_000)]
+ColumnName = Annotated[str, Field(min_length=1, max_length=1000)]
+
+
+class MinScoreConfig(Section, effect=Effect.TEXT):
+    """The least score of a pair, for a table with scores."""
+
+    column: ColumnName | ColumnNumber
+    """Name of the column with the scores, or its number from 1 in a TSV or CSV."""
+    at_least: float
+    """Pairs with a smaller score are dropped and counted as `low_score`, for example 1.05 for LASER margins."""
+
+
 def _has_one_path_or_two_sides(corpus: "TestSetConfig") -> bool:
     """Return whether the corpus is one path, or one file a side."""
     if corpus.path is None:
@@ -127,8 +140,19 @@ def _has_both_members_of_a_zip_or_none(corpus: "TestSetConfig") -> bool:
     return corpus.path is not None
 
 
+def _has_both_columns_or_none(corpus: "TestSetConfig") -> bool:
+    """Return whether the columns of the texts are named for both sides, or detected on both."""
+    return (corpus.source_column is None) == (corpus.target_column is None)
+
+
+def _has_a_path_for_its_columns(corpus: "TestSetConfig") -> bool:
+    """Return whether columns, if any are named, can be those of one file."""
+    columns = (corpus.source_column, corpus.target_column, corpus.min_score)
+    return corpus.path is not None or all(column is None for column in columns)
+
+
 class TestSetConfig(Section, effect=Effect.TEXT):
-    """An additional test set: a zip, a two-column TSV, a TMX, a folder of these, or two files."""
+    """An additional test set: a zip, TSV, CSV, JSON Lines, Parquet, TMX, a folder of these, or two text files."""
 
     __test__: ClassVar[bool] = False  # keeps pytest from collecting it
     rules = (
@@ -142,12 +166,22 @@ class TestSetConfig(Section, effect=Effect.TEXT):
             keys=("source_member", "target_member", "path"),
             holds=_has_both_members_of_a_zip_or_none,
         ),
+        Rule(
+            sentence="`source_column` and `target_column` must be given together",
+            keys=("source_column", "target_column"),
+            holds=_has_both_columns_or_none,
+        ),
+        Rule(
+            sentence="`source_column`, `target_column` and `min_score` need a table as `path`",
+            keys=("path", "source_path", "target_path"),
+            holds=_has_a_path_for_its_columns,
+        ),
     )
 
     name: Name
     """Short name, used in file names, test sets and reports."""
     path: Annotated[Place | None, Effect.HARMLESS] = None
-    """A zip archive, a two-column TSV (English, tab, Persian), a TMX, or a folder of these and of pairs X.en, X.fa."""
+    """A zip, TSV, CSV, JSON Lines, Parquet or TMX, or a folder of these and of pairs X.en, X.fa."""
     source_path: Annotated[Place | None, Effect.HARMLESS] = None
     """English text file, also for `fa-en`, one sentence per line; with `target_path`, instead of `path`."""
     target_path: Annotated[Place | None, Effect.HARMLESS] = None
@@ -156,10 +190,16 @@ class TestSetConfig(Section, effect=Effect.TEXT):
     """Name of the English file in the zip; set both members, or neither (`null`: detect them)."""
     target_member: PathText | None = None
     """Name of the Persian file in the zip; set both members, or neither (`null`: detect them)."""
+    source_column: ColumnName | ColumnNumber | None = None
+    """English column of a table: a name such as `translation.en`, or a number from 1; `null`: the usual names."""
+    target_column: ColumnName | ColumnNumber | None = None
+    """Persian column of a table, given together with `source_column`."""
+    min_score: MinScoreConfig | None = None
+    """Drop the pairs of a table whose score is smaller, as `{column: 3, at_least: 1.05}`; `null`: keep all."""
 
 
 class SourceConfig(TestSetConfig):
-    """One parallel corpus, read in place: a zip, a two-column TSV, a TMX, a folder of these, or two files."""
+    """One corpus, read in place: a zip, TSV, CSV, JSON Lines, Parquet, TMX, a folder of these, or two text files."""
 
     max_pairs: PositiveInt | None = None
     """Read only the first N pairs, counted before filtering; `null`: all."""
@@ -216,7 +256,7 @@ class CorpusConfig(Section, effect=Effect.TEXT):
     direction: Literal["en-fa", "fa-en"] = "en-fa"
     """Translation direction; corpora list English first in both. `fa-en`: no noise added to English."""
     bad_rows: BadRows = "drop"
-    """A row with other columns than the table, or a TMX unit that is not XML: `drop` and count up to 1%, or `error`."""
+    """A row without the form of its table, or a TMX unit that is not XML: `drop` and count up to 1%, or `error`."""
     normalization: NormalizationConfig = NormalizationConfig()
     filters: FilterConfig = FilterConfig()
     split: SplitConfig = SplitConfig()

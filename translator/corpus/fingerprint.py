@@ -9,7 +9,9 @@ import ftfy
 from translator.config import CorpusConfig, SourceConfig
 from translator.config.paths import present_path
 from translator.config.resuming import fingerprint_of
+from translator.corpus.file_forms import form_of
 from translator.corpus.normalizer_rules import NormalizerRules
+from translator.corpus.sources import source_files
 
 PREPARE_VERSION: Final = 3  # raised when the same settings give different text
 
@@ -48,5 +50,7 @@ def _described(source: SourceConfig, file_hashes: Sequence[str]) -> dict[str, An
         layout = "sides"
     elif present_path(source.path).is_dir():
         layout = "folder"
+    # A name tells how the bytes are read.
+    forms = [str(form_of(file.name)) for file in source_files(source)]
     settings = source.model_dump(mode="json", exclude={"path", "source_path", "target_path", "obtain", "weight"})
-    return {**settings, "files": list(file_hashes), "layout": layout}
+    return {**settings, "files": list(file_hashes), "forms": forms, "layout": layout}

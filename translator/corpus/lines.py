@@ -9,6 +9,8 @@ from translator.corpus.encoding import encoding_advice, first_invalid_byte, is_u
 from translator.errors import CorpusError
 
 LONGEST_LINE: Final = 1 << 20  # bytes of a line without its end; longer lines are dropped
+BAD_ROW: Final = "bad_row"  # the rule that drops a row, an object or a unit without the right form
+LOW_SCORE: Final = "low_score"  # the rule that drops a pair whose score is below `min_score`
 _BOM: Final = b"\xef\xbb\xbf"
 
 
@@ -103,6 +105,19 @@ def _decode_line(line: bytes) -> str:
     if len(line) > LONGEST_LINE:
         return Unreadable.LINE_TOO_LONG
     return line.decode("utf-8").lstrip("\ufeff") if is_utf8(line) else Unreadable.INVALID_UTF8
+
+
+def numbered_lines(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """Yield the lines with their numbers, from 1, without the blank lines at the end; a blank line becomes empty."""
+    blank_lines = 0  # held back, because they may be the end
+    for number, line in enumerate(lines, start=1):
+        if not line or line.isspace():
+            blank_lines += 1
+            continue
+        while blank_lines:
+            yield number - blank_lines, ""
+            blank_lines -= 1
+        yield number, line
 
 
 class Pair(NamedTuple):

@@ -3,6 +3,7 @@
 import functools
 import itertools
 import re
+import shlex
 from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -10,9 +11,13 @@ from typing import Final, NamedTuple
 from translator.config import SourceConfig
 from translator.config.corpus_section import BadRows
 from translator.corpus.compression import members_of, packing_of, read_blocks
-from translator.corpus.lines import Pair, UnequalSidesError, pairs_of_sides, read_lines
-from translator.corpus.sources import choose_members, files_by_corpus, is_tmx
-from translator.corpus.tables import BAD_ROW, pairs_of_table
+from translator.corpus.csv_rows import rows_of_csv
+from translator.corpus.file_forms import Form, form_of
+from translator.corpus.json_lines import pairs_of_json_lines
+from translator.corpus.lines import BAD_ROW, Pair, UnequalSidesError, pairs_of_sides, read_lines
+from translator.corpus.parquet import MAGIC, pairs_of_parquet
+from translator.corpus.sources import choose_members, files_by_corpus, held_out_names, listing
+from translator.corpus.tables import pairs_of_table, rows_of_tsv
 from translator.corpus.tmx import pairs_of_tmx
 from translator.errors import CorpusError
 from translator.run.logging import LOGGER
@@ -25,8 +30,18 @@ _BAD_SHARE: Final = 0.01  # of the rows; with more, it is another kind of file
 _BAD_ROWS_SHOWN: Final = 5
 _FEWEST_BAD_ROWS: Final = 3  # are dropped from a file of any size
 _BAD_ROWS_EARLY: Final = 1000  # are counted before the end of a file
-_ROW_FORM: Final = "a row needs English, a tab and Persian, and as many columns as the other rows"
-_UNIT_FORM: Final = "the unit of a TMX needs to be well-formed XML, without control characters"
+_ROW_FORMS: Final = {
+    Form.TSV: "a row needs English, a tab and Persian, and as many columns as the other rows",
+    Form.CSV: (
+        "a row needs as many cells as the other rows, with quotation marks, doubled, only in cells that are in quotation "
+        "marks themselves"
+    ),
+    Form.JSON_LINES: "a line needs one JSON object with a text for each side",
+    Form.PARQUET: "a row needs a text for each side",
+    Form.TMX: "the unit of a TMX needs to be well-formed XML, without control characters",
+}
+"""What a row or unit of each form must be; a score must be a number."""
+_JSON_OBJECT: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"[^\t\n]*(\n|$)')  # on a first line without tabs
 _LATIN: Final = re.compile("[A-Za-z\u00c0-\u024f]")
 _ARABIC: Final = re.compile("[\u0620-\u065f\u066e-\u06d3\u06fa-\u06ff\u0750-\u077f\ufb50-\ufdff\ufe70-\ufefc]")
 
@@ -51,16 +66,22 @@ def read_pairs(
         bad_rows: `drop` gives rows and units without the right form a defect; `error` refuses the first.
         note: is called with messages on what is not read.
 
-    Raises CorpusError: a file is missing, damaged, empty, not UTF-8, not a table, or its sides are swapped or unequal;
-        or more than 1% of its rows, and more than three, do not have the right form.
+    Raises:
+        CorpusError: a file is missing, damaged, empty, not UTF-8, not a table, or its sides are swapped or unequal; or
+            more than 1% of its rows, and more than three, do not have the right form; or a column is missing.
+        InputError: a Parquet file needs pyarrow, which is missing.
     """
     remaining_pairs = source.max_pairs
+    if left_out := held_out_names(source):
+        note(f"{source.path}: held-out text is not read: {listing(left_out)}; give it as a test set")
     for files in files_by_corpus(source):
         label = f"corpus source `{source.name}`: {' and '.join(map(str, files))}"
         texts = _texts(source, files, label)
-        all_pairs = _pairs_of(texts, note, drop_invalid=source.invalid_utf8 == "drop")
+        form = None if len(texts) == 2 else texts[0].form()
+        _refuse_columns(source, form, label)
+        all_pairs = _pairs_of(texts, form, source, note)
         pairs = itertools.islice(all_pairs, remaining_pairs)
-        defects = _BadRows(label, _UNIT_FORM if texts[0].is_tmx else _ROW_FORM, bad_rows)
+        defects = _BadRows(label, form or Form.TSV, bad_rows)
         try:
             # 1. The first pairs show whether this can be a corpus.
             first_pairs = list(itertools.islice(pairs, _PAIRS_FOR_LANGUAGES))
@@ -94,10 +115,25 @@ class _Text(NamedTuple):
         """Name of the text in messages."""
         return str(self.file) if self.member is None else f"{self.file}, member {excerpt(self.member, 200)}"
 
-    @property
-    def is_tmx(self) -> bool:
-        """Whether its name is that of a translation memory."""
-        return is_tmx(self.file.name if self.member is None else self.member)
+    def form(self) -> Form:
+        """Return the form of a text that holds both sides; raise CorpusError if its name tells a wrong one."""
+        name = self.file.name if self.member is None else self.member
+        form = form_of(name) or Form.TSV
+        start = next(read_blocks(self.file, self.member), b"")
+        if start.startswith(MAGIC):
+            if self.member is not None or packing_of(self.file) is not None:
+                raise CorpusError(f"{self.label} is a packed Parquet file, which cannot be read in place; unpack it")
+            return Form.PARQUET
+        if form is Form.PARQUET:
+            raise CorpusError(f"{self.label} is no Parquet file (it does not begin with PAR1); get the file again")
+        if form is Form.JSON_LINES and start.lstrip().startswith(b"["):
+            raise CorpusError(
+                f"{self.label} is one JSON array, and JSON Lines are needed, with an object on each line; convert it: "
+                f"jq -c '.[]' {shlex.quote(self.file.name)} > {shlex.quote(self.file.stem)}.jsonl"
+            )
+        if form in (Form.TSV, Form.CSV) and _JSON_OBJECT.match(start):
+            raise CorpusError(f"{self.label} looks like JSON Lines, not {form}; give it a name that ends in .jsonl")
+        return form
 
     def lines(self, *, drop_invalid: bool) -> Iterator[str]:
         """Yield its lines; see `read_lines`."""
@@ -120,23 +156,43 @@ def _texts(source: SourceConfig, files: Sequence[Path], label: str) -> list[_Tex
     return [_Text(file) for file in files]
 
 
-def _pairs_of(texts: Sequence[_Text], note: Callable[[str], None], *, drop_invalid: bool) -> Iterator[Pair]:
-    """Yield the pairs of two texts, one a side, or of one text that holds both sides."""
+def _refuse_columns(source: SourceConfig, form: Form | None, label: str) -> None:
+    """Raise CorpusError if `source` names columns of a corpus that has none; None is the form of two texts."""
+    if source.source_column is None and source.min_score is None:
+        return
+    if form is None or not form.has_columns:
+        kind = "two text files" if form is None else f"a {form}"
+        keys = "`source_column`, `target_column` and `min_score`"
+        raise CorpusError(f"{label}: {keys} choose columns of a table, and this is {kind}; remove them")
+
+
+def _pairs_of(
+    texts: Sequence[_Text], form: Form | None, source: SourceConfig, note: Callable[[str], None]
+) -> Iterator[Pair]:
+    """Yield the pairs of two texts, one a side, or of one text that holds both sides, in `form`."""
+    drop_invalid = source.invalid_utf8 == "drop"
     if len(texts) == 2:
         english, persian = texts
         return pairs_of_sides(english.lines(drop_invalid=drop_invalid), persian.lines(drop_invalid=drop_invalid))
     (text,) = texts
-    if text.is_tmx:
+    if form is Form.TMX:
         return text.units(drop_invalid=drop_invalid)
-    return pairs_of_table(text.lines(drop_invalid=drop_invalid), text.label, note)
+    if form is Form.PARQUET:
+        return pairs_of_parquet(text.file, source, text.label, note, drop_invalid=drop_invalid)
+    lines = text.lines(drop_invalid=drop_invalid)
+    if form is Form.JSON_LINES:
+        return pairs_of_json_lines(lines, source, text.label, note)
+    rows = rows_of_csv(lines) if form is Form.CSV else rows_of_tsv(lines)
+    return pairs_of_table(rows, source, text.label, note)
 
 
 class _BadRows:
     """Counts the rows and units of a corpus that do not have the right form, and refuses too many."""
 
-    def __init__(self, label: str, form: str, treatment: BadRows) -> None:
+    def __init__(self, label: str, form: Form, treatment: BadRows) -> None:
         self._label = label
-        self._form = form
+        self._form = _ROW_FORMS[form]
+        self._unit = "row" if form is Form.PARQUET else "line"
         self._treatment = treatment
         self._bad_rows = 0
         self._first_lines: list[int] = []
@@ -144,7 +200,8 @@ class _BadRows:
     def add(self, line: int, rows: int) -> None:
         """Count a bad row, the last of `rows`; raise CorpusError if the treatment is `error`, or for far too many."""
         if self._treatment == "error":
-            raise CorpusError(f"{self._label}, line {line}: {self._form}; correct it, or set `corpus.bad_rows: drop`")
+            place = f"{self._unit} {line}"
+            raise CorpusError(f"{self._label}, {place}: {self._form}; correct it, or set `corpus.bad_rows: drop`")
         self._bad_rows += 1
         if len(self._first_lines) < _BAD_ROWS_SHOWN:
             self._first_lines.append(line)
@@ -159,7 +216,7 @@ class _BadRows:
         numbers = ", ".join(map(str, self._first_lines))
         more = ", …" if self._bad_rows > _BAD_ROWS_SHOWN else ""
         raise CorpusError(
-            f"{self._label}: {self._bad_rows:,} of {rows:,} rows do not have the right form (lines {numbers}{more}), "
+            f"{self._label}: {self._bad_rows:,} of {rows:,} rows do not have the right form ({self._unit}s {numbers}{more}), "
             f"and 1% are allowed; {self._form}; correct the file, or give two files as `source_path` and `target_path`"
         )
 
@@ -208,5 +265,6 @@ def _refuse_swapped(pairs: Sequence[Pair], label: str, text_labels: Sequence[str
         raise CorpusError(
             f"{label}: the two sides are swapped: {swapped_pairs:,} of the first {pairs_with_letters:,} pairs with "
             f"letters are Persian in {first} and English in {second}; swap the columns, the names of the files, or "
-            "`source_path` and `target_path` (in a zip `source_member` and `target_member`)"
+            "`source_path` and `target_path` (in a zip `source_member` and `target_member`, in a table `source_column` and "
+            "`target_column`)"
         )

@@ -13,19 +13,23 @@ from pydantic import ValidationError
 
 from translator.config import SourceConfig
 from translator.config.paths import present_path
+from translator.corpus.file_forms import form_of, without_packing
 from translator.corpus.language_codes import LanguageCode, is_from_persian, split_language
 from translator.errors import CorpusError, InputError
 from translator.run.storage import storage_errors
 from translator.run.text import excerpt
 
-_PACKED: Final = re.compile(r"\.(gz|xz|zst)$", re.IGNORECASE)
 _NAMES: Final = (
     *(".*", "readme*", "license*", "licence*", "copying*", "notice*", "citation*", "changelog*", "changes*"),
     *("*.md", "*.rst", "*.pdf", "*.html", "*.json", "*.yaml", "*.yml", "*.xml", "*.ids"),
     *("checksum*", "md5sum*", "sha*sum*", "*.md5", "*.sha1", "*.sha256", "*.sha512", "*.sig", "*.asc"),
     *("__macosx", "thumbs.db", "desktop.ini"),
+    *("mtdata.signature.txt", "*.meta.jsonl*", "train-parts", "mono-train-parts", "tests", "mono-tests"),  # of mtdata
 )
 _NO_TEXT: Final = re.compile("|".join(map(fnmatch.translate, _NAMES)))  # files that lie beside corpora, in lower case
+
+_TRAINING_SPLIT: Final = re.compile("train(?![a-z])", re.IGNORECASE)
+_HELD_OUT_SPLIT: Final = re.compile("(validation|valid|val|devtest|dev|test|eval)(?![a-z])", re.IGNORECASE)
 
 CorpusFiles = tuple[Path, ...]
 """The files of one corpus: one whole file that holds both sides, or the English and the Persian file."""
@@ -47,8 +51,8 @@ def corpus_argument(text: str) -> SourceConfig:
             return SourceConfig(name=_name(english), source_path=english, target_path=persian)
     missing = [half for half in halves[0] if not path_exists(half)] if len(halves) == 1 else [text]
     raise InputError(
-        f"`{text}` is not a corpus: {' and '.join(f'`{path}`' for path in missing)} cannot be found; give a zip, a TSV "
-        "(English, tab, Persian), a TMX or a folder of these, or two files as ENGLISH:PERSIAN"
+        f"`{text}` is not a corpus: {' and '.join(f'`{path}`' for path in missing)} cannot be found; give a zip, TSV, "
+        "CSV, JSON Lines, Parquet or TMX, a folder of these, or two text files as ENGLISH:PERSIAN"
     )
 
 
@@ -62,12 +66,12 @@ def corpora_in_arguments(arguments: Sequence[Sequence[str]]) -> list[SourceConfi
         for path in paths:
             _refuse_control_characters(path)
         texts = [path for path in paths if path_exists(path) and present_path(path).is_file() and not _is_whole(path)]
-        sides = [path for path in texts if side_of(re.sub(_PACKED, "", Path(path).name))]
+        sides = [path for path in texts if side_of(without_packing(Path(path).name))]
         if len(texts) == len(paths) and (len(texts) > 2 or (len(texts) == 1 and sides)):
             count = "one text file is one side of a corpus" if len(texts) == 1 else "two text files make one corpus"
             raise InputError(f"--corpus {' '.join(texts)}: {count}; give --corpus ENGLISH PERSIAN for each corpus")
         if len(paths) == len(texts) == 2:
-            side = side_of(re.sub(_PACKED, "", Path(paths[1]).name))
+            side = side_of(without_packing(Path(paths[1]).name))
             english, persian = reversed(paths) if side and side.language == "en" else paths
             corpora.append(SourceConfig(name=_name(english), source_path=english, target_path=persian))
         else:
@@ -107,12 +111,7 @@ def with_overrides(sources: Sequence[SourceConfig], overrides: Sequence[str]) ->
 
 def _is_whole(path: str) -> bool:
     """Return whether the suffix of a file means that it holds both sides of a corpus."""
-    return re.sub(_PACKED, "", path).lower().endswith((".zip", ".tsv", ".tmx"))
-
-
-def is_tmx(name: str) -> bool:
-    """Return whether the name of a file is that of a translation memory, perhaps compressed."""
-    return re.sub(_PACKED, "", name).lower().endswith(".tmx")
+    return path.lower().endswith(".zip") or form_of(path) is not None
 
 
 def path_exists(path: str) -> bool:
@@ -135,16 +134,33 @@ def source_files(source: SourceConfig) -> list[Path]:
 def files_by_corpus(source: SourceConfig) -> list[CorpusFiles]:
     """Return the files of each corpus of `source`, in the order of reading.
 
-    A folder may have several corpora; any other source is one corpus.
+    A folder may have several corpora; any other source is one corpus. A folder with files like `train.en` is read
+    without its held-out text, files like `dev.en` and `test.en`.
 
     Raises CorpusError: a file is missing or unsuitable.
     """
     paths = (source.path, source.source_path, source.target_path)
     files = [present_path(path) for path in paths if path is not None]
     _refuse_unsuitable(source, files)
-    if files[0].is_dir():
-        return _files_by_corpus_in_folder(files[0])
-    return [tuple(files)]
+    if not files[0].is_dir():
+        return [tuple(files)]
+    corpora = _files_by_corpus_in_folder(files[0])
+    return [corpus for corpus in corpora if corpus not in _held_out_corpora(corpora)]
+
+
+def held_out_names(source: SourceConfig) -> list[str]:
+    """Return the names of the files in a folder that `files_by_corpus` leaves out because they are held-out text."""
+    if source.path is None or not present_path(source.path).is_dir():
+        return []
+    left_out = _held_out_corpora(_files_by_corpus_in_folder(present_path(source.path)))
+    return [file.name for file in itertools.chain.from_iterable(left_out)]
+
+
+def _held_out_corpora(corpora: Sequence[CorpusFiles]) -> list[CorpusFiles]:
+    """Return those of the corpora of a folder that are the held-out text of another, by their names."""
+    if not any(_TRAINING_SPLIT.match(files[0].name) for files in corpora):
+        return []
+    return [files for files in corpora if _HELD_OUT_SPLIT.match(files[0].name)]
 
 
 def _refuse_unsuitable(source: SourceConfig, files: Sequence[Path]) -> None:
@@ -177,9 +193,14 @@ class _SideFiles(NamedTuple):
 
 
 def _files_by_corpus_in_folder(folder: Path) -> list[CorpusFiles]:
-    """Return the files of each corpus in `folder`, by name; hidden files, README, LICENSE and the like are ignored."""
+    """Return the files of each corpus in `folder`, by name; hidden files, README, LICENSE and the like are ignored.
+
+    A folder that has nothing else but one folder, as a data set of the Hub may have `data`, is read as that folder.
+    """
     with storage_errors(folder, "read"):
         entries = [entry for entry in folder.iterdir() if not _NO_TEXT.fullmatch(entry.name.lower())]
+        if len(entries) == 1 and entries[0].is_dir():
+            return _files_by_corpus_in_folder(entries[0])
         names = sorted(f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries)
 
     def unclear(problem: str) -> CorpusError:
@@ -190,7 +211,7 @@ def _files_by_corpus_in_folder(folder: Path) -> list[CorpusFiles]:
     corpora: list[CorpusFiles] = []
     sides_of_corpus: dict[str, _SideFiles] = {}
     for name in names:
-        side = side_of(re.sub(_PACKED, "", name))
+        side = side_of(without_packing(name))
         if not (folder / name).is_file() or not (side or _is_whole(name)):
             raise unclear(f"`{listing([name])}`: unsupported file; move it, or make it a separate source")
         if side is None:
@@ -211,7 +232,7 @@ def _files_by_corpus_in_folder(folder: Path) -> list[CorpusFiles]:
             raise unclear(_missing_partner(persian, "Persian", "English"))
         corpora.append((folder / english[0], folder / persian[0]))
     if not corpora:
-        raise unclear("it has no zip, .tsv, .tmx or pair like X.en and X.fa")
+        raise unclear("it has no zip, .tsv, .csv, .jsonl, .parquet, .tmx or pair like X.en and X.fa")
     return sorted(corpora)
 
 
@@ -250,7 +271,7 @@ def choose_members(
     Given names are matched exactly, else without case, in any folder. Without given names, these are recognised:
 
     1. a pair like `en.txt` and `fa.txt`, `train.eng` and `train.fas`, or `NAME.en-pes.en` and `NAME.en-pes.pes`;
-    2. a single `.tmx` or `.tsv`;
+    2. a single table or TMX;
     3. a pair `source` and `target`, with the English first unless their folder is called like `fa_en`.
 
     Raises CorpusError: no member matches, or several do; the message lists the members.
@@ -263,7 +284,7 @@ def choose_members(
         return english, persian
     texts = [name for name in names if not _NO_TEXT.fullmatch(name.rpartition("/")[2].lower())]
     pairs = _pairs_by_language(texts)
-    tables = [(name,) for name in texts if name.lower().endswith((".tmx", ".tsv"))]
+    tables = [(name,) for name in texts if form_of(name) is not None and without_packing(name) == name]
     for candidates in (pairs, tables, _pairs_by_role(texts)):
         if len(candidates) == 1:
             return candidates[0]

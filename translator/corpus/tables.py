@@ -1,53 +1,128 @@
-"""Pairs from the rows of a table with tabs between its columns: English, Persian, and columns that are ignored."""
+"""Pairs from the rows of a table, with or without a line of names, and with or without scores."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
-from typing import Final
+from typing import Final, NamedTuple
 
-from translator.corpus.lines import Pair, Unreadable, blank_pairs
+from translator.config import SourceConfig
+from translator.corpus.cells import pair_of_texts, score_in
+from translator.corpus.columns import Columns, columns_by_name, place_of_column, usual_columns
+from translator.corpus.lines import BAD_ROW, Pair, Unreadable, numbered_lines
+from translator.errors import CorpusError
 
-BAD_ROW: Final = "bad_row"  # the rule that drops a row, or a unit of a TMX, without the right form
 _ROWS_FOR_WIDTH: Final = 1000
 
 
-def pairs_of_table(lines: Iterable[str], label: str, note: Callable[[str], None]) -> Iterator[Pair]:
-    """Yield the pairs of a table, without the blank rows at its end.
+class Row(NamedTuple):
+    """A row of a table."""
 
-    The table has as many columns as most of its first 1,000 rows, at least two; all after the second are ignored. A row
-    with another number of columns gives a pair with the defect `BAD_ROW`.
+    line: int  # on which it starts, from 1
+    text: str  # its first line, or an `Unreadable`
+    cells: list[str]  # none if it does not have the right form
+
+
+def rows_of_tsv(lines: Iterable[str]) -> Iterator[Row]:
+    """Yield a row for each line, with tabs between its cells; the blank lines at the end are no rows."""
+    for number, line in numbered_lines(lines):
+        yield Row(number, line, line.split("\t"))
+
+
+def pairs_of_table(
+    rows: Iterable[Row], source: SourceConfig, label: str, note: Callable[[str], None]
+) -> Iterator[Pair]:
+    """Yield the pairs of a table.
+
+    The table has as many columns as most of its first 1,000 rows, at least two. A row with another number of columns
+    gives a pair with the defect `BAD_ROW`. The first row is a line of names, and no pair, if it has the names that
+    `source` gives or, without these, usual names (see `usual_columns`). A table without such a line has English in the
+    first column and Persian in the second, or in the second and the third if the first has numbers.
 
     Args:
-        lines: the rows.
-        label: name of the table in notes.
+        rows: of the table.
+        source: with `source_column`, `target_column` and `min_score`.
+        label: name of the table in messages.
         note: is called with a message if columns are ignored.
+
+    Raises CorpusError: a column that `source` names is missing.
     """
-    rows = iter(lines)
+    rows = iter(rows)
     first_rows = list(islice(rows, _ROWS_FOR_WIDTH))
-    tabs = _most_frequent_tabs(first_rows)
-    if tabs > 1:
-        ignored = "the third column" if tabs == 2 else f"columns 3 to {tabs + 1}"
-        note(f"{label}: {ignored} of the table, after English and Persian, is not read")
-    blank_rows = 0  # held back, because they may be the end
-    for line, row in enumerate(chain(first_rows, rows), start=1):
-        if not row or row.isspace():
-            blank_rows += 1
-            continue
-        if blank_rows:
-            yield from blank_pairs(line - blank_rows, line)
-            blank_rows = 0
-        columns = row.split("\t")
-        if len(columns) == tabs + 1:
-            yield Pair(line, columns[0], columns[1])
-        elif isinstance(row, Unreadable):
-            yield Pair(line, "", "", str(row))
+    if not first_rows:
+        return
+    width = _width(first_rows)
+    names = _names(first_rows, width, source, label)
+    if names is None:
+        columns = _unnamed_columns(first_rows, width, source, label)
+    else:
+        columns = columns_by_name(names, source, label)
+        first_rows = first_rows[1:]
+    _note_ignored(columns, width, names, label, note)
+
+    english_place, persian_place, score_place = columns
+    for line, text, cells in chain(first_rows, rows):
+        if len(cells) == width:
+            score = None if score_place is None else cells[score_place]
+            yield pair_of_texts(line, cells[english_place], cells[persian_place], score, source)
+        elif isinstance(text, Unreadable):
+            yield Pair(line, "", "", str(text))
+        elif text:
+            yield Pair(line, text, "", BAD_ROW)
         else:
-            yield Pair(line, row, "", BAD_ROW)
+            yield Pair(line, "", "")
 
 
-def _most_frequent_tabs(rows: Iterable[str]) -> int:
-    """Return the number of tabs that most `rows` have, at least one; of equally frequent numbers the smallest."""
-    counts = Counter(row.count("\t") for row in rows if "\t" in row)
+def _width(rows: Iterable[Row]) -> int:
+    """Return the number of columns that most `rows` have, at least two; of equally frequent numbers the smallest."""
+    counts = Counter(len(row.cells) for row in rows if len(row.cells) > 1)
     if not counts:
-        return 1
-    return min(counts, key=lambda tabs: (-counts[tabs], tabs))
+        return 2
+    return min(counts, key=lambda width: (-counts[width], width))
+
+
+def _names(rows: Sequence[Row], width: int, source: SourceConfig, label: str) -> list[str] | None:
+    """Return the names of the columns, if the first row has them; raise CorpusError if `source` needs them."""
+    first_cells = [cell.strip() for cell in rows[0].cells]
+    given_columns = [source.source_column, source.target_column]
+    if source.min_score is not None:
+        given_columns.append(source.min_score.column)
+    needs_names = any(isinstance(column, str) for column in given_columns)
+    if not needs_names and usual_columns(first_cells, label) is None:
+        return None
+    if len(first_cells) != width:
+        raise CorpusError(
+            f"{label}: line 1 has the names of {len(first_cells)} columns, and most rows have {width}; correct line 1, "
+            "or give columns by their numbers, from 1"
+        )
+    return first_cells
+
+
+def _unnamed_columns(rows: Sequence[Row], width: int, source: SourceConfig, label: str) -> Columns:
+    """Return the columns of a table without a line of names; raise CorpusError for a number beyond the last."""
+    numbers = [str(number) for number in range(1, width + 1)]
+    score = None if source.min_score is None else place_of_column(source.min_score.column, numbers, label)
+    if source.source_column is not None and source.target_column is not None:
+        english = place_of_column(source.source_column, numbers, label)
+        persian = place_of_column(source.target_column, numbers, label)
+        return Columns(english, persian, score)
+    # The first row may have names of another kind.
+    first_cells = [row.cells[0] for row in rows if len(row.cells) == width]
+    values = first_cells[1:] or first_cells
+    begins_with_numbers = width > 2 and bool(values) and all(score_in(value) is not None for value in values)
+    return Columns(1, 2, score) if begins_with_numbers else Columns(0, 1, score)
+
+
+def _note_ignored(
+    columns: Columns, width: int, names: Sequence[str] | None, label: str, note: Callable[[str], None]
+) -> None:
+    """Call `note` if the table has columns that are not read."""
+    if names is not None:
+        read_names = [f"`{names[place]}`" for place in columns if place is not None]
+        note(f"{label}: line 1 has names; the columns {', '.join(read_names)} are read")
+        return
+    if (columns.english, columns.persian, columns.score) == (0, 1, None):
+        if width > 2:
+            ignored = "the third column" if width == 3 else f"columns 3 to {width}"
+            note(f"{label}: {ignored} of the table, after English and Persian, is not read")
+        return
+    note(f"{label}: English is read from column {columns.english + 1}, Persian from column {columns.persian + 1}")

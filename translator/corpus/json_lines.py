@@ -1,0 +1,89 @@
+"""Pairs from JSON Lines: one object for each pair."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+from translator.config import SourceConfig
+from translator.corpus.cells import pair_of_texts, text_in
+from translator.corpus.columns import Columns, columns_by_name
+from translator.corpus.lines import BAD_ROW, Pair, Unreadable, numbered_lines
+
+Path = tuple[str, ...]
+"""Keys that lead from an object to a value in it."""
+
+_DEEPEST: Final = 4  # keys of a path
+
+
+def pairs_of_json_lines(
+    lines: Iterable[str], source: SourceConfig, label: str, note: Callable[[str], None]
+) -> Iterator[Pair]:
+    """Yield the pairs of JSON Lines; the blank lines at the end are no pairs.
+
+    The first object decides the columns; `translation.en` is the value `en` in the object `translation`. A line that is
+    no object, or whose object has no text for a side, gives a pair with the defect `BAD_ROW`.
+
+    Args:
+        lines: the objects.
+        source: with `source_column`, `target_column` and `min_score`.
+        label: name of the text in messages.
+        note: is called with a message on the columns that are read.
+
+    Raises CorpusError: the first object has not the columns of a pair.
+    """
+    paths: list[Path] = []
+    columns: Columns | None = None
+    for number, line in numbered_lines(lines):
+        if isinstance(line, Unreadable):
+            yield Pair(number, "", "", str(line))
+            continue
+        if not line:
+            yield Pair(number, "", "")
+            continue
+        content = _object_in(line)
+        if content is None:
+            yield Pair(number, line, "", BAD_ROW)
+            continue
+        if columns is None:
+            paths = list(_paths(content))
+            names = [".".join(path) for path in paths]
+            columns = columns_by_name(names, source, f"{label}, line {number}")
+            read_names = [f"`{names[place]}`" for place in columns if place is not None]
+            if len(names) > len(read_names):
+                note(f"{label}: the columns {', '.join(read_names)} are read")
+        english = text_in(_value_at(content, paths[columns.english]))
+        persian = text_in(_value_at(content, paths[columns.persian]))
+        if english is None or persian is None:
+            yield Pair(number, line, "", BAD_ROW)
+            continue
+        score = None if columns.score is None else _value_at(content, paths[columns.score])
+        yield pair_of_texts(number, english, persian, score, source)
+
+
+def _object_in(line: str) -> dict[str, Any] | None:
+    """Return the object that a line holds; None if it holds none."""
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):  # a number may be too long, and lists too deep
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _paths(content: dict[str, Any], start: Path = ()) -> Iterator[Path]:
+    """Yield the path of each value of an object that is no object itself."""
+    for key, value in content.items():
+        path = (*start, key)
+        if isinstance(value, dict) and len(path) < _DEEPEST:
+            yield from _paths(value, path)
+        else:
+            yield path
+
+
+def _value_at(content: dict[str, Any], path: Path) -> Any:
+    """Return the value at a path; None if there is none."""
+    value: Any = content
+    for key in path:
+        if not isinstance(value, dict):
+            return None
+        value = value.get(key)
+    return value
