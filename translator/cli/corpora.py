@@ -10,7 +10,7 @@ from translator.run.signals import StopRequest
 @verb(
     "corpus overlap",
     "count the pairs and the texts of each side that two corpora share",
-    option("first A", "a zip, a two-column TSV, a TMX, a folder of these, or ENGLISH:PERSIAN"),
+    option("first A", "a zip, TSV, CSV, JSON Lines, Parquet or TMX, a folder of these, or ENGLISH:PERSIAN"),
     option("second B", "the other corpus, in any of these forms"),
     examples=("translator corpus overlap data/mizan.zip my-test.en:my-test.fa",),
 )

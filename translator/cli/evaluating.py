@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from translator.run.folder import RunFolder
 
 _TEST_SETS: Final = (
-    "test set that replaces the run's own: a zip, a two-column TSV, a TMX, a folder of these, or files as "
-    "ENGLISH:PERSIAN[:PERSIAN...], each Persian file a reference; repeat it for several sets"
+    "test set that replaces the run's own: a zip, TSV, CSV, JSON Lines, Parquet or TMX, a folder of these, or "
+    "files as ENGLISH:PERSIAN[:PERSIAN...], each Persian file a reference; repeat it for several sets"
 )
 _CHECKPOINTS: Final = "best (default), last, averaged, or a step number; repeat it to evaluate several"
 

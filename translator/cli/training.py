@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from translator.training.run_training import TrainingOutcome
 
 _CORPUS: Final = (
-    "your corpus: two text files (English, Persian), a zip, a two-column TSV, a TMX or a folder of these; repeat "
-    "it for several. Without --config, a recipe that fits it is written to runs/NAME.yaml"
+    "your corpus: two text files (English, Persian), a zip, TSV, CSV, JSON Lines, Parquet or TMX, or a folder "
+    "of these; repeat it for several. Without --config, a recipe that fits it is written to runs/NAME.yaml"
 )
 
 

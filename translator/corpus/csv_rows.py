@@ -1,9 +1,9 @@
-"""Rows of comma-separated values, from lines; a broken row costs only its own lines."""
+"""Rows of comma-separated values, from lines."""
 
 import re
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 
 from translator.corpus.lines import LONGEST_LINE, Unreadable, numbered_lines
@@ -11,7 +11,8 @@ from translator.corpus.tables import Row
 
 _DELIMITERS: Final = (",", ";", "\t")  # of equally suitable ones the first
 _LINES_FOR_DELIMITER: Final = 100
-_LINES_OF_ROW: Final = 1000  # at most; a row with more lacks a quotation mark
+_LINES_OF_ROW: Final = 100  # at most; a row with more lacks a quotation mark
+_WITHOUT_END: Final = re.compile(r'"[^"]*+(?:""[^"]*+)*+\Z')  # a cell in quotation marks
 _QUOTED: Final = re.compile('"[^"]*"')
 
 
@@ -19,39 +20,46 @@ def rows_of_csv(lines: Iterable[str]) -> Iterator[Row]:
     """Yield the rows of comma-separated values (RFC 4180); the blank lines at the end are no rows.
 
     Semicolons or tabs may stand for the commas. A cell in quotation marks may have commas, line ends and doubled
-    quotation marks. A line that begins no such row is a row without cells, and the next line begins another row.
-    (Python's `csv` reads on to the next quotation mark, and may so join the halves of two pairs.)
+    quotation marks; nothing may follow its last mark, and other cells have no marks. (Python's `csv` accepts marks
+    there, so that the end of a broken cell may make a pair with the next row.) Each line of a broken row is a row
+    without cells.
     """
     numbered = numbered_lines(lines)
-    waiting = deque(islice(numbered, _LINES_FOR_DELIMITER))
-    cell_pattern = _cell_pattern(_delimiter_of([line for _, line in waiting]))
-    while True:
-        # 1. Take lines as long as a cell in quotation marks has no end.
-        row_lines: list[tuple[int, str]] = []
-        characters = 0
-        quotation_marks = 0
-        while not row_lines or quotation_marks % 2 == 1:
-            if not waiting:
-                waiting.extend(islice(numbered, 1))
-            is_too_long = len(row_lines) == _LINES_OF_ROW or characters > LONGEST_LINE
-            if not waiting or is_too_long or (row_lines and isinstance(waiting[0][1], Unreadable)):
-                break
-            number, line = waiting.popleft()
-            row_lines.append((number, line))
-            characters += len(line)
-            quotation_marks += line.count('"')
-        if not row_lines:
-            return
-
-        # 2. Cut them into cells. If they are no row, only the first line is given up.
-        first_number, first_line = row_lines[0]
-        if isinstance(first_line, Unreadable):
-            yield Row(first_number, first_line, [])
+    first_lines = list(islice(numbered, _LINES_FOR_DELIMITER))
+    pattern = _cell_pattern(_delimiter_of([line for _, line in first_lines]))
+    row_lines: list[tuple[int, str]] = []
+    characters = 0
+    for number, line in chain(first_lines, numbered):
+        # 1. A line that cannot be read ends a row.
+        if isinstance(line, Unreadable):
+            yield from _broken_rows(row_lines)
+            row_lines = []
+            yield Row(number, line, [])
             continue
-        cells = _cells("\n".join(line for _, line in row_lines), cell_pattern)
-        yield Row(first_number, first_line, cells)
-        if not cells:
-            waiting.extendleft(reversed(row_lines[1:]))
+
+        # 2. Read on as long as a cell in quotation marks has no end.
+        row_lines.append((number, line))
+        characters = characters + len(line) if len(row_lines) > 1 else len(line)
+        if len(row_lines) > 1 and '"' not in line:
+            cells = None
+        else:
+            cells = _cells("\n".join(row_line for _, row_line in row_lines), pattern)
+        if cells is None and len(row_lines) < _LINES_OF_ROW and characters < LONGEST_LINE:
+            continue
+
+        # 3. The row is whole or broken.
+        if cells:
+            first_number, first_line = row_lines[0]
+            yield Row(first_number, first_line, cells)
+        else:
+            yield from _broken_rows(row_lines)
+        row_lines = []
+    yield from _broken_rows(row_lines)
+
+
+def _broken_rows(row_lines: Iterable[tuple[int, str]]) -> Iterator[Row]:
+    for number, line in row_lines:
+        yield Row(number, line, [])
 
 
 def _delimiter_of(lines: list[str]) -> str:
@@ -73,8 +81,8 @@ def _cell_pattern(delimiter: str) -> re.Pattern[str]:
     return re.compile(rf'(?:"([^"]*+(?:""[^"]*+)*+)"|([^"\n{delimiter}]*+))({delimiter}|\Z)')
 
 
-def _cells(text: str, pattern: re.Pattern[str]) -> list[str]:
-    """Return the cells of a row, each on one line; none if the row does not have the right form."""
+def _cells(text: str, pattern: re.Pattern[str]) -> list[str] | None:
+    """Return the cells of a row, each on one line; None if the last has no end, nothing if the row is broken."""
     cells = []
     place = 0
     while match := pattern.match(text, place):
@@ -83,4 +91,4 @@ def _cells(text: str, pattern: re.Pattern[str]) -> list[str]:
         if not end:
             return cells
         place = match.end()
-    return []
+    return None if _WITHOUT_END.match(text, place) else []
