@@ -173,7 +173,7 @@ class TestSetConfig(Section, effect=Effect.TEXT):
         ),
         Rule(
             sentence="`source_column`, `target_column` and `min_score` need a table as `path`",
-            keys=("path", "source_path", "target_path"),
+            keys=("source_column", "target_column", "min_score", "path"),
             holds=_has_a_path_for_its_columns,
         ),
     )

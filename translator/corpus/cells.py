@@ -18,7 +18,12 @@ def text_in(value: Any) -> str | None:
         value = value[0]
     if not isinstance(value, str) or _UNUSABLE.search(value):
         return None
-    return _LINE_END.sub(" ", value.lstrip("\ufeff"))
+    return on_one_line(value.lstrip("\ufeff"))
+
+
+def on_one_line(text: str) -> str:
+    """Return `text` with a space for each of its line ends."""
+    return _LINE_END.sub(" ", text)
 
 
 def score_in(value: Any) -> float | None:

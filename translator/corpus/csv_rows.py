@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import Final
 
+from translator.corpus.cells import on_one_line
 from translator.corpus.lines import LONGEST_LINE, Unreadable, numbered_lines
 from translator.corpus.tables import Row
 
@@ -17,12 +18,12 @@ _QUOTED: Final = re.compile('"[^"]*"')
 
 
 def rows_of_csv(lines: Iterable[str]) -> Iterator[Row]:
-    """Yield the rows of comma-separated values (RFC 4180); the blank lines at the end are no rows.
+    r"""Yield the rows of comma-separated values (RFC 4180); the blank lines at the end are no rows.
 
     Semicolons or tabs may stand for the commas. A cell in quotation marks may have commas, line ends and doubled
-    quotation marks; nothing may follow its last mark, and other cells have no marks. (Python's `csv` accepts marks
-    there, so that the end of a broken cell may make a pair with the next row.) Each line of a broken row is a row
-    without cells.
+    quotation marks; nothing may follow its last mark, and other cells have neither marks nor "\r". (Python's `csv`
+    accepts marks there, so that the end of a broken cell may make a pair with the next row.) Each line of a broken row
+    is a row without cells.
     """
     numbered = numbered_lines(lines)
     first_lines = list(islice(numbered, _LINES_FOR_DELIMITER))
@@ -78,7 +79,7 @@ def _delimiter_of(lines: list[str]) -> str:
 
 def _cell_pattern(delimiter: str) -> re.Pattern[str]:
     """Return a pattern of a cell and of what ends it; its groups are quoted text, other text, and the end."""
-    return re.compile(rf'(?:"([^"]*+(?:""[^"]*+)*+)"|([^"\n{delimiter}]*+))({delimiter}|\Z)')
+    return re.compile(rf'(?:"([^"]*+(?:""[^"]*+)*+)"|([^"\r\n{delimiter}]*+))({delimiter}|\Z)')
 
 
 def _cells(text: str, pattern: re.Pattern[str]) -> list[str] | None:
@@ -87,7 +88,7 @@ def _cells(text: str, pattern: re.Pattern[str]) -> list[str] | None:
     place = 0
     while match := pattern.match(text, place):
         quoted, plain, end = match.groups()
-        cells.append(plain if quoted is None else quoted.replace('""', '"').replace("\n", " "))
+        cells.append(plain if quoted is None else on_one_line(quoted.replace('""', '"')))
         if not end:
             return cells
         place = match.end()

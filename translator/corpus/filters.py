@@ -202,7 +202,7 @@ PAIR_RULES: Final = (
 FILTER_MEANINGS: Final[Mapping[str, str]] = {
     "invalid_utf8": "The line has bytes that are not UTF-8.",
     "line_too_long": "The line is longer than 1 MiB.",
-    "bad_row": "The row has another number of columns than the table, or lacks a text, or the unit of a TMX is not XML.",
+    "bad_row": "The row has other columns than the table or lacks a text, or the unit of the TMX is not XML.",
     "missing_language": "The unit of the TMX has no English, or no Persian.",
     "low_score": "The score is below `min_score` of the source.",
     **{rule.name: rule.meaning for rule in PAIR_RULES},

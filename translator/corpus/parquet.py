@@ -110,7 +110,15 @@ def _damaged_files(path: Path) -> Iterator[None]:
     with storage_errors(path, "read"):
         try:
             yield
-        except (pyarrow.ArrowException, ArithmeticError, LookupError, MemoryError, OSError, TypeError, ValueError) as error:
+        except (
+            pyarrow.ArrowException,
+            ArithmeticError,
+            LookupError,
+            MemoryError,
+            OSError,
+            TypeError,
+            ValueError,
+        ) as error:
             # Only an error of the system has a number.
             if isinstance(error, OSError) and error.errno is not None:
                 raise

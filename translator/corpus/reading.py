@@ -33,8 +33,8 @@ _BAD_ROWS_EARLY: Final = 1000  # are counted before the end of a file
 _ROW_FORMS: Final = {
     Form.TSV: "a row needs English, a tab and Persian, and as many columns as the other rows",
     Form.CSV: (
-        "a row needs as many cells as the other rows, with quotation marks, doubled, only in cells that are in quotation "
-        "marks themselves"
+        "a row needs as many cells as the other rows; a cell with quotation marks must be in quotation marks, with its "
+        "own doubled"
     ),
     Form.JSON_LINES: "a line needs one JSON object with a text for each side",
     Form.PARQUET: "a row needs a text for each side",
@@ -215,8 +215,9 @@ class _BadRows:
             return
         numbers = ", ".join(map(str, self._first_lines))
         more = ", …" if self._bad_rows > _BAD_ROWS_SHOWN else ""
+        places = f"{self._unit}s {numbers}{more}"
         raise CorpusError(
-            f"{self._label}: {self._bad_rows:,} of {rows:,} rows do not have the right form ({self._unit}s {numbers}{more}), "
+            f"{self._label}: {self._bad_rows:,} of {rows:,} rows do not have the right form ({places}), "
             f"and 1% are allowed; {self._form}; correct the file, or give two files as `source_path` and `target_path`"
         )
 
@@ -265,6 +266,6 @@ def _refuse_swapped(pairs: Sequence[Pair], label: str, text_labels: Sequence[str
         raise CorpusError(
             f"{label}: the two sides are swapped: {swapped_pairs:,} of the first {pairs_with_letters:,} pairs with "
             f"letters are Persian in {first} and English in {second}; swap the columns, the names of the files, or "
-            "`source_path` and `target_path` (in a zip `source_member` and `target_member`, in a table `source_column` and "
-            "`target_column`)"
+            "`source_path` and `target_path` (in a zip `source_member` and `target_member`, in a table "
+            "`source_column` and `target_column`)"
         )

@@ -62,8 +62,10 @@ def pairs_of_table(
     english_place, persian_place, score_place = columns
     for line, text, cells in chain(first_rows, rows):
         if len(cells) == width:
-            score = None if score_place is None else cells[score_place]
-            yield pair_of_texts(line, cells[english_place], cells[persian_place], score, source)
+            if score_place is None:
+                yield Pair(line, cells[english_place], cells[persian_place])
+            else:
+                yield pair_of_texts(line, cells[english_place], cells[persian_place], cells[score_place], source)
         elif isinstance(text, Unreadable):
             yield Pair(line, "", "", str(text))
         elif text:

@@ -1,0 +1,100 @@
+"""Parquet files: nested columns, lists, missing values, damage, and folders of shards."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from corpus.corpora import PACKERS, PAIRS, complaint, one_file, zip_bytes
+
+from translator.config import SourceConfig
+from translator.corpus.lines import Pair
+from translator.corpus.reading import read_pairs
+from translator.errors import CorpusError
+
+pyarrow = pytest.importorskip("pyarrow")
+
+COLUMNS = {"en": [pair.source for pair in PAIRS], "fa": [pair.target for pair in PAIRS]}
+NESTED: dict[str, list[Any]] = {
+    "id": [1, 2, 3],
+    "translation": [{"en": pair.source, "fa": pair.target} for pair in PAIRS],
+}
+
+
+def written(path: Path, columns: Any, **settings: Any) -> SourceConfig:
+    """Write a table with two rows in a group; the source has its path."""
+    from pyarrow import parquet
+
+    parquet.write_table(pyarrow.table(columns), path, row_group_size=2, write_page_checksum=True)
+    return SourceConfig(name="text", path=str(path), **settings)
+
+
+@pytest.mark.parametrize(
+    "columns", [COLUMNS, NESTED, {"source": COLUMNS["en"], "targets": [[x] for x in COLUMNS["fa"]]}]
+)
+def test_usual_columns_are_read(tmp_path: Path, columns: dict[str, Any]) -> None:
+    assert list(read_pairs(written(tmp_path / "x.parquet", columns))) == PAIRS
+
+
+def test_scores_and_named_columns(tmp_path: Path) -> None:
+    columns = {"a": COLUMNS["fa"], "b": COLUMNS["en"], "c": [1.5, 0.5, None]}
+    keys = {"source_column": "b", "target_column": "a", "min_score": {"column": "c", "at_least": 1.0}}
+    defects = [pair.defect for pair in read_pairs(written(tmp_path / "x.parquet", columns, **keys))]
+    assert defects == [None, "low_score", "bad_row"]
+
+
+@pytest.mark.parametrize("second", [None, {"en": None, "fa": "دو."}, {"en": "Two."}])
+def test_a_row_without_a_text_is_a_bad_row(tmp_path: Path, second: Any) -> None:
+    source = written(
+        tmp_path / "x.parquet", {"translation": [NESTED["translation"][0], second, NESTED["translation"][2]]}
+    )
+    pairs = list(read_pairs(source))
+    assert (pairs[0], pairs[1].defect, pairs[2]) == (PAIRS[0], "bad_row", PAIRS[2])
+    with pytest.raises(CorpusError, match="row 2: a row needs a text for each side"):
+        list(read_pairs(source, bad_rows="error"))
+
+
+def test_a_row_that_is_not_utf8_is_refused_or_dropped(tmp_path: Path) -> None:
+    binary = pyarrow.array([b"One.", b"\xff", b"Three."])
+    english = pyarrow.StringArray.from_buffers(3, *binary.buffers()[1:])
+    source = written(tmp_path / "x.parquet", {"en": english, "fa": COLUMNS["fa"]})
+    assert "row 2: not UTF-8; set `invalid_utf8: drop`" in complaint(source)
+    source = source.model_copy(update={"invalid_utf8": "drop"})
+    assert list(read_pairs(source)) == [PAIRS[0], Pair(2, "", "", "invalid_utf8"), PAIRS[2]]
+
+
+def test_the_content_decides_not_the_name(tmp_path: Path) -> None:
+    assert list(read_pairs(written(tmp_path / "x.tsv", COLUMNS))) == PAIRS
+    assert "is no Parquet file (it does not begin with PAR1)" in complaint(one_file(tmp_path / "y.parquet", b"x\ty\n"))
+
+
+@pytest.mark.parametrize("end", [-1, -100, 50])
+def test_a_truncated_file_is_damaged(tmp_path: Path, end: int) -> None:
+    path = Path(written(tmp_path / "x.parquet", COLUMNS).path or "")
+    assert "x.parquet is damaged or truncated (" in complaint(one_file(path, path.read_bytes()[:end]))
+
+
+def test_a_changed_byte_is_noticed_by_the_checksum(tmp_path: Path) -> None:
+    path = Path(written(tmp_path / "x.parquet", COLUMNS).path or "")
+    content = path.read_bytes()
+    assert b"Three." in content
+    assert "x.parquet is damaged or truncated (" in complaint(one_file(path, content.replace(b"Three.", b"Threw.")))
+
+
+def test_a_packed_parquet_file_is_refused(tmp_path: Path) -> None:
+    content = Path(written(tmp_path / "x.parquet", COLUMNS).path or "").read_bytes()
+    for source in (
+        one_file(tmp_path / "y.parquet.gz", PACKERS[".gz"](content)),
+        one_file(tmp_path / "y.zip", zip_bytes({"y.parquet": content})),
+    ):
+        assert "is a packed Parquet file, which cannot be read in place; unpack it" in complaint(source)
+
+
+def test_missing_columns_are_explained(tmp_path: Path) -> None:
+    message = complaint(written(tmp_path / "x.parquet", {"text": COLUMNS["en"], "score": [1, 2, 3]}))
+    assert "no columns like `en` and `fa`" in message and message.endswith("Columns: text, score")
+
+
+def test_shards_in_a_folder_are_one_source(tmp_path: Path) -> None:
+    for number in range(2):
+        written(tmp_path / f"train-0000{number}-of-00002.parquet", NESTED)
+    assert list(read_pairs(SourceConfig(name="x", path=str(tmp_path)))) == PAIRS * 2
