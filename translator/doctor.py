@@ -30,7 +30,8 @@ _MEMORY: Final = 2 * _GIB  # training and evaluating the sample needs up to 1.55
 _DISK_FOR_SAMPLE: Final = 128 << 20
 _COMPILED: Final = ("torch", "numpy", "sentencepiece", "safetensors", "pydantic", "zstandard")
 """Packages with compiled parts, which may fail to load although they are installed."""
-_EXTRAS: Final = ("", "serve")  # extras that need packages; the empty name is the base installation
+_EXTRAS: Final = {"": "needed", "serve": "needed for serve", "data": "needed for Parquet files"}
+"""Extras that need packages, and what to say of these; the empty name is the base installation."""
 Verdict = Literal["ok", "note", "wrong"]  # `note`: training works; `wrong`: training is impossible
 _TITLES: Final = {"wrong": "Errors; training is impossible:", "note": "Notes; training works anyway:"}
 
@@ -91,7 +92,7 @@ def _examine_package(requirement: Requirement, extra: str) -> Finding:
     """Return the finding on a required package: whether it is installed, fits, and can be loaded."""
     name, versions = requirement.name, requirement.specifier
     installed = version_of(name)
-    needed = f"needed for {extra}: {versions}" if extra else f"needed: {versions}"
+    needed = f"{_EXTRAS[extra]}: {versions}"
     install = shlex.join([sys.executable, "-m", "pip", "install", f"{name}{versions}"])
     verdict_without_it: Verdict = "note" if extra else "wrong"
     if installed is None or not versions.contains(installed, prereleases=True):

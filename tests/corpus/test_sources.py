@@ -318,7 +318,7 @@ def test_swapped_sides_are_refused(tmp_path: Path, texts: list[tuple[str, str]],
     else:
         assert complaint(source).startswith(
             f"corpus source `x`: {tmp_path}/x.tsv: the two sides are swapped: {counts} with letters are Persian in "
-            "the first column and English in the second; swap the columns"
+            "the column of the English text and English in the other; swap the columns"
         )
 
 

@@ -12,7 +12,7 @@ from translator.config import SourceConfig
 from translator.config.corpus_section import BadRows
 from translator.corpus.compression import members_of, packing_of, read_blocks
 from translator.corpus.csv_rows import rows_of_csv
-from translator.corpus.file_forms import Form, form_of
+from translator.corpus.file_forms import Form, form_of, without_packing
 from translator.corpus.json_lines import pairs_of_json_lines
 from translator.corpus.lines import BAD_ROW, Pair, UnequalSidesError, pairs_of_sides, read_lines
 from translator.corpus.parquet import MAGIC, pairs_of_parquet
@@ -59,7 +59,8 @@ def read_pairs(
 
     The corpora of a folder are read one after the other, in the order of their names. A pair that cannot be used has
     the name of its `defect`: a line of more than 1 MiB, or one that is not UTF-8 under `invalid_utf8: drop`, a row or a
-    unit without the right form, a unit of a TMX without one of the languages. Blank lines at the end are no pairs.
+    unit without the right form, a unit of a TMX without one of the languages, a score below `min_score`. Blank lines at
+    the end are no pairs.
 
     Args:
         source: the corpus.
@@ -127,9 +128,10 @@ class _Text(NamedTuple):
         if form is Form.PARQUET:
             raise CorpusError(f"{self.label} is no Parquet file (it does not begin with PAR1); get the file again")
         if form is Form.JSON_LINES and start.lstrip().startswith(b"["):
+            unpacked = Path(without_packing(name))
             raise CorpusError(
                 f"{self.label} is one JSON array, and JSON Lines are needed, with an object on each line; convert it: "
-                f"jq -c '.[]' {shlex.quote(self.file.name)} > {shlex.quote(self.file.stem)}.jsonl"
+                f"jq -c '.[]' {shlex.quote(unpacked.name)} > {shlex.quote(unpacked.stem)}.jsonl"
             )
         if form in (Form.TSV, Form.CSV) and _JSON_OBJECT.match(start):
             raise CorpusError(f"{self.label} looks like JSON Lines, not {form}; give it a name that ends in .jsonl")
@@ -262,7 +264,7 @@ def _refuse_swapped(pairs: Sequence[Pair], label: str, text_labels: Sequence[str
             pairs_with_letters += 1
             swapped_pairs += first_arabic > first_latin and second_latin > second_arabic
     if swapped_pairs and swapped_pairs >= _SWAPPED_SHARE * pairs_with_letters:
-        first, second = text_labels if len(text_labels) == 2 else ("the first column", "the second")
+        first, second = text_labels if len(text_labels) == 2 else ("the column of the English text", "the other")
         raise CorpusError(
             f"{label}: the two sides are swapped: {swapped_pairs:,} of the first {pairs_with_letters:,} pairs with "
             f"letters are Persian in {first} and English in {second}; swap the columns, the names of the files, or "
