@@ -53,7 +53,7 @@ $(VENV)/.installed-%: pyproject.toml constraints.txt | $(BIN)/python
 
 install: $(VENV)/.installed  ## make .venv with translator in it
 
-download: install  ## fetch DATASET=mizan|tatoeba|flores200 into data/; no other target downloads a corpus
+download: install  ## fetch DATASET=mizan|opus:NAME/VERSION|ntrex128 into data/, or list what there is; no other target downloads a corpus
 	@'$(BIN)/translator' download $(if $(DATASET),$(call quoted,$(DATASET)))
 
 prepare: install  ## clean and split the corpus of CONFIG, train its subword models, store its tokens

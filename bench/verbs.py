@@ -291,11 +291,10 @@ def serve_corpus(folder: Path) -> tuple[str, int]:
 
 def offer(address: str) -> None:
     """Let `translator download mizan` fetch the small corpus."""
-    from translator.corpus import download
+    from translator.corpus import public_corpora
 
-    members = {"T.en-fa.en": "", "T.en-fa.fa": ""}
-    small_dataset = replace(download.DATASETS["mizan"], address=address, members=members, size=None, sha256=None)
-    download.DATASETS["mizan"] = small_dataset
+    small_file = public_corpora.RemoteFile(address=address, name="mizan.zip")
+    public_corpora.DATASETS["mizan"] = replace(public_corpora.DATASETS["mizan"], files=(small_file,))
     os.environ["no_proxy"] = "127.0.0.1"
 
 

@@ -6,12 +6,13 @@ import re
 from pathlib import Path
 
 import pytest
-from doc_examples import PAGES, ROOT, commands
+from doc_examples import PAGES, ROOT, blocks, commands
 
 from book.cli_reference import cli_page, verbs_of
 from book.config_reference import config_page
 from translator.cli import parser
 from translator.cli.arguments import repeat_set
+from translator.config import parse_config
 from translator.config.resuming import EFFECTS
 
 GENERATED = {"config-reference.md", "cli-reference.md"}
@@ -57,6 +58,14 @@ def test_commands_in_pages_are_valid(page: Path) -> None:
         for word in words[1:]:
             name, equals_sign, _ = word.partition("=")
             assert name in (variables if equals_sign else targets), " ".join(words)
+
+
+def test_recipes_in_pages_are_valid() -> None:
+    recipes = [recipe for page in PAGES for _, recipe in blocks(page, "yaml")]
+    assert recipes
+    for recipe in recipes:
+        folder = "" if recipe.startswith("run:") else "run: {directory: runs/x}\n"
+        parse_config(folder + recipe, "recipe")
 
 
 def test_every_config_key_is_on_the_reference_page() -> None:

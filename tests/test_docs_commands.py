@@ -83,11 +83,17 @@ def fill(folder: Path) -> None:
         (sample / f"{name}.tsv").write_text(text.tsv(count), encoding="utf-8")
     archives = [folder / "data" / name for name in ("mizan.zip", "tatoeba.zip")]
     archives += [shared / name for name in ("mizan.zip", "tatoeba.zip", "bible.en-fa.zip", "quran.en-fa.zip")]
+    opus = ("MIZAN-v1", "TED2020-v1", "wikimedia-v20210402", "OpenSubtitles-v2018", "WikiMatrix-v1", "CCMatrix-v1")
+    archives += [folder / "data" / f"{name}.zip" for name in opus]
     for archive in archives:
         english, persian = text.sides(200)
         with zipfile.ZipFile(archive, "w") as opened:
             opened.writestr("corpus_en.txt", english)
             opened.writestr("corpus_fa.txt", persian)
+    for name in ("flores200/dev", "flores200/devtest", "ntrex128/test", "wmt24pp/test"):
+        place = folder / "data" / name
+        place.parent.mkdir(exist_ok=True)
+        write_sides(place.with_suffix(".en"), place.with_suffix(".fa"), text.sides(12))
     for code, side in zip(("en", "fa"), text.sides(200), strict=True):
         (shared / f"afec.{code}.gz").write_bytes(gzip.compress(side.encode()))
     (shared / "docs.tsv.gz").write_bytes(gzip.compress(text.tsv(200).encode()))

@@ -4,7 +4,9 @@ import contextlib
 import hashlib
 import http.server
 import io
+import json
 import logging
+import shlex
 import tarfile
 import threading
 from collections.abc import Iterator, Mapping
@@ -18,9 +20,14 @@ import pytest
 import yaml
 from corpus.corpora import contents, zip_bytes
 
-from translator.config import SourceConfig
+from translator.config import NormalizationConfig, SourceConfig
 from translator.corpus import download
-from translator.corpus.download import DATASETS, Dataset, download_dataset, recipe_snippet
+from translator.corpus.download import download_dataset
+from translator.corpus.held_out import held_out_argument, read_held_out
+from translator.corpus.normalizer import Normalizer
+from translator.corpus.public_corpora import DATASETS, Dataset, RemoteFile, find_dataset, recipe_snippet
+from translator.corpus.reading import read_pairs
+from translator.corpus.sources import corpora_in_arguments
 from translator.errors import CorpusError, InputError, RunError
 from translator.run.work_folders import _work_name, work_folder
 
@@ -55,9 +62,13 @@ TAR = tar_bytes({f"./flores/{name}": text for name, text in TEXTS.items()})
 
 @dataclass
 class Server:
-    """What a server sends: `answers` in turn, each as status, body and announced length; afterwards `content`."""
+    """What a server sends: `answers` in turn, each as status, body and announced length; afterwards `content`.
+
+    A path that `contents` names has its own content.
+    """
 
     content: bytes
+    contents: dict[str, bytes] = field(default_factory=dict)
     port: int = 0
     answers: list[tuple[int, bytes, int]] = field(default_factory=list)
     asked: int = 0
@@ -72,7 +83,8 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             state.asked += 1
-            whole = (200, state.content, len(state.content))
+            content = state.contents.get(self.path, state.content)
+            whole = (200, content, len(content))
             status, body, announced = state.answers.pop(0) if state.answers else whole
             self.send_response(status)
             self.send_header("Content-Length", str(announced))
@@ -92,28 +104,24 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         thread.join()
 
 
-TOY = Dataset(
-    name="toy",
-    title="Toy corpus",
-    licence="CC0",
-    home="https://example.org/toy",
-    address="",
-    file_name="toy.zip",
-    members={"T.en-fa.en": "", "T.en-fa.fa": ""},
-)
+TOY = Dataset(name="toy", title="Toy corpus", licence="CC0", home="https://example.org/toy", files=())
 
 
-def zip_dataset(server: Server, **changes: Any) -> Dataset:
-    return replace(TOY, **{"address": f"http://127.0.0.1:{server.port}/corpus", **changes})
+def zip_dataset(server: Server, name: str = "toy.zip", **changes: Any) -> Dataset:
+    file = RemoteFile(**{"address": f"http://127.0.0.1:{server.port}/corpus", "name": name, **changes})
+    return replace(TOY, files=(file,))
 
 
 def tar_dataset(server: Server) -> Dataset:
     members = {"dev/eng_Latn.dev": "dev.en", "dev/pes_Arab.dev": "dev.fa"}
-    return replace(zip_dataset(server), file_name="toy.tar.gz", members=members)
+    return replace(zip_dataset(server, "toy.tar.gz"), parts=("dev",), members=members)
 
 
 def obtain(dataset: Dataset, folder: Path) -> Path:
-    with mock.patch.multiple(download, RETRIES=2, TIMEOUT=5.0, DATASETS={dataset.name: dataset}):
+    with (
+        mock.patch.multiple(download, RETRIES=2, TIMEOUT=5.0),
+        mock.patch.object(download, "find_dataset", return_value=dataset),
+    ):
         return download_dataset(dataset.name, folder)
 
 
@@ -134,7 +142,7 @@ def test_download_retries_after_errors_and_skips_an_existing_file(
     dataset = zip_dataset(server, sha256=sha256(ZIP), size=len(ZIP))
     path = obtain(dataset, tmp_path / "data")
     assert path.read_bytes() == ZIP
-    assert "Toy corpus; licence: CC0" in caplog.text and dataset.address in caplog.text
+    assert "Toy corpus; licence: CC0" in caplog.text and dataset.files[0].address in caplog.text
     before = path.stat().st_ino, path.stat().st_mtime_ns
     assert obtain(dataset, tmp_path / "data") == path
     assert "exists and passes all checks; nothing to download" in caplog.text
@@ -150,7 +158,7 @@ def test_download_retries_after_errors_and_skips_an_existing_file(
         (OTHER_ZIP, {"size": len(ZIP)}, f"has {len(OTHER_ZIP):,} bytes, but {len(ZIP):,} are expected"),
         (b"<html>Log in first</html>", {}, "is damaged or truncated (File is not a zip file)"),
         (ZIP[:-9], {}, "is damaged or truncated"),
-        (zip_bytes({"mine.en": b""}), {}, "has no member T.en-fa.en or T.en-fa.fa. Members: mine.en"),
+        (zip_bytes({"mine.en": b""}), {}, "has no pair of members like en.txt and fa.txt"),
     ],
 )
 def test_a_wrong_or_damaged_download_is_refused_and_not_kept(
@@ -206,22 +214,139 @@ def test_a_damaged_or_incomplete_tar_is_refused(server: Server, tmp_path: Path, 
     assert list(tmp_path.iterdir()) == []
 
 
+# --- the table ---
+
+PAIRS = [("A book.", "یک کتاب."), ("Two books.", "دو کتاب."), ("The end.", "پایان.")]
+ENGLISH = "".join(f"{english}\n" for english, _ in PAIRS).encode()
+PERSIAN = "".join(f"{persian}\n" for _, persian in PAIRS).encode()
+SEGMENTS = [
+    {"lp": "en-fa_IR", "domain": "canary", "source": "CANARY", "target": "CANARY", "is_bad_source": True},
+    *({"source": english, "target": persian, "is_bad_source": False} for english, persian in PAIRS[:2]),
+    {"source": "The\nend.", "target": "پایان.", "original_target": "تمام.", "is_bad_source": False},
+]
+
+
+def opus_zip(corpus: str, persian: str = "fa") -> bytes:
+    """Return a zip with the members of one that OPUS offers."""
+    stem = f"{corpus}.en-{persian}"
+    members = {"README": b"x", "LICENSE": b"x", f"{stem}.en": ENGLISH, f"{stem}.{persian}": PERSIAN}
+    return zip_bytes({**members, f"{stem}.scores": b"1.1\n1.2\n1.3\n", f"{stem}.ids": b"x"})
+
+
+def flores_tar() -> bytes:
+    """Return a tar with some members of FLORES-200."""
+    texts = {"eng_Latn": ENGLISH, "pes_Arab": PERSIAN, "prs_Arab": b"x\n"}
+    names = {
+        f"./flores200_dataset/{part}/{language}.{part}": text
+        for part in ("dev", "devtest")
+        for language, text in texts.items()
+    }
+    return tar_bytes(names)
+
+
+STAND_INS = {
+    "mizan": [opus_zip("MIZAN")],
+    "tatoeba": [opus_zip("Tatoeba", "pes")],
+    "opus:CCMatrix/v1": [opus_zip("CCMatrix")],
+    "opus:QED/v2.0a": [opus_zip("QED")],
+    "opus:bible-uedin/v1": [opus_zip("bible-uedin", "pes")],
+    "flores200": [flores_tar()],
+    "ntrex128": [ENGLISH.replace(b"\n", b"\r\n"), PERSIAN.replace(b"\n", b"\r\n")],
+    "wmt24pp": ["".join(json.dumps(row) + "\n" for row in SEGMENTS).encode()],
+}
+"""The files of each dataset, small, with the names and the form of the real ones."""
+
+
+def small_dataset(server: Server, name: str) -> Dataset:
+    """Return the dataset `name`, with its stand-ins on the server in place of the real files."""
+    dataset = find_dataset(name)
+    files = []
+    for number, (file, content) in enumerate(zip(dataset.files, STAND_INS[name], strict=True)):
+        server.contents[f"/{number}"] = content
+        address = f"http://127.0.0.1:{server.port}/{number}"
+        files.append(replace(file, address=address, size=len(content), sha256=sha256(content)))
+    return replace(dataset, files=tuple(files))
+
+
+def texts_of_source(source: SourceConfig) -> list[tuple[str, str]]:
+    return [(pair.source, pair.target) for pair in read_pairs(source)]
+
+
+def test_every_dataset_has_a_stand_in() -> None:
+    assert STAND_INS.keys() > DATASETS.keys()
+
+
+@pytest.mark.parametrize("name", STAND_INS)
+def test_a_downloaded_dataset_is_a_corpus_or_test_sets_as_it_is(server: Server, tmp_path: Path, name: str) -> None:
+    dataset = small_dataset(server, name)
+    folder = tmp_path / "my data"
+    obtain(dataset, folder)
+    for argument in dataset.arguments(folder):
+        option, value = shlex.split(argument)
+        if option == "--corpus":
+            (source,) = corpora_in_arguments([[value]])
+            assert texts_of_source(source) == PAIRS
+        else:
+            test_set = read_held_out(held_out_argument(value), Normalizer(NormalizationConfig()))
+            assert list(zip(test_set.sources, (texts[0] for texts in test_set.references), strict=True)) == PAIRS
+
+
+@pytest.mark.parametrize("name", STAND_INS)
+def test_the_recipe_of_a_downloaded_dataset_reads_it(server: Server, tmp_path: Path, name: str) -> None:
+    dataset = small_dataset(server, name)
+    obtain(dataset, tmp_path)
+    text = recipe_snippet(dataset, tmp_path)
+    assert text.startswith(f"# {dataset.title}; licence: {dataset.licence}\n")
+    entries = [entry for keys in yaml.safe_load(text).values() for entries in keys.values() for entry in entries]
+    assert entries
+    for source in map(SourceConfig.model_validate, entries):
+        assert texts_of_source(source) == PAIRS
+
+
+@pytest.mark.parametrize("name", STAND_INS)
+def test_addresses_are_encrypted(name: str) -> None:
+    dataset = find_dataset(name)
+    addresses = [dataset.home, *(file.address for file in dataset.files)]
+    assert {urlsplit(address).scheme for address in addresses} == {"https"}
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [("CCMatrix/v1", "en-fa.txt.zip"), ("bible-uedin/v1", "en-pes.txt.zip"), ("Tatoeba/v2", "en-pes.txt.zip")],
+)
+def test_a_corpus_of_opus_has_the_address_of_its_version(name: str, file: str) -> None:
+    (remote_file,) = find_dataset(f"opus:{name}").files
+    assert remote_file.address == f"https://object.pouta.csc.fi/OPUS-{name}/moses/{file}"
+
+
+@pytest.mark.parametrize("name", ["opus:", "opus:CCMatrix", "opus:../v1", "opus:A/v1/x", "opus:A/..", "opus:A b/v1"])
+def test_a_wrong_name_of_opus_is_refused_with_an_example(name: str) -> None:
+    with pytest.raises(InputError, match=r"give opus:NAME/VERSION .* opus:CCMatrix/v1"):
+        find_dataset(name)
+
+
 def test_an_unknown_corpus_name_error_lists_the_known_names(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="unknown corpus `europarl`; corpora to download: mizan, tatoeba, flores200"):
+    names = "mizan, tatoeba, flores200, ntrex128, wmt24pp, opus:NAME/VERSION"
+    with pytest.raises(InputError, match=f"unknown corpus `europarl`; corpora to download: {names}"):
         download_dataset("europarl", tmp_path)
 
 
-@pytest.mark.parametrize("name", DATASETS)
-def test_recipe_snippet_refers_only_to_downloaded_files(name: str) -> None:
-    folder, dataset = Path("my data/پیکره"), DATASETS[name]
-    assert all(urlsplit(address).scheme == "https" for address in (dataset.address, dataset.home))
-    text = recipe_snippet(name, folder)
-    assert text.startswith(f"# {dataset.title}; licence: {dataset.licence}\n")
-    entries = [entry for keys in yaml.safe_load(text).values() for entries in keys.values() for entry in entries]
-    fetched = {str(folder / dataset.file_name), *(str(folder / name / place) for place in dataset.members.values())}
-    for source in map(SourceConfig.model_validate, entries):
-        assert {source.path, source.source_path, source.target_path} - {None} <= fetched
-        assert {source.source_member, source.target_member} - {None} <= set(dataset.members)
+@pytest.mark.parametrize("name", ["flores", "FLORES+", "flores_plus"])
+def test_flores_plus_is_refused_with_the_way_to_get_it(name: str) -> None:
+    with pytest.raises(InputError, match=r"accepted its conditions at .*flores_plus; .*translator download flores200"):
+        find_dataset(name)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"{}\n", b"[]\n", b"no JSON\n", b'{"source": "A", "target": null}\n', b'{"source": "A"}\n'],
+    ids=["no texts", "a list", "no JSON", "no target", "one side"],
+)
+def test_json_lines_without_both_texts_are_refused(server: Server, tmp_path: Path, content: bytes) -> None:
+    server.content = content
+    dataset = replace(zip_dataset(server, "toy.jsonl"), parts=("test",))
+    assert "line 1 is not JSON with the texts `source` and `target`" in refusal(dataset, tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_download_clears_what_a_killed_one_left_and_nothing_else(server: Server, tmp_path: Path) -> None:

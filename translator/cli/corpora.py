@@ -28,15 +28,19 @@ def _overlap(options: argparse.Namespace, stop: StopRequest) -> None:
 @verb(
     "download",
     "download a public corpus; no other verb downloads anything",
-    option("dataset DATASET", "name of the corpus (default: list all)", nargs="?"),
+    option("dataset DATASET", "name of the corpus, or opus:NAME/VERSION (default: list all)", nargs="?"),
     option("--folder FOLDER", "folder for the download (default: data)", default="data"),
-    examples=("translator download mizan --folder data",),
+    examples=("translator download mizan --folder data", "translator download opus:TED2020/v1"),
 )
 def _download(options: argparse.Namespace, stop: StopRequest) -> None:
-    from translator.corpus.download import dataset_table, download_dataset, recipe_snippet
+    from translator.corpus.download import download_dataset
+    from translator.corpus.public_corpora import dataset_table, find_dataset, recipe_snippet
 
-    if options.dataset:
-        path = download_dataset(options.dataset, Path(options.folder))
-        say(f"{path} is ready; add this to a recipe:", recipe_snippet(options.dataset, Path(options.folder)))
-    else:
+    if not options.dataset:
         say(dataset_table())
+        return
+    folder = Path(options.folder)
+    path = download_dataset(options.dataset, folder)
+    dataset = find_dataset(options.dataset)
+    arguments = " ".join(dataset.arguments(folder))
+    say(f"{path} is ready: {arguments}", "In a recipe:", recipe_snippet(dataset, folder))

@@ -1,123 +1,32 @@
-"""Public corpora that can be downloaded by name: their addresses, recipe entries, download and checks."""
+"""Downloads of public corpora: fetched beside their place, checked, moved there, and unpacked if they are no texts."""
 
 import gzip
 import os
+import re
 import tarfile
 import zipfile
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, NoReturn
 
-import yaml
+from pydantic_core import from_json
 from tqdm import tqdm
 
 from translator import __version__
 from translator.corpus.compression import damaged_files
-from translator.corpus.sources import listing
-from translator.errors import CorpusError, InputError
+from translator.corpus.public_corpora import Dataset, RemoteFile, find_dataset
+from translator.corpus.sources import choose_members, listing
+from translator.errors import CorpusError
 from translator.run.logging import LOGGER, progress_bar
 from translator.run.storage import flush_file, sha256_of_file, storage_errors, write_bytes
-from translator.run.text import text_table
 from translator.run.work_folders import new_folder, work_folder
 
 RETRIES: Final = 3
 TIMEOUT: Final = 30.0  # seconds of silence after which a connection counts as broken
+_LINE_BREAKS: Final = re.compile(r"[ \t]*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+[ \t]*")
 
-
-@dataclass(frozen=True)
-class Dataset:
-    """One public corpus."""
-
-    name: str
-    title: str
-    licence: str
-    home: str  # its web page, in case the address no longer works
-    address: str
-    file_name: str  # a zip, read in place, or a tar.gz, whose `members` are unpacked
-    members: Mapping[str, str]
-    """Members that the archive must contain. Zip: English and Persian; tar: the last two parts of their paths.
-
-    The value is the file that a member of a tar is unpacked to, like `dev.en`.
-    """
-    size: int | None = None  # bytes, if published or confirmed by several projects
-    sha256: str | None = None  # if published or confirmed by several projects
-
-    def recipe(self, folder: Path) -> dict[str, dict[str, list[dict[str, str]]]]:
-        """Return the recipe entries for the corpus in `folder`: a source for a zip, test sets for a tar."""
-        if self.file_name.endswith(".zip"):
-            english, persian = self.members
-            source = {
-                "name": self.name,
-                "path": str(folder / self.file_name),
-                "source_member": english,
-                "target_member": persian,
-            }
-            return {"corpus": {"sources": [source]}}
-        test_sets = []
-        for english_file in self.members.values():
-            part, _, side = english_file.partition(".")  # like `dev` and `en`
-            if side == "en":
-                path = folder / self.name / part
-                test_set = {"name": f"{self.name}_{part}", "source_path": f"{path}.en", "target_path": f"{path}.fa"}
-                test_sets.append(test_set)
-        return {"evaluation": {"test_sets": test_sets}}
-
-
-_TABLE: Final = (
-    Dataset(
-        name="mizan",
-        title="Mizan: about 1,020,000 pairs of literature, as OPUS packs it",
-        licence="CC BY 4.0",
-        home="https://github.com/omidkashefi/Mizan",
-        address="https://object.pouta.csc.fi/OPUS-MIZAN/v1/moses/en-fa.txt.zip",
-        file_name="mizan.zip",
-        members={"MIZAN.en-fa.en": "", "MIZAN.en-fa.fa": ""},
-        size=59_234_779,  # from the OPUS file list of this release
-    ),
-    Dataset(
-        name="tatoeba",
-        title="Tatoeba: short everyday sentences, release of 2023-04-12, as OPUS packs it",
-        licence="CC BY 2.0 FR",
-        home="https://opus.nlpl.eu/Tatoeba-v2023-04-12.php",
-        # This release calls the language pes (Iranian Persian); it has no pair en-fa.
-        address="https://object.pouta.csc.fi/OPUS-Tatoeba/v2023-04-12/moses/en-pes.txt.zip",
-        file_name="tatoeba.zip",
-        members={"Tatoeba.en-pes.en": "", "Tatoeba.en-pes.pes": ""},
-    ),
-    Dataset(
-        name="flores200",
-        title="FLORES-200: 997 + 1,012 sentences of Wikimedia projects, for evaluation only",
-        licence="CC BY-SA 4.0",
-        home="https://github.com/facebookresearch/flores/blob/main/flores200/README.md",
-        address="https://dl.fbaipublicfiles.com/nllb/flores200_dataset.tar.gz",
-        file_name="flores200_dataset.tar.gz",
-        members={
-            f"{part}/{language}.{part}": f"{part}.{side}"
-            for part in ("dev", "devtest")
-            for language, side in (("eng_Latn", "en"), ("pes_Arab", "fa"))
-        },
-        size=25_585_843,  # size and hash: as published by many projects that use the archive
-        sha256="b8b0b76783024b85797e5cc75064eb83fc5288b41e9654dabc7be6ae944011f6",
-    ),
-)
-DATASETS: Final = {dataset.name: dataset for dataset in _TABLE}
-
-
-def dataset_table() -> str:
-    """Return a table of all corpora with name, size, licence and description."""
-    rows = []
-    for dataset in DATASETS.values():
-        size = "unknown" if dataset.size is None else f"{dataset.size / 1e6:.0f} MB"
-        rows.append((dataset.name, size, dataset.licence, dataset.title))
-    return text_table(("name", "size", "licence", "description"), rows, text_columns=4)
-
-
-def recipe_snippet(name: str, folder: Path) -> str:
-    """Return the lines of YAML that add the corpus `name` in `folder` to a recipe."""
-    dataset = DATASETS[name]
-    text = yaml.safe_dump(dataset.recipe(folder), sort_keys=False, allow_unicode=True, width=1000)
-    return f"# {dataset.title}; licence: {dataset.licence}\n{text}"
+Texts = dict[str, bytes]
+"""The texts of an archive by the names of their unpacked files."""
 
 
 def download_dataset(name: str, folder: Path) -> Path:
@@ -125,46 +34,54 @@ def download_dataset(name: str, folder: Path) -> Path:
 
     An existing file is checked and stays unchanged.
 
+    Args:
+        name: one of the table, or `opus:NAME/VERSION`.
+        folder: for the files; it is made if it is missing.
+
     Raises:
         InputError: the name is unknown.
         CorpusError: the download fails, a check fails, or another file is in its place.
         RunError: another process is downloading the same corpus into `folder`.
     """
-    if name not in DATASETS:
-        raise InputError(f"unknown corpus `{name}`; corpora to download: {', '.join(DATASETS)}")
-    dataset = DATASETS[name]
-    path = folder / dataset.file_name
-    if os.path.lexists(path):
-        try:
-            texts = _checked_texts(dataset, path)
-        except CorpusError as error:
-            raise CorpusError(
-                f"{error}. The file is unchanged: move it away to download {dataset.name}, or, if it is your own "
-                "corpus, use it in your recipe without a download"
-            ) from error
-        LOGGER.info(f"{path} exists and passes all checks; nothing to download")
-    else:
-        texts = _fetch(dataset, path)
-    if not texts:
-        return path
+    dataset = find_dataset(name)
+    texts: Texts = {}
+    for file in dataset.files:
+        texts |= _obtain(dataset, file, folder / file.name)
+    if not dataset.parts:
+        return folder / dataset.files[0].name
     unpacked = folder / dataset.name
-    if not unpacked.exists():
+    if texts and not unpacked.exists():
         with new_folder(unpacked, replace=False) as beside:
-            for file, text in texts.items():
-                write_bytes(beside / file, text)
+            for text_name, text in texts.items():
+                write_bytes(beside / text_name, text)
         LOGGER.info(f"unpacked its texts to {unpacked}")
     return unpacked
 
 
-def _fetch(dataset: Dataset, path: Path) -> dict[str, bytes]:
-    """Download to a work folder, check the file and move it to `path`; return the texts of a tar."""
+def _obtain(dataset: Dataset, file: RemoteFile, path: Path) -> Texts:
+    """Check the file at `path`, or download it; return the texts to unpack."""
+    if not os.path.lexists(path):
+        return _fetch(dataset, file, path)
+    try:
+        texts = _checked_texts(dataset, file, path)
+    except CorpusError as error:
+        raise CorpusError(
+            f"{error}. The file is unchanged: move it away to download {dataset.name}, or, if it is your own "
+            "corpus, use it in your recipe without a download"
+        ) from error
+    LOGGER.info(f"{path} exists and passes all checks; nothing to download")
+    return texts
+
+
+def _fetch(dataset: Dataset, file: RemoteFile, path: Path) -> Texts:
+    """Download to a work folder, check the file and move it to `path`; return the texts to unpack."""
     import pooch  # with requests, which is slow to import
     from requests import RequestException
 
-    LOGGER.info(f"{dataset.title}; licence: {dataset.licence}\ndownloading {dataset.address} to {path}")
+    LOGGER.info(f"{dataset.title}; licence: {dataset.licence}\ndownloading {file.address} to {path}")
     pooch.get_logger().setLevel("WARNING")
     with work_folder(path, alone=True) as beside:
-        bar: tqdm[NoReturn] = progress_bar(description=dataset.name, total=dataset.size or 1, unit="B")
+        bar: tqdm[NoReturn] = progress_bar(description=dataset.name, total=file.size or 1, unit="B")
         bar.unit_scale = True
         downloader = pooch.HTTPDownloader(
             progressbar=bar,
@@ -175,17 +92,17 @@ def _fetch(dataset: Dataset, path: Path) -> dict[str, bytes]:
         fetcher = pooch.create(
             path=beside,
             base_url="",
-            registry={path.name: dataset.sha256 and f"sha256:{dataset.sha256}"},
-            urls={path.name: dataset.address},
+            registry={path.name: file.sha256 and f"sha256:{file.sha256}"},
+            urls={path.name: file.address},
             retry_if_failed=RETRIES,
         )
         partial = beside / path.name
         try:
             fetcher.fetch(path.name, downloader=downloader)
-            texts = _checked_texts(dataset, partial)
+            texts = _checked_texts(dataset, file, partial)
         except (RequestException, ValueError, CorpusError) as error:  # pooch raises ValueError for a wrong hash
             raise CorpusError(
-                f"cannot download {dataset.address}: {str(error).replace(str(partial), 'the download')}. Check the "
+                f"cannot download {file.address}: {str(error).replace(str(partial), 'the download')}. Check the "
                 f"network (https_proxy sets a proxy), or get the file by other means (see "
                 f"{dataset.home}), put it at {path}, and run the same command again"
             ) from error
@@ -200,36 +117,86 @@ def _fetch(dataset: Dataset, path: Path) -> dict[str, bytes]:
     return texts
 
 
-def _checked_texts(dataset: Dataset, file: Path) -> dict[str, bytes]:
-    """Check `file`; return the texts of a tar.gz by the names of their unpacked files, or nothing for a zip."""
+# --- checks ---
+
+
+def _checked_texts(dataset: Dataset, file: RemoteFile, path: Path) -> Texts:
+    """Check the file at `path`; return the texts to unpack, none from a file that is read in place.
+
+    Raises CorpusError: size or hash are wrong, the file is damaged, or texts are missing.
+    """
     # 1. Size and hash, where they are known.
-    with storage_errors(file, "read"):
-        size = file.stat().st_size
-        digest = sha256_of_file(file)
-    if dataset.size is not None and size != dataset.size:
-        raise CorpusError(f"{file} has {size:,} bytes, but {dataset.size:,} are expected")
-    if dataset.sha256 is not None and digest != dataset.sha256:
-        raise CorpusError(f"{file} has the SHA-256 {digest}, but {dataset.sha256} is expected")
-    # 2. The members. Reading a text to its end checks it.
-    texts: dict[str, bytes] = {}
+    with storage_errors(path, "read"):
+        size = path.stat().st_size
+        digest = sha256_of_file(path)
+    if file.size is not None and size != file.size:
+        raise CorpusError(f"{path} has {size:,} bytes, but {file.size:,} are expected")
+    if file.sha256 is not None and digest != file.sha256:
+        raise CorpusError(f"{path} has the SHA-256 {digest}, but {file.sha256} is expected")
+    # 2. What it holds. Reading a text to its end checks it.
+    with damaged_files(path):
+        for suffix, read in _READERS.items():
+            if path.name.endswith(suffix):
+                return read(path, dataset.members)
+    return {}
+
+
+def _check_zip(path: Path, members: Mapping[str, str]) -> Texts:
+    """Check that the reader of corpora finds the two sides in the zip."""
+    with zipfile.ZipFile(path) as archive:
+        choose_members(path, archive.namelist(), None, None)
+    return {}
+
+
+def _tar_texts(path: Path, members: Mapping[str, str]) -> Texts:
+    """Return the texts of a tar.gz that `members` names."""
+    texts: Texts = {}
     names: list[str] = []
-    with damaged_files(file):
-        if file.suffix == ".zip":
-            with zipfile.ZipFile(file) as archive:
-                names = archive.namelist()
-        else:
-            with gzip.open(file) as unpacked, tarfile.open(fileobj=unpacked, mode="r|") as tar:
-                for member in tar:
-                    content = tar.extractfile(member) if member.isreg() else None
-                    if content is None:
-                        continue
-                    name = "/".join(member.name.split("/")[-2:])
-                    names.append(name)
-                    if name in dataset.members:
-                        texts[dataset.members[name]] = content.read()
-                while unpacked.read(1 << 20):  # to the checksum of gzip, which comes after the tar
-                    pass
-    missing_members = [member for member in dataset.members if member not in names]
+    with gzip.open(path) as unpacked, tarfile.open(fileobj=unpacked, mode="r|") as tar:
+        for member in tar:
+            content = tar.extractfile(member) if member.isreg() else None
+            if content is None:
+                continue
+            name = "/".join(member.name.split("/")[-2:])
+            names.append(name)
+            if name in members:
+                texts[members[name]] = content.read()
+        while unpacked.read(1 << 20):  # to the checksum of gzip, which comes after the tar
+            pass
+    missing_members = [member for member in members if member not in names]
     if missing_members:
-        raise CorpusError(f"{file} has no member {' or '.join(missing_members)}. Members: {listing(names)}")
+        raise CorpusError(f"{path} has no member {' or '.join(missing_members)}. Members: {listing(names)}")
     return texts
+
+
+def _json_lines_texts(path: Path, members: Mapping[str, str]) -> Texts:
+    """Return `test.en` and `test.fa` from JSON lines with `source` and `target`, as those of WMT24++.
+
+    Segments marked as `is_bad_source` are left out, as the publishers advise (Deutsch et al. 2025). A segment becomes
+    one line.
+    """
+    texts = {"test.en": b"", "test.fa": b""}
+    for number, line in enumerate(path.read_bytes().splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = from_json(line)
+            is_bad = bool(row.get("is_bad_source", False))
+            sides = (_LINE_BREAKS.sub(" ", row["source"]), _LINE_BREAKS.sub(" ", row["target"]))
+        except (ValueError, KeyError, AttributeError, TypeError) as error:
+            problem = "is not JSON with the texts `source` and `target`"
+            raise CorpusError(f"{path}, line {number} {problem}") from error
+        if not is_bad:
+            for name, text in zip(texts, sides, strict=True):
+                texts[name] += text.encode() + b"\n"
+    if not texts["test.en"]:
+        raise CorpusError(f"{path} has no segment")
+    return texts
+
+
+_READERS: Final[Mapping[str, Callable[[Path, Mapping[str, str]], Texts]]] = {
+    ".zip": _check_zip,
+    ".tar.gz": _tar_texts,
+    ".jsonl": _json_lines_texts,
+}
+"""By the suffix of the file; any other file is a text."""

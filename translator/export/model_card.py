@@ -6,9 +6,9 @@ import jinja2
 
 from translator.config import Config, SourceConfig
 from translator.config.corpus_section import ENGLISH
-from translator.corpus.download import DATASETS
 from translator.corpus.held_out import left_out_note
 from translator.corpus.normalizer_rules import NOTHING, NormalizerRules
+from translator.corpus.public_corpora import DATASETS
 from translator.evaluation.results import saved_scores
 from translator.inference.exported import ExportIndex
 from translator.run.folder import RunFolder

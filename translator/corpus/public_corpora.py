@@ -1,0 +1,230 @@
+"""Public corpora that can be named: where their files are, under which licence, and how they enter a recipe."""
+
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import yaml
+
+from translator.errors import InputError
+from translator.run.text import text_table
+
+_OPUS_PATTERN: Final = re.compile(
+    r"opus:(?P<corpus>[a-z0-9][\w.-]*)/(?P<version>[a-z0-9][\w.-]*)", re.IGNORECASE | re.ASCII
+)
+_OPUS_PERSIAN: Final = {"Tatoeba": "pes", "bible-uedin": "pes"}
+"""Corpora of OPUS that have another code for Persian than `fa`, by the indexes of opustools 1.9.0 and mtdata 0.5.1."""
+_GATED: Final = frozenset({"flores", "flores+", "floresplus", "flores-plus", "flores_plus"})
+_NTREX: Final = "https://raw.githubusercontent.com/MicrosoftTranslator/NTREX/8561f6a622db9edad1217683e5c83daefd8bb2bf"
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """A file on a public server."""
+
+    address: str
+    name: str  # in the folder of downloads
+    size: int | None = None  # bytes, if published or confirmed by several projects
+    sha256: str | None = None  # if published or confirmed by several projects
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """One public corpus, or one public text for evaluation only.
+
+    A corpus is a zip that is read in place. Text for evaluation has parts such as `devtest`; part and side are the name
+    of a file in the dataset's own folder: `devtest.en` and `devtest.fa`.
+    """
+
+    name: str
+    title: str
+    licence: str
+    home: str  # its web page, in case the address no longer works
+    files: tuple[RemoteFile, ...]
+    parts: tuple[str, ...] = ()  # of a text for evaluation; a corpus has none
+    members: Mapping[str, str] = field(default_factory=dict)
+    """Of a tar: the last two parts of the paths of its texts, and the files that they are unpacked to."""
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of all files, if known."""
+        sizes = [file.size for file in self.files if file.size is not None]
+        return sum(sizes) if len(sizes) == len(self.files) else None
+
+    @property
+    def label(self) -> str:
+        """The name of its source in a recipe."""
+        return self.name.removeprefix("opus:").replace("/", "-")
+
+    def recipe(self, folder: Path) -> dict[str, dict[str, list[dict[str, str]]]]:
+        """Return the entries of a recipe for the dataset in `folder`: a source, or test sets."""
+        if not self.parts:
+            (archive,) = self.files
+            origin = f"{self.title} ({self.licence}): translator download {self.name}"
+            source = {"name": self.label, "path": str(folder / archive.name), "obtain": origin}
+            return {"corpus": {"sources": [source]}}
+        test_sets = []
+        for part in self.parts:
+            path = folder / self.name / part
+            test_set = {"name": self._test_set(part), "source_path": f"{path}.en", "target_path": f"{path}.fa"}
+            test_sets.append(test_set)
+        return {"evaluation": {"test_sets": test_sets}}
+
+    def arguments(self, folder: Path) -> list[str]:
+        """Return what a command takes for the dataset in `folder`: one `--corpus`, or a `--test-set` for each part."""
+        if not self.parts:
+            return ["--corpus " + shlex.quote(str(folder / self.files[0].name))]
+        arguments = []
+        for part in self.parts:
+            path = folder / self.name / part
+            arguments.append("--test-set " + shlex.quote(f"{self._test_set(part)}={path}.en:{path}.fa"))
+        return arguments
+
+    def _test_set(self, part: str) -> str:
+        return self.name if len(self.parts) == 1 else f"{self.name}_{part}"
+
+
+_TABLE: Final = (
+    Dataset(
+        name="mizan",
+        title="Mizan: about 1,020,000 pairs of literature, as OPUS packs it",
+        licence="CC BY 4.0",
+        home="https://github.com/omidkashefi/Mizan",
+        files=(
+            RemoteFile(
+                address="https://object.pouta.csc.fi/OPUS-MIZAN/v1/moses/en-fa.txt.zip",
+                name="mizan.zip",
+                size=59_234_779,  # from the OPUS file list of this release
+            ),
+        ),
+    ),
+    Dataset(
+        name="tatoeba",
+        title="Tatoeba: short everyday sentences, release of 2023-04-12, as OPUS packs it",
+        licence="CC BY 2.0 FR",
+        home="https://opus.nlpl.eu/Tatoeba-v2023-04-12.php",
+        files=(
+            RemoteFile(
+                # This release calls the language pes (Iranian Persian); it has no pair en-fa.
+                address="https://object.pouta.csc.fi/OPUS-Tatoeba/v2023-04-12/moses/en-pes.txt.zip",
+                name="tatoeba.zip",
+            ),
+        ),
+    ),
+    Dataset(
+        name="flores200",
+        title="FLORES-200: 997 + 1,012 sentences of Wikimedia projects, for evaluation only",
+        licence="CC BY-SA 4.0",
+        home="https://github.com/facebookresearch/flores/blob/main/flores200/README.md",
+        files=(
+            RemoteFile(
+                address="https://dl.fbaipublicfiles.com/nllb/flores200_dataset.tar.gz",
+                name="flores200_dataset.tar.gz",
+                size=25_585_843,  # size and hash: as published by many projects that use the archive
+                sha256="b8b0b76783024b85797e5cc75064eb83fc5288b41e9654dabc7be6ae944011f6",
+            ),
+        ),
+        parts=("dev", "devtest"),
+        members={
+            f"{part}/{language}.{part}": f"{part}.{side}"
+            for part in ("dev", "devtest")
+            for language, side in (("eng_Latn", "en"), ("pes_Arab", "fa"))
+        },
+    ),
+    Dataset(
+        name="ntrex128",
+        title="NTREX-128: 1,997 sentences of news (WMT 2019) by professional translators, for evaluation only",
+        licence="CC BY-SA 4.0",
+        home="https://github.com/MicrosoftTranslator/NTREX",
+        files=(
+            RemoteFile(
+                address=f"{_NTREX}/NTREX-128/newstest2019-src.eng.txt",
+                name="ntrex128/test.en",
+                size=251_739,
+                sha256="389e8f5796c66db4f646dfad33e1ec622d74767af5ef112b42a1f2cd814df3cc",
+            ),
+            RemoteFile(
+                address=f"{_NTREX}/NTREX-128/newstest2019-ref.fas.txt",
+                name="ntrex128/test.fa",
+                size=435_695,
+                sha256="17bca2217c74accf95fbdc47b7743402a05abc0d892ae6053477c7aec4a767c1",
+            ),
+        ),
+        parts=("test",),
+    ),
+    Dataset(
+        name="wmt24pp",
+        title="WMT24++: 960 segments of news, literature, speech and social media, for evaluation only",
+        licence="Apache 2.0",
+        home="https://huggingface.co/datasets/google/wmt24pp",
+        files=(
+            RemoteFile(
+                address="https://huggingface.co/datasets/google/wmt24pp/resolve/main/en-fa_IR.jsonl",
+                name="wmt24pp.en-fa_IR.jsonl",
+            ),
+        ),
+        parts=("test",),
+    ),
+)
+DATASETS: Final = {dataset.name: dataset for dataset in _TABLE}
+
+
+def find_dataset(name: str) -> Dataset:
+    """Return the dataset called `name`: one of the table, or `opus:NAME/VERSION`.
+
+    Raises InputError: there is none, or it needs an account; the message says how to get it.
+    """
+    if name in DATASETS:
+        return DATASETS[name]
+    if name.lower() in _GATED:
+        raise InputError(
+            "FLORES+ can be downloaded only by people who have accepted its conditions at "
+            "https://huggingface.co/datasets/openlanguagedata/flores_plus; docs/public-text.md gives the commands. Its "
+            "predecessor needs no account: translator download flores200"
+        )
+    if name.lower().startswith("opus:"):
+        return _opus_dataset(name)
+    raise InputError(f"unknown corpus `{name}`; corpora to download: {', '.join(DATASETS)}, opus:NAME/VERSION")
+
+
+def _opus_dataset(name: str) -> Dataset:
+    """Return the corpus of OPUS that is called `opus:NAME/VERSION`; all of them have the same pattern of addresses."""
+    match = _OPUS_PATTERN.fullmatch(name)
+    if match is None:
+        raise InputError(
+            f"`{name}` is no corpus of OPUS; give opus:NAME/VERSION as https://opus.nlpl.eu writes them, such as "
+            "opus:CCMatrix/v1"
+        )
+    corpus, version = match["corpus"], match["version"]
+    persian = _OPUS_PERSIAN.get(corpus, "fa")
+    archive = RemoteFile(
+        address=f"https://object.pouta.csc.fi/OPUS-{corpus}/{version}/moses/en-{persian}.txt.zip",
+        name=f"{corpus}-{version}.zip",
+    )
+    return Dataset(
+        name=f"opus:{corpus}/{version}",
+        title=f"{corpus} {version}, as OPUS packs it",
+        licence="see LICENSE in the zip",
+        home="https://opus.nlpl.eu",
+        files=(archive,),
+    )
+
+
+def dataset_table() -> str:
+    """Return a table of all corpora with name, size, licence and description."""
+    rows = []
+    for dataset in DATASETS.values():
+        size = "unknown" if dataset.size is None else f"{dataset.size / 1e6:.1f} MB"
+        rows.append((dataset.name, size, dataset.licence, dataset.title))
+    example = "any corpus of OPUS, such as opus:CCMatrix/v1; names and versions: https://opus.nlpl.eu"
+    rows.append(("opus:NAME/VERSION", "", "", example))
+    return text_table(("name", "size", "licence", "description"), rows, text_columns=4)
+
+
+def recipe_snippet(dataset: Dataset, folder: Path) -> str:
+    """Return the lines of YAML that add `dataset` in `folder` to a recipe, after a comment with its licence."""
+    text = yaml.safe_dump(dataset.recipe(folder), sort_keys=False, allow_unicode=True, width=1000)
+    return f"# {dataset.title}; licence: {dataset.licence}\n{text}"
