@@ -12,6 +12,7 @@ from translator.errors import RunError
 from translator.inference import torch_searcher
 from translator.inference.torch_searcher import TorchSearcher
 from translator.model import Transformer
+from translator.search import search as search_module
 
 CPU = torch.device("cpu")
 ROWS = [[5, 6], [7], [8, 9, 10], [11], [12, 13]]
@@ -45,7 +46,7 @@ def test_a_batch_without_enough_memory_is_searched_in_halves(monkeypatch: pytest
     searcher = TorchSearcher([small_model()], CPU)
     config = SearchConfig(beam_size=2)
     expected = searcher.find(ROWS, config, 2, PREFIXES)
-    search = torch_searcher.search_with
+    search = search_module.search
     batch_sizes = []
 
     def short_of_memory(model: Any, source: Tensor, *args: Any, **options: Any) -> Any:

@@ -92,7 +92,8 @@ def _largest_of_groups(values: Tensor, count: int) -> Largest:
     # 1. Find the groups with the largest maxima. The last group may be smaller.
     whole_groups = size // GROUP_SIZE
     whole_size = whole_groups * GROUP_SIZE
-    maxima = values[:, :whole_size].unflatten(1, (whole_groups, GROUP_SIZE)).amax(dim=2)
+    groups = values[:, :whole_size].reshape(len(values), whole_groups, GROUP_SIZE)
+    maxima = groups.amax(dim=2)  # (R, groups)
     if whole_size < size:
         maxima = torch.cat((maxima, values[:, whole_size:].amax(dim=1, keepdim=True)), dim=1)
     best_groups = maxima.sort(dim=1, descending=True, stable=True).indices[:, :count]
