@@ -51,10 +51,8 @@ def stop(distributed: Distributed, folder: Path, request: StopRequest) -> None:
         os.environ["OMP_NUM_THREADS"],
     ]
     (folder / f"said-{rank}").write_text(repr(said), encoding="utf-8")
-    with distributed.first_on_each_machine(), (folder / "order").open("a", encoding="utf-8") as file:
-        if distributed.main:
-            time.sleep(0.2)
-        file.write("first " if distributed.main else "later ")
+    told = distributed.once_on_each_machine(lambda: f"made by local rank {distributed.local_rank}")
+    (folder / f"told-{rank}").write_text(told, encoding="utf-8")
     # Once with the pairs divided among the ranks, once with all of them on rank 0.
     tensors = gradients(distributed, [list(range(rank, len(PAIRS), world_size)) for rank in range(world_size)])
     lone = gradients(distributed, [list(range(len(PAIRS))), *[[]] * (world_size - 1)])

@@ -9,6 +9,7 @@ import ftfy
 from translator.config import CorpusConfig, SourceConfig
 from translator.config.paths import present_path
 from translator.config.resuming import fingerprint_of
+from translator.corpus.file_hashes import FileHashes
 from translator.corpus.normalizer_rules import NormalizerRules
 
 PREPARE_VERSION: Final = 3  # raised when the same settings give different text
@@ -18,7 +19,7 @@ def corpus_fingerprint(
     config: CorpusConfig,
     test_sets: Sequence[SourceConfig],
     rules: NormalizerRules,
-    hashes: Sequence[tuple[str, ...]],
+    hashes: FileHashes,
 ) -> str:
     """Return SHA-256 in hexadecimal over the bytes of the corpus files (not their paths), settings, rules, versions.
 
