@@ -1,12 +1,10 @@
 """`DataHandler`: from a recipe to batches; each stage is reused, no pair is cut, batches resume and are shared."""
 
 import contextlib
-import dataclasses
 import functools
 import itertools
 import json
 import tempfile
-import tracemalloc
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -19,11 +17,8 @@ from hypothesis import strategies as st
 
 from translator.config import Config
 from translator.corpus.prepared_corpus import Side
-from translator.data import Batch, DataHandler, DataPosition, mapped_numbers, packing
+from translator.data import Batch, DataHandler, DataPosition
 from translator.data.machine_folder import MachineFolder
-from translator.data.token_store import FlatRows, TokenWriter
-from translator.data.training_batches import TrainingBatches
-from translator.errors import Interrupted, StorageError
 
 SUBJECTS = [("I", "من", "م"), ("We", "ما", "یم"), ("They", "آن‌ها", "ند"), ("You", "تو", "ی")]
 VERBS = [("go", "می‌رو"), ("buy", "می‌خر"), ("read", "می‌خوان"), ("see", "می‌بین")]
@@ -409,91 +404,6 @@ def test_another_process_makes_the_same_batches(any_handler: DataHandler) -> Non
     for ours, theirs in zip(arrived, expected, strict=True):
         assert ours.position == theirs.position
         assert list(map(tables, ours.batches)) == list(map(tables, theirs.batches))
-
-
-# --- the files of the epochs ---
-
-
-def prepared_names(handler: DataHandler) -> set[str]:
-    return {path.name for path in handler.training_batches.prepared_directory.iterdir()}
-
-
-def test_the_files_of_the_epochs_end_with_the_iteration(any_handler: DataHandler) -> None:
-    before = prepared_names(any_handler)
-    with contextlib.closing(any_handler.training_batches.steps(DataPosition(), 1)) as steps:
-        next(steps)
-        assert len(prepared_names(any_handler)) == len(before) + 1
-    assert prepared_names(any_handler) == before
-
-
-def test_the_last_rank_of_a_machine_deletes_an_epoch(any_handler: DataHandler, tmp_path: Path) -> None:
-    ranks = []
-    for rank in range(2):
-        steps = any_handler.training_batches.steps(DataPosition(), 1, rank, 2, MachineFolder(tmp_path, rank, 2))
-        ranks.append(steps)
-    with contextlib.closing(ranks[0]), contextlib.closing(ranks[1]):
-        next(ranks[0])
-        assert (tmp_path / "epoch-0").is_dir()
-        next(ranks[1])
-        assert not (tmp_path / "epoch-0").exists()
-
-
-def test_a_stopped_iteration_leaves_no_files(any_handler: DataHandler) -> None:
-    before = prepared_names(any_handler)
-
-    def stop() -> None:
-        raise Interrupted(15)
-
-    with pytest.raises(Interrupted):
-        next(any_handler.training_batches.steps(DataPosition(), 1, check=stop))
-    assert prepared_names(any_handler) == before
-
-
-def test_failed_sampling_leaves_no_files(sampled: DataHandler, tmp_path: Path) -> None:
-    before = prepared_names(sampled)
-    sampler = sampled.training_batches.sampler
-    assert sampler is not None
-    missing_corpus = dataclasses.replace(sampler.corpus, directory=tmp_path / "missing")
-    failing = dataclasses.replace(sampled.training_batches, sampler=dataclasses.replace(sampler, corpus=missing_corpus))
-    with pytest.raises(StorageError, match=r"one\.en is damaged \(the file is missing\)"):
-        next(failing.steps(DataPosition(), 1))
-    assert prepared_names(sampled) == before
-
-
-def peak_of_planning(folder: Path, count: int) -> int:
-    """Return the peak of private memory, in bytes, until the first batch of an epoch of `count` pairs."""
-    rows = np.random.default_rng(0).integers(1, 10, count)
-    sentences = FlatRows(ids=np.full(int(rows.sum()), 7, np.int32), lengths=rows)
-    for side in ("en", "fa"):
-        with TokenWriter(folder / f"all.{side}", 8) as writer:
-            writer.append(sentences)
-    batches = TrainingBatches(
-        token_folder=folder,
-        sources=("all",),
-        sides=("en", "fa"),
-        row_length=64,
-        rows=2,
-        drawn=(count,),
-        seed=0,
-        sampler=None,
-        prepared_directory=folder,
-        processes=1,
-    )
-    tracemalloc.start()
-    with contextlib.closing(batches.steps(DataPosition(), 1)) as steps:
-        next(steps)
-        peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return peak
-
-
-def test_the_memory_of_planning_does_not_grow_with_the_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mapped_numbers, "BLOCK", 512)
-    monkeypatch.setattr(packing, "_ROWS_AT_ONCE", 32)
-    peak_of_planning(tmp_path / "first", 2_000)  # libraries keep some memory at their first use
-    few = peak_of_planning(tmp_path / "few", 2_000)
-    many = peak_of_planning(tmp_path / "many", 32_000)
-    assert many - few < 30_000, "a byte for each further pair; an array of numbers takes 4 or 8"
 
 
 # --- the mixture ---
