@@ -1,10 +1,9 @@
 """The gradients of all weights, in one flat buffer with fixed addresses.
 
 One buffer serves three purposes: ranks exchange it as one message, the norm reads it at once, and CUDA graphs write to
-its fixed addresses. The exchange follows the backward pass: an exchange in pieces during the pass would gain no more
-than the CUDA graph of the pass, which it would exclude (docs/scaling.md). A CPU with one rank needs none of that:
-there, the gradients of the first micro-batch of an update stay where they are, which saves the addition to a buffer of
-zeros.
+its fixed addresses. The exchange follows the backward pass: in pieces during the pass, it would exclude the CUDA graph
+of the pass (measured in docs/scaling.md). A CPU with one rank needs none of that: there, the gradients of the first
+micro-batch of an update stay where they are, which saves the addition to a buffer of zeros.
 """
 
 from collections.abc import Sequence
