@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from translator.data import DataHandler
-from translator.data.token_store import TokenStore
+from translator.data.token_store import FlatRows, TokenWriter
 from translator.data.training_batches import TrainingBatches
 from translator.special_tokens import SPECIAL_TOKENS
 
 NAME: Final = "generated"
-POOL: Final = 1 << 16  # random ids of which each sentence is a section
+POOL: Final = 1 << 16  # random ids, of which sentences are sections; sentences that are made at once
 Lengths = NDArray[np.int64]
 
 
@@ -37,15 +37,13 @@ def random_lengths(count: int, longest: int) -> tuple[Lengths, Lengths]:
 
 def write_tokens(folder: Path, count: int, vocabulary: int, row_length: int) -> None:
     """Write the token stores of `count` pairs of random ids to `folder`, each of which fits into a row of L."""
-    generator = np.random.default_rng(2)
-    ids = generator.integers(len(SPECIAL_TOKENS), vocabulary, POOL + row_length).tolist()
+    ids = np.random.default_rng(2).integers(len(SPECIAL_TOKENS), vocabulary, POOL, dtype=np.int32)
     source_lengths, target_lengths = random_lengths(count, row_length - 1)
     for side, lengths in (("en", source_lengths), ("fa", target_lengths)):
-        starts = generator.integers(0, POOL, count)
-        ends = starts + lengths
-        sections = zip(starts.tolist(), ends.tolist(), strict=True)
-        sentences = (ids[start:end] for start, end in sections)
-        TokenStore.write(folder / f"{NAME}.{side}", sentences, vocabulary)
+        with TokenWriter(folder / f"{NAME}.{side}", vocabulary) as writer:
+            # The sentences of each part are sections of the random ids, one after the other.
+            for part in np.array_split(lengths, 1 + count // POOL):
+                writer.append(FlatRows(ids=np.resize(ids, int(part.sum())), lengths=part))
 
 
 class GeneratedData(DataHandler):

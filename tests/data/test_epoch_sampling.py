@@ -12,9 +12,9 @@ import pytest
 
 from translator.config.training_section import AugmentationConfig
 from translator.data import epoch_sampling
-from translator.data.epoch_sampling import Draws, EpochSampler, sampled_epochs
+from translator.data.epoch_sampling import EpochDraws, EpochSampler, sampled_epochs
+from translator.data.mixture import Numbers
 from translator.data.token_store import PairStore
-from translator.errors import Interrupted, StorageError
 from translator.subword import SubwordModel, SubwordPair
 
 Rows = list[list[list[int]]]  # of each pair, the ids of both sides
@@ -28,18 +28,27 @@ def rows(pairs: PairStore) -> Rows:
     return rows
 
 
-def draws(sampler: EpochSampler, times: int = 1) -> Draws:
-    return {name: np.full(sampler.corpus.count("train", name), times) for name in sampler.corpus.names("train")}
+def draws_of(counts: dict[str, Numbers]) -> EpochDraws:
+    """The draws of an epoch that takes each pair of a source as often as its count says."""
+    starts = np.cumsum([0, *map(len, counts.values())])
+    counts_of_all = np.concatenate(list(counts.values()))
+    numbers = np.repeat(np.arange(len(counts_of_all), dtype=np.int32), counts_of_all)
+    return EpochDraws(names=tuple(counts), starts=starts, numbers=numbers)
+
+
+def draws(sampler: EpochSampler, times: int = 1) -> EpochDraws:
+    names = sampler.corpus.names("train")
+    return draws_of({name: np.full(sampler.corpus.count("train", name), times) for name in names})
 
 
 def sampled_rows(sampler: EpochSampler, folder: Path, epoch: int = 0, processes: int = 1, times: int = 1) -> Rows:
     return drawn_rows(sampler, folder, draws(sampler, times), epoch, processes)
 
 
-def drawn_rows(sampler: EpochSampler, folder: Path, draws: Draws, epoch: int = 0, processes: int = 1) -> Rows:
+def drawn_rows(sampler: EpochSampler, folder: Path, draws: EpochDraws, epoch: int = 0, processes: int = 1) -> Rows:
     with contextlib.closing(sampler.sample([(epoch, draws)], processes)) as blocks:
         sampler.write(blocks, draws, folder)
-    return rows(PairStore.open(folder, list(draws)))
+    return rows(PairStore.open(folder, draws.names))
 
 
 def models(sampler: EpochSampler) -> tuple[SubwordModel, SubwordModel]:
@@ -158,7 +167,7 @@ def test_each_pair_is_drawn_as_often_as_its_count_says(mistyping: EpochSampler, 
     expected = []
     for pair, count in enumerate(counts, start=len(no_draws)):
         expected += thrice[3 * pair : 3 * pair + count]
-    assert drawn_rows(mistyping, tmp_path, {"one": no_draws, "two": counts}) == expected
+    assert drawn_rows(mistyping, tmp_path, draws_of({"one": no_draws, "two": counts})) == expected
 
 
 # --- augmentation ---
@@ -231,33 +240,12 @@ def test_an_augmentation_that_makes_a_side_too_long_is_undone(
 
 
 @pytest.mark.parametrize("processes_ahead", [1, 2])
-def test_sampled_epochs_come_in_order_and_leave_no_files(
+def test_sampled_epochs_come_in_order(
     sampler: EpochSampler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes_ahead: int
 ) -> None:
     monkeypatch.setattr(epoch_sampling, "_WORTH_PROCESSES", 0)
-    prepared = tmp_path / "prepared"
-    for stranger in ("sampled-1", ".sampled-2.partial", "tokens-1"):
-        (prepared / stranger / "train").mkdir(parents=True)
-    epochs = sampled_epochs(sampler, lambda epoch: draws(sampler), 2, prepared, processes_ahead=processes_ahead)
+    epochs = sampled_epochs(sampler, lambda epoch: draws(sampler), 2, tmp_path, processes_ahead=processes_ahead)
     with contextlib.closing(epochs):
-        stores = list(itertools.islice(epochs, 3))
-    assert {path.name for path in prepared.iterdir()} == {"sampled-1", ".sampled-2.partial", "tokens-1"}
+        stores = [PairStore.open(folder, draws(sampler).names) for folder in itertools.islice(epochs, 3)]
     expected = [sampled_rows(sampler, tmp_path / "here", epoch) for epoch in (2, 3, 4)]
     assert [rows(pairs) for pairs in stores] == expected
-
-
-def test_stopped_sampling_leaves_no_files(sampler: EpochSampler, tmp_path: Path) -> None:
-    def stop() -> None:
-        raise Interrupted(15)
-
-    with pytest.raises(Interrupted):
-        next(sampled_epochs(sampler, lambda epoch: draws(sampler), 0, tmp_path / "prepared", check=stop))
-    assert list((tmp_path / "prepared").iterdir()) == []
-
-
-def test_failed_sampling_leaves_no_files(sampler: EpochSampler, tmp_path: Path) -> None:
-    missing_corpus = dataclasses.replace(sampler.corpus, directory=tmp_path / "missing")
-    failing = dataclasses.replace(sampler, corpus=missing_corpus)
-    with pytest.raises(StorageError, match=r"one\.en is damaged \(the file is missing\)"):
-        next(sampled_epochs(failing, lambda epoch: draws(sampler), 0, tmp_path / "prepared"))
-    assert list((tmp_path / "prepared").iterdir()) == []

@@ -4,6 +4,7 @@ import contextlib
 import functools
 import itertools
 import json
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from translator.config import Config
 from translator.corpus.prepared_corpus import Side
 from translator.data import Batch, DataHandler, DataPosition
+from translator.data.machine_folder import MachineFolder
 
 SUBJECTS = [("I", "من", "م"), ("We", "ما", "یم"), ("They", "آن‌ها", "ند"), ("You", "تو", "ی")]
 VERBS = [("go", "می‌رو"), ("buy", "می‌خر"), ("read", "می‌خوان"), ("see", "می‌بین")]
@@ -359,14 +361,17 @@ def all_pairs_in(batches: Iterable[Batch]) -> list[tuple[int, list[int], list[in
 def test_the_shares_of_all_ranks_are_the_batches_of_one_process(
     any_handler: DataHandler, first: int, accumulation: int, world_size: int
 ) -> None:
-    """Checks three updates from batch `first`; an update may span two epochs."""
+    """Checks three updates from batch `first`; an update may span two epochs. The ranks share a machine."""
     updates = 3
     batches = first_batches(any_handler)
     start = batches[first - 1][1] if first else DataPosition()
     steps_by_rank = []
-    for rank in range(world_size):
-        with contextlib.closing(any_handler.training_batches.steps(start, accumulation, rank, world_size)) as steps:
-            steps_by_rank.append(list(itertools.islice(steps, updates)))
+    with tempfile.TemporaryDirectory() as folder:
+        for rank in range(world_size):
+            machine = MachineFolder(Path(folder), rank, world_size)
+            steps = any_handler.training_batches.steps(start, accumulation, rank, world_size, machine)
+            with contextlib.closing(steps):
+                steps_by_rank.append(list(itertools.islice(steps, updates)))
 
     for number, shares in enumerate(zip(*steps_by_rank, strict=True)):
         begin = first + number * accumulation

@@ -1,5 +1,7 @@
 """The mixture of sources: shares follow weights and temperature; all pairs of a source are drawn equally often."""
 
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -7,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from translator.data.mixture import MixtureRow, Numbers, epoch_draws, mixture_rows
+from translator.data.mapped_numbers import PairNumbers
+from translator.data.mixture import MixtureRow, epoch_draws, mixture_rows
 from translator.data.preparation_report import format_mixture
 
 SOURCES = st.lists(st.tuples(st.integers(0, 60), st.floats(1e-6, 1e6)), min_size=1, max_size=6).filter(
@@ -86,12 +89,13 @@ EPOCHS = st.fixed_dictionaries(
 )
 
 
-def drawn_epochs(case: dict[str, Any]) -> tuple[list[Numbers], list[int], list[Numbers]]:
+def drawn_epochs(case: dict[str, Any]) -> tuple[list[PairNumbers], list[int], list[PairNumbers]]:
     """Return the pair numbers of each source, how many an epoch takes of them, and the draws of each epoch."""
     pairs = [count for count, _ in case["sources"]]
     counts = draw_counts(pairs, [weight for _, weight in case["sources"]], case["temperature"])
-    usable = np.split(np.arange(sum(pairs)), np.cumsum(pairs)[:-1])
-    draws = [epoch_draws(usable, counts, case["seed"], epoch) for epoch in range(case["epochs"])]
+    usable = np.split(np.arange(sum(pairs), dtype=np.int32), np.cumsum(pairs)[:-1])
+    folder = Path(tempfile.gettempdir())  # the files in it have no names
+    draws = [epoch_draws(usable, counts, case["seed"], epoch, folder) for epoch in range(case["epochs"])]
     return usable, counts, draws
 
 
@@ -120,10 +124,10 @@ def test_all_pairs_of_a_source_are_drawn_equally_often(case: dict[str, Any]) -> 
             assert times[numbers].max() - times[numbers].min() <= 1
 
 
-def test_the_draws_of_a_seed_never_change() -> None:
+def test_the_draws_of_a_seed_never_change(tmp_path: Path) -> None:
     # Resuming an old run after an upgrade needs the very same draws; a change here must be on purpose.
-    usable = [np.arange(4), np.arange(4, 10)]
-    assert [epoch_draws(usable, [3, 7], 5, epoch).tolist() for epoch in (0, 1)] == [
+    usable = [np.arange(4, dtype=np.int32), np.arange(4, 10, dtype=np.int32)]
+    assert [epoch_draws(usable, [3, 7], 5, epoch, tmp_path).tolist() for epoch in (0, 1)] == [
         [0, 1, 2, 4, 5, 6, 7, 8, 9, 9],
         [1, 3, 3, 4, 4, 5, 6, 7, 8, 8],
     ]

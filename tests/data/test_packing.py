@@ -1,19 +1,27 @@
 """Packing: every pair once, within the row, hardly any PAD, decided by the generator."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from translator.data.mixture import epoch_generator
 from translator.data.packing import Numbers, RowPlan, plan_rows
+from translator.data.token_store import PairLengths
 
 ROW_LENGTH = 64
 LENGTHS = st.lists(st.tuples(st.integers(1, ROW_LENGTH), st.integers(1, ROW_LENGTH)), max_size=300)
 
 
 def plan_of(source: Numbers, target: Numbers, row_length: int = ROW_LENGTH, seed: int = 0) -> RowPlan:
-    return plan_rows(source, target, row_length, epoch_generator(seed, 0))
+    def lengths(numbers: NDArray[Any]) -> PairLengths:
+        return PairLengths(source=source[numbers], target=target[numbers])
+
+    numbers = np.arange(len(source), dtype=np.int32)
+    return RowPlan.of(plan_rows(numbers, lengths, row_length, epoch_generator(seed, 0)))
 
 
 def lengths_like_text(count: int, longest: int) -> tuple[Numbers, Numbers]:

@@ -4,11 +4,13 @@ import os
 import signal
 import sys
 import time
+from datetime import timedelta
 from pathlib import Path
 
 import torch
 from safetensors.torch import save_file
 from small_model import small_model
+from torch.distributed.distributed_c10d import _set_pg_timeout
 
 from translator.config import parse_config
 from translator.data import collate_rows
@@ -16,7 +18,7 @@ from translator.errors import Interrupted, TranslatorError
 from translator.run.signals import StopRequest, stop_on_signals
 from translator.training.blockwise_loss import blockwise_head_loss
 from translator.training.distributed import Distributed
-from translator.training.gradients import FlatGradients
+from translator.training.gradients import FlatGradients, GradientExchange
 from translator.training.launching import LostProcessError, reported_by_launcher
 from translator.training.loss import TeacherForcing
 
@@ -24,7 +26,9 @@ PAIRS = [([5 + n, 6, 7][: n % 3 + 1], [20, 21, 22, 23, 24][: n % 5 + 1]) for n i
 """Pairs of the one update of these tests, of unlike lengths."""
 
 
-def gradients(distributed: Distributed, shares: list[list[int]]) -> dict[str, torch.Tensor]:
+def gradients(
+    distributed: Distributed, shares: list[list[int]], exchange: GradientExchange = "float32"
+) -> dict[str, torch.Tensor]:
     """Return the gradient of one update, of which this rank computes the pairs `shares[rank]`, one by one."""
     model = small_model(dropout=0.0).double()
     if not distributed.main:  # the weights of rank 0 count
@@ -32,7 +36,7 @@ def gradients(distributed: Distributed, shares: list[list[int]]) -> dict[str, to
             for parameter in model.parameters():
                 parameter.add_(1.0)
     distributed.share_weights(model)
-    buffer = FlatGradients(list(model.parameters()))
+    buffer = FlatGradients(list(model.parameters()), exchange)
     loss = TeacherForcing(model, label_smoothing=0.1, r_drop=0.0, head_loss=blockwise_head_loss)
     total = sum(len(target) + 1 for _, target in PAIRS)
     for number in shares[distributed.rank]:
@@ -51,14 +55,15 @@ def stop(distributed: Distributed, folder: Path, request: StopRequest) -> None:
         os.environ["OMP_NUM_THREADS"],
     ]
     (folder / f"said-{rank}").write_text(repr(said), encoding="utf-8")
-    with distributed.first_on_each_machine(), (folder / "order").open("a", encoding="utf-8") as file:
-        if distributed.main:
-            time.sleep(0.2)
-        file.write("first " if distributed.main else "later ")
-    # Once with the pairs divided among the ranks, once with all of them on rank 0.
-    tensors = gradients(distributed, [list(range(rank, len(PAIRS), world_size)) for rank in range(world_size)])
+    told = distributed.once_on_each_machine(lambda: f"made by local rank {distributed.local_rank}")
+    (folder / f"told-{rank}").write_text(told, encoding="utf-8")
+    # Once with the pairs divided among the ranks, once with all of them on rank 0, and once sent as bf16.
+    shares = [list(range(rank, len(PAIRS), world_size)) for rank in range(world_size)]
+    tensors = gradients(distributed, shares)
     lone = gradients(distributed, [list(range(len(PAIRS))), *[[]] * (world_size - 1)])
     tensors |= {f"lone.{name}": gradient for name, gradient in lone.items()}
+    rounded = gradients(distributed, shares, exchange="bf16")
+    tensors |= {f"rounded.{name}": gradient for name, gradient in rounded.items()}
     save_file(tensors, folder / f"gradients-{rank}")
     steps(distributed, folder, request, ask=True)
 
@@ -93,6 +98,16 @@ def die(distributed: Distributed, folder: Path, request: StopRequest) -> None:
         raise
 
 
+def freeze(distributed: Distributed, folder: Path, request: StopRequest) -> None:
+    """Stop answering on rank 1, as in a debugger or on a dead disk."""
+    distributed.barrier()  # both are connected
+    if distributed.rank == 1:
+        os.kill(os.getpid(), signal.SIGSTOP)
+    _set_pg_timeout(timedelta(seconds=1))
+    with request.deferred():
+        distributed.sum([1.0])
+
+
 def train(folder: Path, request: StopRequest) -> None:
     """Train the recipe in `folder`; rank 1 has other settings, some of which it may have."""
     from translator.training.run_training import train_run  # the other verbs need little of what it imports
@@ -115,7 +130,7 @@ def ignore(distributed: Distributed, folder: Path, request: StopRequest) -> None
 
 
 def main() -> int:
-    verbs = {verb.__name__: verb for verb in (stop, steps, die, ignore)}
+    verbs = {verb.__name__: verb for verb in (stop, steps, die, freeze, ignore)}
     verb, folder = sys.argv[1], Path(sys.argv[2])
     try:
         with stop_on_signals() as request, reported_by_launcher():

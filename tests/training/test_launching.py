@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import write_recipe
 from processes import is_running, wait_for
+from torch.distributed.elastic.multiprocessing import PContext
 
 from translator.errors import Interrupted, RunError, TranslatorError
 from translator.run.signals import StopRequest
@@ -26,6 +27,17 @@ def test_a_killed_rank_stops_the_other_and_is_reported(tmp_path: Path, start_mem
         "and the same command resumes from it"
     )
     assert "another rank of this run was lost" in (tmp_path / "lost").read_text()
+
+
+def test_a_rank_that_no_longer_answers_ends_the_training_in_one_message(
+    tmp_path: Path, start_members: StartMembers, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    # Seconds until torch's launcher kills a rank that does not react to its signal.
+    monkeypatch.setattr(PContext.close, "__defaults__", (None, 1))
+    with pytest.raises(TranslatorError) as caught:
+        start_members(tmp_path, 2, "freeze")
+    assert str(caught.value).startswith("another rank of this run did not answer in time")
+    assert capfd.readouterr().err == ""
 
 
 def test_ranks_with_other_settings_are_refused_in_one_message(

@@ -17,7 +17,8 @@ from small_model import small_model
 from toy import letters, write_pairs
 
 from translator.config import Config, parse_config
-from translator.data import DataHandler, collate_rows
+from translator.data import DataHandler, collate_rows, handler
+from translator.data.mapped_numbers import ranges
 from translator.evaluation import compute_scores
 from translator.inference.torch_searcher import TorchSearcher
 from translator.inference.translator import Translator
@@ -227,9 +228,9 @@ class OverLong:
 def over_long(setting: Setting, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> OverLong:
     """Pairs of `words`, or all pairs, do not fit."""
     usual = setting.validate(Distributed())
-    usable = setting.data._usable["validation"]
-    first_fitting = {"words": setting.data.corpus.count("validation", "words"), "all": len(usable)}[request.param]
-    monkeypatch.setitem(setting.data._usable, "validation", usable[usable >= first_fitting])
+    count = setting.data.pair_count("validation")
+    first_fitting = {"words": setting.data.corpus.count("validation", "words"), "all": count}[request.param]
+    monkeypatch.setattr(handler, "usable_numbers", lambda *_: ranges(count - first_fitting, first=first_fitting))
     return OverLong(setting.validate(Distributed()), usual)
 
 
@@ -246,7 +247,7 @@ def test_a_source_of_which_no_pair_fits_into_a_row_has_scores_without_a_loss(ove
 def test_a_validation_of_which_no_pair_fits_into_a_row_has_no_loss(
     setting: Setting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(setting.data._usable, "validation", setting.data._usable["validation"][:0])
+    monkeypatch.setattr(handler, "usable_numbers", lambda *_: ranges(0))
     assert setting.validate(Distributed()).scores.keys() == {"bleu", "chrf"}
 
 

@@ -59,6 +59,8 @@ class TrainingConfig(Section, effect=Effect.UPDATES):
     """Gradient accumulation: batches per update over all processes, which split the rows."""
     processes: Annotated[Literal["auto"] | Annotated[int, Field(ge=1, le=64)], Effect.PROCESSES] = "auto"
     """Data-parallel processes on this machine, which divide each update; `auto`: one per GPU, or one on a CPU."""
+    gradient_exchange: Literal["float32", "bf16"] = "float32"
+    """Format in which processes send each other gradients; `bf16` halves the bytes for a slow link, and rounds them."""
     # --- the first weights ---
     initialization: Annotated[Literal["random", "counts"], Effect.START] = "random"
     """Initial weights; `counts`: from word neighbours and word translations counted in the training text."""

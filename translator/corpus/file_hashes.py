@@ -1,11 +1,15 @@
 """Hashes of the files of a source, which show whether they changed while they were read."""
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from translator.config import SourceConfig
 from translator.corpus.sources import source_files
 from translator.errors import CorpusError
 from translator.run.storage import sha256_of_file, storage_errors
+
+FileHashes: TypeAlias = tuple[tuple[str, ...], ...]
+"""`hashes_of_files` of several sources."""
 
 
 def hashes_of_files(source: SourceConfig) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from translator.config import CorpusConfig, SourceConfig
 from translator.config.paths import present_path
 from translator.config.resuming import fingerprint_of
 from translator.corpus.file_forms import form_of
+from translator.corpus.file_hashes import FileHashes
 from translator.corpus.normalizer_rules import NormalizerRules
 from translator.corpus.sources import source_files
 
@@ -20,7 +21,7 @@ def corpus_fingerprint(
     config: CorpusConfig,
     test_sets: Sequence[SourceConfig],
     rules: NormalizerRules,
-    hashes: Sequence[tuple[str, ...]],
+    hashes: FileHashes,
 ) -> str:
     """Return SHA-256 in hexadecimal over the bytes of the corpus files (not their paths), settings, rules, versions.
 

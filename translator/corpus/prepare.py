@@ -20,7 +20,7 @@ from translator.config import CorpusConfig, SourceConfig
 from translator.corpus.candidates import Candidates, SideFiles, collect_candidates
 from translator.corpus.cleaning import Examples
 from translator.corpus.duplicates import Mask
-from translator.corpus.file_hashes import hashes_of_files, refuse_changed
+from translator.corpus.file_hashes import FileHashes, hashes_of_files, refuse_changed
 from translator.corpus.fingerprint import PREPARE_VERSION, corpus_fingerprint
 from translator.corpus.near_duplicates import NearDuplicateIndex
 from translator.corpus.normalizer import Normalizer
@@ -47,7 +47,10 @@ _REPORT: Final = "report.json"
 
 
 def prepare_corpus(
-    config: CorpusConfig, test_sets: Sequence[SourceConfig] = (), rules: NormalizerRules | None = None
+    config: CorpusConfig,
+    test_sets: Sequence[SourceConfig] = (),
+    rules: NormalizerRules | None = None,
+    verified: FileHashes | None = None,
 ) -> PreparedCorpus:
     """Clean and split the sources, or reuse the result of an earlier call with the same files and settings.
 
@@ -58,6 +61,8 @@ def prepare_corpus(
         config: of the corpus.
         test_sets: additional test sets.
         rules: of the normalizer; None: the current ones.
+        verified: `file_hashes` of the result of another process, which has just prepared the same text on this machine;
+            then neither the files nor the prepared text are hashed once more.
 
     Raises:
         CorpusError: a source cannot be read (see `read_pairs`) or changes meanwhile, or too few pairs remain.
@@ -67,10 +72,10 @@ def prepare_corpus(
     # The text of an earlier call has the same fingerprint.
     with stage("fingerprint"):
         rules = Normalizer(config.normalization, rules=rules).rules
-        hashes = [hashes_of_files(source) for source in (*config.sources, *test_sets)]
+        hashes = verified or tuple(hashes_of_files(source) for source in (*config.sources, *test_sets))
         fingerprint = corpus_fingerprint(config, test_sets, rules, hashes)
     directory = prepared_folder(config.prepared_directory, "corpus", fingerprint)
-    report = _finished_report(directory, fingerprint)
+    report = _finished_report(directory, fingerprint, verify=verified is None)
     if report is None:
         restore_folders(directory.parent)  # a killed preparation with other settings left gigabytes
         with new_folder(directory) as folder:
@@ -80,11 +85,14 @@ def prepare_corpus(
         LOGGER.warning("%s", warning)
     test_set_names = [source.name for source in test_sets]
     test_set_hashes = dict(zip(test_set_names, hashes[len(config.sources) :], strict=True))
-    return PreparedCorpus(directory, fingerprint, report, test_set_hashes=test_set_hashes)
+    return PreparedCorpus(directory, fingerprint, report, file_hashes=hashes, test_set_hashes=test_set_hashes)
 
 
-def _finished_report(directory: Path, fingerprint: str) -> CorpusReport | None:
-    """Return the report on the prepared text in `directory`; None if it is missing, damaged, or of other inputs."""
+def _finished_report(directory: Path, fingerprint: str, verify: bool) -> CorpusReport | None:
+    """Return the report on the prepared text in `directory`; None if it is missing, damaged, or of other inputs.
+
+    Without `verify`, damage to the text itself is not looked for.
+    """
     path = directory / _REPORT
     if not path.exists():
         return None
@@ -95,7 +103,7 @@ def _finished_report(directory: Path, fingerprint: str) -> CorpusReport | None:
         return None
     if report.fingerprint != fingerprint:
         return None
-    if _checksums(directory) != report.checksums:
+    if verify and _checksums(directory) != report.checksums:
         LOGGER.warning("the prepared text in %s is damaged; preparing it again", directory)
         return None
     return report
@@ -124,7 +132,7 @@ def _prepare(
     config: CorpusConfig,
     test_sets: Sequence[SourceConfig],
     rules: NormalizerRules,
-    hashes: Sequence[tuple[str, ...]],
+    hashes: FileHashes,
     folder: Path,
     fingerprint: str,
 ) -> CorpusReport:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from translator.config.corpus_section import ENGLISH, PERSIAN, Languages
+from translator.corpus.file_hashes import FileHashes
 from translator.corpus.preparation_counts import CorpusReport
 from translator.corpus.split import Split
 from translator.run.prepared_folder import damaged
@@ -43,6 +44,8 @@ class PreparedCorpus:
     fingerprint: str  # `corpus_fingerprint`
     report: CorpusReport
     languages: Languages = (ENGLISH, PERSIAN)
+    file_hashes: FileHashes = ()
+    """Of each source, then of each additional test set."""
     test_set_hashes: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     """By the name of an additional test set, the SHA-256 of its files when its text was kept out of the others."""
 

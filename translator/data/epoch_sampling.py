@@ -9,30 +9,53 @@ import contextlib
 import functools
 import itertools
 import math
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
+
+import numpy as np
 
 from translator.config.resuming import fingerprint_of
 from translator.config.training_section import AugmentationConfig
 from translator.corpus.prepared_corpus import PreparedCorpus, TextBlock
 from translator.data.augmentation import Augmentation, SidePair
+from translator.data.mapped_numbers import PairNumbers
 from translator.data.mixture import Numbers
-from translator.data.token_store import FlatRows, PairStore, TokenWriter
+from translator.data.token_store import FlatRows, TokenWriter
 from translator.run.logging import LOGGER
 from translator.run.prepared_folder import DIGITS_IN_NAME
-from translator.run.work_folders import work_folder
 from translator.run.workers import map_in_order
 from translator.subword import SubwordPair
 from translator.subword.source_text import training_pair
-
-Draws = Mapping[str, Numbers]  # by source, in order: how often an epoch draws each pair, (N,)
 
 _VERSION: Final = 5  # increased when the same settings give other pieces
 _SENTENCES: Final = 512  # pairs of a block of work; few, so that a stop takes only milliseconds
 _WORTH_PROCESSES: Final = 4_000  # pairs; fewer are sampled faster than a process starts
 _NICENESS: Final = 5  # lowers the priority of sampling during training, without starving it
+
+
+@dataclass(frozen=True)
+class EpochDraws:
+    """The pairs that an epoch draws."""
+
+    names: tuple[str, ...]  # of the sources, in order
+    starts: Numbers  # (sources + 1,) number of the first pair of each source, and finally the number of all pairs
+    numbers: PairNumbers  # the drawn pairs, in ascending order; a pair drawn twice occurs twice
+
+    def pair_count(self, source: int) -> int:
+        """Return the number of pairs of a source, drawn or not."""
+        return int(self.starts[source + 1] - self.starts[source])
+
+    def counts(self, source: int, first: int, count: int) -> Numbers:
+        """Return how often the pairs `first` to `first + count` of a source are drawn, (count,)."""
+        begin = self.starts[source] + first
+        end = min(begin + count, self.starts[source + 1])
+        # Numbers of the same type: else `searchsorted` would copy the whole array.
+        limits = np.array([begin, end], self.numbers.dtype)
+        drawn = self.numbers[slice(*np.searchsorted(self.numbers, limits))]
+        return np.bincount(drawn - begin, minlength=int(end - begin))
 
 
 class _Draw(NamedTuple):
@@ -98,7 +121,7 @@ class EpochSampler:
         }
         return fingerprint_of(origin)[:DIGITS_IN_NAME]
 
-    def sample(self, epochs: Iterable[tuple[int, Draws]], processes: int) -> SampledBlocks:
+    def sample(self, epochs: Iterable[tuple[int, EpochDraws]], processes: int) -> SampledBlocks:
         """Yield the sampled blocks of all `epochs` (numbers from 0), which do not depend on the number of `processes`.
 
         The processes live as long as the iterator. Close it to end them.
@@ -107,11 +130,11 @@ class EpochSampler:
         """
         return map_in_order(functools.partial(_BlockSampler, self), self._blocks(epochs), processes, _NICENESS)
 
-    def _blocks(self, epochs: Iterable[tuple[int, Draws]]) -> Iterator[_Block]:
+    def _blocks(self, epochs: Iterable[tuple[int, EpochDraws]]) -> Iterator[_Block]:
         """Yield the blocks of all epochs, in the order in which `write` writes them."""
         text_blocks: dict[str, list[tuple[TextBlock, TextBlock]]] = {}
         for epoch, draws in epochs:
-            for name, counts in draws.items():
+            for source_number, name in enumerate(draws.names):
                 if name not in text_blocks:
                     text_blocks[name] = self._text_blocks(name)
                 for first_number, (source, target) in zip(itertools.count(0, _SENTENCES), text_blocks[name]):
@@ -119,7 +142,7 @@ class EpochSampler:
                         epoch=epoch,
                         source_name=name,
                         first_number=first_number,
-                        counts=counts[first_number : first_number + _SENTENCES],
+                        counts=draws.counts(source_number, first_number, _SENTENCES),
                         source=source,
                         target=target,
                     )
@@ -134,7 +157,7 @@ class EpochSampler:
     def write(
         self,
         blocks: SampledBlocks,
-        draws: Draws,
+        draws: EpochDraws,
         folder: Path,
         check: Callable[[], None] = lambda: None,
     ) -> None:
@@ -147,10 +170,10 @@ class EpochSampler:
         """
         subword = SubwordPair.load(self.subword_folder)
         source_side, target_side = self.corpus.sides
-        for name, counts in draws.items():
+        for source_number, name in enumerate(draws.names):
             source_writer = TokenWriter(folder / f"{name}.{source_side}", subword.source.vocabulary_size)
             target_writer = TokenWriter(folder / f"{name}.{target_side}", subword.target.vocabulary_size)
-            block_count = math.ceil(len(counts) / _SENTENCES)
+            block_count = math.ceil(draws.pair_count(source_number) / _SENTENCES)
             with source_writer, target_writer:
                 for block in itertools.islice(blocks, block_count):
                     check()
@@ -231,52 +254,40 @@ class _BlockSampler:
 
 def sampled_epochs(
     sampler: EpochSampler,
-    draws: Callable[[int], Draws],
+    draws: Callable[[int], EpochDraws],
     first: int,
     parent: Path,
     *,
     processes: int = 1,
     processes_ahead: int = 1,
     check: Callable[[], None] = lambda: None,
-) -> Generator[PairStore, None, None]:
-    """Yield the sampled pairs of epoch `first` and all later epochs.
-
-    The stores are written to a work folder in `parent`, the folder of prepared data, mapped into memory, and deleted
-    immediately: the mapping stays readable. What a killed run left there is deleted too.
+) -> Generator[Path, None, None]:
+    """Yield a new folder in `parent` for epoch `first` and for each later one, with the stores of its sampled pairs.
 
     Args:
         sampler: all that decides the samples.
         draws: returns the draws of an epoch; a pure function.
         first: number of the first epoch.
-        parent: the folder of prepared data.
+        parent: an existing folder.
         processes: sample the first epoch, for which training waits.
         processes_ahead: sample the later epochs, while training uses the epoch before.
         check: see `EpochSampler.write`, also for errors.
     """
     first_draws = draws(first)
-    draw_count = sum(int(counts.sum()) for counts in first_draws.values())
-    if draw_count < _WORTH_PROCESSES:
+    if len(first_draws.numbers) < _WORTH_PROCESSES:
         processes = processes_ahead = 1
     else:
         LOGGER.info("sampling the pieces of epoch %d", first + 1)
     later_epochs = ((epoch, draws(epoch)) for epoch in itertools.count(first + 1))
 
+    def stored(blocks: SampledBlocks, draws: EpochDraws) -> Path:
+        folder = Path(tempfile.mkdtemp(dir=parent))
+        sampler.write(blocks, draws, folder, check)
+        return folder
+
     with contextlib.closing(sampler.sample([(first, first_draws)], processes)) as blocks:
-        first_pairs = _stored_epoch(sampler, blocks, first_draws, parent, check)
-    yield first_pairs
+        first_folder = stored(blocks, first_draws)
+    yield first_folder
     with contextlib.closing(sampler.sample(later_epochs, processes_ahead)) as blocks:
         for epoch in itertools.count(first + 1):
-            yield _stored_epoch(sampler, blocks, draws(epoch), parent, check)
-
-
-def _stored_epoch(
-    sampler: EpochSampler,
-    blocks: SampledBlocks,
-    draws: Draws,
-    parent: Path,
-    check: Callable[[], None],
-) -> PairStore:
-    """Return the next epoch of `blocks`, in stores that have no names any more: a mapped file outlives its name."""
-    with work_folder(parent / "sampled") as folder:
-        sampler.write(blocks, draws, folder, check)
-        return PairStore.open(folder, list(draws), sampler.corpus.sides)
+            yield stored(blocks, draws(epoch))

@@ -9,17 +9,19 @@ from pathlib import Path
 import numpy as np
 
 from translator.config import Config
+from translator.corpus.file_hashes import FileHashes
 from translator.corpus.held_out import HeldOutSet, HeldOutSplit, held_out_of_run
 from translator.corpus.normalizer_file import normalizer_for
 from translator.corpus.prepare import prepare_corpus
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.split import Split
-from translator.data.batch import Batch, DataPosition, Numbers
+from translator.data.batch import Batch, DataPosition
 from translator.data.epoch_sampling import EpochSampler
 from translator.data.mixture import MixtureRow, epoch_generator, mixture_rows
+from translator.data.packing import RowPlan, plan_rows
 from translator.data.preparation_report import LengthReport, format_lengths, format_mixture, measure_lengths
 from translator.data.token_store import STORED_SPLITS, Ids, StoredSplit, open_tokens
-from translator.data.training_batches import TrainingBatches, collate_planned, plan_pairs, usable_by_source
+from translator.data.training_batches import TrainingBatches, collate_planned, usable_numbers
 from translator.errors import CorpusError
 from translator.run.logging import LOGGER, stage
 from translator.run.workers import processes_for
@@ -47,8 +49,12 @@ class DataHandler:
         self._row_length = config.batching.max_length  # L
         self._rows = config.batching.tokens_per_batch // config.batching.max_length  # R
 
-    def prepare(self) -> "DataHandler":
+    def prepare(self, verified: FileHashes | None = None) -> "DataHandler":
         """Prepare all missing data, without downloads, and return this handler.
+
+        Args:
+            verified: `corpus.file_hashes` of another process, which has just prepared the same data on this machine;
+                then neither the files nor the prepared data are hashed once more.
 
         Over-long pairs are excluded, never cut; `report` and a warning give their number. Over-long validation pairs
         are excluded only from the validation loss.
@@ -56,7 +62,7 @@ class DataHandler:
         Raises TranslatorError: an error in corpus, subword settings or disk, or no training pair is short enough.
         """
         config = self._config
-        corpus = prepare_corpus(config.corpus, config.evaluation.test_sources, self.normalizer.rules)
+        corpus = prepare_corpus(config.corpus, config.evaluation.test_sources, self.normalizer.rules, verified)
         self.corpus = replace(corpus, languages=config.corpus.languages)
         processes = processes_for(config.corpus.workers, self.corpus.training_bytes())
         with stage("subword"):
@@ -65,12 +71,11 @@ class DataHandler:
             )
         with stage("encode"):
             self._stores, self.token_folder, self.token_fingerprint = open_tokens(
-                self.corpus, self.subword, self.normalizer, self._prepared_directory
+                self.corpus, self.subword, self.normalizer, self._prepared_directory, verify=verified is None
             )
         self.report = []
-        self._usable: dict[StoredSplit, Numbers] = {}
         for split in STORED_SPLITS:
-            self._usable[split] = self._measure(split)
+            self.report += self._measured(split)
         self.mixture = self._mixture()
         sampler = self._sampler()
         self.fingerprint = self.token_fingerprint if sampler is None else sampler.fingerprint(self.token_fingerprint)
@@ -100,25 +105,23 @@ class DataHandler:
 
     def _mixture(self) -> list[MixtureRow]:
         """Return the share of each source in an epoch."""
-        train = self._stores["train"]
-        usable = usable_by_source(train, self._row_length)
-        pair_counts = dict(zip(train.names, map(len, usable), strict=True))
+        pair_counts = {report.name: report.usable for report in self.report if report.split == "train"}
         weights = {}
         for source in self._config.corpus.sources:
             if source.use in ("auto", "train"):
                 weights[source.name] = source.weight
         return mixture_rows(pair_counts, weights, self._config.batching.temperature)
 
-    def _measure(self, split: StoredSplit) -> Numbers:
-        """Return the numbers of the pairs that fit into a row; report and warn of the others."""
+    def _measured(self, split: StoredSplit) -> list[LengthReport]:
+        """Return a report of each source of `split`; warn of the pairs that do not fit into a row."""
         store = self._stores[split]
-        usable = np.flatnonzero(store.longer_side <= self._row_length)
-        self.report += measure_lengths(split, store, self._row_length)
-        over_long = len(store) - len(usable)
+        reports = list(measure_lengths(split, store, self._row_length))
+        over_long = sum(report.over_long for report in reports)
         if over_long == 0:
-            return usable
-        limit = f"batching.max_length: {self._row_length} tokens (the longest has {store.longer_side.max()})"
-        if split == "train" and len(usable) == 0:
+            return reports
+        longest = max(report.longest for report in reports)
+        limit = f"batching.max_length: {self._row_length} tokens (the longest has {longest})"
+        if split == "train" and over_long == len(store):
             raise CorpusError(
                 f"no training pair is left: all {over_long:,} are longer than {limit}; raise it, or raise "
                 "subword.vocabulary_size to make fewer tokens"
@@ -126,7 +129,7 @@ class DataHandler:
         share = f"{over_long:,} of {len(store):,} {split} pairs ({over_long / len(store):.2%})"
         effect = "excluded from the loss" if split == "validation" else "excluded"
         LOGGER.warning(f"{share} are longer than {limit} and are {effect}")
-        return usable
+        return reports
 
     def held_out(self, split: HeldOutSplit) -> list[HeldOutSet]:
         """Return the raw held-out sets of `split`, without empty ones; `test` includes `evaluation.test_sets`."""
@@ -136,7 +139,7 @@ class DataHandler:
         """Return the number of pairs of `split`; without over-long ones in training and validation."""
         if split == "test":
             return sum(self.corpus.count(split, name) for name in self.corpus.names(split))
-        return len(self._usable[split])
+        return sum(report.usable for report in self.report if report.split == split)
 
     def format_report(self) -> str:
         """Return text tables: pairs, over-long pairs and tokens of each source; the mixture if it is uneven."""
@@ -148,7 +151,7 @@ class DataHandler:
     def training_ids(self, limit: int) -> list[tuple[Ids, Ids]]:
         """Return the ids, without special tokens, of at most `limit` training pairs, spread evenly."""
         train = self._stores["train"]
-        usable = self._usable["train"]
+        usable = np.concatenate(list(usable_numbers(train, self._row_length)))
         stride = max(1, math.ceil(len(usable) / limit))
         return [train[int(number)] for number in usable[::stride]]
 
@@ -161,8 +164,8 @@ class DataHandler:
     def validation_batches(self) -> Iterator[Batch]:
         """Yield every usable validation pair once, in batches that are the same for every call and seed."""
         text = self._stores["validation"]
-        usable = self._usable["validation"]
-        plan = plan_pairs(text, usable, self._row_length, epoch_generator(0, 0))
+        usable = np.concatenate([np.zeros(0, np.int32), *usable_numbers(text, self._row_length)])
+        plan = RowPlan.of(plan_rows(usable, text.lengths, self._row_length, epoch_generator(0, 0)))
         for begin in range(0, len(plan), self._rows):
             yield collate_planned(
                 text,

@@ -5,11 +5,14 @@ et al. 2019, multilingual BERT; Arivazhagan et al. 2019 §4.2 for translation). 
 1 has the same probability; a higher temperature evens the sources out. Pairs are drawn without replacement.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+
+from translator.data.mapped_numbers import PairNumbers, unnamed_numbers
 
 Numbers = NDArray[np.int64]
 
@@ -80,27 +83,38 @@ def _draw_counts(shares: NDArray[np.float64], pairs: Numbers) -> Numbers:
     return counts
 
 
-def epoch_draws(usable: Sequence[Numbers], draw_counts: Sequence[int], seed: int, epoch: int) -> Numbers:
+def epoch_draws(
+    usable: Sequence[PairNumbers], draw_counts: Sequence[int], seed: int, epoch: int, folder: Path
+) -> PairNumbers:
     """Return the pair numbers of one epoch in ascending order; a pair drawn twice occurs twice.
 
     The draws depend only on seed and epoch. After any number of epochs, the counts of a source's pairs differ by at
     most one.
 
     Args:
-        usable: the numbers of the usable pairs of each source.
+        usable: the numbers of the usable pairs of each source, in ascending order.
         draw_counts: how many pairs of each source an epoch takes.
         seed: `run.seed`.
         epoch: from 0.
+        folder: for files without a name, to which the result is mapped.
+
+    Raises StorageError: the disk is full, or the folder is not writable.
     """
-    draws = []
-    for source, (numbers, count) in enumerate(zip(usable, draw_counts, strict=True)):
-        if count > 0:
-            draws += _source_draws(numbers, count, seed, source, epoch)
-    return np.sort(np.concatenate(draws))
+
+    def parts() -> Iterator[PairNumbers]:
+        for source, (numbers, count) in enumerate(zip(usable, draw_counts, strict=True)):
+            if count > 0:
+                yield from _source_draws(numbers, count, seed, source, epoch, folder)
+
+    draws = unnamed_numbers(parts(), folder)
+    draws.sort()
+    return draws
 
 
-def _source_draws(numbers: Numbers, count: int, seed: int, source: int, epoch: int) -> list[Numbers]:
-    """Return the draws of one source in one epoch, in parts.
+def _source_draws(
+    numbers: PairNumbers, count: int, seed: int, source: int, epoch: int, folder: Path
+) -> Iterator[PairNumbers]:
+    """Yield the draws of one source in one epoch, in parts.
 
     All draws of a source, over all epochs, are one endless sequence: shuffle 0 of its pairs, then shuffle 1, and so on.
     An epoch takes the next `count` of this sequence. It may begin or end inside a shuffle.
@@ -109,16 +123,19 @@ def _source_draws(numbers: Numbers, count: int, seed: int, source: int, epoch: i
     end = start + count
     first_shuffle = start // len(numbers)
     last_shuffle = (end - 1) // len(numbers)
-    parts = []
     for shuffle in range(first_shuffle, last_shuffle + 1):
+        # The part of this shuffle that lies between `start` and `end`.
+        shuffle_start = shuffle * len(numbers)
+        part_start = max(start - shuffle_start, 0)
+        part_end = min(end - shuffle_start, len(numbers))
+        if part_end - part_start == len(numbers):
+            yield numbers  # all of them, so their order has no effect
+            continue
         seeds = np.random.SeedSequence(seed, spawn_key=(source, shuffle))
         generator = np.random.Generator(np.random.PCG64(seeds))
-        shuffled_numbers = generator.permutation(numbers)
-        # Take the part of this shuffle that lies between `start` and `end`.
-        shuffle_start = shuffle * len(numbers)
-        part = shuffled_numbers[max(start - shuffle_start, 0) : end - shuffle_start]
-        parts.append(part)
-    return parts
+        shuffled_numbers = unnamed_numbers([numbers], folder)
+        generator.shuffle(shuffled_numbers)
+        yield shuffled_numbers[part_start:part_end]
 
 
 def epoch_generator(seed: int, epoch: int) -> np.random.Generator:

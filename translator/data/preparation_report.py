@@ -14,6 +14,7 @@ from translator.corpus.normalizer import Normalizer
 from translator.corpus.preparation_counts import MEANINGS, CorpusReport, SourceReport
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.split import SPLITS, Split
+from translator.data.mapped_numbers import ranges
 from translator.data.mixture import MixtureRow
 from translator.data.token_store import PairStore
 from translator.run.pages import render_page
@@ -42,20 +43,31 @@ class LengthReport:
     source_tokens: int  # of the pairs within the limit, counting one special token per sentence
     target_tokens: int
 
+    @property
+    def usable(self) -> int:
+        """The number of pairs within the limit."""
+        return self.pairs - self.over_long
+
 
 def measure_lengths(split: str, store: PairStore, limit: int) -> Iterator[LengthReport]:
     """Yield the report of each source in `store`; pairs with a side of more than `limit` tokens are over-long."""
-    for name, (start, end) in zip(store.names, itertools.pairwise(store.starts), strict=True):
-        longer_side = store.longer_side[start:end]
-        fits = longer_side <= limit
+    for name, (start, end) in zip(store.names, itertools.pairwise(store.starts.tolist()), strict=True):
+        usable = longest = source_tokens = target_tokens = 0
+        for numbers in ranges(end - start, first=start):
+            lengths = store.lengths(numbers)
+            fits = lengths.longer_side <= limit
+            usable += int(fits.sum())
+            longest = max(longest, int(lengths.longer_side.max()))
+            source_tokens += int(lengths.source[fits].sum())
+            target_tokens += int(lengths.target[fits].sum())
         yield LengthReport(
             split=split,
             name=name,
-            pairs=len(fits),
-            over_long=int((~fits).sum()),
-            longest=int(longer_side.max(initial=0)),
-            source_tokens=int(store.source_lengths[start:end][fits].sum()),
-            target_tokens=int(store.target_lengths[start:end][fits].sum()),
+            pairs=end - start,
+            over_long=end - start - usable,
+            longest=longest,
+            source_tokens=source_tokens,
+            target_tokens=target_tokens,
         )
 
 

@@ -81,46 +81,61 @@ class TokenWriter:
         self._prefix = prefix
         self._vocabulary_size = vocabulary_size
         self._dtype = np.dtype("<u2" if vocabulary_size <= 2**16 else "<i4")
-        self._lengths = [np.zeros(0, np.int64)]
-        self._ids_crc32 = 0
+        self._sentences = 0
+        self._tokens = 0
 
     def __enter__(self) -> "TokenWriter":
-        """Open the file of ids; raise StorageError if the folder is not writable."""
+        """Open the files of ids and offsets; raise StorageError if the folder is not writable."""
         with storage_errors(self._prefix.parent):
             self._prefix.parent.mkdir(parents=True, exist_ok=True)
-            self._file = _file(self._prefix, "ids").open("wb")
+            self._ids = _CheckedFile(_file(self._prefix, "ids"))
+            self._offsets = _CheckedFile(_file(self._prefix, "offsets"))
+            self._offsets.write(np.zeros(1, _OFFSET))
         return self
 
     def append(self, rows: FlatRows) -> None:
         """Write the ids of further sentences; raise StorageError if the disk is full."""
         assert ((rows.ids >= 0) & (rows.ids < self._vocabulary_size)).all()
-        content = rows.ids.astype(self._dtype).tobytes()
+        ends = self._tokens + np.cumsum(rows.lengths, dtype=_OFFSET)
         with storage_errors(self._prefix.parent):
-            self._file.write(content)
-        self._ids_crc32 = zlib.crc32(content, self._ids_crc32)
-        self._lengths.append(rows.lengths)
+            self._ids.write(rows.ids.astype(self._dtype))
+            self._offsets.write(ends)
+        self._sentences += len(rows.lengths)
+        self._tokens += len(rows.ids)
 
     def __exit__(self, error_type: type[BaseException] | None, *_: object) -> None:
-        """Write the other two files, unless an error occurred; raise StorageError if the disk is full."""
+        """Write the description, unless an error occurred; raise StorageError if the disk is full."""
         with storage_errors(self._prefix.parent):
-            self._file.close()
+            self._ids.close()
+            self._offsets.close()
         if error_type is None:
             self._write_description()
 
     def _write_description(self) -> None:
-        lengths = np.concatenate(self._lengths)
-        offsets = np.zeros(len(lengths) + 1, _OFFSET)
-        offsets[1:] = np.cumsum(lengths)
-        with storage_errors(self._prefix.parent):
-            _file(self._prefix, "offsets").write_bytes(offsets.tobytes())
         description = {
             "format": _FORMAT,
             "dtype": self._dtype.str,
-            "sentences": len(lengths),
-            "tokens": int(offsets[-1]),
-            "crc32": {"ids": self._ids_crc32, "offsets": zlib.crc32(offsets.tobytes())},
+            "sentences": self._sentences,
+            "tokens": self._tokens,
+            "crc32": {"ids": self._ids.crc32, "offsets": self._offsets.crc32},
         }
         write_json(_file(self._prefix, "json"), description)
+
+
+class _CheckedFile:
+    """A file that is written from its beginning, and the checksum of its content."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("wb")
+        self.crc32 = 0
+
+    def write(self, numbers: NDArray[Any]) -> None:
+        content = numbers.tobytes()
+        self._file.write(content)
+        self.crc32 = zlib.crc32(content, self.crc32)
+
+    def close(self) -> None:
+        self._file.close()
 
 
 class TokenStore:
@@ -130,7 +145,6 @@ class TokenStore:
         """Take the ids of N sentences, (T,), and the start of each sentence with the end of the last, (N + 1,)."""
         self._ids = ids
         self._offsets = offsets
-        self.lengths: NDArray[np.int32] = np.diff(offsets).astype(np.int32)  # without special tokens
 
     @staticmethod
     def write(prefix: Path, rows: Iterable[Sequence[int]], vocabulary_size: int) -> None:
@@ -143,25 +157,32 @@ class TokenStore:
                 writer.append(FlatRows.of(chunk))
 
     @classmethod
-    def open(cls, prefix: Path) -> "TokenStore":
-        """Return the store at `prefix`, memory-mapped; raise DamagedStoreError if a file is damaged."""
+    def open(cls, prefix: Path, *, verify: bool = True) -> "TokenStore":
+        """Return the store at `prefix`, memory-mapped; raise DamagedStoreError if a file is damaged.
+
+        Without `verify`, only the sizes of the files are checked, not their content.
+        """
         try:
             description = from_json(_file(prefix, "json").read_bytes())
             dtype = np.dtype(description["dtype"])
             sentences = int(description["sentences"])
             tokens = int(description["tokens"])
-            checksums = description["crc32"]
-            ids = _map(_file(prefix, "ids"), dtype, tokens, checksums["ids"])
-            offsets = _map(_file(prefix, "offsets"), _OFFSET, sentences + 1, checksums["offsets"])
-            ascending = bool((np.diff(offsets) >= 0).all())
-            if offsets[0] != 0 or offsets[-1] != tokens or not ascending:
+            checksums = description["crc32"] if verify else {}
+            ids = _map(_file(prefix, "ids"), dtype, tokens, checksums.get("ids"))
+            offsets = _map(_file(prefix, "offsets"), _OFFSET, sentences + 1, checksums.get("offsets"))
+            if offsets[0] != 0 or offsets[-1] != tokens:
                 raise ValueError("the offsets do not fit the ids")
         except (OSError, ValueError, KeyError, TypeError, OverflowError) as error:
             raise DamagedStoreError(f"the token store {prefix} is damaged ({error})") from error
         return cls(ids, offsets)
 
     def __len__(self) -> int:
-        return len(self.lengths)
+        return len(self._offsets) - 1
+
+    def lengths(self, numbers: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+        """Return the tokens of each of the sentences `numbers`, (N,), without special tokens."""
+        lengths: NDArray[np.int64] = self._offsets[numbers + 1] - self._offsets[numbers]
+        return lengths
 
     def __getitem__(self, number: int) -> Ids:
         """Return the ids of sentence `number` (from 0), without special tokens."""
@@ -171,7 +192,7 @@ class TokenStore:
 
     def flat(self, numbers: NDArray[np.int64]) -> Ids:
         """Return the ids of the sentences `numbers`, (N,), one sentence after the other, without special tokens."""
-        places = _ranges(self._offsets[numbers], self.lengths[numbers])
+        places = _ranges(self._offsets[numbers], self.lengths(numbers))
         return self._ids[places].astype(np.int32)
 
 
@@ -179,8 +200,8 @@ def _file(prefix: Path, kind: str) -> Path:
     return prefix.with_name(f"{prefix.name}.{kind}")  # not `with_suffix`: names may contain dots
 
 
-def _map(path: Path, dtype: np.dtype[Any], count: int, crc32: int) -> NDArray[Any]:
-    """Return `count` numbers of `path`, memory-mapped; raise ValueError if size or checksum differs."""
+def _map(path: Path, dtype: np.dtype[Any], count: int, crc32: int | None) -> NDArray[Any]:
+    """Return `count` numbers of `path`, memory-mapped; raise ValueError if the size or a checksum differs."""
     size = path.stat().st_size
     expected_size = count * dtype.itemsize
     if size != expected_size:
@@ -188,7 +209,7 @@ def _map(path: Path, dtype: np.dtype[Any], count: int, crc32: int) -> NDArray[An
     numbers: NDArray[Any] = np.empty(0, dtype)
     if count:  # an empty file cannot be mapped
         numbers = np.memmap(path, dtype, mode="r", shape=(count,))
-    if zlib.crc32(numbers.data) != crc32:
+    if crc32 is not None and zlib.crc32(numbers.data) != crc32:
         raise ValueError(f"the checksum of {path.name} differs")
     return numbers
 
@@ -208,6 +229,18 @@ def _ranges(starts: NDArray[np.int64], lengths: NDArray[np.integer[Any]]) -> NDA
 # --- pairs of several sources ---
 
 
+class PairLengths(NamedTuple):
+    """The tokens of N pairs; each side includes the special token that a batch adds to it."""
+
+    source: NDArray[np.int64]  # (N,)
+    target: NDArray[np.int64]  # (N,)
+
+    @property
+    def longer_side(self) -> NDArray[np.int64]:
+        """Tokens of the longer side of each pair, (N,)."""
+        return np.maximum(self.source, self.target)
+
+
 class PairStore:
     """Pairs of ids of several sources, numbered consecutively; each source has one token store per side."""
 
@@ -220,16 +253,18 @@ class PairStore:
         assert counts == [len(store) for store in targets]
         # The number of the first pair of each source; the last entry is the number of all pairs.
         self.starts: NDArray[np.int64] = np.cumsum([0, *counts], dtype=np.int64)
-        # Each length includes the special token that a batch adds to its side.
-        self.source_lengths = _joined_lengths(sources) + 1
-        self.target_lengths = _joined_lengths(targets) + 1
 
     @classmethod
-    def open(cls, folder: Path, names: Sequence[str], sides: tuple[Side, Side] = ("en", "fa")) -> "PairStore":
-        """Return the pairs in `<folder>/<name>.SIDE` of each source; raise DamagedStoreError if the sides differ."""
+    def open(
+        cls, folder: Path, names: Sequence[str], sides: tuple[Side, Side] = ("en", "fa"), *, verify: bool = True
+    ) -> "PairStore":
+        """Return the pairs in `<folder>/<name>.SIDE` of each source; `verify` as in `TokenStore.open`.
+
+        Raises DamagedStoreError: a file is damaged, or the sides of a source differ in their number of sentences.
+        """
         source_side, target_side = sides
-        sources = [TokenStore.open(folder / f"{name}.{source_side}") for name in names]
-        targets = [TokenStore.open(folder / f"{name}.{target_side}") for name in names]
+        sources = [TokenStore.open(folder / f"{name}.{source_side}", verify=verify) for name in names]
+        targets = [TokenStore.open(folder / f"{name}.{target_side}", verify=verify) for name in names]
         for name, source, target in zip(names, sources, targets, strict=True):
             if len(source) != len(target):
                 reason = f"{len(source):,} sentences on one side and {len(target):,} on the other"
@@ -239,24 +274,35 @@ class PairStore:
     def __len__(self) -> int:
         return int(self.starts[-1])
 
-    @property
-    def longer_side(self) -> NDArray[np.int32]:
-        """Tokens of the longer side of each pair, (N,), with the special token."""
-        return np.maximum(self.source_lengths, self.target_lengths)
+    def lengths(self, numbers: NDArray[np.integer[Any]]) -> PairLengths:
+        """Return the tokens of the pairs `numbers`, (N,), in any order."""
+        places = self._places(numbers)
+        lengths = PairLengths(source=np.ones(len(numbers), np.int64), target=np.ones(len(numbers), np.int64))
+        for store in np.unique(places.stores):
+            pairs = np.flatnonzero(places.stores == store)
+            sentences = places.sentences[pairs]
+            lengths.source[pairs] += self._sources[store].lengths(sentences)
+            lengths.target[pairs] += self._targets[store].lengths(sentences)
+        return lengths
+
+    def _places(self, numbers: NDArray[np.integer[Any]]) -> "_Places":
+        # The last store that starts at or before a pair has it; empty stores come before.
+        stores = np.searchsorted(self.starts, numbers, side="right") - 1
+        return _Places(stores=stores, sentences=numbers - self.starts[stores])
 
     def __getitem__(self, number: int) -> tuple[Ids, Ids]:
         """Return the ids of both sides of pair `number`, without special tokens; raise IndexError if it is missing."""
         if not 0 <= number < len(self):
             raise IndexError(f"pair {number} of {len(self)}")
-        # The last store that starts at or before this pair has it; empty stores come before.
-        store = int(np.searchsorted(self.starts, number, side="right")) - 1
-        sentence = number - int(self.starts[store])
+        places = self._places(np.array([number]))
+        store = int(places.stores[0])
+        sentence = int(places.sentences[0])
         return self._sources[store][sentence], self._targets[store][sentence]
 
     def flat(self, numbers: NDArray[np.int64]) -> tuple[Ids, Ids]:
         """Return the ids of many pairs, each side one sentence after the other, without special tokens.
 
-        The sentences have `source_lengths[numbers] - 1` and `target_lengths[numbers] - 1` tokens.
+        The sentences have `lengths(numbers).source - 1` and `lengths(numbers).target - 1` tokens.
 
         Args:
             numbers: (N,) numbers of pairs in any order; a number may occur several times.
@@ -266,41 +312,36 @@ class PairStore:
         missing = (numbers < 0) | (numbers >= len(self))
         if missing.any():
             raise IndexError(f"pair {numbers[missing][0]} of {len(self)}")
-        source_lengths = self.source_lengths[numbers] - 1  # without the special token
-        target_lengths = self.target_lengths[numbers] - 1
-        stores = np.searchsorted(self.starts, numbers, side="right") - 1
-        sentences = numbers - self.starts[stores]
-        source_ids = _flat_side(self._sources, stores, sentences, source_lengths)
-        target_ids = _flat_side(self._targets, stores, sentences, target_lengths)
+        places = self._places(numbers)
+        lengths = self.lengths(numbers)
+        # Without the special token.
+        source_ids = _flat_side(self._sources, places, lengths.source - 1)
+        target_ids = _flat_side(self._targets, places, lengths.target - 1)
         return source_ids, target_ids
 
 
-def _joined_lengths(stores: Sequence[TokenStore]) -> NDArray[np.int32]:
-    no_lengths = np.zeros(0, np.int32)  # for no stores at all
-    return np.concatenate([no_lengths, *(store.lengths for store in stores)])
+class _Places(NamedTuple):
+    """Where the ids of N pairs are."""
+
+    stores: NDArray[np.int64]  # (N,) the index of each pair's store
+    sentences: NDArray[np.int64]  # (N,) its number in that store
 
 
-def _flat_side(
-    token_stores: Sequence[TokenStore],
-    stores: NDArray[np.int64],
-    sentences: NDArray[np.int64],
-    lengths: NDArray[np.int32],
-) -> Ids:
+def _flat_side(token_stores: Sequence[TokenStore], places: _Places, lengths: NDArray[np.int64]) -> Ids:
     """Return the ids of one side of N pairs, one sentence after the other; loops over stores, not over pairs.
 
     Args:
         token_stores: the stores of this side, one for each source.
-        stores: (N,) the index of each pair's store.
-        sentences: (N,) the number of each sentence in its store.
-        lengths: (N,) tokens of each sentence.
+        places: of the N pairs.
+        lengths: (N,) tokens of each sentence, without special tokens.
     """
     starts = np.cumsum(lengths, dtype=np.int64) - lengths
     flat_ids = np.empty(int(lengths.sum()), np.int32)
-    for store in np.unique(stores):
+    for store in np.unique(places.stores):
         # Read all sentences of this store at once, and put each at its place in the result.
-        pairs = np.flatnonzero(stores == store)
-        places = _ranges(starts[pairs], lengths[pairs])
-        flat_ids[places] = token_stores[store].flat(sentences[pairs])
+        pairs = np.flatnonzero(places.stores == store)
+        flat_places = _ranges(starts[pairs], lengths[pairs])
+        flat_ids[flat_places] = token_stores[store].flat(places.sentences[pairs])
     return flat_ids
 
 
@@ -308,12 +349,17 @@ def _flat_side(
 
 
 def open_tokens(
-    corpus: PreparedCorpus, subword: SubwordPair, normalizer: Normalizer, prepared_directory: Path
+    corpus: PreparedCorpus,
+    subword: SubwordPair,
+    normalizer: Normalizer,
+    prepared_directory: Path,
+    *,
+    verify: bool = True,
 ) -> tuple[dict[StoredSplit, PairStore], Path, str]:
     """Return the encoded training and validation text, their folder and its fingerprint (16 hex digits).
 
     Stores are in `<prepared_directory>/tokens-<fingerprint>` as `<split>/<source name>.en` and `.fa`. They are written
-    if missing, and rewritten with a warning if damaged.
+    if missing, and rewritten with a warning if damaged. Without `verify`, only the sizes of the files are checked.
 
     Raises StorageError: the folder is not writable, written data is unreadable, or the prepared text is damaged.
     """
@@ -323,7 +369,7 @@ def open_tokens(
     # 1. Use the stores of an earlier preparation.
     if folder.exists():
         try:
-            return _open_splits(corpus, folder), folder, fingerprint
+            return _open_splits(corpus, folder, verify), folder, fingerprint
         except DamagedStoreError as damage:
             LOGGER.warning(f"{damage}; recreating {folder} from the prepared text")
 
@@ -333,7 +379,7 @@ def open_tokens(
             for name in corpus.names(split):
                 _write_source(corpus, subword, normalizer, split, name, unfinished_folder / split)
     try:
-        return _open_splits(corpus, folder), folder, fingerprint
+        return _open_splits(corpus, folder, verify=True), folder, fingerprint
     except DamagedStoreError as damage:
         raise StorageError(f"{damage} directly after writing; check the disk") from damage
 
@@ -353,10 +399,10 @@ def _fingerprint(corpus: PreparedCorpus, subword: SubwordPair, normalizer: Norma
     return fingerprint_of(origin)[:DIGITS_IN_NAME]
 
 
-def _open_splits(corpus: PreparedCorpus, folder: Path) -> dict[StoredSplit, PairStore]:
+def _open_splits(corpus: PreparedCorpus, folder: Path, verify: bool) -> dict[StoredSplit, PairStore]:
     stores: dict[StoredSplit, PairStore] = {}
     for split in STORED_SPLITS:
-        stores[split] = PairStore.open(folder / split, corpus.names(split), corpus.sides)
+        stores[split] = PairStore.open(folder / split, corpus.names(split), corpus.sides, verify=verify)
     return stores
 
 

@@ -7,7 +7,8 @@ import contextlib
 import functools
 import itertools
 import math
-from collections.abc import Generator
+import tempfile
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -17,12 +18,25 @@ import torch
 
 from translator.corpus.prepared_corpus import Side
 from translator.data.batch import Batch, DataPosition, Numbers, StepBatches, collate
-from translator.data.epoch_sampling import Draws, EpochSampler, sampled_epochs
+from translator.data.epoch_sampling import EpochDraws, EpochSampler, sampled_epochs
 from translator.data.feeding import Check, from_another_process, read_ahead
+from translator.data.machine_folder import MachineFolder
+from translator.data.mapped_numbers import (
+    PairNumbers,
+    blocks_of,
+    open_numbers,
+    ranges,
+    unnamed_numbers,
+    write_numbers,
+)
 from translator.data.mixture import epoch_draws, epoch_generator
 from translator.data.packing import RowPlan, plan_rows
 from translator.data.token_store import PairStore
+from translator.run.work_folders import work_folder
 
+EPOCH_FOLDER: Final = "epoch"
+"""Names the work folder for the files of the epochs, in the folder of prepared data."""
+_DRAWS_FILE: Final = "draws"
 GPU_DEPTH: Final = 8  # updates made ahead for a GPU; two cover delays of 60 ms only
 
 
@@ -32,14 +46,14 @@ class Epoch(NamedTuple):
     number: int  # from 0
     text: PairStore
     plan: RowPlan  # its pair numbers are those of `text`
-    split_numbers: Numbers | None
+    split_numbers: PairNumbers | None
     """(pairs of `text`,) the number in the split of each pair of `text`; None if `text` is the split itself."""
 
     def numbers_in_split(self, numbers: Numbers) -> Numbers:
         """Return the numbers in the split of the pairs `numbers` of `text`."""
         if self.split_numbers is None:
             return numbers
-        return self.split_numbers[numbers]
+        return self.split_numbers[numbers].astype(np.int64)
 
 
 class SharedBatch(NamedTuple):
@@ -63,8 +77,8 @@ class TrainingBatches:
     drawn: tuple[int, ...]  # pairs of each source in an epoch
     seed: int
     sampler: EpochSampler | None  # None: every epoch reads the stored ids
-    prepared_directory: Path  # for the sampled text
-    processes: int  # that sample the first epoch, for which training waits
+    prepared_directory: Path  # for the files of the epochs
+    processes: int  # of a machine, that sample the first epoch, for which training waits
     processes_ahead: int = 2  # that sample the next epoch during training
 
     def steps(
@@ -73,6 +87,7 @@ class TrainingBatches:
         accumulation: int,
         rank: int = 0,
         world_size: int = 1,
+        machine: MachineFolder | None = None,
         check: Check = lambda: None,
     ) -> Generator[StepBatches, None, None]:
         """Yield the batches of `rank` for each update from `position`, endlessly; close the iterator after use.
@@ -85,11 +100,12 @@ class TrainingBatches:
             accumulation: batches of an update, the same for any number of ranks; they may extend into the next epoch.
             rank: of this process.
             world_size: ranks that share each batch; each takes an equal number of its rows.
+            machine: where the ranks of this machine share the files of the epochs; None: this one makes its own.
             check: called while the next epoch is not ready.
         """
         assert accumulation >= 1
         assert 0 <= rank < world_size
-        with contextlib.closing(self._batches(position, rank, world_size, check)) as batches:
+        with contextlib.closing(self._batches(position, rank, world_size, machine, check)) as batches:
             while True:
                 micro_batches = list(itertools.islice(batches, accumulation))
                 yield StepBatches(
@@ -106,16 +122,16 @@ class TrainingBatches:
         accumulation: int,
         rank: int = 0,
         world_size: int = 1,
+        machine: MachineFolder | None = None,
         check: Check = lambda: None,
     ) -> Generator[StepBatches, None, None]:
         """Yield the batches of `steps` in page-locked memory, for a GPU; arguments as in `steps`.
 
         Another process makes the batches; a thread here receives and pins them.
         """
-        # While the GPUs train, their ranks share the cores, to sample the next epoch.
-        processes_of_rank = max(1, self.processes // world_size)
-        batches = replace(self, processes_ahead=processes_of_rank)
-        produce = functools.partial(batches.steps, position, accumulation, rank, world_size)
+        # While the GPUs train, all cores may sample the next epoch.
+        batches = replace(self, processes_ahead=self.processes)
+        produce = functools.partial(batches.steps, position, accumulation, rank, world_size, machine)
 
         def received(check_wanted: Check) -> Generator[StepBatches, None, None]:
             return _pinned(from_another_process(produce, check_wanted))
@@ -127,13 +143,17 @@ class TrainingBatches:
         position: DataPosition,
         rank: int,
         world_size: int,
+        machine: MachineFolder | None,
         check: Check,
     ) -> Generator[SharedBatch, None, None]:
         """Yield each batch from `position` on, with the rows of `rank`."""
         row = position.row
-        # A thread of this process samples and plans the next epoch while this one is read.
-        epochs = read_ahead(functools.partial(self._epochs, position.epoch), check, depth=1)
-        with contextlib.closing(epochs):
+        with contextlib.ExitStack() as stack:
+            if machine is None:
+                machine = MachineFolder(stack.enter_context(work_folder(self.prepared_directory / EPOCH_FOLDER)))
+            # A thread of this process samples and plans the next epoch, or waits for it, while this one is read.
+            epochs = read_ahead(functools.partial(self._epochs, position.epoch, machine), check, depth=1)
+            stack.enter_context(contextlib.closing(epochs))
             for epoch in epochs:
                 assert row < len(epoch.plan), f"epoch {epoch.number} has {len(epoch.plan)} rows, not {row}"
                 while row < len(epoch.plan):
@@ -156,67 +176,96 @@ class TrainingBatches:
             rows=rows_of_rank,
             row_length=self.row_length,
         )
-        numbers = epoch.plan.pairs_of(begin, end)
+        lengths = epoch.text.lengths(epoch.plan.pairs_of(begin, end))  # of all ranks
         next_position = DataPosition(epoch.number, end)
         if end == len(epoch.plan):
             next_position = DataPosition(epoch.number + 1, 0)
         return SharedBatch(
             rows_of_rank=replace(share, pairs=epoch.numbers_in_split(share.pairs)),
-            source_tokens=int(epoch.text.source_lengths[numbers].sum()),
-            target_tokens=int(epoch.text.target_lengths[numbers].sum()),
+            source_tokens=int(lengths.source.sum()),
+            target_tokens=int(lengths.target.sum()),
             position=next_position,
         )
 
-    def _epochs(self, first: int, check: Check) -> Generator[Epoch, None, None]:
-        """Yield epoch `first` and all later ones."""
-        split = PairStore.open(self.token_folder, self.sources, self.sides)
-        usable = usable_by_source(split, self.row_length)
-
-        def draws_of(epoch: int) -> Numbers:
-            return epoch_draws(usable, self.drawn, self.seed, epoch)
-
-        def draw_counts_of(epoch: int) -> Draws:
-            counts = np.bincount(draws_of(epoch), minlength=len(split))
-            counts_by_source = np.split(counts, split.starts[1:-1])
-            return dict(zip(split.names, counts_by_source, strict=True))
-
-        if self.sampler is None:
-            # Every epoch reads the stored ids of the split.
+    def _epochs(self, first: int, machine: MachineFolder, check: Check) -> Generator[Epoch, None, None]:
+        """Yield epoch `first` and all later ones; one rank of a machine makes their files, and all map them."""
+        # The preparation has verified the stores.
+        split = PairStore.open(self.token_folder, self.sources, self.sides, verify=False)
+        with contextlib.closing(self._made_epochs(split, first, machine.path, check)) as made_folders:
             for number in itertools.count(first):
-                draws = draws_of(number)
-                plan = self._plan(split, draws, number)
-                yield Epoch(number=number, text=split, plan=plan, split_numbers=None)
-            return
-        texts = sampled_epochs(
-            self.sampler,
-            draw_counts_of,
-            first,
-            self.prepared_directory,
-            processes=self.processes,
-            processes_ahead=self.processes_ahead,
-            check=check,
+                folder = machine.path / f"epoch-{number}"
+                if machine.is_maker:
+                    next(made_folders).rename(folder)
+                machine.wait_for(folder, check)
+                epoch = self._mapped(split, number, folder)
+                machine.release(folder)
+                yield epoch
+
+    def _made_epochs(self, split: PairStore, first: int, parent: Path, check: Check) -> Generator[Path, None, None]:
+        """Yield a new folder in `parent` for epoch `first` and each later one, with its rows and its sampled text."""
+        usable = usable_by_source(split, self.row_length, parent)
+
+        @functools.lru_cache(maxsize=2)  # the sampler asks for an epoch before the rows of the last one are planned
+        def draws_of(epoch: int) -> EpochDraws:
+            numbers = epoch_draws(usable, self.drawn, self.seed, epoch, parent)
+            return EpochDraws(names=tuple(split.names), starts=split.starts, numbers=numbers)
+
+        for number, folder in enumerate(self._text_folders(draws_of, first, parent, check), start=first):
+            draws = draws_of(number).numbers
+            if self.sampler is None:
+                text = split
+                numbers = unnamed_numbers(blocks_of(draws), parent)
+            else:
+                # The sampled text has a pair for each draw, in the same order.
+                write_numbers(folder / _DRAWS_FILE, blocks_of(draws))
+                text = PairStore.open(folder, self.sources, self.sides)
+                numbers = unnamed_numbers(ranges(len(draws)), parent)
+            generator = epoch_generator(self.seed, number)
+            RowPlan.write(folder, plan_rows(numbers, text.lengths, self.row_length, generator))
+            yield folder
+
+    def _text_folders(
+        self, draws_of: Callable[[int], EpochDraws], first: int, parent: Path, check: Check
+    ) -> Iterator[Path]:
+        """Yield a new folder in `parent` for each epoch, empty if every epoch reads the stored ids of the split."""
+        if self.sampler is not None:
+            yield from sampled_epochs(
+                self.sampler,
+                draws_of,
+                first,
+                parent,
+                processes=self.processes,
+                processes_ahead=self.processes_ahead,
+                check=check,
+            )
+        while True:
+            yield Path(tempfile.mkdtemp(dir=parent))
+
+    def _mapped(self, split: PairStore, number: int, folder: Path) -> Epoch:
+        """Return epoch `number`, whose files in `folder` a rank of this machine has just made."""
+        plan = RowPlan.open(folder)
+        if self.sampler is None:
+            return Epoch(number=number, text=split, plan=plan, split_numbers=None)
+        return Epoch(
+            number=number,
+            text=PairStore.open(folder, self.sources, self.sides, verify=False),
+            plan=plan,
+            split_numbers=open_numbers(folder / _DRAWS_FILE),
         )
-        for number, text in enumerate(texts, start=first):
-            # The sampled text has a pair for each draw, in the same order.
-            draws = draws_of(number)
-            plan = self._plan(text, np.arange(len(draws)), number)
-            yield Epoch(number=number, text=text, plan=plan, split_numbers=draws)
-
-    def _plan(self, text: PairStore, numbers: Numbers, epoch: int) -> RowPlan:
-        """Return the rows of an epoch of the pairs `numbers` of `text`."""
-        return plan_pairs(text, numbers, self.row_length, epoch_generator(self.seed, epoch))
 
 
-def usable_by_source(split: PairStore, row_length: int) -> list[Numbers]:
-    """Return, for each source of `split`, the numbers of the pairs that fit into a row of `row_length` positions."""
-    usable = np.flatnonzero(split.longer_side <= row_length)
-    return np.split(usable, np.searchsorted(usable, split.starts[1:-1]))
+def usable_numbers(split: PairStore, row_length: int) -> Iterator[PairNumbers]:
+    """Yield, in blocks, the numbers of the pairs of `split` that fit into a row of `row_length` positions."""
+    for numbers in ranges(len(split)):
+        yield numbers[split.lengths(numbers).longer_side <= row_length]
 
 
-def plan_pairs(text: PairStore, numbers: Numbers, row_length: int, generator: np.random.Generator) -> RowPlan:
-    """Return rows that hold each of the pairs `numbers` of `text` once, in random order."""
-    plan = plan_rows(text.source_lengths[numbers], text.target_lengths[numbers], row_length, generator)
-    return replace(plan, pairs=numbers[plan.pairs])
+def usable_by_source(split: PairStore, row_length: int, folder: Path) -> list[PairNumbers]:
+    """Return the numbers of `usable_numbers` for each source, mapped from a file without a name in `folder`."""
+    usable = unnamed_numbers(usable_numbers(split, row_length), folder)
+    # Numbers of the same type: else `searchsorted` would copy the whole array.
+    starts = split.starts[1:-1].astype(usable.dtype)
+    return np.split(usable, np.searchsorted(usable, starts))
 
 
 def collate_planned(
@@ -231,13 +280,14 @@ def collate_planned(
     """Return the rows `begin` to `end`, exclusive, of `plan`; empty rows follow, up to `rows` in all."""
     numbers = plan.pairs_of(begin, end)
     source_ids, target_ids = text.flat(numbers)
+    lengths = text.lengths(numbers)
     pair_counts = np.zeros(rows, np.int64)
     pair_counts[: end - begin] = plan.pair_counts(begin, end)
     return collate(
         source_ids=source_ids,
         target_ids=target_ids,
-        source_lengths=text.source_lengths[numbers],
-        target_lengths=text.target_lengths[numbers],
+        source_lengths=lengths.source,
+        target_lengths=lengths.target,
         pairs=numbers,
         pair_counts=pair_counts,
         row_length=row_length,

@@ -7,7 +7,7 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final, Self
@@ -18,13 +18,14 @@ from torch import Tensor, nn
 
 from translator.config.keys import show_value
 from translator.errors import ConfigError
-from translator.training.launching import ADVICE, LostProcessError, launched, stop_with_launcher
+from translator.training.launching import ADVICE, LostProcessError, SilentProcessError, launched, stop_with_launcher
 
 _UPDATE_TIMEOUT: Final = timedelta(minutes=5)  # longest wait for another rank; a killed one is detected immediately
 _BARRIER_TIMEOUT: Final = timedelta(hours=24)  # one rank may prepare data or save while the others wait
 _RANKS_SHOWN: Final = 8  # in a message
 _POLL_SECONDS: Final = 0.02  # at a barrier; Python handles signals in between
-_CONNECTION_WORDS: Final = ("gloo", "nccl", "connection", "socket", "timed out", "timeout", "broken pipe")
+_TIMEOUT_WORDS: Final = ("timed out", "timeout")
+_CONNECTION_WORDS: Final = ("gloo", "nccl", "connection", "socket", "broken pipe", *_TIMEOUT_WORDS)
 """Lower-case substrings of torch's errors about a lost connection, most of which have no specific type."""
 
 
@@ -38,6 +39,11 @@ def lost_process_errors() -> Iterator[None]:
         if not isinstance(error, dist.DistError) and not any(word in text for word in _CONNECTION_WORDS):
             raise
         first_line = str(error).strip().split("\n")[0]
+        if any(word in text for word in _TIMEOUT_WORDS):
+            raise SilentProcessError(
+                "another rank of this run did not answer in time (it is stopped, or waits for a disk, a GPU or the "
+                f"network); {ADVICE} (torch: {first_line[:200]})"
+            ) from error
         raise LostProcessError(
             "another rank of this run was lost (killed, out of memory, or its machine cannot be reached); "
             f"{ADVICE} (torch: {first_line[:200]})"
@@ -161,14 +167,12 @@ class Distributed:
             time.sleep(_POLL_SECONDS)
         arrival.wait()
 
-    @contextlib.contextmanager
-    def first_on_each_machine(self) -> Iterator[None]:
-        """Run the block on local rank 0 of each machine first, then on the other ranks, which reuse its results."""
-        if self.local_rank != 0:
-            self.barrier()
-        yield
-        if self.local_rank == 0:
-            self.barrier()
+    def once_on_each_machine(self, make: Callable[[], str]) -> str:
+        """Return the text that `make` returns on local rank 0 of this machine, which alone calls it; up to 24 hours."""
+        text = make() if self.local_rank == 0 else ""
+        self.barrier()
+        texts_by_rank = self.gather_text(text)
+        return texts_by_rank[self.rank - self.local_rank]  # the ranks of a machine are consecutive
 
     @lost_process_errors()
     def share_weights(self, model: nn.Module) -> None:

@@ -30,6 +30,10 @@ class LostProcessError(RunError):
     """Another rank of the run was killed, failed, or cannot be reached."""
 
 
+class SilentProcessError(LostProcessError):
+    """Another rank of the run still exists, as far as this one can see, but did not answer in time."""
+
+
 def launched() -> bool:
     """Return whether an elastic launcher started this process: `launch` or the user's own `torchrun`."""
     return os.environ.keys() >= _RANK_VARIABLES
@@ -127,7 +131,8 @@ def reported_by_launcher() -> Iterator[None]:
             raise
         if isinstance(error, Interrupted):
             raise SystemExit(error.exit_code) from error
-        if not isinstance(error, LostProcessError):  # the lost rank is the cause
+        # A killed rank is the cause itself. The launcher does not see that a rank is silent.
+        if isinstance(error, SilentProcessError) or not isinstance(error, LostProcessError):
             get_error_handler().record_exception(error)
         raise SystemExit(2) from error
 

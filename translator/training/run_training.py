@@ -1,6 +1,7 @@
 """A whole training run, as the command `train` makes it: preparation, training, evaluation."""
 
 import contextlib
+import json
 import logging
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -78,8 +79,7 @@ def train_run(config: Config, stop: StopRequest, allow_changed: bool = False) ->
             changes = run.check(config, allow_changed)  # an earlier process may have changed the folder
         else:
             LOGGER.setLevel(logging.ERROR)
-        with distributed.first_on_each_machine():
-            data = DataHandler(config).prepare()
+        data = _prepared_data(config, distributed)
         if distributed.main:
             stack.enter_context(log_to_file(run.log_file))
             _record_preparation(config, run, data, changes)
@@ -91,6 +91,20 @@ def _check_ranks(config: Config, distributed: Distributed) -> None:
     """Raise ConfigError if a rank has another recipe, other code, or other versions of the libraries."""
     versions = {f"version of {package}": version for package, version in package_versions().items()}
     distributed.check_equal({**shared_settings(config), **versions, "code of translator": code_fingerprint()[:12]})
+
+
+def _prepared_data(config: Config, distributed: Distributed) -> DataHandler:
+    """Return the prepared data; one rank of each machine prepares and hashes them, and the others reuse its results."""
+    data = DataHandler(config)
+
+    def prepare_first() -> str:
+        data.prepare()
+        return json.dumps(data.corpus.file_hashes)
+
+    file_hashes = json.loads(distributed.once_on_each_machine(prepare_first))
+    if distributed.local_rank != 0:
+        data.prepare(verified=tuple(map(tuple, file_hashes)))
+    return data
 
 
 def _train_and_evaluate(

@@ -3,16 +3,20 @@
 import contextlib
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from translator.config import Config
 from translator.data import DataHandler
 from translator.data.batch import StepBatches
+from translator.data.machine_folder import MachineFolder
+from translator.data.training_batches import EPOCH_FOLDER
 from translator.errors import Interrupted, RunError
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER
 from translator.run.signals import StopRequest
+from translator.run.work_folders import work_folder
 from translator.training.advice import what_would_help
 from translator.training.checkpointing import TrainingState
 from translator.training.compiling import uncompiled
@@ -75,23 +79,11 @@ class Trainer:
             RunError: too many updates in a row were skipped, memory ran out, or another rank was lost.
         """
         self.progress.starts += 1
-        # With one rank, a stop signal may end the wait for a batch; several ranks stop together, after an update.
-        alone = self.distributed.world_size == 1
-        on_gpu = self.updater.device.type == "cuda"
-        training_batches = self.data.training_batches
-        steps_from = training_batches.pinned_steps if on_gpu else training_batches.steps
-        batches = steps_from(
-            self._state.position,
-            self._settings.accumulation_steps,
-            self.distributed.rank,
-            self.distributed.world_size,
-            check=self.stop.check if alone else lambda: None,
-        )
         with self.stop.deferred(), contextlib.closing(self._state.writer), self._observer.watching():
             with self.stop.immediate():
                 self.distributed.share_weights(self.updater.model)
             try:
-                with contextlib.closing(batches):
+                with self._machine_folder() as machine, contextlib.closing(self._batches(machine)) as batches:
                     self._loop(batches)
             except Interrupted:
                 self._save_at_a_stop()
@@ -99,6 +91,34 @@ class Trainer:
         self.stop.check()  # for a signal during the last save
 
     # --- the start ---
+
+    @contextlib.contextmanager
+    def _machine_folder(self) -> Iterator[MachineFolder]:
+        """Yield a folder that all ranks of this machine share; local rank 0 makes and deletes it."""
+        with contextlib.ExitStack() as stack:
+            target = Path(self.config.corpus.prepared_directory).absolute() / EPOCH_FOLDER
+
+            def make() -> str:
+                return str(stack.enter_context(work_folder(target)))
+
+            path = self.distributed.once_on_each_machine(make)
+            yield MachineFolder(Path(path), self.distributed.local_rank, self.distributed.local_world_size)
+
+    def _batches(self, machine: MachineFolder) -> Generator[StepBatches, None, None]:
+        """Return the batches of this rank from the current position on."""
+        training_batches = self.data.training_batches
+        on_gpu = self.updater.device.type == "cuda"
+        steps_from = training_batches.pinned_steps if on_gpu else training_batches.steps
+        # With one rank, a stop signal may end the wait for a batch; several ranks stop together, after an update.
+        alone = self.distributed.world_size == 1
+        return steps_from(
+            self._state.position,
+            self._settings.accumulation_steps,
+            self.distributed.rank,
+            self.distributed.world_size,
+            machine,
+            check=self.stop.check if alone else lambda: None,
+        )
 
     def _initialize_weights(self) -> None:
         """Overwrite the random weights as `training.initialization` and `training.initialize_from` say."""

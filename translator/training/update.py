@@ -48,7 +48,7 @@ class Updater:
         self.arithmetic = Arithmetic(self.device, self.choices.precision)
         scale = LossScale(self.device) if self.choices.precision == "fp16" else None
         self.optimizer = ModelOptimizer(self.model, settings, scale)
-        self.gradients = gradients_of(self.model, self.device, self.distributed)
+        self.gradients = gradients_of(self.model, self.device, self.distributed, settings.gradient_exchange)
         self.loss = TeacherForcing(
             self.model,
             label_smoothing=settings.label_smoothing,
