@@ -226,7 +226,7 @@ def test_fingerprint_does_not_depend_on_file_paths(tmp_path: Path, whole: tuple[
 def fingerprint_with(
     config: CorpusConfig, test_sets: Sequence[SourceConfig] = (), rules: NormalizerRules = CURRENT_RULES
 ) -> str:
-    hashes = [hashes_of_files(source) for source in (*config.sources, *test_sets)]
+    hashes = tuple(hashes_of_files(source) for source in (*config.sources, *test_sets))
     return corpus_fingerprint(config, test_sets, rules, hashes)
 
 
