@@ -327,6 +327,15 @@ def test_data_is_prepared_once_and_again_only_after_a_change(tmp_path: Path) -> 
     assert len(folders()) == 6
 
 
+def test_verified_data_are_not_hashed_once_more(
+    folder: Path, handler: DataHandler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr("hashlib.file_digest")
+    monkeypatch.delattr("zlib.crc32")
+    again = DataHandler(recipe(folder)).prepare(verified=handler.corpus.file_hashes)
+    assert again.fingerprint == handler.fingerprint
+
+
 def test_a_damaged_token_store_is_reported_and_rebuilt(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     config = recipe(tmp_path)
     first = DataHandler(config).prepare()
