@@ -6,8 +6,8 @@ from typing import Final
 from translator.corpus import characters
 from translator.corpus.characters import CharacterTable, replacing
 from translator.corpus.mojibake import repair_decoding
-from translator.corpus.normalizer import compile_rewriting
 from translator.corpus.punctuation import UNESCAPE
+from translator.corpus.rewriting import compile_rewriting
 
 _FOLDED_LETTERS: Final = {"ة": "ه", "ە": "ه", "ہ": "ه", "ھ": "ه"}  # Arabic, Kurdish and Urdu
 
