@@ -14,11 +14,12 @@ from translator.corpus.normalizer_file import normalizer_for
 from translator.corpus.prepare import prepare_corpus
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.split import Split
+from translator.data.corpus_tokens import STORED_SPLITS, StoredSplit, open_tokens
 from translator.data.batch import Batch, DataPosition, Numbers
 from translator.data.epoch_sampling import EpochSampler
 from translator.data.mixture import MixtureRow, epoch_generator, mixture_rows
 from translator.data.preparation_report import LengthReport, format_lengths, format_mixture, measure_lengths
-from translator.data.token_store import STORED_SPLITS, Ids, StoredSplit, open_tokens
+from translator.data.token_store import Ids
 from translator.data.training_batches import TrainingBatches, collate_planned, plan_pairs, usable_by_source
 from translator.errors import CorpusError
 from translator.run.logging import LOGGER, stage
@@ -65,7 +66,7 @@ class DataHandler:
             )
         with stage("encode"):
             self._stores, self.token_folder, self.token_fingerprint = open_tokens(
-                self.corpus, self.subword, self.normalizer, self._prepared_directory
+                self.corpus, self.subword, self.normalizer, self._prepared_directory, processes
             )
         self.report = []
         self._usable: dict[StoredSplit, Numbers] = {}

@@ -12,32 +12,20 @@ import itertools
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic_core import from_json
 
-from translator.config.resuming import fingerprint_of
-from translator.corpus.normalizer import Normalizer
-from translator.corpus.prepared_corpus import PreparedCorpus, Side
+from translator.corpus.prepared_corpus import Side
 from translator.errors import StorageError
-from translator.run.logging import LOGGER, progress_bar
-from translator.run.prepared_folder import DIGITS_IN_NAME, prepared_folder
 from translator.run.storage import storage_errors, write_json
-from translator.run.work_folders import new_folder
-from translator.subword import SubwordModel, SubwordPair
-from translator.subword.placeholders import PLACEHOLDERS_VERSION
-from translator.subword.source_text import training_pair
 
-StoredSplit = Literal["train", "validation"]
-STORED_SPLITS: Final[tuple[StoredSplit, ...]] = ("train", "validation")
-"""The splits with stored ids; the test split is translated from its text."""
 Ids = NDArray[np.int32]
 
-_FORMAT: Final = 2  # of a store, and of the folder of stores
+FORMAT: Final = 2  # of a store, and of the folder of stores
 _SENTENCES_AT_ONCE: Final = 4096  # converted to bytes at once, small enough for the processor's cache
-_LINES_AT_ONCE: Final = 2048  # lines that SentencePiece divides among its threads; larger blocks are slower
 _OFFSET: Final = np.dtype("<i8")
 
 Item = TypeVar("Item")
@@ -114,7 +102,7 @@ class TokenWriter:
         with storage_errors(self._prefix.parent):
             _file(self._prefix, "offsets").write_bytes(offsets.tobytes())
         description = {
-            "format": _FORMAT,
+            "format": FORMAT,
             "dtype": self._dtype.str,
             "sentences": len(lengths),
             "tokens": int(offsets[-1]),
@@ -302,92 +290,3 @@ def _flat_side(
         places = _ranges(starts[pairs], lengths[pairs])
         flat_ids[places] = token_stores[store].flat(sentences[pairs])
     return flat_ids
-
-
-# --- the stores of a corpus ---
-
-
-def open_tokens(
-    corpus: PreparedCorpus, subword: SubwordPair, normalizer: Normalizer, prepared_directory: Path
-) -> tuple[dict[StoredSplit, PairStore], Path, str]:
-    """Return the encoded training and validation text, their folder and its fingerprint (16 hex digits).
-
-    Stores are in `<prepared_directory>/tokens-<fingerprint>` as `<split>/<source name>.en` and `.fa`. They are written
-    if missing, and rewritten with a warning if damaged.
-
-    Raises StorageError: the folder is not writable, written data is unreadable, or the prepared text is damaged.
-    """
-    fingerprint = _fingerprint(corpus, subword, normalizer)
-    folder = prepared_folder(prepared_directory, "tokens", fingerprint)
-
-    # 1. Use the stores of an earlier preparation.
-    if folder.exists():
-        try:
-            return _open_splits(corpus, folder), folder, fingerprint
-        except DamagedStoreError as damage:
-            LOGGER.warning(f"{damage}; recreating {folder} from the prepared text")
-
-    # 2. Or write them.
-    with new_folder(folder) as unfinished_folder:
-        for split in STORED_SPLITS:
-            for name in corpus.names(split):
-                _write_source(corpus, subword, normalizer, split, name, unfinished_folder / split)
-    try:
-        return _open_splits(corpus, folder), folder, fingerprint
-    except DamagedStoreError as damage:
-        raise StorageError(f"{damage} directly after writing; check the disk") from damage
-
-
-def _fingerprint(corpus: PreparedCorpus, subword: SubwordPair, normalizer: Normalizer) -> str:
-    """Return the fingerprint of everything that determines the ids."""
-    origin = {
-        "format": _FORMAT,
-        "corpus": corpus.fingerprint,
-        "subword": subword.sha256,
-        "normalization": normalizer.config.model_dump(mode="json"),
-        "normalizer": normalizer.rules.sha256,
-        "placeholders": PLACEHOLDERS_VERSION if subword.source.placeholders else None,
-    }
-    if corpus.sides[0] == "fa":
-        origin["direction"] = "fa-en"
-    return fingerprint_of(origin)[:DIGITS_IN_NAME]
-
-
-def _open_splits(corpus: PreparedCorpus, folder: Path) -> dict[StoredSplit, PairStore]:
-    stores: dict[StoredSplit, PairStore] = {}
-    for split in STORED_SPLITS:
-        stores[split] = PairStore.open(folder / split, corpus.names(split), corpus.sides)
-    return stores
-
-
-def _write_source(
-    corpus: PreparedCorpus, subword: SubwordPair, normalizer: Normalizer, split: StoredSplit, name: str, folder: Path
-) -> None:
-    """Encode one source of `split` into a store for each side in `folder`."""
-    models = (subword.source, subword.target)
-    for column, (side, model) in enumerate(zip(corpus.sides, models, strict=True)):
-        pairs = progress_bar(
-            _pairs_as_encoded(corpus, subword, normalizer, split, name),
-            description=f"Encoding {split} {name}.{side}",
-            total=corpus.count(split, name),
-            unit=" lines",
-        )
-        lines = (pair[column] for pair in pairs)
-        TokenStore.write(folder / f"{name}.{side}", _encoded(lines, model), model.vocabulary_size)
-
-
-def _pairs_as_encoded(
-    corpus: PreparedCorpus, subword: SubwordPair, normalizer: Normalizer, split: StoredSplit, name: str
-) -> Iterator[tuple[str, str]]:
-    """Yield the pairs of one source: normalized, and with placeholders if the models have some."""
-    placeholders = list(subword.source.placeholders)
-    for source, target in corpus.pairs(split, name):
-        if split == "validation":  # training text is already normalized
-            source = normalizer.source(source)
-            target = normalizer.target(target)
-        yield training_pair(source, target, placeholders)
-
-
-def _encoded(lines: Iterable[str], model: SubwordModel) -> Iterator[list[int]]:
-    for chunk in chunks(lines, _LINES_AT_ONCE):
-        yield from model.encode(chunk)

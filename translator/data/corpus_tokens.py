@@ -1,0 +1,168 @@
+"""The token stores of a prepared corpus: its text as ids, encoded once by several processes, then reused."""
+
+import contextlib
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+from translator.config import NormalizationConfig
+from translator.config.corpus_section import Languages
+from translator.config.resuming import fingerprint_of
+from translator.corpus.normalizer import Normalizer
+from translator.corpus.normalizer_rules import NormalizerRules
+from translator.corpus.prepared_corpus import PreparedCorpus, TextBlock
+from translator.data.token_store import FORMAT, DamagedStoreError, FlatRows, PairStore, TokenWriter
+from translator.errors import StorageError
+from translator.run.logging import LOGGER, progress_bar
+from translator.run.prepared_folder import DIGITS_IN_NAME, prepared_folder
+from translator.run.work_folders import new_folder
+from translator.run.workers import map_in_order
+from translator.subword import SubwordModel, SubwordPair
+from translator.subword.placeholders import PLACEHOLDERS_VERSION
+from translator.subword.source_text import training_pair
+
+StoredSplit = Literal["train", "validation"]
+STORED_SPLITS: Final[tuple[StoredSplit, ...]] = ("train", "validation")
+"""The splits with stored ids; the test split is translated from its text."""
+
+_BLOCK_PAIRS: Final = 4096  # encoded at once by one process; a few thousand are as fast as more
+
+
+def open_tokens(
+    corpus: PreparedCorpus, subword: SubwordPair, normalizer: Normalizer, prepared_directory: Path, processes: int = 1
+) -> tuple[dict[StoredSplit, PairStore], Path, str]:
+    """Return the encoded training and validation text, their folder and its fingerprint (16 hex digits).
+
+    Stores are in `<prepared_directory>/tokens-<fingerprint>` as `<split>/<source name>.en` and `.fa`. They are written
+    if missing, and rewritten with a warning if damaged.
+
+    Args:
+        corpus: the text.
+        subword: the models that encode it.
+        normalizer: for the validation text, which is stored as read.
+        prepared_directory: where the folder is made.
+        processes: that encode; their number does not affect the stores.
+
+    Raises StorageError: the folder is not writable, written data is unreadable, or the prepared text is damaged.
+    """
+    fingerprint = _fingerprint(corpus, subword, normalizer)
+    folder = prepared_folder(prepared_directory, "tokens", fingerprint)
+
+    # 1. Use the stores of an earlier preparation.
+    if folder.exists():
+        try:
+            return _open_splits(corpus, folder), folder, fingerprint
+        except DamagedStoreError as damage:
+            LOGGER.warning(f"{damage}; recreating {folder} from the prepared text")
+
+    # 2. Or write them.
+    with new_folder(folder) as unfinished_folder:
+        _write_stores(corpus, subword, normalizer, unfinished_folder, processes)
+    try:
+        return _open_splits(corpus, folder), folder, fingerprint
+    except DamagedStoreError as damage:
+        raise StorageError(f"{damage} directly after writing; check the disk") from damage
+
+
+def _fingerprint(corpus: PreparedCorpus, subword: SubwordPair, normalizer: Normalizer) -> str:
+    """Return the fingerprint of everything that determines the ids."""
+    origin = {
+        "format": FORMAT,
+        "corpus": corpus.fingerprint,
+        "subword": subword.sha256,
+        "normalization": normalizer.config.model_dump(mode="json"),
+        "normalizer": normalizer.rules.sha256,
+        "placeholders": PLACEHOLDERS_VERSION if subword.source.placeholders else None,
+    }
+    if corpus.sides[0] == "fa":
+        origin["direction"] = "fa-en"
+    return fingerprint_of(origin)[:DIGITS_IN_NAME]
+
+
+def _open_splits(corpus: PreparedCorpus, folder: Path) -> dict[StoredSplit, PairStore]:
+    stores: dict[StoredSplit, PairStore] = {}
+    for split in STORED_SPLITS:
+        stores[split] = PairStore.open(folder / split, corpus.names(split), corpus.sides)
+    return stores
+
+
+class _PairBlock(NamedTuple):
+    """Consecutive pairs of one source, for the process that encodes them."""
+
+    source: TextBlock
+    target: TextBlock
+    is_normalized: bool
+
+
+def _write_stores(
+    corpus: PreparedCorpus, subword: SubwordPair, normalizer: Normalizer, folder: Path, processes: int
+) -> None:
+    """Write a store for each side of each source and split to `<folder>/<split>`."""
+    source_side, target_side = corpus.sides
+    encoder = partial(
+        _BlockEncoder, subword.source, subword.target, normalizer.config, normalizer.languages, normalizer.rules
+    )
+    with contextlib.closing(map_in_order(encoder, _blocks(corpus), processes)) as encoded_blocks:
+        for split in STORED_SPLITS:
+            for name in corpus.names(split):
+                pairs = corpus.count(split, name)
+                source_writer = TokenWriter(folder / split / f"{name}.{source_side}", subword.source.vocabulary_size)
+                target_writer = TokenWriter(folder / split / f"{name}.{target_side}", subword.target.vocabulary_size)
+                bar = progress_bar(description=f"encoding {split} {name}", total=pairs, unit=" pairs")
+                with source_writer, target_writer, bar:
+                    while bar.n < pairs:
+                        block = next(encoded_blocks)
+                        source_writer.append(block.source)
+                        target_writer.append(block.target)
+                        bar.update(len(block.source.lengths))
+
+
+def _blocks(corpus: PreparedCorpus) -> Iterator[_PairBlock]:
+    """Yield the text of all stored splits and their sources, in this order."""
+    source_side, target_side = corpus.sides
+    for split in STORED_SPLITS:
+        for name in corpus.names(split):
+            source_blocks = corpus.blocks(split, name, source_side, _BLOCK_PAIRS)
+            target_blocks = corpus.blocks(split, name, target_side, _BLOCK_PAIRS)
+            for source, target in zip(source_blocks, target_blocks, strict=True):
+                yield _PairBlock(source=source, target=target, is_normalized=split == "train")
+
+
+class _EncodedBlock(NamedTuple):
+    """The ids of both sides of a block of pairs."""
+
+    source: FlatRows
+    target: FlatRows
+
+
+class _BlockEncoder:
+    """Encodes blocks of pairs, in a worker process."""
+
+    def __init__(
+        self,
+        source_model: SubwordModel,
+        target_model: SubwordModel,
+        normalization: NormalizationConfig,
+        languages: Languages,
+        rules: NormalizerRules,
+    ) -> None:
+        self._source_model = source_model
+        self._target_model = target_model
+        self._placeholders = list(source_model.placeholders)
+        self._normalizer = Normalizer(normalization, languages, rules)
+
+    def __call__(self, block: _PairBlock) -> _EncodedBlock:
+        """Return the ids of the pairs of `block`: normalized, and with placeholders if the models have some."""
+        sources = block.source.lines()
+        targets = block.target.lines()
+        if not block.is_normalized:
+            sources = [self._normalizer.source(source) for source in sources]
+            targets = [self._normalizer.target(target) for target in targets]
+        if self._placeholders:
+            for number, (source, target) in enumerate(zip(sources, targets, strict=True)):
+                sources[number], targets[number] = training_pair(source, target, self._placeholders)
+        return _EncodedBlock(
+            source=FlatRows.of(self._source_model.encode(sources)),
+            target=FlatRows.of(self._target_model.encode(targets)),
+        )
