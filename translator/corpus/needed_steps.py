@@ -12,42 +12,57 @@ from translator.corpus.characters import CharacterTable
 from translator.corpus.normalizer_rules import Change
 from translator.corpus.rewriting import CompiledRow, CompiledStep, rewriter
 
-_REMEMBERED_PLANS: Final = 4096
+_REMEMBERED_CHOICES: Final = 4096
 
 
 class NeededSteps:
     """Chooses among steps by the codes that a text has on the page of a table.
 
-    Characters that the same steps and rows look for form a group. What matters of a text is which groups it has
-    characters of; there are few such sets, so the choice for each is remembered.
+    Characters that the same steps and rows look for form a group; plain characters are in none. The choice depends on
+    the groups that a text has characters of. Few sets of groups occur, so the choice for each is remembered.
     """
 
     def __init__(self, steps: Sequence[CompiledStep], table: CharacterTable) -> None:
         """Take the steps in their order, and the table on whose page the texts are."""
         self._steps = steps
-        groups: dict[tuple[int, ...], set[str]] = {}
-        plain_characters: set[str] = set()
+        self._changes = functools.lru_cache(_REMEMBERED_CHOICES)(self._changes_for)
+        members: dict[tuple[int, ...], set[str]] = {}
+        self._plain_characters: set[str] = set()
         for character in table.page:
-            seekers = _seekers(steps, character)
+            seekers = self._seekers(character)
             if seekers:
-                groups.setdefault(seekers, set()).add(character)
+                members.setdefault(seekers, set()).add(character)
             else:
-                plain_characters.add(character)
-        self._plain_characters = frozenset(plain_characters)
-        self._groups = list(groups.values())
+                self._plain_characters.add(character)
+        self._groups = list(members.values())
 
         # For `bytes.translate`: the number of its group by the code of a character, and the codes without a group.
-        group_numbers = bytearray(256)
+        numbers = bytearray(256)
         for number, characters in enumerate(self._groups):
             for code in table.codes(characters):
-                group_numbers[code] = number
-        self._group_numbers = bytes(group_numbers)
-        self._plain_codes = table.codes(plain_characters)
-        self._changes = functools.lru_cache(_REMEMBERED_PLANS)(self._changes_for)
+                numbers[code] = number
+        self._numbers = bytes(numbers)
+        self._plain_codes = table.codes(self._plain_characters)
 
     def of(self, codes: bytes) -> tuple[Change, ...]:
         """Return functions that do to the text with these codes what all steps do."""
-        return self._changes(frozenset(codes.translate(self._group_numbers, self._plain_codes)))
+        return self._changes(frozenset(codes.translate(self._numbers, self._plain_codes)))
+
+    def _seekers(self, character: str) -> tuple[int, ...]:
+        """Return the numbers of the steps and rows that look for `character`."""
+        # Nearly every text has these. To count them as present in all texts keeps the groups few, and is never wrong.
+        is_common = character.isalnum() or character in " ."
+        seekers: list[int] = []
+        number = 0
+        for step in self._steps:
+            number += 1
+            if step.needs is not None and step.needs.match(character):
+                seekers.append(number)
+            for row in step.rows:
+                number += 1
+                if character in row.contains and not is_common:
+                    seekers.append(number)
+        return tuple(seekers)
 
     def _changes_for(self, groups: frozenset[int]) -> tuple[Change, ...]:
         """Return the functions for texts of plain characters and characters of these groups."""
@@ -73,20 +88,3 @@ class NeededSteps:
             if rows:
                 changes.append(rewriter(step.only_if, rows))
         return tuple(changes)
-
-
-def _seekers(steps: Sequence[CompiledStep], character: str) -> tuple[int, ...]:
-    """Return the numbers of the steps and rows that look for `character`; none for one that is plain."""
-    number = 0
-    steps_and_rows: list[int] = []
-    # Nearly every text has these. To count them as present in all texts keeps the groups few, and is never wrong.
-    is_common = character.isalnum() or character in " ."
-    for step in steps:
-        number += 1
-        if step.needs is not None and step.needs.match(character):
-            steps_and_rows.append(number)
-        for row in step.rows:
-            number += 1
-            if character in row.contains and not is_common:
-                steps_and_rows.append(number)
-    return tuple(steps_and_rows)
