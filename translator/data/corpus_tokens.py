@@ -6,6 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
+from tqdm import tqdm
+
 from translator.config import NormalizationConfig
 from translator.config.corpus_section import Languages
 from translator.config.resuming import fingerprint_of
@@ -109,7 +111,7 @@ def _write_stores(
                 pairs = corpus.count(split, name)
                 source_writer = TokenWriter(folder / split / f"{name}.{source_side}", subword.source.vocabulary_size)
                 target_writer = TokenWriter(folder / split / f"{name}.{target_side}", subword.target.vocabulary_size)
-                bar = progress_bar(description=f"encoding {split} {name}", total=pairs, unit=" pairs")
+                bar: tqdm[object] = progress_bar(description=f"encoding {split} {name}", total=pairs, unit=" pairs")
                 with source_writer, target_writer, bar:
                     while bar.n < pairs:
                         block = next(encoded_blocks)

@@ -14,8 +14,8 @@ from translator.corpus.normalizer_file import normalizer_for
 from translator.corpus.prepare import prepare_corpus
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.split import Split
-from translator.data.corpus_tokens import STORED_SPLITS, StoredSplit, open_tokens
 from translator.data.batch import Batch, DataPosition, Numbers
+from translator.data.corpus_tokens import STORED_SPLITS, StoredSplit, open_tokens
 from translator.data.epoch_sampling import EpochSampler
 from translator.data.mixture import MixtureRow, epoch_generator, mixture_rows
 from translator.data.preparation_report import LengthReport, format_lengths, format_mixture, measure_lengths

@@ -1,5 +1,6 @@
 """The subword models of a prepared corpus: trained once, then reused."""
 
+import contextlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import sentencepiece
+from tqdm import tqdm
 
 from translator.config import SubwordConfig
 from translator.config.resuming import fingerprint_of
@@ -30,6 +32,8 @@ from translator.subword.word_counts import count_words, read_word_counts, write_
 
 if TYPE_CHECKING:  # not for loading a model, which should be fast
     from translator.corpus.prepared_corpus import PreparedCorpus, TextBlock
+
+    _Item = TrainingText | TextBlock
 
 _FORMAT: Final = 4  # part of the fingerprint; increased when training changes
 _LINES_TO_COUNT: Final = 1 << 16  # whose words one process counts at once
@@ -128,11 +132,12 @@ def _models_and_words(
         for name in corpus.names("train"):
             blocks += corpus.blocks("train", name, "en", _LINES_TO_COUNT)
     # The models first, since they take longest: a process that has finished one counts words meanwhile.
-    results = map_in_order(partial(_worker, config), [*texts, *blocks], workers)
+    items: list[_Item] = [*texts, *blocks]
+    bar: tqdm[object] = progress_bar(description="Training subword models", total=len(texts), unit=" models")
     models: list[bytes] = []
     counts = Counter[str]()
     try:
-        with progress_bar(description="Training subword models", total=len(texts), unit=" models") as bar:
+        with bar, contextlib.closing(map_in_order(partial(_worker, config), items, workers)) as results:
             for result in results:
                 if isinstance(result, bytes):
                     models.append(result)
@@ -144,10 +149,10 @@ def _models_and_words(
     return models, counts
 
 
-def _worker(config: SubwordConfig) -> Callable[["TrainingText | TextBlock"], bytes | Counter[str]]:
+def _worker(config: SubwordConfig) -> "Callable[[_Item], bytes | Counter[str]]":
     """Return the function with which a worker process trains a model, or counts the words of a block."""
 
-    def work(item: "TrainingText | TextBlock") -> bytes | Counter[str]:
+    def work(item: "_Item") -> bytes | Counter[str]:
         return item.train(config) if isinstance(item, TrainingText) else count_words(item.lines())
 
     return work
