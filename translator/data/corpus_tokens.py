@@ -21,6 +21,7 @@ from translator.run.prepared_folder import DIGITS_IN_NAME, prepared_folder
 from translator.run.work_folders import new_folder
 from translator.run.workers import map_in_order
 from translator.subword import SubwordModel, SubwordPair
+from translator.subword.model import ALL_CORES
 from translator.subword.placeholders import PLACEHOLDERS_VERSION
 from translator.subword.source_text import training_pair
 
@@ -103,7 +104,13 @@ def _write_stores(
     """Write a store for each side of each source and split to `<folder>/<split>`."""
     source_side, target_side = corpus.sides
     encoder = partial(
-        _BlockEncoder, subword.source, subword.target, normalizer.config, normalizer.languages, normalizer.rules
+        _BlockEncoder,
+        subword.source,
+        subword.target,
+        normalizer.config,
+        normalizer.languages,
+        normalizer.rules,
+        threads=1 if processes > 1 else ALL_CORES,
     )
     with contextlib.closing(map_in_order(encoder, _blocks(corpus), processes)) as encoded_blocks:
         for split in STORED_SPLITS:
@@ -148,11 +155,13 @@ class _BlockEncoder:
         normalization: NormalizationConfig,
         languages: Languages,
         rules: NormalizerRules,
+        threads: int,
     ) -> None:
         self._source_model = source_model
         self._target_model = target_model
         self._placeholders = list(source_model.placeholders)
         self._normalizer = Normalizer(normalization, languages, rules)
+        self._threads = threads
 
     def __call__(self, block: _PairBlock) -> _EncodedBlock:
         """Return the ids of the pairs of `block`: normalized, and with placeholders if the models have some."""
@@ -165,6 +174,6 @@ class _BlockEncoder:
             for number, (source, target) in enumerate(zip(sources, targets, strict=True)):
                 sources[number], targets[number] = training_pair(source, target, self._placeholders)
         return _EncodedBlock(
-            source=FlatRows.of(self._source_model.encode(sources)),
-            target=FlatRows.of(self._target_model.encode(targets)),
+            source=FlatRows.of(self._source_model.encode(sources, self._threads)),
+            target=FlatRows.of(self._target_model.encode(targets, self._threads)),
         )
