@@ -4,26 +4,23 @@ import contextlib
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from tqdm import tqdm
 
-from translator.config import NormalizationConfig
-from translator.config.corpus_section import Languages
 from translator.config.resuming import fingerprint_of
 from translator.corpus.normalizer import Normalizer
-from translator.corpus.normalizer_rules import NormalizerRules
-from translator.corpus.prepared_corpus import PreparedCorpus, TextBlock
-from translator.data.token_store import FORMAT, DamagedStoreError, FlatRows, PairStore, TokenWriter
+from translator.corpus.prepared_corpus import PreparedCorpus
+from translator.data.token_store import FORMAT, DamagedStoreError, PairStore, TokenWriter
 from translator.errors import StorageError
 from translator.run.logging import LOGGER, progress_bar
 from translator.run.prepared_folder import DIGITS_IN_NAME, prepared_folder
 from translator.run.work_folders import new_folder
 from translator.run.workers import map_in_order
-from translator.subword import SubwordModel, SubwordPair
+from translator.subword import SubwordPair
+from translator.subword.block_encoding import BlockEncoder, PairBlock
 from translator.subword.model import ALL_CORES
 from translator.subword.placeholders import PLACEHOLDERS_VERSION
-from translator.subword.source_text import training_pair
 
 StoredSplit = Literal["train", "validation"]
 STORED_SPLITS: Final[tuple[StoredSplit, ...]] = ("train", "validation")
@@ -90,21 +87,13 @@ def _open_splits(corpus: PreparedCorpus, folder: Path) -> dict[StoredSplit, Pair
     return stores
 
 
-class _PairBlock(NamedTuple):
-    """Consecutive pairs of one source, for the process that encodes them."""
-
-    source: TextBlock
-    target: TextBlock
-    is_normalized: bool
-
-
 def _write_stores(
     corpus: PreparedCorpus, subword: SubwordPair, normalizer: Normalizer, folder: Path, processes: int
 ) -> None:
     """Write a store for each side of each source and split to `<folder>/<split>`."""
     source_side, target_side = corpus.sides
     encoder = partial(
-        _BlockEncoder,
+        BlockEncoder,
         subword.source,
         subword.target,
         normalizer.config,
@@ -127,7 +116,7 @@ def _write_stores(
                         bar.update(len(block.source.lengths))
 
 
-def _blocks(corpus: PreparedCorpus) -> Iterator[_PairBlock]:
+def _blocks(corpus: PreparedCorpus) -> Iterator[PairBlock]:
     """Yield the text of all stored splits and their sources, in this order."""
     source_side, target_side = corpus.sides
     for split in STORED_SPLITS:
@@ -135,45 +124,4 @@ def _blocks(corpus: PreparedCorpus) -> Iterator[_PairBlock]:
             source_blocks = corpus.blocks(split, name, source_side, _BLOCK_PAIRS)
             target_blocks = corpus.blocks(split, name, target_side, _BLOCK_PAIRS)
             for source, target in zip(source_blocks, target_blocks, strict=True):
-                yield _PairBlock(source=source, target=target, is_normalized=split == "train")
-
-
-class _EncodedBlock(NamedTuple):
-    """The ids of both sides of a block of pairs."""
-
-    source: FlatRows
-    target: FlatRows
-
-
-class _BlockEncoder:
-    """Encodes blocks of pairs, in a worker process."""
-
-    def __init__(
-        self,
-        source_model: SubwordModel,
-        target_model: SubwordModel,
-        normalization: NormalizationConfig,
-        languages: Languages,
-        rules: NormalizerRules,
-        threads: int,
-    ) -> None:
-        self._source_model = source_model
-        self._target_model = target_model
-        self._placeholders = list(source_model.placeholders)
-        self._normalizer = Normalizer(normalization, languages, rules)
-        self._threads = threads
-
-    def __call__(self, block: _PairBlock) -> _EncodedBlock:
-        """Return the ids of the pairs of `block`: normalized, and with placeholders if the models have some."""
-        sources = block.source.lines()
-        targets = block.target.lines()
-        if not block.is_normalized:
-            sources = [self._normalizer.source(source) for source in sources]
-            targets = [self._normalizer.target(target) for target in targets]
-        if self._placeholders:
-            for number, (source, target) in enumerate(zip(sources, targets, strict=True)):
-                sources[number], targets[number] = training_pair(source, target, self._placeholders)
-        return _EncodedBlock(
-            source=FlatRows.of(self._source_model.encode(sources, self._threads)),
-            target=FlatRows.of(self._target_model.encode(targets, self._threads)),
-        )
+                yield PairBlock(source=source, target=target, is_normalized=split == "train")

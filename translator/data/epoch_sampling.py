@@ -19,12 +19,13 @@ from translator.config.training_section import AugmentationConfig
 from translator.corpus.prepared_corpus import PreparedCorpus, TextBlock
 from translator.data.augmentation import Augmentation, SidePair
 from translator.data.mixture import Numbers
-from translator.data.token_store import FlatRows, PairStore, TokenWriter
+from translator.data.token_store import PairStore, TokenWriter
 from translator.run.logging import LOGGER
 from translator.run.prepared_folder import DIGITS_IN_NAME
 from translator.run.work_folders import work_folder
 from translator.run.workers import map_in_order
 from translator.subword import SubwordPair
+from translator.subword.flat_rows import FlatRows
 from translator.subword.source_text import training_pair
 
 Draws = Mapping[str, Numbers]  # by source, in order: how often an epoch draws each pair, (N,)

@@ -19,12 +19,12 @@ from translator.data.corpus_tokens import STORED_SPLITS, StoredSplit, open_token
 from translator.data.epoch_sampling import EpochSampler
 from translator.data.mixture import MixtureRow, epoch_generator, mixture_rows
 from translator.data.preparation_report import LengthReport, format_lengths, format_mixture, measure_lengths
-from translator.data.token_store import Ids
 from translator.data.training_batches import TrainingBatches, collate_planned, plan_pairs, usable_by_source
 from translator.errors import CorpusError
 from translator.run.logging import LOGGER, stage
 from translator.run.workers import processes_for
 from translator.subword import SubwordPair, prepare_subword
+from translator.subword.flat_rows import Ids
 
 
 class DataHandler:

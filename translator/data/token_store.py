@@ -12,7 +12,7 @@ import itertools
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,7 @@ from pydantic_core import from_json
 from translator.corpus.prepared_corpus import Side
 from translator.errors import StorageError
 from translator.run.storage import storage_errors, write_json
-
-Ids = NDArray[np.int32]
+from translator.subword.flat_rows import FlatRows, Ids
 
 FORMAT: Final = 2  # of a store, and of the folder of stores
 _SENTENCES_AT_ONCE: Final = 4096  # converted to bytes at once, small enough for the processor's cache
@@ -42,20 +41,6 @@ def chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
     while chunk:
         yield chunk
         chunk = list(itertools.islice(iterator, size))
-
-
-class FlatRows(NamedTuple):
-    """The ids of N sentences, one after the other, without special tokens."""
-
-    ids: Ids  # (T,)
-    lengths: NDArray[np.int64]  # (N,)
-
-    @classmethod
-    def of(cls, rows: Sequence[Sequence[int]]) -> "FlatRows":
-        """Return `rows` of ids, one after the other."""
-        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-        ids = np.fromiter(itertools.chain.from_iterable(rows), np.int32, int(lengths.sum()))
-        return cls(ids=ids, lengths=lengths)
 
 
 # --- one side of one source ---
