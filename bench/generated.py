@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from translator.data import DataHandler
-from translator.data.token_store import FlatRows, TokenWriter
+from translator.data.token_store import TokenWriter
 from translator.data.training_batches import TrainingBatches
 from translator.special_tokens import SPECIAL_TOKENS
+from translator.subword.flat_rows import FlatRows
 
 NAME: Final = "generated"
 POOL: Final = 1 << 16  # random ids, of which sentences are sections; sentences that are made at once

@@ -18,7 +18,6 @@ from bench.options import Options
 from bench.processes import environment, family, memory_of
 from translator.config import Config, SourceConfig, SubwordConfig, parse_config
 from translator.corpus.reading import read_pairs
-from translator.data import DataHandler
 from translator.errors import CorpusError, RunError
 from translator.run.logging import STAGES
 from translator.run.text import text_table
@@ -140,6 +139,9 @@ def _with_other_words(text: str, words: list[str], generator: random.Random) -> 
 
 
 if __name__ == "__main__":
+    # Imported here, because worker processes import this file too, and PyTorch takes them seconds.
+    from translator.data import DataHandler
+
     data = DataHandler(parse_config(sys.argv[1], "recipe")).prepare()
     kept_pairs = 0
     for source in data.corpus.report.sources:

@@ -12,9 +12,10 @@ from data.conftest import SamplingRecipe
 from translator.data import DataHandler, DataPosition, mapped_numbers, packing
 from translator.data.epoch_sampling import EpochSampler
 from translator.data.machine_folder import MachineFolder
-from translator.data.token_store import FlatRows, TokenWriter
+from translator.data.token_store import TokenWriter
 from translator.data.training_batches import TrainingBatches
 from translator.errors import Interrupted, StorageError
+from translator.subword.flat_rows import FlatRows
 
 
 def generated_batches(folder: Path, count: int) -> TrainingBatches:

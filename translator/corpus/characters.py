@@ -116,6 +116,7 @@ def _page() -> Iterable[str]:
 
 
 _PAGE: Final = "".join(_page())
+_ASCII_CHARACTERS: Final = "".join(map(chr, range(128)))
 
 
 class CharacterTable(dict[int, str]):
@@ -141,6 +142,9 @@ class CharacterTable(dict[int, str]):
         assert len(replacements) <= 256
         self._decoding = "".join(replacements).ljust(256, "\ufffe")  # undefined
         self._encoding = codecs.charmap_build(self._decoding)
+        self._begins_with_ascii = self._decoding.startswith(_ASCII_CHARACTERS)
+        self.page = frozenset(replacements)
+        """The characters that have a code."""
 
         # For `bytes.translate`: the code of the replacement by the code of the character, and the deleted codes.
         code_of = {character: code for code, character in enumerate(replacements)}
@@ -176,8 +180,29 @@ class CharacterTable(dict[int, str]):
 
     def __call__(self, text: str) -> str:
         """Return `text` with every character replaced."""
-        try:
-            encoded = codecs.charmap_encode(text, "strict", self._encoding)[0]
-        except UnicodeEncodeError:
+        codes = self.encode(text)
+        if codes is None:
             return text.translate(self)
-        return codecs.charmap_decode(encoded.translate(self._codes, self._deleted), "strict", self._decoding)[0]
+        new_codes = self.replace(codes)
+        return text if new_codes == codes else self.decode(new_codes)
+
+    def encode(self, text: str) -> bytes | None:
+        """Return the codes of a text; None if one of its characters is not on the page."""
+        try:
+            if self._begins_with_ascii and text.isascii():
+                return text.encode("ascii")  # many times faster
+            return codecs.charmap_encode(text, "strict", self._encoding)[0]
+        except UnicodeEncodeError:
+            return None
+
+    def replace(self, codes: bytes) -> bytes:
+        """Return the codes after the replacement of every character."""
+        return codes.translate(self._codes, self._deleted)
+
+    def decode(self, codes: bytes) -> str:
+        """Return the text with these codes."""
+        return codecs.charmap_decode(codes, "strict", self._decoding)[0]
+
+    def codes(self, characters: Iterable[str]) -> bytes:
+        """Return the codes of characters of the page."""
+        return codecs.charmap_encode("".join(characters), "strict", self._encoding)[0]

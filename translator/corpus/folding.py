@@ -6,8 +6,9 @@ from typing import Final
 from translator.corpus import characters
 from translator.corpus.characters import CharacterTable, replacing
 from translator.corpus.mojibake import repair_decoding
-from translator.corpus.normalizer import compile_rewriting
+from translator.corpus.needed_steps import NeededSteps
 from translator.corpus.punctuation import UNESCAPE
+from translator.corpus.rewriting import compile_rewriting, compile_step
 
 _FOLDED_LETTERS: Final = {"ة": "ه", "ە": "ه", "ہ": "ه", "ھ": "ه"}  # Arabic, Kurdish and Urdu
 
@@ -29,8 +30,14 @@ _fold_characters: Final = CharacterTable(
     _essential,
 )
 _unescape: Final = compile_rewriting(UNESCAPE)
+_needed_steps: Final = NeededSteps([compile_step("repair_decoding-1"), compile_step(UNESCAPE)], _fold_characters)
 
 
 def fold(text: str) -> str:
     """Return the key for finding duplicates and leaks: plain letters and digits, or the text if it has none."""
-    return _fold_characters(_unescape(repair_decoding(text))) or " ".join(text.split())
+    codes = _fold_characters.encode(text)
+    if codes is None or _needed_steps.of(codes):
+        folded = _fold_characters(_unescape(repair_decoding(text)))
+    else:
+        folded = _fold_characters.decode(_fold_characters.replace(codes))
+    return folded or " ".join(text.split())

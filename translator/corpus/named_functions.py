@@ -6,9 +6,9 @@ were trained with it.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
-from translator.corpus.mojibake import repair_decoding
+from translator.corpus.mojibake import SUSPECT, repair_decoding
 from translator.corpus.punctuation import single_spaces
 from translator.corpus.quotation_marks import (
     join_apostrophes,
@@ -25,3 +25,20 @@ FUNCTIONS: Final[Mapping[str, Callable[[str], str]]] = {
     "restore_broken_quotes-1": restore_broken_quotes,
     "pair_guillemets-1": pair_guillemets,
 }
+
+
+class Effect(NamedTuple):
+    """What a function of the normalizer can do to a text."""
+
+    needs: str  # a class of characters; a text without any of them stays unchanged
+    adds: str  # characters that the text may have afterwards, and did not have
+
+
+EFFECTS: Final[Mapping[str, Effect]] = {
+    "repair_decoding-1": Effect(needs=f"[{SUSPECT}]", adds=""),  # of a repaired text nothing is assumed
+    "join_quotes-1": Effect(needs='["]', adds=""),
+    "join_apostrophes-1": Effect(needs="[']", adds=""),
+    "restore_broken_quotes-1": Effect(needs="[;]", adds='"'),
+    "pair_guillemets-1": Effect(needs='["]', adds="«»"),
+}
+"""What is known of the functions; one that is missing here is always called."""

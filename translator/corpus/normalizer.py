@@ -9,7 +9,7 @@ To add a rule, write its rows or its table in the file of its subject, a line in
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Final
 
 from translator.config import NormalizationConfig
@@ -19,11 +19,12 @@ from translator.corpus.characters import CharacterTable, replacing
 from translator.corpus.contractions import JOIN_CONTRACTIONS
 from translator.corpus.digits import CONVERT_DIGITS
 from translator.corpus.mojibake import SUSPECT
-from translator.corpus.named_functions import FUNCTIONS
-from translator.corpus.normalizer_rules import Change, Language, NormalizerRules, Rewriting, Row, Rule, Step, Work
+from translator.corpus.needed_steps import NeededSteps
+from translator.corpus.normalizer_rules import Change, Language, NormalizerRules, Rule, Work
 from translator.corpus.orthography import COMPOSE_HAMZA, TIDY_ZWNJ, UNIFY_ORTHOGRAPHY
 from translator.corpus.punctuation import JOIN_ENGLISH_SIGNS, JOIN_PUNCTUATION, UNESCAPE, UNIFY_DASHES
 from translator.corpus.quotation_marks import CORRECT_MARKS, ENGLISH_QUOTES, PERSIAN_QUOTES
+from translator.corpus.rewriting import CompiledStep, compile_step
 
 NORMALIZER_VERSION: Final = 2  # names the rules in the labels of scores; raised whenever the output changes
 
@@ -109,22 +110,36 @@ class Normalizer:
 
 def _chain(rules: NormalizerRules, config: NormalizationConfig, language: Language) -> Change:
     """Return the function that applies the rules of `config` to a text of `language` until nothing changes."""
+    # 1. The steps in their order: repairs of the decoding, all tables as one, steps on the text.
     works: list[Work] = []
     for rule in rules.rules:
         if getattr(config, rule.key, None) == rule.value:
             works.append(rule.english if language == "english" else rule.persian)
-    steps: list[Change] = [FUNCTIONS[work.decoding] for work in works if work.decoding is not None]
-    tables = [replacing(work.characters) for work in works if work.characters is not None]
-    if tables:
-        steps.append(CharacterTable(*tables))
+    repairs = [compile_step(work.decoding) for work in works if work.decoding is not None]
+    table = CharacterTable(*(replacing(work.characters) for work in works if work.characters is not None))
+    text_steps: list[CompiledStep] = []
     for work in works:
-        steps += [compile_step(step) for step in work.text]
-    needs_another_pass = re.compile(rules.again[language]).search
+        text_steps += map(compile_step, work.text)
+    all_steps = [step.change for step in repairs] + [table] + [step.change for step in text_steps]
+
+    # 2. Most texts need few of them.
+    needed_repairs = NeededSteps(repairs, table)
+    needed_steps = NeededSteps(text_steps, table)
 
     def normalize_once(text: str) -> str:
+        codes = table.encode(text)
+        if codes is None or needed_repairs.of(codes):
+            steps: Sequence[Change] = all_steps
+        else:
+            new_codes = table.replace(codes)
+            if new_codes != codes:
+                text = table.decode(new_codes)
+            steps = needed_steps.of(new_codes)
         for step in steps:
             text = step(text)
         return text
+
+    needs_another_pass = re.compile(rules.again[language]).search
 
     def normalize(text: str) -> str:
         normal = normalize_once(text)  # one pass suffices for nearly all lines
@@ -144,7 +159,7 @@ def _orthography(rules: NormalizerRules) -> Change:
     steps: list[Change] = []
     for rule in rules.rules:
         if rule.key == "orthography":
-            steps += [compile_step(step) for step in rule.persian.text]
+            steps += [compile_step(step).change for step in rule.persian.text]
 
     def unify(text: str) -> str:
         for step in steps:
@@ -152,41 +167,3 @@ def _orthography(rules: NormalizerRules) -> Change:
         return text
 
     return unify
-
-
-def compile_step(step: Step) -> Change:
-    """Return the function that applies one step to a text."""
-    return FUNCTIONS[step] if isinstance(step, str) else compile_rewriting(step)
-
-
-def compile_rewriting(rewriting: Rewriting) -> Change:
-    """Return the function that applies the rows to a text; raise re.error if a pattern or a template is invalid."""
-    compiled = [(row.contains, re.compile(row.pattern).sub, _replacement(row)) for row in rewriting.rows]
-
-    def rewrite(text: str) -> str:
-        for part, substitute, replacement in compiled:
-            if part in text:
-                text = substitute(replacement, text)
-        return text
-
-    if rewriting.only_if is not None:
-        trigger = re.compile(rewriting.only_if)
-        return lambda text: text if trigger.search(text) is None else rewrite(text)
-    if not any(row.contains.isascii() for row in rewriting.rows):
-        return lambda text: text if text.isascii() else rewrite(text)  # most English text is ASCII
-    return rewrite
-
-
-def _replacement(row: Row) -> str | Callable[[re.Match[str]], str]:
-    """Return the replacement of a row as `re.sub` takes it."""
-    template = row.replacement
-    if isinstance(template, str):
-        if row.unless is None:
-            return template
-        exception = re.compile(row.unless)
-        return lambda match: match[0] if exception.search(match[0]) else match.expand(template)
-    table = str.maketrans(template)
-    if row.unless is None:
-        return lambda match: match[0].translate(table)
-    exception = re.compile(row.unless)
-    return lambda match: match[0] if exception.search(match[0]) else match[0].translate(table)

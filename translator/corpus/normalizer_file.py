@@ -11,8 +11,9 @@ from pydantic import Field, TypeAdapter, with_config
 from translator.config import Config
 from translator.corpus import normalizer
 from translator.corpus.named_functions import FUNCTIONS
-from translator.corpus.normalizer import Normalizer, compile_rewriting
+from translator.corpus.normalizer import Normalizer
 from translator.corpus.normalizer_rules import RULES_FORMAT, NormalizerRules, Rewriting, Rule
+from translator.corpus.rewriting import compile_rewriting
 from translator.errors import RunError
 from translator.run.folder import RunFolder
 from translator.run.records import STRICT, RecordError, read_record

@@ -7,17 +7,18 @@
 5. report              pairs by source, rule and split, with examples (preparation_counts.py)
 """
 
+import contextlib
 import itertools
 import shutil
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import IO, Final, NamedTuple
 
 import numpy as np
 
 from translator.config import CorpusConfig, SourceConfig
-from translator.corpus.candidates import Candidates, SideFiles, collect_candidates
+from translator.corpus.candidates import Candidates, collect_candidates
 from translator.corpus.cleaning import Examples
 from translator.corpus.duplicates import Mask
 from translator.corpus.file_hashes import FileHashes, hashes_of_files, refuse_changed
@@ -33,9 +34,20 @@ from translator.corpus.preparation_counts import (
     TestSetReport,
     example_places,
 )
-from translator.corpus.prepared_corpus import PreparedCorpus
+from translator.corpus.prepared_corpus import SIDES, PreparedCorpus
 from translator.corpus.sources import source_files
-from translator.corpus.split import SELECTION_RULES, SPLITS, TRAIN, Fates, count_fates, fate_of, select_pairs
+from translator.corpus.split import (
+    SELECTION_RULES,
+    SPLITS,
+    TEST,
+    TRAIN,
+    VALIDATION,
+    Fates,
+    count_fates,
+    fate_of,
+    rule_of,
+    select_pairs,
+)
 from translator.errors import CorpusError
 from translator.run.logging import LOGGER, stage
 from translator.run.prepared_folder import prepared_folder
@@ -204,20 +216,22 @@ def _source_report(selection: _Selection) -> SourceReport:
 def _selection_examples(selection: _Selection) -> Examples:
     """Return examples, as read, of the pairs that each rule of the selection drops."""
     candidates, fates = selection
-    examples: Examples = {}
+    is_example = np.zeros(len(fates), np.bool_)
     for rule in SELECTION_RULES:
         numbers = np.flatnonzero(fates == fate_of(rule))
-        if not len(numbers):
-            continue
         places = example_places(candidates.lines[numbers].tolist())
-        is_example = np.zeros(len(fates), np.bool_)
         is_example[numbers[places]] = True
-        example_lines = candidates.lines[is_example].tolist()
-        english_texts = _chosen_lines(candidates.raw.english, is_example)
-        persian_texts = _chosen_lines(candidates.raw.persian, is_example)
-        examples[rule] = []
-        for line, english, persian in zip(example_lines, english_texts, persian_texts, strict=True):
-            examples[rule].append(Example.of(line, english[:-1].decode("utf-8"), persian[:-1].decode("utf-8")))
+
+    # The examples of all rules in one pass over the texts.
+    examples: Examples = {}
+    example_lines = candidates.lines[is_example].tolist()
+    english_texts = _chosen_lines(candidates.raw.english, is_example)
+    persian_texts = _chosen_lines(candidates.raw.persian, is_example)
+    for fate, line, english, persian in zip(
+        fates[is_example].tolist(), example_lines, english_texts, persian_texts, strict=True
+    ):
+        example = Example.of(line, english[:-1].decode("utf-8"), persian[:-1].decode("utf-8"))
+        examples.setdefault(rule_of(fate), []).append(example)
     return examples
 
 
@@ -228,21 +242,33 @@ def _write_splits(selection: _Selection, folder: Path) -> None:
     compares with the references as they were read.
     """
     candidates, fates = selection
-    for code, split in enumerate(SPLITS):
-        is_in_split = fates == code
-        if not is_in_split.any():
-            continue
-        (folder / split).mkdir(exist_ok=True)
-        files: SideFiles = candidates.normalized if code == TRAIN else candidates.raw
-        for side, path in (("en", files.english), ("fa", files.persian)):
-            with (folder / split / f"{candidates.source.name}.{side}").open("wb") as output:
-                output.writelines(_chosen_lines(path, is_in_split))
+    name = candidates.source.name
+    for split in SPLITS:
+        if (fates == SPLITS.index(split)).any():
+            (folder / split).mkdir(exist_ok=True)
+
+    is_trained_on = fates == TRAIN
+    if is_trained_on.any():
+        for side, path in zip(SIDES, candidates.normalized, strict=True):
+            with (folder / "train" / f"{name}.{side}").open("wb") as output:
+                output.writelines(_chosen_lines(path, is_trained_on))
+
+    # Validation and test in one pass over the raw text.
+    is_held_out = np.isin(fates, (VALIDATION, TEST))
+    held_out_codes = fates[is_held_out].tolist()
+    for side, path in zip(SIDES, candidates.raw, strict=True):
+        with contextlib.ExitStack() as stack:
+            outputs: dict[int, IO[bytes]] = {}
+            for code in sorted(set(held_out_codes)):
+                outputs[code] = stack.enter_context((folder / SPLITS[code] / f"{name}.{side}").open("wb"))
+            for code, line in zip(held_out_codes, _chosen_lines(path, is_held_out), strict=True):
+                outputs[code].write(line)
 
 
 def _chosen_lines(path: Path, is_chosen: Mask) -> Iterator[bytes]:
     """Yield the lines of a file that `is_chosen` (N,) marks, each with its line break; memory stays flat."""
     with path.open("rb", buffering=1 << 20) as lines:
-        yield from itertools.compress(lines, is_chosen.tolist())
+        yield from itertools.compress(lines, is_chosen.tobytes())  # one byte, 0 or 1, per line
 
 
 def _refuse_nothing(reports: Sequence[SourceReport]) -> None:

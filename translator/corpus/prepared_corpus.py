@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from translator.config.corpus_section import ENGLISH, PERSIAN, Languages
 from translator.corpus.file_hashes import FileHashes
@@ -14,6 +14,9 @@ from translator.run.prepared_folder import damaged
 from translator.run.storage import storage_errors
 
 Side = Literal["en", "fa"]  # of a pair of texts, in either direction
+
+SIDES: Final[tuple[Side, Side]] = ("en", "fa")
+_CHARACTERS_AT_ONCE: Final = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -79,9 +82,10 @@ class PreparedCorpus:
         complete_lines = 0
         with storage_errors(path, "read"), path.open(encoding="utf-8", newline="\n") as stream:
             try:
-                for line in stream:
-                    complete_lines += line.endswith("\n")
-                    yield line.removesuffix("\n")
+                # Many lines at a time, which takes half as long.
+                while lines := stream.readlines(_CHARACTERS_AT_ONCE):
+                    complete_lines += len(lines) if lines[-1].endswith("\n") else len(lines) - 1
+                    yield from [line.removesuffix("\n") for line in lines]
             except UnicodeDecodeError as error:
                 raise damaged(f"the prepared text {path}", "it is not UTF-8", self.directory) from error
         self._check_line_count(path, complete_lines, self.count(split, name))

@@ -35,6 +35,11 @@ def fate_of(rule: str) -> int:
     return -1 - SELECTION_RULES.index(rule)
 
 
+def rule_of(fate: int) -> str:
+    """Return the rule that drops a pair with this code."""
+    return SELECTION_RULES[-1 - fate]
+
+
 def count_fates(fates: Fates) -> tuple[dict[str, int], dict[str, int]]:
     """Return how many pairs each rule of `SELECTION_RULES` drops and how many each split gets."""
     dropped: dict[str, int] = {}

@@ -23,11 +23,12 @@ from translator.corpus.prepared_corpus import PreparedCorpus, TextBlock
 from translator.data.augmentation import Augmentation, SidePair
 from translator.data.mapped_numbers import PairNumbers
 from translator.data.mixture import Numbers
-from translator.data.token_store import FlatRows, TokenWriter
+from translator.data.token_store import TokenWriter
 from translator.run.logging import LOGGER
 from translator.run.prepared_folder import DIGITS_IN_NAME
 from translator.run.workers import map_in_order
 from translator.subword import SubwordPair
+from translator.subword.flat_rows import FlatRows
 from translator.subword.source_text import training_pair
 
 _VERSION: Final = 5  # increased when the same settings give other pieces

@@ -16,16 +16,17 @@ from translator.corpus.prepare import prepare_corpus
 from translator.corpus.prepared_corpus import PreparedCorpus
 from translator.corpus.split import Split
 from translator.data.batch import Batch, DataPosition
+from translator.data.corpus_tokens import STORED_SPLITS, StoredSplit, open_tokens
 from translator.data.epoch_sampling import EpochSampler
 from translator.data.mixture import MixtureRow, epoch_generator, mixture_rows
 from translator.data.packing import RowPlan, plan_rows
 from translator.data.preparation_report import LengthReport, format_lengths, format_mixture, measure_lengths
-from translator.data.token_store import STORED_SPLITS, Ids, StoredSplit, open_tokens
 from translator.data.training_batches import TrainingBatches, collate_planned, usable_numbers
 from translator.errors import CorpusError
 from translator.run.logging import LOGGER, stage
 from translator.run.workers import processes_for
 from translator.subword import SubwordPair, prepare_subword
+from translator.subword.flat_rows import Ids
 
 
 class DataHandler:
@@ -71,7 +72,12 @@ class DataHandler:
             )
         with stage("encode"):
             self._stores, self.token_folder, self.token_fingerprint = open_tokens(
-                self.corpus, self.subword, self.normalizer, self._prepared_directory, verify=verified is None
+                self.corpus,
+                self.subword,
+                self.normalizer,
+                self._prepared_directory,
+                processes,
+                verify=verified is None,
             )
         self.report = []
         for split in STORED_SPLITS:

@@ -12,32 +12,19 @@ import itertools
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic_core import from_json
 
-from translator.config.resuming import fingerprint_of
-from translator.corpus.normalizer import Normalizer
-from translator.corpus.prepared_corpus import PreparedCorpus, Side
+from translator.corpus.prepared_corpus import Side
 from translator.errors import StorageError
-from translator.run.logging import LOGGER, progress_bar
-from translator.run.prepared_folder import DIGITS_IN_NAME, prepared_folder
 from translator.run.storage import storage_errors, write_json
-from translator.run.work_folders import new_folder
-from translator.subword import SubwordModel, SubwordPair
-from translator.subword.placeholders import PLACEHOLDERS_VERSION
-from translator.subword.source_text import training_pair
+from translator.subword.flat_rows import FlatRows, Ids
 
-StoredSplit = Literal["train", "validation"]
-STORED_SPLITS: Final[tuple[StoredSplit, ...]] = ("train", "validation")
-"""The splits with stored ids; the test split is translated from its text."""
-Ids = NDArray[np.int32]
-
-_FORMAT: Final = 2  # of a store, and of the folder of stores
+FORMAT: Final = 2  # of a store, and of the folder of stores
 _SENTENCES_AT_ONCE: Final = 4096  # converted to bytes at once, small enough for the processor's cache
-_LINES_AT_ONCE: Final = 2048  # lines that SentencePiece divides among its threads; larger blocks are slower
 _OFFSET: Final = np.dtype("<i8")
 
 Item = TypeVar("Item")
@@ -54,20 +41,6 @@ def chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
     while chunk:
         yield chunk
         chunk = list(itertools.islice(iterator, size))
-
-
-class FlatRows(NamedTuple):
-    """The ids of N sentences, one after the other, without special tokens."""
-
-    ids: Ids  # (T,)
-    lengths: NDArray[np.int64]  # (N,)
-
-    @classmethod
-    def of(cls, rows: Sequence[Sequence[int]]) -> "FlatRows":
-        """Return `rows` of ids, one after the other."""
-        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-        ids = np.fromiter(itertools.chain.from_iterable(rows), np.int32, int(lengths.sum()))
-        return cls(ids=ids, lengths=lengths)
 
 
 # --- one side of one source ---
@@ -113,7 +86,7 @@ class TokenWriter:
 
     def _write_description(self) -> None:
         description = {
-            "format": _FORMAT,
+            "format": FORMAT,
             "dtype": self._dtype.str,
             "sentences": self._sentences,
             "tokens": self._tokens,
@@ -343,97 +316,3 @@ def _flat_side(token_stores: Sequence[TokenStore], places: _Places, lengths: NDA
         flat_places = _ranges(starts[pairs], lengths[pairs])
         flat_ids[flat_places] = token_stores[store].flat(places.sentences[pairs])
     return flat_ids
-
-
-# --- the stores of a corpus ---
-
-
-def open_tokens(
-    corpus: PreparedCorpus,
-    subword: SubwordPair,
-    normalizer: Normalizer,
-    prepared_directory: Path,
-    *,
-    verify: bool = True,
-) -> tuple[dict[StoredSplit, PairStore], Path, str]:
-    """Return the encoded training and validation text, their folder and its fingerprint (16 hex digits).
-
-    Stores are in `<prepared_directory>/tokens-<fingerprint>` as `<split>/<source name>.en` and `.fa`. They are written
-    if missing, and rewritten with a warning if damaged. Without `verify`, only the sizes of the files are checked.
-
-    Raises StorageError: the folder is not writable, written data is unreadable, or the prepared text is damaged.
-    """
-    fingerprint = _fingerprint(corpus, subword, normalizer)
-    folder = prepared_folder(prepared_directory, "tokens", fingerprint)
-
-    # 1. Use the stores of an earlier preparation.
-    if folder.exists():
-        try:
-            return _open_splits(corpus, folder, verify), folder, fingerprint
-        except DamagedStoreError as damage:
-            LOGGER.warning(f"{damage}; recreating {folder} from the prepared text")
-
-    # 2. Or write them.
-    with new_folder(folder) as unfinished_folder:
-        for split in STORED_SPLITS:
-            for name in corpus.names(split):
-                _write_source(corpus, subword, normalizer, split, name, unfinished_folder / split)
-    try:
-        return _open_splits(corpus, folder, verify=True), folder, fingerprint
-    except DamagedStoreError as damage:
-        raise StorageError(f"{damage} directly after writing; check the disk") from damage
-
-
-def _fingerprint(corpus: PreparedCorpus, subword: SubwordPair, normalizer: Normalizer) -> str:
-    """Return the fingerprint of everything that determines the ids."""
-    origin = {
-        "format": _FORMAT,
-        "corpus": corpus.fingerprint,
-        "subword": subword.sha256,
-        "normalization": normalizer.config.model_dump(mode="json"),
-        "normalizer": normalizer.rules.sha256,
-        "placeholders": PLACEHOLDERS_VERSION if subword.source.placeholders else None,
-    }
-    if corpus.sides[0] == "fa":
-        origin["direction"] = "fa-en"
-    return fingerprint_of(origin)[:DIGITS_IN_NAME]
-
-
-def _open_splits(corpus: PreparedCorpus, folder: Path, verify: bool) -> dict[StoredSplit, PairStore]:
-    stores: dict[StoredSplit, PairStore] = {}
-    for split in STORED_SPLITS:
-        stores[split] = PairStore.open(folder / split, corpus.names(split), corpus.sides, verify=verify)
-    return stores
-
-
-def _write_source(
-    corpus: PreparedCorpus, subword: SubwordPair, normalizer: Normalizer, split: StoredSplit, name: str, folder: Path
-) -> None:
-    """Encode one source of `split` into a store for each side in `folder`."""
-    models = (subword.source, subword.target)
-    for column, (side, model) in enumerate(zip(corpus.sides, models, strict=True)):
-        pairs = progress_bar(
-            _pairs_as_encoded(corpus, subword, normalizer, split, name),
-            description=f"Encoding {split} {name}.{side}",
-            total=corpus.count(split, name),
-            unit=" lines",
-        )
-        lines = (pair[column] for pair in pairs)
-        TokenStore.write(folder / f"{name}.{side}", _encoded(lines, model), model.vocabulary_size)
-
-
-def _pairs_as_encoded(
-    corpus: PreparedCorpus, subword: SubwordPair, normalizer: Normalizer, split: StoredSplit, name: str
-) -> Iterator[tuple[str, str]]:
-    """Yield the pairs of one source: normalized, and with placeholders if the models have some."""
-    placeholders = list(subword.source.placeholders)
-    for source, target in corpus.pairs(split, name):
-        if split == "validation":  # training text is already normalized
-            source = normalizer.source(source)
-            target = normalizer.target(target)
-        yield training_pair(source, target, placeholders)
-
-
-def _encoded(lines: Iterable[str], model: SubwordModel) -> Iterator[list[int]]:
-    for chunk in chunks(lines, _LINES_AT_ONCE):
-        yield from model.encode(chunk)

@@ -18,6 +18,7 @@ from translator.subword.placeholders import PLACEHOLDERS
 from translator.subword.subword_sampling import ScoredPiece, SubwordSampler
 from translator.subword.training import ERRORS_ONLY, train_model
 
+ALL_CORES: Final = -1  # a thread of SentencePiece for each
 _NOT_TEXT: Final = frozenset({PAD, SOS, EOS})
 _CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # control characters and all line breaks
 _BROKEN: Final = "\ufffd"
@@ -67,9 +68,9 @@ class SubwordModel:
         write_bytes(path, content)
         return cls(content, path)
 
-    def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the ids of each text, without special tokens."""
-        rows: list[list[int]] = self._processor.encode(list(texts), out_type=int)
+    def encode(self, texts: Sequence[str], threads: int = ALL_CORES) -> list[list[int]]:
+        """Return the ids of each text, without special tokens; the number of threads does not affect them."""
+        rows: list[list[int]] = self._processor.encode(list(texts), out_type=int, num_threads=threads)
         return rows
 
     def sampler(self, strength: float, seed: str) -> SubwordSampler:

@@ -1,5 +1,6 @@
 """The subword models of a prepared corpus: trained once, then reused."""
 
+import contextlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import sentencepiece
+from tqdm import tqdm
 
 from translator.config import SubwordConfig
 from translator.config.resuming import fingerprint_of
@@ -29,9 +31,12 @@ from translator.subword.vocabulary_size import size_error
 from translator.subword.word_counts import count_words, read_word_counts, write_word_counts
 
 if TYPE_CHECKING:  # not for loading a model, which should be fast
-    from translator.corpus.prepared_corpus import PreparedCorpus
+    from translator.corpus.prepared_corpus import PreparedCorpus, TextBlock
+
+    _Item = TrainingText | TextBlock
 
 _FORMAT: Final = 4  # part of the fingerprint; increased when training changes
+_LINES_TO_COUNT: Final = 1 << 16  # whose words one process counts at once
 
 
 def prepare_subword(
@@ -61,11 +66,14 @@ def prepare_subword(
     folder = prepared_folder(prepared_directory, "subword", fingerprint_of(made_from))
     if not folder.exists():
         with new_folder(folder) as unfinished_folder:
-            if parent is not None:
-                hashes = _copy_models(parent, unfinished_folder)
+            texts = training_texts(config, corpus) if parent is None else []
+            models, word_counts = _models_and_words(config, corpus, texts, workers)
+            if parent is None:
+                hashes = _write_models(texts, models, unfinished_folder)
             else:
-                hashes = _train_models(config, corpus, unfinished_folder, workers)
-            write_word_counts(unfinished_folder / WORDS_FILE, _word_counts(corpus, parent))
+                hashes = _copy_models(parent, unfinished_folder)
+                word_counts.update(read_word_counts(parent / WORDS_FILE))
+            write_word_counts(unfinished_folder / WORDS_FILE, word_counts)
             write_json(unfinished_folder / RECORD_FILE, {**made_from, "sha256": hashes})
     return SubwordPair.load(folder), folder
 
@@ -100,44 +108,51 @@ def _copy_models(parent: Path, folder: Path) -> dict[str, str]:
     return hashes
 
 
-def _word_counts(corpus: "PreparedCorpus", parent: Path | None) -> Counter[str]:
-    """Return the counts of the words of the training text, added to those of `parent`; spelling is for English only."""
-    counts = Counter[str]()
-    if parent is not None:
-        counts.update(read_word_counts(parent / WORDS_FILE))
-    if corpus.sides[0] == "en":
-        for name in corpus.names("train"):
-            counts.update(count_words(corpus.lines("train", name, "en")))
-    return counts
-
-
-def _train_models(config: SubwordConfig, corpus: "PreparedCorpus", folder: Path, workers: int) -> dict[str, str]:
-    """Train the models of all texts, write them to `folder`, and return the SHA-256 of each file.
-
-    Raises VocabularySizeError: `vocabulary_size` does not suit the text.
-    """
-    texts = training_texts(config, corpus)
-    try:
-        return _train_all(texts, config, folder, workers)
-    except VocabularySizeError as error:
-        raise size_error(error, config, corpus) from error
-
-
-def _train_all(texts: Sequence[TrainingText], config: SubwordConfig, folder: Path, workers: int) -> dict[str, str]:
-    contents = progress_bar(
-        map_in_order(partial(_trainer, config), texts, min(workers, len(texts))),
-        description="Training subword models",
-        total=len(texts),
-        unit=" models",
-    )
+def _write_models(texts: Sequence[TrainingText], models: Sequence[bytes], folder: Path) -> dict[str, str]:
+    """Write the model of each text to `folder`, and return the SHA-256 of each file."""
     hashes: dict[str, str] = {}
-    for text, content in zip(texts, contents, strict=True):
+    for text, content in zip(texts, models, strict=True):
         path = folder / f"{text.name}.model"
         write_bytes(path, content)
         hashes[path.name] = SubwordModel(content, path).sha256
     return hashes
 
 
-def _trainer(config: SubwordConfig) -> Callable[[TrainingText], bytes]:
-    """Return the function with which a worker process trains a model."""
-    return lambda text: text.train(config)
+def _models_and_words(
+    config: SubwordConfig, corpus: "PreparedCorpus", texts: Sequence[TrainingText], workers: int
+) -> tuple[list[bytes], Counter[str]]:
+    """Return the models trained on `texts`, and the counts of the English words of the training text.
+
+    Words are counted only for an English source, because only English spelling is corrected.
+
+    Raises VocabularySizeError: `vocabulary_size` does not suit the text.
+    """
+    blocks: list[TextBlock] = []
+    if corpus.sides[0] == "en":
+        for name in corpus.names("train"):
+            blocks += corpus.blocks("train", name, "en", _LINES_TO_COUNT)
+    # The models first, since they take longest: a process that has finished one counts words meanwhile.
+    items: list[_Item] = [*texts, *blocks]
+    bar: tqdm[object] = progress_bar(description="Training subword models", total=len(texts), unit=" models")
+    models: list[bytes] = []
+    counts = Counter[str]()
+    try:
+        with bar, contextlib.closing(map_in_order(partial(_worker, config), items, workers)) as results:
+            for result in results:
+                if isinstance(result, bytes):
+                    models.append(result)
+                    bar.update()
+                else:
+                    counts.update(result)
+    except VocabularySizeError as error:
+        raise size_error(error, config, corpus) from error
+    return models, counts
+
+
+def _worker(config: SubwordConfig) -> "Callable[[_Item], bytes | Counter[str]]":
+    """Return the function with which a worker process trains a model, or counts the words of a block."""
+
+    def work(item: "_Item") -> bytes | Counter[str]:
+        return item.train(config) if isinstance(item, TrainingText) else count_words(item.lines())
+
+    return work

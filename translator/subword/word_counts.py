@@ -1,6 +1,6 @@
 """The words of the English training text with their counts, which spelling correction uses."""
 
-import re
+import string
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -10,16 +10,17 @@ from translator.errors import SubwordError
 from translator.run.storage import write_text
 from translator.subword.files import read_file, remedy
 
-_LETTERS_ONLY: Final = re.compile("[a-z]+")
+_OTHER_AS_SPACE: Final = bytes(byte if chr(byte) in string.ascii_lowercase else ord(" ") for byte in range(256))
 _MAX_STORED_WORDS: Final = 200_000  # the most frequent ones
 
 
 def count_words(lines: Iterable[str]) -> Counter[str]:
     """Return the count of each English word, in lower case, in `lines`."""
-    counts = Counter[str]()
+    # As bytes, because replacing all other characters by spaces is much faster than searching for words.
+    counts = Counter[bytes]()
     for line in lines:
-        counts.update(_LETTERS_ONLY.findall(line.lower()))
-    return counts
+        counts.update(line.lower().encode("utf-8").translate(_OTHER_AS_SPACE).split())
+    return Counter({word.decode("ascii"): count for word, count in counts.items()})
 
 
 def write_word_counts(path: Path, counts: Mapping[str, int]) -> None:

@@ -1,0 +1,69 @@
+"""The token stores of a prepared corpus: its text as the models see it, whatever the number of processes."""
+
+from pathlib import Path
+
+import pytest
+from subword.sentences import ENGLISH, PERSIAN, unigram
+from toy import write_pairs
+
+from translator.config import CorpusConfig, NormalizationConfig, SourceConfig, SplitConfig
+from translator.corpus.normalizer import Normalizer
+from translator.corpus.prepare import prepare_corpus
+from translator.corpus.prepared_corpus import PreparedCorpus
+from translator.data import corpus_tokens
+from translator.data.corpus_tokens import STORED_SPLITS, StoredSplit, open_tokens
+from translator.data.token_store import PairStore
+from translator.subword import SubwordPair, prepare_subword
+from translator.subword.source_text import training_pair
+
+NORMALIZER = Normalizer(NormalizationConfig())
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> PreparedCorpus:
+    folder = tmp_path_factory.mktemp("corpus")
+    pairs = []
+    for number in range(12):
+        for english, persian in zip(ENGLISH, PERSIAN, strict=True):
+            pairs.append((f"{english} ( {number} )", f"{persian} ( {number} ) كتاب"))
+    source = SourceConfig(name="pairs", path=str(write_pairs(folder / "pairs.tsv", pairs)))
+    split = SplitConfig(validation=20, test=0)
+    return prepare_corpus(CorpusConfig(sources=(source,), split=split, prepared_directory=str(folder / "prepared")))
+
+
+@pytest.fixture(scope="module")
+def subword(corpus: PreparedCorpus, tmp_path_factory: pytest.TempPathFactory) -> SubwordPair:
+    return prepare_subword(unigram(placeholders=4), corpus, tmp_path_factory.mktemp("subword"))[0]
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(corpus_tokens, "_BLOCK_PAIRS", 7)
+
+
+def ids_of(stores: dict[StoredSplit, PairStore], split: StoredSplit) -> list[tuple[list[int], list[int]]]:
+    pairs = [stores[split][number] for number in range(len(stores[split]))]
+    return [(source.tolist(), target.tolist()) for source, target in pairs]
+
+
+@pytest.mark.parametrize("split", STORED_SPLITS)
+def test_a_store_has_the_ids_of_the_text_as_the_models_see_it(
+    tmp_path: Path, corpus: PreparedCorpus, subword: SubwordPair, split: StoredSplit
+) -> None:
+    stores, _, _ = open_tokens(corpus, subword, NORMALIZER, tmp_path)
+    expected_ids = []
+    for source, target in corpus.pairs(split, "pairs"):
+        placeholders = list(subword.source.placeholders)
+        source, target = training_pair(NORMALIZER.source(source), NORMALIZER.target(target), placeholders)
+        expected_ids.append((subword.source.encode([source])[0], subword.target.encode([target])[0]))
+    assert ids_of(stores, split) == expected_ids
+
+
+def test_two_processes_write_the_same_stores_as_one(
+    tmp_path: Path, corpus: PreparedCorpus, subword: SubwordPair
+) -> None:
+    contents = []
+    for processes in (1, 2):
+        _, folder, _ = open_tokens(corpus, subword, NORMALIZER, tmp_path / str(processes), processes)
+        contents.append({file.relative_to(folder): file.read_bytes() for file in folder.glob("*/*")})
+    assert contents[0] == contents[1]
