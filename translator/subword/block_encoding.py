@@ -56,9 +56,8 @@ class BlockEncoder:
         if not block.is_normalized:
             sources = [self._normalizer.source(source) for source in sources]
             targets = [self._normalizer.target(target) for target in targets]
-        if self._placeholders:
-            for number, (source, target) in enumerate(zip(sources, targets, strict=True)):
-                sources[number], targets[number] = training_pair(source, target, self._placeholders)
+        for number, (source, target) in enumerate(zip(sources, targets, strict=True)):
+            sources[number], targets[number] = training_pair(source, target, self._placeholders)
         return EncodedBlock(
             source=FlatRows.of(self._source_model.encode(sources, self._threads)),
             target=FlatRows.of(self._target_model.encode(targets, self._threads)),
