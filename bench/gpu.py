@@ -59,11 +59,11 @@ class Work:
 
     device: torch.device
     sizes: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: SIZES)
-    pairs: int = 300_000  # of the generated corpus
+    pairs: int = 150_000  # of the generated corpus
     vocabulary: int = 8_000
     rows: int = 256  # of a batch
     row_length: int = 128
-    loop_minutes: float = 0.6  # of each `translator train`, the compilation included
+    loop_minutes: float = 0.5  # of each `translator train`, the compilation included
     log_every: int = 50  # updates of a report of that training
     batches: int = 20  # of `update`, which repeat
     warm_steps: int = 5  # untimed updates of each variant; the first ones compile and capture
@@ -160,7 +160,7 @@ def _measurements(parts: list[str], work: Work, folder: Path, results: dict[str,
         elif kind == "search":
             yield part, 20.0, partial(bench_search, work.sizes["base"], work.vocabulary, work.device, results)
         elif kind == "sample":
-            yield part, 60.0, partial(bench_sample, folder, work.device, results)
+            yield part, 130.0, partial(bench_sample, folder, work.device, results)
         elif kind == "loss":
             yield part, 20.0, partial(compare_losses, folder, work, results)
         elif kind == "training":

@@ -46,6 +46,8 @@ def restart_has_same_bits(train: list[str], run: RunFolder, device: torch.device
         f"training.checkpoint_every={_RESUMED_AT}",
         f"training.max_steps={_RESUMED_TO}",
         f"training.compile={'always' if device.type == 'cuda' else 'never'}",
+        "evaluation.metrics=[bleu]",
+        "evaluation.bootstrap_samples=40",
     ]
     weights = []
     for _ in range(2):

@@ -44,4 +44,4 @@ def test_process_count_depends_on_the_engine_the_size_and_the_settings(monkeypat
     assert choose_processes(loud(processes=2), 10) == 2
     assert choose_processes(loud(processes=64), 10) == 4, "a recipe of a larger machine"
     translator.searcher.useful_processes = 1
-    assert choose_processes(translator, 1000) == 1
+    assert choose_processes(translator, 1000) == 1, "such as on a GPU"

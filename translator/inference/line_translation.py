@@ -153,7 +153,7 @@ def choose_processes(translator: "Translator", size: int) -> int:
         size: of the text in bytes; a short text does not pay for starting processes.
     """
     searcher = translator.searcher
-    if searcher.useful_processes == 1:
+    if searcher.name != "torch":
         return 1
     processes = translator.search.processes
     if processes == 0:

@@ -26,8 +26,6 @@ from translator.search.search import search as search_with
 from translator.special_tokens import PAD, SOS
 
 _CPU_BYTES_WORTH_PROCESSES: Final = 400_000
-_GPU_BYTES_WORTH_PROCESSES: Final = 8_000_000  # a process takes seconds to start, and translates thousands of lines
-_GPU_PROCESSES: Final = 3
 _GPU_BATCH_ROWS: Final = 4096
 _SHARE_OF_MEMORY: Final = 1 / 6  # of a GPU, for the caches of a batch; a training may need the rest
 _CACHED_PER_SOURCE_POSITION: Final = 3  # cached target positions of a hypothesis; the buffers grow by doubling
@@ -54,9 +52,6 @@ class TorchSearcher(Searcher):
             self.useful_processes = available_cores()
             self.bytes_worth_processes = _CPU_BYTES_WORTH_PROCESSES
         if device.type == "cuda":
-            # A GPU waits while a process reads and writes text. With several, another one uses it meanwhile.
-            self.useful_processes = min(_GPU_PROCESSES, available_cores())
-            self.bytes_worth_processes = _GPU_BYTES_WORTH_PROCESSES
             self.batch_rows = _GPU_BATCH_ROWS
             self.batch_positions = _positions_in_memory(models, device)
         self._device = device
