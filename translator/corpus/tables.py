@@ -102,16 +102,21 @@ def _names(rows: Sequence[Row], width: int, source: SourceConfig, label: str) ->
 def _unnamed_columns(rows: Sequence[Row], width: int, source: SourceConfig, label: str) -> Columns:
     """Return the columns of a table without a line of names; raise CorpusError for a number beyond the last."""
     numbers = [str(number) for number in range(1, width + 1)]
-    score = None if source.min_score is None else place_of_column(source.min_score.column, numbers, label)
+    score = None
+    if source.min_score is not None:
+        score = place_of_column(source.min_score.column, numbers, label)
     if source.source_column is not None and source.target_column is not None:
         english = place_of_column(source.source_column, numbers, label)
         persian = place_of_column(source.target_column, numbers, label)
-        return Columns(english, persian, score)
-    # The first row may have names of another kind.
+        return Columns(english=english, persian=persian, score=score)
+
+    # A number before both texts is a score. The first row may have names instead.
     first_cells = [row.cells[0] for row in rows if len(row.cells) == width]
     values = first_cells[1:] or first_cells
-    begins_with_numbers = width > 2 and bool(values) and all(score_in(value) is not None for value in values)
-    return Columns(1, 2, score) if begins_with_numbers else Columns(0, 1, score)
+    scores = [score_in(value) for value in values]
+    if width > 2 and scores and None not in scores:
+        return Columns(english=1, persian=2, score=score)
+    return Columns(english=0, persian=1, score=score)
 
 
 def _note_ignored(
