@@ -69,12 +69,8 @@ def random_rows(count: int, vocabulary: int) -> Rows:
 
 def time_of(searcher: TorchSearcher, rows: Rows, search: SearchConfig) -> float:
     """Return the seconds in which the engine searches all rows, in batches of similar lengths."""
-    width = search.beam_size if search.method == "beam" else 1
-
-    def batch_size(longest: int) -> int:
-        return min(searcher.batch_rows, max(1, searcher.batch_positions // ((longest + 1) * width)))
-
     began = time.perf_counter()
-    for batch in batches_by_length([len(row) for row in rows], batch_size):
+    lengths = [len(row) for row in rows]
+    for batch in batches_by_length(lengths, lambda longest: searcher.batch_size(longest, search)):
         searcher.find([rows[number] for number in batch], search, scored=False)
     return time.perf_counter() - began

@@ -74,6 +74,6 @@ def bench_training(
 
 
 def _has_corpora(recipe: Path) -> bool:
-    """Return whether the first corpus of a recipe is here."""
-    source = load_config(recipe).corpus.sources[0]
-    return Path(str(source.path or source.source_path)).exists()
+    """Return whether the corpora of a recipe are here."""
+    sources = load_config(recipe).corpus.sources
+    return all(Path(str(source.path or source.source_path)).exists() for source in sources)

@@ -308,6 +308,30 @@ def test_what_was_translated_before_an_input_changed_is_continued_when_it_is_bac
     assert (tmp_path / "out").read_text(encoding="utf-8") == before.decode().upper()
 
 
+@pytest.mark.parametrize(("rows_before", "rows_after"), [(4096, 4096), (64, 4096), (4096, 64)])
+def test_no_line_is_lost_if_the_next_program_takes_other_batches(
+    rows_before: int, rows_after: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A partial file of other batches does not count by itself; let it.
+    monkeypatch.setattr("translator.inference.file_translation._fingerprint", lambda *_: "0" * 64)
+    source = tmp_path / "in"
+    source.write_text("".join(f"line {number}\n" for number in range(10_000)), encoding="utf-8")
+
+    def stop_at_the_second_call() -> None:
+        if len(first.groups) == 2:
+            raise KeyboardInterrupt
+
+    first = loud(stop_at_the_second_call)
+    first.searcher.batch_rows = rows_before
+    with pytest.raises(KeyboardInterrupt):
+        translate_file(Work(lambda: first, OutputForm()), source, tmp_path / "out")
+    second = loud()
+    second.searcher.batch_rows = rows_after
+    translate_file(Work(lambda: second, OutputForm()), source, tmp_path / "out")
+    assert second.first_lines[0] > 1
+    assert (tmp_path / "out").read_text(encoding="utf-8") == source.read_text(encoding="utf-8").upper()
+
+
 def test_a_stop_signal_ends_all_processes(tmp_path: Path) -> None:
     (tmp_path / "in").write_text("a\n" * (200 * LINES), encoding="utf-8")
     program = begun(tmp_path / "in", tmp_path / "out", 2, tmp_path / "program.py")

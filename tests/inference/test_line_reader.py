@@ -1,6 +1,5 @@
 """Lines are read in chunks whatever the size of each read, and no line may exhaust memory."""
 
-from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
@@ -50,14 +49,3 @@ def test_lines_up_to_the_limit_pass_and_longer_ones_are_refused(end: bytes, monk
 def test_joined_chunks_have_at_least_so_many_lines_but_for_the_last() -> None:
     chunks = [Chunk(first_line=1, texts=["a", "b"], invalid=[2]), Chunk(3, ["c"], [3]), Chunk(4, ["d"], [])]
     assert list(joined_chunks(chunks, 3)) == [Chunk(1, ["a", "b", "c"], [2, 3]), Chunk(4, ["d"], [])]
-
-
-def test_joined_chunks_come_before_the_error_behind_them() -> None:
-    def chunks() -> Iterator[Chunk]:
-        yield Chunk(first_line=1, texts=["a"], invalid=[])
-        raise InputError("line 2")
-
-    joined = joined_chunks(chunks(), 3)
-    assert next(joined) == Chunk(first_line=1, texts=["a"], invalid=[])
-    with pytest.raises(InputError, match="line 2"):
-        next(joined)

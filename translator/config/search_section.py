@@ -56,7 +56,7 @@ class SearchConfig(Section, effect=Effect.HARMLESS):
     seed: Seed = 1
     """Seed of sampling; in float32, the same text and seed give the same translation in any batch."""
     batch_size: Count = 0
-    """Largest number of sentences in a batch; fewer if they are long. 0: 64 on a CPU, as many as fit on a GPU."""
+    """Most sentences of a batch; fewer if they are long. 0: 64; with torch on a CUDA GPU as many as fit."""
     precision: Literal["float32", "bf16", "int8"] = "float32"
     """Precision of inference; `bf16` needs a GPU that supports it, `int8` the `ctranslate2` engine."""
     processes: Annotated[int, Field(ge=0, le=256)] = 0

@@ -139,20 +139,22 @@ def _translate_remaining(
     processes = choose_processes(translator, source.stat().st_size)
     finished_lines = output.lines
     chunks = _unchanged_chunks(source, work.strict, text.chunk_hashes)
-    chunks = joined_chunks(chunks, translator.searcher.batch_rows)
     remaining_chunks = (chunk for chunk in chunks if chunk.first_line > finished_lines)
+    batches = joined_chunks(remaining_chunks, translator.searcher.batch_rows)
     bar: tqdm[object] = progress_bar(
         description=f"translating {source.name}", total=text.line_count, initial=finished_lines, unit=" lines"
     )
     with bar:
-        for rendered in work.render_chunks(translator, remaining_chunks, processes):
+        for rendered in work.render_chunks(translator, batches, processes):
             output.add("".join(f"{line}\n" for line in rendered.lines), rendered.text_count)
             bar.update(rendered.text_count)
+    assert output.lines == text.line_count, "a translation without all lines must not be finished"
 
 
 def _fingerprint(work: Work, translator: "Translator", sha256: str) -> str:
     """Return the hash of all that decides the bytes of the output."""
     searcher = translator.searcher
     search = translator.search.model_dump(mode="json", exclude={"processes"})
-    made_from = [__version__, sha256, translator.identity, searcher.name, searcher.arithmetic, search]
+    engine = [searcher.name, searcher.arithmetic, searcher.batch_rows]
+    made_from = [__version__, sha256, translator.identity, engine, search]
     return sha256_of_json([*made_from, asdict(work.form)])

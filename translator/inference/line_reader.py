@@ -9,7 +9,7 @@ from typing import NamedTuple
 from translator.corpus.compression import read_blocks
 from translator.corpus.encoding import encoding_advice, first_invalid_byte, is_utf8, refuse_other_encoding
 from translator.corpus.lines import whole_lines
-from translator.errors import CorpusError, InputError
+from translator.errors import InputError
 from translator.run.storage import storage_errors
 
 LONGEST_LINE = 4 << 20  # maximum bytes of a line, without its end; longer ones could exhaust memory
@@ -76,27 +76,19 @@ def read_lines(source: int | Path, strict: bool = False, pace: Pace = PIPE) -> I
 
 
 def joined_chunks(chunks: Iterable[Chunk], line_count: int) -> Iterator[Chunk]:
-    """Yield consecutive chunks as one, of at least `line_count` lines each, but for the last.
-
-    An error of `chunks` is raised after the chunks before it.
-    """
+    """Yield consecutive chunks as one, of at least `line_count` lines each, but for the last."""
     first_line = 1
     texts: list[str] = []
     invalid: list[int] = []
-    try:
-        for chunk in chunks:
-            if not texts:
-                first_line = chunk.first_line
-            texts += chunk.texts
-            invalid += chunk.invalid
-            if len(texts) >= line_count:
-                yield Chunk(first_line=first_line, texts=texts, invalid=invalid)
-                texts = []
-                invalid = []
-    except (InputError, CorpusError):
-        if texts:
+    for chunk in chunks:
+        if not texts:
+            first_line = chunk.first_line
+        texts += chunk.texts
+        invalid += chunk.invalid
+        if len(texts) >= line_count:
             yield Chunk(first_line=first_line, texts=texts, invalid=invalid)
-        raise
+            texts = []
+            invalid = []
     if texts:
         yield Chunk(first_line=first_line, texts=texts, invalid=invalid)
 

@@ -29,6 +29,21 @@ class Searcher(ABC):
     batches_at_once = 1  # one call takes this many batches, and divides them itself
     batch_rows = CPU_BATCH_ROWS  # largest number of rows of a batch, if `search.batch_size` does not say
     batch_positions = CPU_BATCH_POSITIONS  # largest number of source positions, each counted once per hypothesis
+    fewest_positions = 1  # a shorter source takes as much memory as one of so many positions
+
+    def batch_size(self, longest: int, config: SearchConfig, count: int = 1) -> int:
+        """Return the largest number of rows of a call of `find`; long sentences take more memory for each hypothesis.
+
+        Args:
+            longest: tokens of the longest row, without EOS.
+            config: the search settings.
+            count: number of hypotheses per row.
+        """
+        width = max(count, config.beam_size) if config.method == "beam" else count
+        row_positions = width * max(longest + 1, self.fewest_positions)
+        largest_batch = (config.batch_size or self.batch_rows) * self.batches_at_once
+        fitting_rows = self.batch_positions * self.batches_at_once // row_positions
+        return min(largest_batch, max(1, fitting_rows))
 
     @abstractmethod
     def find(

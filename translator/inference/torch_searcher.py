@@ -1,6 +1,7 @@
 """The search engine on torch. B batch, S source length, T target length, H heads"""
 
 import contextlib
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, Literal
 
@@ -16,6 +17,7 @@ from translator.data import collate_source
 from translator.errors import ConfigError, RunError
 from translator.inference.searcher import CPU_BATCH_POSITIONS, Check, Searcher
 from translator.model import Transformer
+from translator.model.cache import FIRST_CAPACITY
 from translator.model.device import MatmulPrecision, choose_rounding, has_bf16, matmul_precision
 from translator.model.inference_copy import prepare
 from translator.run.workers import available_cores
@@ -54,6 +56,7 @@ class TorchSearcher(Searcher):
         if device.type == "cuda":
             self.batch_rows = _GPU_BATCH_ROWS
             self.batch_positions = _positions_in_memory(models, device)
+            self.fewest_positions = math.ceil(FIRST_CAPACITY / _CACHED_PER_SOURCE_POSITION)
         self._device = device
         self._rounding = rounding
         self._search_model: Any = models[0] if len(models) == 1 else Ensemble(self.models)

@@ -344,17 +344,7 @@ class Translator:
 
     def _batches(self, lengths: Sequence[int], count: int = 1) -> Iterator[list[int]]:
         """Yield the indexes of each batch: similar lengths, longest first, within the bound on positions."""
-        # A batch is limited in rows and in positions: long sentences take more memory for each hypothesis.
-        width = max(count, self.search.beam_size) if self.search.method == "beam" else count
-        searcher = self.searcher
-        largest_batch = (self.search.batch_size or searcher.batch_rows) * searcher.batches_at_once
-        positions = searcher.batch_positions * searcher.batches_at_once
-
-        def batch_size(longest: int) -> int:
-            fitting_rows = positions // ((longest + 1) * width)
-            return min(largest_batch, max(1, fitting_rows))
-
-        return batches_by_length(lengths, batch_size)
+        return batches_by_length(lengths, lambda longest: self.searcher.batch_size(longest, self.search, count))
 
     def _forced(self, prefixes: Sequence[str], segmented: SegmentedTexts, first_line: int) -> list[list[int]] | None:
         """Return the forced prefix of each segment: the text's prefix for its first segment, else none.
