@@ -23,7 +23,7 @@ from translator.inference.run_subword import load_subword
 from translator.inference.searcher import Searcher
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER
-from translator.run.nvidia_driver import driver_problem, warn_of_unused_gpu
+from translator.run.nvidia_driver import warn_without_driver
 from translator.subword import SubwordPair
 
 ENGINES: Final = ("auto", "torch", "ctranslate2")
@@ -222,9 +222,7 @@ def _choose_device(name: str, *, must_exist: bool) -> str:
     if name == "cpu":
         return "cpu"
     if not must_exist and not _may_have_gpu():
-        problem = driver_problem()
-        if problem is not None:
-            warn_of_unused_gpu(problem)
+        warn_without_driver()
         return "cpu"
     import torch
 

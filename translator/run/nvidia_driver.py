@@ -78,6 +78,13 @@ def card_names() -> str:
     return ", ".join(names) or "the NVIDIA GPU"
 
 
+def warn_without_driver() -> None:
+    """Warn, once per process, if this process finds no working driver for NVIDIA GPUs of this machine."""
+    problem = driver_problem()
+    if problem is not None:
+        warn_of_unused_gpu(problem)
+
+
 def warn_of_unused_gpu(problem: GpuProblem) -> None:
     """Warn, once per process, that the CPU computes because of this problem."""
     warn_once(f"the CPU computes, not the GPU: {problem}; with run.device=cpu this warning stays away")
