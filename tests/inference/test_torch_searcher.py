@@ -16,6 +16,7 @@ from translator.search import search as search_module
 
 CPU = torch.device("cpu")
 ROWS = [[5, 6], [7], [8, 9, 10], [11], [12, 13]]
+NO_CUBLAS_MEMORY = "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"
 PREFIXES = [[], [4], [], [6, 7], []]
 
 
@@ -42,7 +43,10 @@ def test_a_small_gpu_has_at_least_the_batch_of_a_cpu(monkeypatch: pytest.MonkeyP
     assert searcher_on_gpu(1_000_000, monkeypatch).batch_positions == 16_384
 
 
-def test_a_batch_without_enough_memory_is_searched_in_halves(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("error", [torch.OutOfMemoryError("CUDA out of memory."), RuntimeError(NO_CUBLAS_MEMORY)])
+def test_a_batch_without_enough_memory_is_searched_in_halves(
+    error: RuntimeError, monkeypatch: pytest.MonkeyPatch
+) -> None:
     searcher = TorchSearcher([small_model()], CPU)
     config = SearchConfig(beam_size=2)
     expected = searcher.find(ROWS, config, 2, PREFIXES)
@@ -52,7 +56,7 @@ def test_a_batch_without_enough_memory_is_searched_in_halves(monkeypatch: pytest
     def short_of_memory(model: Any, source: Tensor, *args: Any, **options: Any) -> Any:
         batch_sizes.append(len(source))
         if len(source) > 2:
-            raise torch.OutOfMemoryError
+            raise error
         return search(model, source, *args, **options)
 
     monkeypatch.setattr(torch_searcher, "search_with", short_of_memory)
@@ -68,3 +72,22 @@ def test_a_single_sentence_without_enough_memory_is_an_error(monkeypatch: pytest
     monkeypatch.setattr(torch_searcher, "search_with", no_memory)
     with pytest.raises(RunError, match=r"memory of the GPU ran out with a sentence of 1 tokens; .* \(--device cpu\)"):
         TorchSearcher([small_model()], CPU).find([[5]], SearchConfig())
+
+
+def test_a_source_that_does_not_fit_into_the_memory_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Source:
+        def to(self, device: torch.device) -> Tensor:
+            raise torch.OutOfMemoryError
+
+    monkeypatch.setattr(torch_searcher, "collate_source", lambda rows: Source())
+    with pytest.raises(RunError, match="memory of the GPU ran out with a sentence of 2 tokens"):
+        TorchSearcher([small_model()], CPU).find([[5, 6], [7, 8]], SearchConfig())
+
+
+def test_other_errors_of_a_search_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*args: Any, **options: Any) -> Any:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(torch_searcher, "search_with", failing)
+    with pytest.raises(RuntimeError, match="a bug"):
+        TorchSearcher([small_model()], CPU).find(ROWS, SearchConfig())

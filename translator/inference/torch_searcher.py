@@ -16,7 +16,7 @@ from translator.data import collate_source
 from translator.errors import ConfigError, RunError
 from translator.inference.searcher import CPU_BATCH_POSITIONS, Check, Searcher
 from translator.model import Transformer
-from translator.model.device import MatmulPrecision, choose_rounding, has_bf16, matmul_precision
+from translator.model.device import MatmulPrecision, choose_rounding, has_bf16, is_out_of_memory, matmul_precision
 from translator.model.inference_copy import prepare
 from translator.run.workers import available_cores
 from translator.search.ensemble import Ensemble
@@ -70,12 +70,14 @@ class TorchSearcher(Searcher):
         no_doubles: bool = False,
     ) -> list[list[Hypothesis]]:
         """Return hypotheses for each row (see `Searcher.find`)."""
-        source = collate_source(rows).to(self._device)  # (B, S)
         model = _Cancellable(self._search_model, check) if check else self._search_model
         try:
+            source = collate_source(rows).to(self._device)  # (B, S)
             with self._evaluating():
                 return search_with(model, source, config, count, prefixes, no_doubles=no_doubles)
-        except torch.OutOfMemoryError as error:
+        except RuntimeError as error:
+            if not is_out_of_memory(error):
+                raise
             if len(rows) == 1:
                 raise RunError(
                     f"memory of the GPU ran out with a sentence of {len(rows[0])} tokens; stop other programs that use "
