@@ -13,6 +13,7 @@ from translator.inference import torch_searcher
 from translator.inference.torch_searcher import TorchSearcher
 from translator.model import Transformer
 from translator.search import search as search_module
+from translator.search.scoring import score_targets
 
 CPU = torch.device("cpu")
 ROWS = [[5, 6], [7], [8, 9, 10], [11], [12, 13]]
@@ -63,6 +64,22 @@ def test_a_batch_without_enough_memory_is_searched_in_halves(
     hypotheses = searcher.find(ROWS, config, 2, PREFIXES)
     assert [[h.tokens for h in row] for row in hypotheses] == [[h.tokens for h in row] for row in expected]
     assert batch_sizes == [5, 2, 3, 1, 2]
+
+
+def test_pairs_without_enough_memory_are_scored_in_halves(monkeypatch: pytest.MonkeyPatch) -> None:
+    searcher = TorchSearcher([small_model()], CPU)
+    targets = [[7, 8], [9], [10], [5, 6], [4]]
+    expected = searcher.score(ROWS, targets)
+
+    def short_of_memory(model: Any, source: Tensor, targets: Any) -> Any:
+        if len(source) > 2:
+            raise torch.OutOfMemoryError
+        return score_targets(model, source, targets)
+
+    monkeypatch.setattr(torch_searcher, "score_targets", short_of_memory)
+    for hypothesis, expected_hypothesis in zip(searcher.score(ROWS, targets), expected, strict=True):
+        assert hypothesis.tokens == expected_hypothesis.tokens
+        assert hypothesis.score == pytest.approx(expected_hypothesis.score, rel=1e-5)
 
 
 def test_a_single_sentence_without_enough_memory_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

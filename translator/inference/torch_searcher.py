@@ -76,13 +76,7 @@ class TorchSearcher(Searcher):
             with self._evaluating():
                 return search_with(model, source, config, count, prefixes, no_doubles=no_doubles)
         except RuntimeError as error:
-            if not is_out_of_memory(error):
-                raise
-            if len(rows) == 1:
-                raise RunError(
-                    f"memory of the GPU ran out with a sentence of {len(rows[0])} tokens; stop other programs that use "
-                    "this GPU, lower search.beam_size, or translate on the CPU (--device cpu)"
-                ) from error
+            _check_that_halves_may_fit(error, rows)
         # Other programs, or a training, use the memory of this GPU: search the two halves of the batch.
         torch.cuda.empty_cache()
         hypotheses = []
@@ -94,8 +88,15 @@ class TorchSearcher(Searcher):
 
     def score(self, rows: Rows, targets: Rows) -> list[Hypothesis]:
         """Return the log-probabilities of each target (see `Searcher.score`)."""
-        with self._evaluating():
-            return score_targets(self._search_model, collate_source(rows).to(self._device), targets)
+        try:
+            with self._evaluating():
+                return score_targets(self._search_model, collate_source(rows).to(self._device), targets)
+        except RuntimeError as error:
+            _check_that_halves_may_fit(error, rows)
+        # As in `find`.
+        torch.cuda.empty_cache()
+        middle = len(rows) // 2
+        return self.score(rows[:middle], targets[:middle]) + self.score(rows[middle:], targets[middle:])
 
     def cross_attention(self, rows: Rows, labels: Rows) -> list[npt.NDArray[np.float32]]:
         """Return the cross-attention of the last layer, averaged over heads and models; each row sums to 1."""
@@ -146,6 +147,17 @@ def _positions_in_memory(models: Sequence[Transformer], device: torch.device) ->
         bytes_per_position += len(model.decoder.layers) * key_and_value * _CACHED_PER_SOURCE_POSITION
     memory = torch.cuda.get_device_properties(device).total_memory
     return max(CPU_BATCH_POSITIONS, int(_SHARE_OF_MEMORY * memory) // bytes_per_position)
+
+
+def _check_that_halves_may_fit(error: RuntimeError, rows: Rows) -> None:
+    """Raise `error` unless memory of a GPU ran out; raise RunError if it ran out with a single sentence."""
+    if not is_out_of_memory(error):
+        raise error
+    if len(rows) == 1:
+        raise RunError(
+            f"memory of the GPU ran out with a sentence of {len(rows[0])} tokens; stop other programs that use this "
+            "GPU, lower search.beam_size, or translate on the CPU (--device cpu)"
+        ) from error
 
 
 class _Cancellable:
