@@ -2,15 +2,16 @@
 
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import torch
 from torch import Tensor
 
-from translator.config import ModelConfig, SearchConfig
+from translator.config import ModelConfig, SearchConfig, TrainingConfig
 from translator.errors import RunError
 from translator.inference import torch_searcher
-from translator.inference.torch_searcher import TorchSearcher
+from translator.inference.torch_searcher import TorchSearcher, load_searcher
 from translator.model import Transformer
 from translator.search import search as search_module
 from translator.search.scoring import score_targets
@@ -108,3 +109,9 @@ def test_other_errors_of_a_search_stay_as_they_are(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(torch_searcher, "search_with", failing)
     with pytest.raises(RuntimeError, match="a bug"):
         TorchSearcher([small_model()], CPU).find(ROWS, SearchConfig())
+
+
+def test_a_model_that_does_not_fit_into_the_memory_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch_searcher, "load_model", Mock(side_effect=torch.OutOfMemoryError))
+    with pytest.raises(RunError, match=r"the model does not fit into the free memory of the GPU; .* \(--device cpu\)"):
+        load_searcher([Mock()], TrainingConfig(), SearchConfig(), "cpu")

@@ -178,11 +178,22 @@ class _Cancellable:
 def load_searcher(
     checkpoints: Sequence[PinnedCheckpoint], training: TrainingConfig, search: SearchConfig, device: str
 ) -> TorchSearcher:
-    """Return the engine of one checkpoint, or of an ensemble of several; `training` decides the rounding on a GPU."""
+    """Return the engine of one checkpoint, or of an ensemble of several; `training` decides the rounding on a GPU.
+
+    Raises RunError: the models do not fit into the free memory of the GPU.
+    """
     place = torch.device(device)
     # The weights are copied into the layout and the type that searches read fastest.
     precision = search_precision(search.precision, place)
-    models = [prepare(load_model(checkpoint, place), precision) for checkpoint in checkpoints]
+    try:
+        models = [prepare(load_model(checkpoint, place), precision) for checkpoint in checkpoints]
+    except RuntimeError as error:
+        if not is_out_of_memory(error):
+            raise
+        raise RunError(
+            "the model does not fit into the free memory of the GPU; stop other programs that use this GPU, or use the "
+            "CPU (--device cpu)"
+        ) from error
     return TorchSearcher(models, place, search_rounding(place, training))
 
 
