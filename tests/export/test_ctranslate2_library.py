@@ -12,14 +12,17 @@ import ctranslate2
 import pytest
 from cli.complaints import complaint
 from export.stand_ins import TEXTS
+from model.gpu_stand_ins import use_system
 
 from translator import Translator
-from translator.errors import ConfigError
+from translator.errors import ConfigError, RunError
 from translator.export.package import export_run
 from translator.inference.ctranslate2_library import choose_ctranslate2_device
 from translator.run.folder import RunFolder
 
 MISSING = "Library libcublas.so.12 is not found or cannot be loaded"
+CUDA_FAILED = "CUDA failed with error"
+CANNOT_COMPUTE = "ctranslate2 cannot compute on this GPU"
 INSTALL = "install nvidia-cublas-cu12"
 
 
@@ -78,18 +81,23 @@ def test_without_cublas_the_cpu_translates_with_one_warning(
     assert INSTALL in warning
 
 
-def test_without_a_gpu_nothing_is_said(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize(("card", "warned"), [(False, False), (True, True)])
+def test_only_a_gpu_without_its_driver_causes_a_warning(
+    card: bool, warned: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    use_system(monkeypatch, tmp_path, None, card=card)
     use_gpus(monkeypatch, 0)
-    choose_ctranslate2_device("auto", must_be_gpu=False)
-    assert warnings_in(caplog) == []
+    assert choose_ctranslate2_device("auto", must_be_gpu=False) == "cpu"
+    assert any("its driver is not loaded" in warning for warning in warnings_in(caplog)) == warned
 
 
 @pytest.mark.parametrize(
     ("name", "gpus", "message"),
     [
         ("cuda", 1, INSTALL),
-        ("cuda", 0, "the device is `cuda`, but ctranslate2 finds no CUDA GPU here; or use the CPU"),
-        ("cuda:2", 2, "finds only 2 CUDA GPUs"),
+        ("cuda", 0, "the device is `cuda`, but ctranslate2 finds no CUDA GPU here; use the CPU"),
+        ("cuda:2", 2, r"finds only 2 CUDA GPUs \(from 0\) here; use the CPU"),
         ("mps", 1, "the device is `mps`, but ctranslate2 finds no CUDA GPU here"),
         ("tpu", 1, "the device is `auto`, `cpu`, `mps`, `cuda` or `cuda:N`, not `tpu`"),
     ],
@@ -130,11 +138,36 @@ def test_a_library_that_is_missing_at_the_first_product_is_explained(
     future = Mock(**{"result.side_effect": RuntimeError(MISSING)})
     library_model = Mock(**{"translate_batch.return_value": [future], "score_batch.side_effect": RuntimeError(MISSING)})
     monkeypatch.setattr(translator.searcher, "_model", library_model)
-    message = rf"needs libcublas\.so\.12.*{INSTALL}; or use run\.device=cpu"
+    message = rf"needs libcublas\.so\.12.*{INSTALL}; or use the CPU"
     with pytest.raises(ConfigError, match=message):
         translator.searcher.find([[5]], translator.search)
     with pytest.raises(ConfigError, match=message):
         translator.searcher.score([[5]], [[6]])
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "message"),
+    [
+        (f"{CUDA_FAILED} no kernel image is available for execution on the device", ConfigError, CANNOT_COMPUTE),
+        (f"{CUDA_FAILED} CUDA driver version is insufficient for CUDA runtime version", ConfigError, CANNOT_COMPUTE),
+        ("cuBLAS failed with status CUBLAS_STATUS_NOT_SUPPORTED", ConfigError, CANNOT_COMPUTE),
+        (f"{CUDA_FAILED} out of memory", RunError, "memory of the GPU ran out"),
+        ("cuBLAS failed with status CUBLAS_STATUS_ALLOC_FAILED", RunError, "memory of the GPU ran out"),
+    ],
+)
+def test_a_gpu_that_fails_is_explained(
+    error: str, kind: type[Exception], message: str, run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failure = Mock(side_effect=RuntimeError(error))
+    # In a search ...
+    translator = Translator.load(run.path, engine="ctranslate2")
+    monkeypatch.setattr(translator.searcher, "_model", Mock(translate_batch=failure))
+    with pytest.raises(kind, match=rf"{message} \({error}\); .*\(--device cpu\)"):
+        translator.searcher.find([[5]], translator.search)
+    # ... and while the model is loaded.
+    monkeypatch.setattr(ctranslate2, "Translator", failure)
+    with pytest.raises(kind, match=message):
+        Translator.load(run.path, engine="ctranslate2")
 
 
 def test_other_errors_of_ctranslate2_stay_as_they_are(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import pytest
 import torch
 import yaml
 from conftest import write_recipe
-from model.gpu_stand_ins import CUDA_13, use_torch
+from model.gpu_stand_ins import CUDA_13, use_system, use_torch
 from small_model import small_model
 from untrained import add_checkpoint, untrained_run
 
@@ -72,6 +72,17 @@ def test_a_gpu_that_torch_cannot_use_is_replaced_by_the_cpu_with_a_warning(
     assert "the CPU computes, not the GPU: torch 2.13.0+cu130 has no code for GPU 0 (Tesla V100" in caplog.text
     with pytest.raises(ConfigError, match="no code for GPU 0"):
         Translator.load(run.path, device="cuda")
+
+
+def test_a_gpu_without_a_driver_causes_a_warning(
+    tiny: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = untrained_run(tiny("run.device=auto"))
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    use_system(monkeypatch, tmp_path, None)
+    monkeypatch.setattr("translator.inference.engine._may_have_gpu", lambda: False)
+    Translator.load(run.path)
+    assert "the CPU computes, not the GPU: this machine has an NVIDIA GPU, but its driver is not loaded" in caplog.text
 
 
 def test_load_refuses_subword_models_replaced_after_training(tiny: Any) -> None:

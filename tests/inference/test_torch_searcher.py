@@ -2,20 +2,23 @@
 
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import torch
 from torch import Tensor
 
-from translator.config import ModelConfig, SearchConfig
+from translator.config import ModelConfig, SearchConfig, TrainingConfig
 from translator.errors import RunError
 from translator.inference import torch_searcher
-from translator.inference.torch_searcher import TorchSearcher
+from translator.inference.torch_searcher import TorchSearcher, load_searcher
 from translator.model import Transformer
 from translator.search import search as search_module
+from translator.search.scoring import score_targets
 
 CPU = torch.device("cpu")
 ROWS = [[5, 6], [7], [8, 9, 10], [11], [12, 13]]
+NO_CUBLAS_MEMORY = "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"
 PREFIXES = [[], [4], [], [6, 7], []]
 
 
@@ -42,7 +45,10 @@ def test_a_small_gpu_has_at_least_the_batch_of_a_cpu(monkeypatch: pytest.MonkeyP
     assert searcher_on_gpu(1_000_000, monkeypatch).batch_positions == 16_384
 
 
-def test_a_batch_without_enough_memory_is_searched_in_halves(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("error", [torch.OutOfMemoryError("CUDA out of memory."), RuntimeError(NO_CUBLAS_MEMORY)])
+def test_a_batch_without_enough_memory_is_searched_in_halves(
+    error: RuntimeError, monkeypatch: pytest.MonkeyPatch
+) -> None:
     searcher = TorchSearcher([small_model()], CPU)
     config = SearchConfig(beam_size=2)
     expected = searcher.find(ROWS, config, 2, PREFIXES)
@@ -52,13 +58,29 @@ def test_a_batch_without_enough_memory_is_searched_in_halves(monkeypatch: pytest
     def short_of_memory(model: Any, source: Tensor, *args: Any, **options: Any) -> Any:
         batch_sizes.append(len(source))
         if len(source) > 2:
-            raise torch.OutOfMemoryError
+            raise error
         return search(model, source, *args, **options)
 
     monkeypatch.setattr(torch_searcher, "search_with", short_of_memory)
     hypotheses = searcher.find(ROWS, config, 2, PREFIXES)
     assert [[h.tokens for h in row] for row in hypotheses] == [[h.tokens for h in row] for row in expected]
     assert batch_sizes == [5, 2, 3, 1, 2]
+
+
+def test_pairs_without_enough_memory_are_scored_in_halves(monkeypatch: pytest.MonkeyPatch) -> None:
+    searcher = TorchSearcher([small_model()], CPU)
+    targets = [[7, 8], [9], [10], [5, 6], [4]]
+    expected = searcher.score(ROWS, targets)
+
+    def short_of_memory(model: Any, source: Tensor, targets: Any) -> Any:
+        if len(source) > 2:
+            raise torch.OutOfMemoryError
+        return score_targets(model, source, targets)
+
+    monkeypatch.setattr(torch_searcher, "score_targets", short_of_memory)
+    for hypothesis, expected_hypothesis in zip(searcher.score(ROWS, targets), expected, strict=True):
+        assert hypothesis.tokens == expected_hypothesis.tokens
+        assert hypothesis.score == pytest.approx(expected_hypothesis.score, rel=1e-5)
 
 
 def test_a_single_sentence_without_enough_memory_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,3 +90,28 @@ def test_a_single_sentence_without_enough_memory_is_an_error(monkeypatch: pytest
     monkeypatch.setattr(torch_searcher, "search_with", no_memory)
     with pytest.raises(RunError, match=r"memory of the GPU ran out with a sentence of 1 tokens; .* \(--device cpu\)"):
         TorchSearcher([small_model()], CPU).find([[5]], SearchConfig())
+
+
+def test_a_source_that_does_not_fit_into_the_memory_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Source:
+        def to(self, device: torch.device) -> Tensor:
+            raise torch.OutOfMemoryError
+
+    monkeypatch.setattr(torch_searcher, "collate_source", lambda rows: Source())
+    with pytest.raises(RunError, match="memory of the GPU ran out with a sentence of 2 tokens"):
+        TorchSearcher([small_model()], CPU).find([[5, 6], [7, 8]], SearchConfig())
+
+
+def test_other_errors_of_a_search_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*args: Any, **options: Any) -> Any:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(torch_searcher, "search_with", failing)
+    with pytest.raises(RuntimeError, match="a bug"):
+        TorchSearcher([small_model()], CPU).find(ROWS, SearchConfig())
+
+
+def test_a_model_that_does_not_fit_into_the_memory_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch_searcher, "load_model", Mock(side_effect=torch.OutOfMemoryError))
+    with pytest.raises(RunError, match=r"the model does not fit into the free memory of the GPU; .* \(--device cpu\)"):
+        load_searcher([Mock()], TrainingConfig(), SearchConfig(), "cpu")

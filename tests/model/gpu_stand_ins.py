@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from translator.model import gpu_support
+from translator.run import nvidia_driver
 
 CUDA_13 = ["sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120"]
 CUDA_12_6 = ["sm_50", "sm_60", "sm_70", "sm_75", "sm_80", "sm_86", "sm_90"]
@@ -34,16 +34,21 @@ def use_torch(monkeypatch: pytest.MonkeyPatch, cards: list[str], cuda: str | Non
 def use_system(
     monkeypatch: pytest.MonkeyPatch, root: Path, driver: str | None, *, access: bool = True, card: bool = True
 ) -> None:
-    """Let `root` hold the files of a machine with this driver, access to it from this process, and a card."""
-    monkeypatch.setattr(gpu_support, "_SYSTEM", root)
+    """Let `root` hold the files of a machine with this driver, access to it from this process, and a card.
+
+    Driver `Windows` makes a Linux inside Windows, which shows no card on its bus.
+    """
+    monkeypatch.setattr(nvidia_driver, "SYSTEM", root)
     files: dict[str, str] = {}
-    if driver is not None:
+    if driver == "Windows":
+        files = {"dev/dxg": "", "usr/lib/wsl/lib/libcuda.so.1": ""}
+    elif driver is not None:
         module = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64"
         files["proc/driver/nvidia/version"] = f"{module}  {driver}  Release Build\nGCC version:  gcc 12.2.0\n"
         files["proc/driver/nvidia/gpus/0000:01:00.0/information"] = "Model: \t\t Tesla V100\nIRQ:   \t\t 11\n"
-    if driver is not None and access:
-        files["dev/nvidiactl"] = ""
-    if card:
+        if access:
+            files["dev/nvidiactl"] = ""
+    if card and driver != "Windows":
         files["sys/bus/pci/devices/0000:01:00.0/vendor"] = "0x10de\n"
         files["sys/bus/pci/devices/0000:01:00.0/class"] = "0x030200\n"
     files["sys/bus/pci/devices/0000:02:00.0/vendor"] = "0x8086\n"

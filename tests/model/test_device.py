@@ -10,6 +10,7 @@ from translator.model.device import (
     choose_device,
     choose_rounding,
     has_bf16,
+    is_out_of_memory,
     matmul_precision,
 )
 
@@ -95,3 +96,19 @@ def test_matmul_precision_is_restored_after_overlapping_blocks() -> None:
     with pytest.raises(ValueError), matmul_precision("medium"), matmul_precision("high"):
         raise ValueError
     assert torch.get_float32_matmul_precision() == "highest"
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (torch.OutOfMemoryError(), True),
+        (RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"), True),
+        (RuntimeError("CUDA error: out of memory\nCUDA kernel errors might be asynchronously reported"), True),
+        (RuntimeError("MPS backend out of memory (MPS allocated: 9.05 GB)"), True),
+        (RuntimeError("CUDA error: CUBLAS_STATUS_EXECUTION_FAILED"), False),
+        (OSError("MPS backend out of memory"), False),
+        (None, False),
+    ],
+)
+def test_exhausted_memory_of_a_gpu_is_told_from_other_errors(error: Exception | None, expected: bool) -> None:
+    assert is_out_of_memory(error) == expected

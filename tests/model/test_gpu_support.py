@@ -158,7 +158,25 @@ def test_a_machine_without_nvidia_card_has_no_problem(
     assert gpu_problem() is None
 
 
-@pytest.mark.parametrize(("setting", "expected"), [("", False), ("-1", False), ("0", True)])
+def test_an_old_driver_of_windows_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    use_torch(monkeypatch, [], "13.0", CUDA_13)
+    use_system(monkeypatch, tmp_path, "Windows")
+    monkeypatch.setattr(torch.cuda, "init", Mock(side_effect=RuntimeError(OLD_DRIVER)))
+    problem = gpu_problem()
+    assert problem is not None
+    assert problem.reason.endswith("cannot use the NVIDIA GPU, since the NVIDIA driver of Windows is too old")
+    assert problem.remedy == "install driver 580 or newer"
+
+
+def test_torch_without_cuda_is_replaced_under_windows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    use_torch(monkeypatch, [], None, [])
+    use_system(monkeypatch, tmp_path, "Windows")
+    assert "install torch for CUDA 13, which needs driver 580 or newer: " in str(gpu_problem())
+
+
+@pytest.mark.parametrize(
+    ("setting", "expected"), [("", False), ("-1", False), ("NoDevFiles", False), ("0", True), ("GPU-8932f937", True)]
+)
 def test_hidden_gpus_are_no_problem(
     setting: str, expected: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from translator.config import SearchConfig
 from translator.errors import ConfigError, InputError
-from translator.inference.ctranslate2_library import library_errors, require
+from translator.inference.ctranslate2_library import is_gpu_error, library_errors, require
 from translator.inference.searcher import Check, Searcher
 from translator.run.workers import available_cores
 from translator.search.hypothesis import Hypothesis, Rows, check_count
@@ -81,7 +81,7 @@ class Ctranslate2Searcher(Searcher):
         except (RuntimeError, MemoryError) as error:
             # CTranslate2 reports missing memory as a RuntimeError, like everything else; only its text tells them
             # apart.
-            if isinstance(error, RuntimeError) and _NO_MEMORY.search(str(error)) is None:
+            if isinstance(error, RuntimeError) and (is_gpu_error(error) or _NO_MEMORY.search(str(error)) is None):
                 raise
             raise ConfigError(
                 f"the model in {folder} does not fit into the free memory ({error}); close other programs, raise the "

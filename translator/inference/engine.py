@@ -23,6 +23,7 @@ from translator.inference.run_subword import load_subword
 from translator.inference.searcher import Searcher
 from translator.run.folder import RunFolder
 from translator.run.logging import LOGGER
+from translator.run.nvidia_driver import warn_without_driver
 from translator.subword import SubwordPair
 
 ENGINES: Final = ("auto", "torch", "ctranslate2")
@@ -218,7 +219,10 @@ def _for_attention(checkpoint: PinnedCheckpoint, config: Config, search: SearchC
 def _choose_device(name: str, *, must_exist: bool) -> str:
     """Return the device `name` for torch; if torch cannot use it, the CPU, or ConfigError if it `must_exist`."""
     # Importing torch is slow, and a short translation on a CPU needs none of it.
-    if name == "cpu" or not (must_exist or _may_have_gpu()):
+    if name == "cpu":
+        return "cpu"
+    if not must_exist and not _may_have_gpu():
+        warn_without_driver()
         return "cpu"
     import torch
 
@@ -236,4 +240,5 @@ def _choose_device(name: str, *, must_exist: bool) -> str:
 
 
 def _may_have_gpu() -> bool:
+    """Return whether this process can reach the driver of a GPU, without which torch finds none."""
     return sys.platform != "linux" or any(map(os.path.exists, _GPU_DRIVERS))

@@ -18,7 +18,7 @@ from translator.errors import ConfigError, RunError
 from translator.inference.searcher import CPU_BATCH_POSITIONS, Check, Searcher
 from translator.model import Transformer
 from translator.model.cache import FIRST_CAPACITY
-from translator.model.device import MatmulPrecision, choose_rounding, has_bf16, matmul_precision
+from translator.model.device import MatmulPrecision, choose_rounding, has_bf16, is_out_of_memory, matmul_precision
 from translator.model.inference_copy import prepare
 from translator.run.workers import available_cores
 from translator.search.ensemble import Ensemble
@@ -73,17 +73,13 @@ class TorchSearcher(Searcher):
         no_doubles: bool = False,
     ) -> list[list[Hypothesis]]:
         """Return hypotheses for each row (see `Searcher.find`)."""
-        source = collate_source(rows).to(self._device)  # (B, S)
         model = _Cancellable(self._search_model, check) if check else self._search_model
         try:
+            source = collate_source(rows).to(self._device)  # (B, S)
             with self._evaluating():
                 return search_with(model, source, config, count, prefixes, no_doubles=no_doubles)
-        except torch.OutOfMemoryError as error:
-            if len(rows) == 1:
-                raise RunError(
-                    f"memory of the GPU ran out with a sentence of {len(rows[0])} tokens; stop other programs that use "
-                    "this GPU, lower search.beam_size, or translate on the CPU (--device cpu)"
-                ) from error
+        except RuntimeError as error:
+            _check_that_halves_may_fit(error, rows)
         # Other programs, or a training, use the memory of this GPU: search the two halves of the batch.
         torch.cuda.empty_cache()
         hypotheses = []
@@ -95,8 +91,15 @@ class TorchSearcher(Searcher):
 
     def score(self, rows: Rows, targets: Rows) -> list[Hypothesis]:
         """Return the log-probabilities of each target (see `Searcher.score`)."""
-        with self._evaluating():
-            return score_targets(self._search_model, collate_source(rows).to(self._device), targets)
+        try:
+            with self._evaluating():
+                return score_targets(self._search_model, collate_source(rows).to(self._device), targets)
+        except RuntimeError as error:
+            _check_that_halves_may_fit(error, rows)
+        # As in `find`.
+        torch.cuda.empty_cache()
+        middle = len(rows) // 2
+        return self.score(rows[:middle], targets[:middle]) + self.score(rows[middle:], targets[middle:])
 
     def cross_attention(self, rows: Rows, labels: Rows) -> list[npt.NDArray[np.float32]]:
         """Return the cross-attention of the last layer, averaged over heads and models; each row sums to 1."""
@@ -149,6 +152,17 @@ def _positions_in_memory(models: Sequence[Transformer], device: torch.device) ->
     return max(CPU_BATCH_POSITIONS, int(_SHARE_OF_MEMORY * memory) // bytes_per_position)
 
 
+def _check_that_halves_may_fit(error: RuntimeError, rows: Rows) -> None:
+    """Raise `error` unless memory of a GPU ran out; raise RunError if it ran out with a single sentence."""
+    if not is_out_of_memory(error):
+        raise error
+    if len(rows) == 1:
+        raise RunError(
+            f"memory of the GPU ran out with a sentence of {len(rows[0])} tokens; stop other programs that use this "
+            "GPU, lower search.beam_size, or translate on the CPU (--device cpu)"
+        ) from error
+
+
 class _Cancellable:
     """A model that calls `check` before each step; an exception from `check` ends the search."""
 
@@ -167,11 +181,22 @@ class _Cancellable:
 def load_searcher(
     checkpoints: Sequence[PinnedCheckpoint], training: TrainingConfig, search: SearchConfig, device: str
 ) -> TorchSearcher:
-    """Return the engine of one checkpoint, or of an ensemble of several; `training` decides the rounding on a GPU."""
+    """Return the engine of one checkpoint, or of an ensemble of several; `training` decides the rounding on a GPU.
+
+    Raises RunError: the models do not fit into the free memory of the GPU.
+    """
     place = torch.device(device)
     # The weights are copied into the layout and the type that searches read fastest.
     precision = search_precision(search.precision, place)
-    models = [prepare(load_model(checkpoint, place), precision) for checkpoint in checkpoints]
+    try:
+        models = [prepare(load_model(checkpoint, place), precision) for checkpoint in checkpoints]
+    except RuntimeError as error:
+        if not is_out_of_memory(error):
+            raise
+        raise RunError(
+            "the model does not fit into the free memory of the GPU; stop other programs that use this GPU, or use the "
+            "CPU (--device cpu)"
+        ) from error
     return TorchSearcher(models, place, search_rounding(place, training))
 
 

@@ -25,6 +25,7 @@ MatmulPrecision = Literal["highest", "high", "medium"]
 
 _FP16_CAPABILITY: Final = (7, 0)  # first compute capability with matrix units: V100; T4 and RTX 20 have 7.5
 _BF16_CAPABILITY: Final = (8, 0)  # first with matrix units for bfloat16: A100; RTX 30 has 8.6
+_NO_GPU_MEMORY: Final = re.compile("CUBLAS_STATUS_ALLOC_FAILED|CUDA error: out of memory|MPS backend out of memory")
 _MALLOPT: Final = {-3: 1 << 30, -1: 2**31 - 1}  # glibc's M_MMAP_THRESHOLD and M_TRIM_THRESHOLD (malloc.h)
 _CPU_SHAPE: Final = (1024, 1024, 1024)
 _GPU_SHAPE: Final = (8192, 4096, 4096)
@@ -82,6 +83,14 @@ class Arithmetic:
             return contextlib.nullcontext()
         # Without the cache of rounded weights: each is used once, and a CUDA graph must not hold it.
         return torch.autocast(self.device.type, dtype=_TYPES[self.precision], cache_enabled=False)
+
+
+def is_out_of_memory(error: BaseException | None) -> bool:
+    """Return whether torch reports with `error` that memory of a GPU ran out."""
+    # Only torch's own allocator for CUDA has a type for it; cuBLAS, CUDA itself and Apple's GPUs say it in words.
+    if isinstance(error, torch.OutOfMemoryError):
+        return True
+    return isinstance(error, RuntimeError) and _NO_GPU_MEMORY.search(str(error)) is not None
 
 
 def has_bf16(device: torch.device) -> bool:

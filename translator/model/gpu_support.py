@@ -11,35 +11,28 @@ import shlex
 import sys
 import warnings
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import torch
 from packaging.version import Version
 
-from translator.run.logging import warn_once
-from translator.run.memory import read_system_file
+from translator.run.nvidia_driver import (
+    GpuProblem,
+    card_names,
+    driver_problem,
+    driver_version,
+    gpus_are_hidden,
+    warn_of_unused_gpu,
+)
 
-_SYSTEM: Final = Path("/")  # where Linux has the folders `proc`, `dev` and `sys`
-_NVIDIA_VENDOR: Final = "0x10de"
-_DISPLAY_CLASS: Final = "0x03"  # PCI class of graphics and compute cards
 _INDEX: Final = "https://download.pytorch.org/whl"
 _OLD_BUILD: Final = "cu126"  # torch for CUDA 12.6, the last build for compute capabilities below 7.5
 _NEW_BUILD: Final = "cu130"  # torch for CUDA 13.0
 _FIRST_WITHOUT_OLD_BUILD: Final = Version("2.15")
+"""PyTorch publishes no wheels for CUDA 12.6 from this version on (https://github.com/pytorch/pytorch/issues/190385)."""
 _OLDEST_CAPABILITY: Final = {_OLD_BUILD: (5, 0), _NEW_BUILD: (7, 5)}
 _OLDEST_DRIVER: Final = {"12": 525, "13": 580}
 """First driver branch for each major version of CUDA (NVIDIA, *CUDA Toolkit Release Notes*, "CUDA Driver")."""
-
-
-class GpuProblem(NamedTuple):
-    """Why torch cannot compute on a GPU, and what the user can do; each a clause without a full stop."""
-
-    reason: str
-    remedy: str
-
-    def __str__(self) -> str:
-        return f"{self.reason}; {self.remedy}"
 
 
 def gpu_count() -> int:
@@ -58,7 +51,7 @@ def usable_gpus() -> list[int]:
 def gpu_problem(number: int = 0) -> GpuProblem | None:
     """Return why torch cannot compute on GPU `number`; None if it can, or if this machine has no NVIDIA GPU.
 
-    GPUs that the user hides with an empty CUDA_VISIBLE_DEVICES are no problem.
+    GPUs that CUDA_VISIBLE_DEVICES hides are no problem.
     """
     return _missing_kernels(number) if gpu_count() > 0 else _invisible_gpu()
 
@@ -81,7 +74,7 @@ def caution_about_gpu(setting: str, device: torch.device) -> None:
         return
     problem = gpu_problem()
     if problem is not None:
-        warn_once(f"the CPU computes, not the GPU: {problem}; with run.device=cpu this warning stays away")
+        warn_of_unused_gpu(problem)
 
 
 def _missing_kernels(number: int) -> GpuProblem | None:
@@ -126,8 +119,12 @@ def _remedy_for_capability(capability: tuple[int, int]) -> str:
     if capability < _OLDEST_CAPABILITY[_NEW_BUILD]:
         return f"install torch for CUDA 12.6, which has it: {_install_command(_OLD_BUILD)}"
     if str(torch.version.cuda).startswith("12"):
-        return f"install torch for CUDA 13, which needs driver 580 or newer: {_install_command(_NEW_BUILD)}"
+        return _remedy_by_cuda_13()
     return f"install a newer torch: {_pip('--upgrade', 'torch')}"
+
+
+def _remedy_by_cuda_13() -> str:
+    return f"install torch for CUDA 13, which needs driver 580 or newer: {_install_command(_NEW_BUILD)}"
 
 
 def _install_command(build: str) -> str:
@@ -146,29 +143,16 @@ def _pip(*arguments: str) -> str:
 
 def _invisible_gpu() -> GpuProblem | None:
     """Return why torch sees none of the NVIDIA GPUs; None if there is none, or if the user hides them."""
-    # An empty setting or -1 hides all GPUs; any other may come from a scheduler such as Slurm.
-    if os.environ.get("CUDA_VISIBLE_DEVICES", "0").strip() in ("", "-1"):
-        return None
-
     # 1. The driver: the kernel module, and access to it.
-    driver = _driver_version()
-    if driver is None:
-        if not _has_nvidia_card():
-            return None
-        return GpuProblem(
-            reason="this machine has an NVIDIA GPU, but its driver is not loaded",
-            remedy="install NVIDIA's driver 580 or newer; the command nvidia-smi shows whether it works",
-        )
-    if not (_SYSTEM / "dev/nvidiactl").exists():
-        return GpuProblem(
-            reason=f"this process has no access to {_card_names()}, since it finds no /dev/nvidiactl",
-            remedy="start the container with its GPUs, such as docker run --gpus all",
-        )
+    problem = driver_problem()
+    driver = driver_version()
+    if problem is not None or driver is None or gpus_are_hidden():
+        return problem
 
     # 2. The build of torch.
     if torch.version.cuda is None:
         return GpuProblem(
-            reason=f"torch {torch.__version__}, which is built without CUDA, cannot use {_card_names()}",
+            reason=f"torch {torch.__version__}, which is built without CUDA, cannot use {card_names()}",
             remedy=_remedy_for_driver(driver),
         )
 
@@ -177,49 +161,22 @@ def _invisible_gpu() -> GpuProblem | None:
     if "driver on your system is too old" in error:
         return GpuProblem(
             reason=(
-                f"torch {torch.__version__} for CUDA {torch.version.cuda} cannot use {_card_names()}, since the NVIDIA "
+                f"torch {torch.__version__} for CUDA {torch.version.cuda} cannot use {card_names()}, since the NVIDIA "
                 f"driver {driver} is too old"
             ),
             remedy=_remedy_for_driver(driver),
         )
     return GpuProblem(
-        reason=f"torch {torch.__version__} cannot start {_card_names()} with driver {driver} ({error})",
+        reason=f"torch {torch.__version__} cannot start {card_names()} with driver {driver} ({error})",
         remedy="see what the command nvidia-smi says; after an update of the driver, restart the machine",
     )
-
-
-def _driver_version() -> str | None:
-    """Return the version of the loaded NVIDIA driver, such as `535.183.01`; None if none is loaded."""
-    text = read_system_file(_SYSTEM / "proc/driver/nvidia/version")
-    version = re.search(r"\b\d{3,}(\.\d+)+", text)
-    if version is not None:
-        return version[0]
-    return "of unknown version" if text else None
-
-
-def _card_names() -> str:
-    """Return the names of the GPUs that the loaded driver lists, or `the NVIDIA GPU` if it names none."""
-    names: dict[str, None] = {}
-    for folder in sorted((_SYSTEM / "proc/driver/nvidia/gpus").glob("*")):
-        for line in read_system_file(folder / "information").splitlines():
-            key, _, value = line.partition(":")
-            if key == "Model":
-                names[value.strip()] = None
-    return ", ".join(names) or "the NVIDIA GPU"
-
-
-def _has_nvidia_card() -> bool:
-    """Return whether an NVIDIA graphics or compute card is on the PCI bus."""
-    for device in (_SYSTEM / "sys/bus/pci/devices").glob("*"):
-        vendor = read_system_file(device / "vendor").strip()
-        if vendor == _NVIDIA_VENDOR and read_system_file(device / "class").startswith(_DISPLAY_CLASS):
-            return True
-    return False
 
 
 def _remedy_for_driver(driver: str) -> str:
     """Return what to install for a GPU of unknown compute capability with this driver."""
     digits = re.match(r"\d+", driver)
+    if digits is None and torch.version.cuda is None:
+        return _remedy_by_cuda_13()
     branch = int(digits[0]) if digits else 0
     if branch >= _OLDEST_DRIVER["13"]:
         older = "for a GPU older than T4 and RTX 20, with cu126 in place of cu130"

@@ -15,7 +15,7 @@ from translator.config import Config
 from translator.data.batch import StepBatches
 from translator.errors import RunError
 from translator.model import Transformer
-from translator.model.device import Arithmetic
+from translator.model.device import Arithmetic, is_out_of_memory
 from translator.training.block_norms import block_norms
 from translator.training.blockwise_loss import blockwise_head_loss
 from translator.training.capture import CapturedForwardBackward, ForwardBackward
@@ -125,9 +125,8 @@ def memory_errors(config: Config) -> Iterator[None]:
         yield
     except RuntimeError as error:
         # The end of a CUDA graph's capture may raise another error, whose context is the lack of memory.
-        causes = (error, error.__context__)
-        lacks_memory = any(isinstance(cause, torch.OutOfMemoryError) for cause in causes)
-        if not lacks_memory and "can't allocate memory" not in str(error):
+        lacks_gpu_memory = is_out_of_memory(error) or is_out_of_memory(error.__context__)
+        if not lacks_gpu_memory and "can't allocate memory" not in str(error):
             raise
         positions = config.batching.tokens_per_batch
         raise RunError(
