@@ -6,6 +6,7 @@ import re
 import tarfile
 import zipfile
 from collections.abc import Callable, Mapping
+from http import HTTPStatus
 from pathlib import Path
 from typing import Final, NoReturn
 
@@ -19,7 +20,7 @@ from translator.corpus.sources import choose_members, listing
 from translator.errors import CorpusError
 from translator.run.logging import LOGGER, progress_bar
 from translator.run.storage import flush_file, sha256_of_file, storage_errors, write_bytes
-from translator.run.work_folders import new_folder, work_folder
+from translator.run.work_folders import work_folder
 
 RETRIES: Final = 3
 TIMEOUT: Final = 30.0  # seconds of silence after which a connection counts as broken
@@ -46,22 +47,27 @@ def download_dataset(name: str, folder: Path) -> Path:
     dataset = find_dataset(name)
     texts: Texts = {}
     for file in dataset.files:
-        texts |= _obtain(dataset, file, folder / file.name)
+        texts |= _obtain(dataset, file, folder)
     if not dataset.parts:
         return folder / dataset.files[0].name
+
+    # Write the texts that are not there yet.
     unpacked = folder / dataset.name
-    if texts and not unpacked.exists():
-        with new_folder(unpacked, replace=False) as beside:
-            for text_name, text in texts.items():
-                write_bytes(beside / text_name, text)
-        LOGGER.info(f"unpacked its texts to {unpacked}")
+    with storage_errors(unpacked):
+        unpacked.mkdir(exist_ok=True)
+    for text_name, text in texts.items():
+        path = unpacked / text_name
+        if not os.path.lexists(path):
+            write_bytes(path, text)
+            LOGGER.info(f"unpacked {path}")
     return unpacked
 
 
-def _obtain(dataset: Dataset, file: RemoteFile, path: Path) -> Texts:
-    """Check the file at `path`, or download it; return the texts to unpack."""
+def _obtain(dataset: Dataset, file: RemoteFile, folder: Path) -> Texts:
+    """Check the file in `folder`, or download it; return the texts to unpack."""
+    path = folder / file.name
     if not os.path.lexists(path):
-        return _fetch(dataset, file, path)
+        return _fetch(dataset, file, folder)
     try:
         texts = _checked_texts(dataset, file, path)
     except CorpusError as error:
@@ -73,48 +79,78 @@ def _obtain(dataset: Dataset, file: RemoteFile, path: Path) -> Texts:
     return texts
 
 
-def _fetch(dataset: Dataset, file: RemoteFile, path: Path) -> Texts:
-    """Download to a work folder, check the file and move it to `path`; return the texts to unpack."""
-    import pooch  # with requests, which is slow to import
-    from requests import RequestException
+class _MissingFileError(CorpusError):
+    """The server has no such file, so that another attempt is of no use."""
 
+
+def _fetch(dataset: Dataset, file: RemoteFile, folder: Path) -> Texts:
+    """Download to a work folder, check the file and move it into `folder`; return the texts to unpack."""
+    from requests import RequestException  # slow to import
+
+    path = folder / file.name
     LOGGER.info(f"{dataset.title}; licence: {dataset.licence}\ndownloading {file.address} to {path}")
-    pooch.get_logger().setLevel("WARNING")
-    with work_folder(path, alone=True) as beside:
-        bar: tqdm[NoReturn] = progress_bar(description=dataset.name, total=file.size or 1, unit="B")
-        bar.unit_scale = True
-        downloader = pooch.HTTPDownloader(
-            progressbar=bar,
-            timeout=TIMEOUT,
-            chunk_size=1 << 16,
-            headers={"User-Agent": f"translator/{__version__}"},
-        )
-        fetcher = pooch.create(
-            path=beside,
-            base_url="",
-            registry={path.name: file.sha256 and f"sha256:{file.sha256}"},
-            urls={path.name: file.address},
-            retry_if_failed=RETRIES,
-        )
+    # The work folder is outside the dataset's own folder, which a failed download must not leave behind.
+    with work_folder(folder / Path(file.name).parts[0], alone=True) as beside:
         partial = beside / path.name
         try:
-            fetcher.fetch(path.name, downloader=downloader)
+            _download(dataset, file, partial)
             texts = _checked_texts(dataset, file, partial)
         except (RequestException, ValueError, CorpusError) as error:  # pooch raises ValueError for a wrong hash
+            advice = "Check the network (https_proxy sets a proxy)"
+            if isinstance(error, _MissingFileError):
+                advice = dataset.advice_if_missing
             raise CorpusError(
-                f"cannot download {file.address}: {str(error).replace(str(partial), 'the download')}. Check the "
-                f"network (https_proxy sets a proxy), or get the file by other means (see "
-                f"{dataset.home}), put it at {path}, and run the same command again"
+                f"cannot download {file.address}: {str(error).replace(str(partial), 'the download')}. {advice}, or get "
+                f"the file by other means (see {dataset.home}), put it at {path}, and run the same command again"
             ) from error
-        finally:
-            bar.close()
         partial.chmod(beside.stat().st_mode & 0o666)  # the library makes it private; a new folder obeys the umask
         flush_file(partial)
         if os.path.lexists(path):
             raise CorpusError(f"another program has made {path} meanwhile; run the same command again to check it")
+        path.parent.mkdir(exist_ok=True)
         partial.replace(path)
     LOGGER.info(f"{path} is downloaded and passes all checks")
     return texts
+
+
+def _download(dataset: Dataset, file: RemoteFile, path: Path) -> None:
+    """Download a file of `dataset` to `path`, with further attempts if the connection fails.
+
+    Raises:
+        RequestException: the connection fails.
+        ValueError: the hash is wrong.
+        _MissingFileError: the server has no such file.
+    """
+    import pooch  # with requests
+    from requests import HTTPError
+
+    pooch.get_logger().setLevel("WARNING")
+    bar: tqdm[NoReturn] = progress_bar(description=dataset.name, total=file.size or 1, unit="B")
+    bar.unit_scale = True
+    http_downloader = pooch.HTTPDownloader(
+        progressbar=bar,
+        timeout=TIMEOUT,
+        chunk_size=1 << 16,
+        headers={"User-Agent": f"translator/{__version__}"},
+    )
+
+    def download(address: str, output: str, caller: object) -> None:
+        try:
+            http_downloader(address, output, caller)
+        except HTTPError as error:
+            if error.response is not None and error.response.status_code == HTTPStatus.NOT_FOUND:
+                raise _MissingFileError(str(error)) from error  # pooch would try again after an HTTPError
+            raise
+
+    fetcher = pooch.create(
+        path=path.parent,
+        base_url="",
+        registry={path.name: file.sha256 and f"sha256:{file.sha256}"},
+        urls={path.name: file.address},
+        retry_if_failed=RETRIES,
+    )
+    with bar:
+        fetcher.fetch(path.name, downloader=download)
 
 
 # --- checks ---

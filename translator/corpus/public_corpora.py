@@ -47,6 +47,7 @@ class Dataset:
     parts: tuple[str, ...] = ()  # of a text for evaluation; a corpus has none
     members: Mapping[str, str] = field(default_factory=dict)
     """Of a tar: the last two parts of the paths of its texts, and the files that they are unpacked to."""
+    advice_if_missing: str = "Update this program, in case the publishers have moved the file"
 
     @property
     def size(self) -> int | None:
@@ -210,6 +211,10 @@ def _opus_dataset(name: str) -> Dataset:
         licence="see LICENSE in the zip",
         home="https://opus.nlpl.eu",
         files=(archive,),
+        advice_if_missing=(
+            "OPUS has no such corpus, version or pair; spell NAME/VERSION as there, capitals matter; the pair may be "
+            "en-pes instead of en-fa. Correct the name"
+        ),
     )
 
 
