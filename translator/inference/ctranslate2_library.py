@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from translator.config.keys import DEVICE, DEVICE_NAMES
 from translator.errors import ConfigError, InputError
+from translator.run.installing import install_command
 from translator.run.logging import warn_once
 
 _CUBLAS: Final = "libcublas.so.12"
@@ -32,7 +33,7 @@ def require(name: str) -> Any:
         return importlib.import_module(name)
     except ImportError as error:
         library = name.partition(".")[0]
-        command = 'pip install "ctranslate2>=4.5,<5"'
+        command = install_command("ctranslate2>=4.5,<5")
         raise InputError(f"{library} cannot be imported ({error}); install it with: {command}") from error
 
 
