@@ -23,6 +23,7 @@ from corpus.corpora import contents, zip_bytes
 from translator.config import NormalizationConfig, SourceConfig
 from translator.corpus import download
 from translator.corpus.download import download_dataset
+from translator.corpus.evaluation_texts import flores_texts, wmt_texts
 from translator.corpus.held_out import held_out_argument, read_held_out
 from translator.corpus.normalizer import Normalizer
 from translator.corpus.public_corpora import DATASETS, Dataset, RemoteFile, find_dataset, recipe_snippet
@@ -113,8 +114,7 @@ def zip_dataset(server: Server, name: str = "toy.zip", **changes: Any) -> Datase
 
 
 def tar_dataset(server: Server) -> Dataset:
-    members = {"dev/eng_Latn.dev": "dev.en", "dev/pes_Arab.dev": "dev.fa"}
-    return replace(zip_dataset(server, "toy.tar.gz"), parts=("dev",), members=members)
+    return replace(zip_dataset(server, "toy.tar.gz"), parts=("dev",), unpack=flores_texts)
 
 
 def obtain(dataset: Dataset, folder: Path) -> Path:
@@ -368,7 +368,7 @@ def test_flores_plus_is_refused_with_the_way_to_get_it(name: str) -> None:
 )
 def test_json_lines_without_both_texts_are_refused(server: Server, tmp_path: Path, content: bytes) -> None:
     server.content = content
-    dataset = replace(zip_dataset(server, "toy.jsonl"), parts=("test",))
+    dataset = replace(zip_dataset(server, "toy.jsonl"), parts=("test",), unpack=wmt_texts)
     assert "line 1 is not JSON with the texts `source` and `target`" in refusal(dataset, tmp_path)
     assert list(tmp_path.iterdir()) == []
 

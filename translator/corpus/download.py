@@ -1,22 +1,18 @@
 """Downloads of public corpora: fetched beside their place, checked, moved there, and unpacked if they are no texts."""
 
-import gzip
 import os
-import re
-import tarfile
 import zipfile
-from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final, NoReturn
 
-from pydantic_core import from_json
 from tqdm import tqdm
 
 from translator import __version__
 from translator.corpus.compression import damaged_files
+from translator.corpus.evaluation_texts import Texts
 from translator.corpus.public_corpora import Dataset, RemoteFile, find_dataset
-from translator.corpus.sources import choose_members, listing
+from translator.corpus.sources import choose_members
 from translator.errors import CorpusError
 from translator.run.logging import LOGGER, progress_bar
 from translator.run.storage import flush_file, sha256_of_file, storage_errors, write_bytes
@@ -24,10 +20,6 @@ from translator.run.work_folders import work_folder
 
 RETRIES: Final = 3
 TIMEOUT: Final = 30.0  # seconds of silence after which a connection counts as broken
-_LINE_BREAKS: Final = re.compile(r"[ \t]*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+[ \t]*")
-
-Texts = dict[str, bytes]
-"""The texts of an archive by the names of their unpacked files."""
 
 
 def download_dataset(name: str, folder: Path) -> Path:
@@ -171,68 +163,14 @@ def _checked_texts(dataset: Dataset, file: RemoteFile, path: Path) -> Texts:
         raise CorpusError(f"{path} has the SHA-256 {digest}, but {file.sha256} is expected")
     # 2. What it holds. Reading a text to its end checks it.
     with damaged_files(path):
-        for suffix, read in _READERS.items():
-            if path.name.endswith(suffix):
-                return read(path, dataset.members)
+        if not dataset.parts:
+            _check_zip(path)
+        elif dataset.unpack is not None:
+            return dataset.unpack(path, dataset.parts)
     return {}
 
 
-def _check_zip(path: Path, members: Mapping[str, str]) -> Texts:
+def _check_zip(path: Path) -> None:
     """Check that the reader of corpora finds the two sides in the zip."""
     with zipfile.ZipFile(path) as archive:
         choose_members(path, archive.namelist(), None, None)
-    return {}
-
-
-def _tar_texts(path: Path, members: Mapping[str, str]) -> Texts:
-    """Return the texts of a tar.gz that `members` names."""
-    texts: Texts = {}
-    names: list[str] = []
-    with gzip.open(path) as unpacked, tarfile.open(fileobj=unpacked, mode="r|") as tar:
-        for member in tar:
-            content = tar.extractfile(member) if member.isreg() else None
-            if content is None:
-                continue
-            name = "/".join(member.name.split("/")[-2:])
-            names.append(name)
-            if name in members:
-                texts[members[name]] = content.read()
-        while unpacked.read(1 << 20):  # to the checksum of gzip, which comes after the tar
-            pass
-    missing_members = [member for member in members if member not in names]
-    if missing_members:
-        raise CorpusError(f"{path} has no member {' or '.join(missing_members)}. Members: {listing(names)}")
-    return texts
-
-
-def _json_lines_texts(path: Path, members: Mapping[str, str]) -> Texts:
-    """Return `test.en` and `test.fa` from JSON lines with `source` and `target`, as those of WMT24++.
-
-    Segments marked as `is_bad_source` are left out, as the publishers advise (Deutsch et al. 2025). A segment becomes
-    one line.
-    """
-    texts = {"test.en": b"", "test.fa": b""}
-    for number, line in enumerate(path.read_bytes().splitlines(), start=1):
-        if not line.strip():
-            continue
-        try:
-            row = from_json(line)
-            is_bad = bool(row.get("is_bad_source", False))
-            sides = (_LINE_BREAKS.sub(" ", row["source"]), _LINE_BREAKS.sub(" ", row["target"]))
-        except (ValueError, KeyError, AttributeError, TypeError) as error:
-            problem = "is not JSON with the texts `source` and `target`"
-            raise CorpusError(f"{path}, line {number} {problem}") from error
-        if not is_bad:
-            for name, text in zip(texts, sides, strict=True):
-                texts[name] += text.encode() + b"\n"
-    if not texts["test.en"]:
-        raise CorpusError(f"{path} has no segment")
-    return texts
-
-
-_READERS: Final[Mapping[str, Callable[[Path, Mapping[str, str]], Texts]]] = {
-    ".zip": _check_zip,
-    ".tar.gz": _tar_texts,
-    ".jsonl": _json_lines_texts,
-}
-"""By the suffix of the file; any other file is a text."""
