@@ -9,8 +9,6 @@ import ctypes
 import importlib
 import importlib.util
 import re
-import shlex
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -88,7 +86,7 @@ def _loads_cublas() -> bool:
 
 def _lacks(library: str) -> str:
     """Return the clause that says which library is missing on a GPU, and the command that installs it."""
-    command = shlex.join([sys.executable, "-m", "pip", "install", _CUBLAS_PACKAGE])
+    command = install_command(_CUBLAS_PACKAGE)
     return f"on a GPU ctranslate2 needs {library}, which cannot be loaded; install it with: {command}"
 
 
