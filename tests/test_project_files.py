@@ -69,12 +69,13 @@ def test_distribution_check_reports_missing_and_extra_files(check: ModuleType) -
 
 
 def test_install_hints_match_the_declared_requirements() -> None:
-    serve = " ".join(f'"{requirement}"' for requirement in PROJECT["optional-dependencies"]["serve"])
-    assert f"pip install {serve}" in (ROOT / "translator/serve/__init__.py").read_text(encoding="utf-8")
+    serve = ", ".join(f'"{requirement}"' for requirement in PROJECT["optional-dependencies"]["serve"])
+    assert f"install_command({serve})" in (ROOT / "translator/serve/__init__.py").read_text(encoding="utf-8")
     (parquet,) = PROJECT["optional-dependencies"]["data"]
-    assert f'pip install "{parquet}"' in (ROOT / "translator/corpus/parquet.py").read_text(encoding="utf-8")
+    assert f"install_command('{parquet}')" in (ROOT / "translator/corpus/parquet.py").read_text(encoding="utf-8")
+    assert f'-m pip install "{parquet}"`' in (ROOT / "docs/corpora.md").read_text(encoding="utf-8")
     (engine,) = (requirement for requirement in PROJECT["dependencies"] if requirement.startswith("ctranslate2"))
-    assert f'pip install "{engine}"' in (ROOT / "translator/inference/ctranslate2_library.py").read_text(
+    assert f'install_command("{engine}")' in (ROOT / "translator/inference/ctranslate2_library.py").read_text(
         encoding="utf-8"
     )
 

@@ -5,7 +5,6 @@ import fcntl
 import importlib
 import os
 import platform
-import shlex
 import shutil
 import sys
 import tempfile
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from packaging.requirements import Requirement
 
 from translator.errors import StorageError
+from translator.run.installing import install_command
 from translator.run.memory import available_memory, read_system_file
 from translator.run.storage import storage_errors
 from translator.run.text import text_table
@@ -93,7 +93,7 @@ def _examine_package(requirement: Requirement, extra: str) -> Finding:
     name, versions = requirement.name, requirement.specifier
     installed = version_of(name)
     needed = f"{_EXTRAS[extra]}: {versions}"
-    install = shlex.join([sys.executable, "-m", "pip", "install", f"{name}{versions}"])
+    install = install_command(f"{name}{versions}")
     verdict_without_it: Verdict = "note" if extra else "wrong"
     if installed is None or not versions.contains(installed, prereleases=True):
         advice = f"{needed}; install it with: {install}"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from corpus.corpora import PACKERS, PAIRS, complaint, folder_of, one_file, tsv
+from corpus.corpora import PACKERS, PAIRS, complaint, folder_of, one_file
 
 from translator.config import CorpusConfig, SourceConfig
 from translator.corpus.columns import SideColumns, usual_columns
@@ -246,9 +246,5 @@ def test_keys_of_columns_need_a_path(tmp_path: Path) -> None:
 def test_without_pyarrow_a_parquet_file_names_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     monkeypatch.setitem(__import__("sys").modules, "pyarrow.parquet", None)
-    with pytest.raises(InputError, match=r'is a Parquet file, and pyarrow .* pip install "pyarrow'):
+    with pytest.raises(InputError, match=r"is a Parquet file, and pyarrow .* -m pip install 'pyarrow"):
         list(read_pairs(one_file(tmp_path / "x.tsv", b"PAR1 and so on")))
-
-
-def test_tsv_helper_agrees_with_a_table_of_names(tmp_path: Path) -> None:
-    assert texts_of(tsv(tmp_path / "x.tsv", [("en", "fa"), *TEXTS])) == TEXTS

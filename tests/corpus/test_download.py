@@ -23,6 +23,7 @@ from corpus.corpora import contents, zip_bytes
 from translator.config import NormalizationConfig, SourceConfig
 from translator.corpus import download
 from translator.corpus.download import download_dataset
+from translator.corpus.evaluation_texts import flores_texts, wmt_texts
 from translator.corpus.held_out import held_out_argument, read_held_out
 from translator.corpus.normalizer import Normalizer
 from translator.corpus.public_corpora import DATASETS, Dataset, RemoteFile, find_dataset, recipe_snippet
@@ -113,8 +114,7 @@ def zip_dataset(server: Server, name: str = "toy.zip", **changes: Any) -> Datase
 
 
 def tar_dataset(server: Server) -> Dataset:
-    members = {"dev/eng_Latn.dev": "dev.en", "dev/pes_Arab.dev": "dev.fa"}
-    return replace(zip_dataset(server, "toy.tar.gz"), parts=("dev",), members=members)
+    return replace(zip_dataset(server, "toy.tar.gz"), parts=("dev",), unpack=flores_texts)
 
 
 def obtain(dataset: Dataset, folder: Path) -> Path:
@@ -172,12 +172,36 @@ def test_a_wrong_or_damaged_download_is_refused_and_not_kept(
 
 
 def test_download_fails_after_all_retries_and_leaves_no_file(server: Server, tmp_path: Path) -> None:
-    server.answers = [(404, b"", 0)] * 9
-    assert "404" in refusal(zip_dataset(server), tmp_path)
+    server.answers = [(503, b"", 0)] * 9
+    assert "503" in refusal(zip_dataset(server), tmp_path)
     assert server.asked == 3
     nowhere = zip_dataset(server, address="http://127.0.0.1:9/corpus")
     assert "Check the network (https_proxy sets a proxy)" in refusal(nowhere, tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_the_server_lacks_is_asked_for_once(server: Server, tmp_path: Path) -> None:
+    server.answers = [(404, b"", 0)] * 9
+    dataset = replace(small_dataset(server, "opus:CCMatrix/v1"), name="toy")
+    message = refusal(dataset, tmp_path)
+    assert "OPUS has no such corpus, version or pair; spell NAME/VERSION as there, capitals matter" in message
+    assert server.asked == 1
+
+
+def test_a_failed_download_leaves_no_folder(server: Server, tmp_path: Path) -> None:
+    server.answers = [(404, b"", 0)]
+    refusal(small_dataset(server, "ntrex128"), tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["flores200", "ntrex128", "wmt24pp"])
+def test_a_missing_text_of_a_dataset_is_written_again(server: Server, tmp_path: Path, name: str) -> None:
+    dataset = small_dataset(server, name)
+    folder = obtain(dataset, tmp_path)
+    texts = contents(folder)
+    (folder / f"{dataset.parts[0]}.fa").unlink()
+    obtain(dataset, tmp_path)
+    assert contents(folder) == texts
 
 
 def test_a_file_placed_by_hand_is_used_if_valid_and_never_overwritten(server: Server, tmp_path: Path) -> None:
@@ -344,7 +368,7 @@ def test_flores_plus_is_refused_with_the_way_to_get_it(name: str) -> None:
 )
 def test_json_lines_without_both_texts_are_refused(server: Server, tmp_path: Path, content: bytes) -> None:
     server.content = content
-    dataset = replace(zip_dataset(server, "toy.jsonl"), parts=("test",))
+    dataset = replace(zip_dataset(server, "toy.jsonl"), parts=("test",), unpack=wmt_texts)
     assert "line 1 is not JSON with the texts `source` and `target`" in refusal(dataset, tmp_path)
     assert list(tmp_path.iterdir()) == []
 

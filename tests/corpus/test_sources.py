@@ -293,6 +293,19 @@ def test_overrides_of_sources_apply_before_a_recipe_exists() -> None:
     assert with_overrides(sources, members[:1]) == sources, "the recipe reports the mistake"
 
 
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        ["corpus.sources.0.min_score={column: sco, at_least: 5e-1}"],
+        ["corpus.sources.0.min_score.column=sco", "corpus.sources.0.min_score.at_least=5e-1"],
+    ],
+    ids=["a section", "its keys"],
+)
+def test_overrides_reach_the_keys_of_a_section_of_a_source(overrides: list[str]) -> None:
+    (source,) = with_overrides([SourceConfig(name="a", path="a.zip")], overrides)
+    assert source.model_dump()["min_score"] == {"column": "sco", "at_least": 0.5}
+
+
 RIGHT, SWAPPED = ("The garden.", "باغ."), ("باغ.", "The garden.")
 NOTHING, ONE_LANGUAGE = ("12", "۱۲"), ("abc", "abc")
 

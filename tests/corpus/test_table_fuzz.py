@@ -25,41 +25,10 @@ from translator.errors import TranslatorError
 
 INPUTS: Final = int(os.environ.get("FUZZ_INPUTS", "200"))
 HAS_PYARROW: Final = importlib.util.find_spec("pyarrow") is not None
-SNIPPETS: Final = (
-    *(
-        b'"',
-        b'""',
-        b'",',
-        b',"',
-        b",",
-        b";",
-        b"\t",
-        b"\n",
-        b"\r\n",
-        b"\r",
-        b"\n\n",
-        b" ",
-        b"\\",
-        b"\\u0000",
-        b"\\ud800",
-    ),
-    *(
-        b"{",
-        b"}",
-        b"[",
-        b"]",
-        b"null",
-        b"NaN",
-        b"1e999",
-        b"-",
-        b"{}",
-        b"\0",
-        b"\xff",
-        b"\xef\xbb\xbf",
-        b"PAR1",
-        b"[" * 9999,
-    ),
-)
+TABLE_SNIPPETS: Final = (b'"', b'""', b'",', b',"', b",", b";", b"\t", b" ", b"\\")
+LINE_SNIPPETS: Final = (b"\n", b"\r\n", b"\r", b"\n\n", b"\0", b"\xff", b"\xef\xbb\xbf", b"PAR1")
+JSON_SNIPPETS: Final = (b"{", b"}", b"[", b"]", b"{}", b"null", b"NaN", b"1e999", b"-", b"\\u0000", b"\\ud800")
+SNIPPETS: Final = (*TABLE_SNIPPETS, *LINE_SNIPPETS, *JSON_SNIPPETS, b"[" * 9999)
 """Bytes with a meaning in one of the forms."""
 VALUES: Final[tuple[Any, ...]] = (None, "", 7, True, [], [None], {}, "x", "\ud800", "\0", ["a", "b"], 10**400)
 """Values that stand for a text."""

@@ -10,6 +10,7 @@ from translator.corpus.cells import pair_of_texts, text_in
 from translator.corpus.columns import columns_by_name
 from translator.corpus.lines import BAD_ROW, Pair, Unreadable
 from translator.errors import CorpusError, InputError
+from translator.run.installing import install_command
 from translator.run.storage import storage_errors
 from translator.run.text import excerpt
 
@@ -69,7 +70,7 @@ def _batches(path: Path, source: SourceConfig, label: str, note: Callable[[str],
     try:
         from pyarrow.parquet import ParquetFile
     except ImportError as error:
-        advice = 'install it with: pip install "pyarrow>=17,<27"'
+        advice = f"install it with: {install_command('pyarrow>=17,<27')}"
         raise InputError(f"{label} is a Parquet file, and pyarrow cannot be imported ({error}); {advice}") from error
 
     # 1. The columns.

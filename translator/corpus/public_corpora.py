@@ -2,13 +2,14 @@
 
 import re
 import shlex
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import yaml
 
+from translator.corpus.evaluation_texts import Texts, flores_texts, wmt_texts
 from translator.errors import InputError
 from translator.run.text import text_table
 
@@ -45,8 +46,9 @@ class Dataset:
     home: str  # its web page, in case the address no longer works
     files: tuple[RemoteFile, ...]
     parts: tuple[str, ...] = ()  # of a text for evaluation; a corpus has none
-    members: Mapping[str, str] = field(default_factory=dict)
-    """Of a tar: the last two parts of the paths of its texts, and the files that they are unpacked to."""
+    unpack: Callable[[Path, Sequence[str]], Texts] | None = None
+    """Returns the texts of the parts in a file for evaluation; None if the files are texts themselves."""
+    advice_if_missing: str = "Update this program, in case the publishers have moved the file"
 
     @property
     def size(self) -> int | None:
@@ -128,11 +130,7 @@ _TABLE: Final = (
             ),
         ),
         parts=("dev", "devtest"),
-        members={
-            f"{part}/{language}.{part}": f"{part}.{side}"
-            for part in ("dev", "devtest")
-            for language, side in (("eng_Latn", "en"), ("pes_Arab", "fa"))
-        },
+        unpack=flores_texts,
     ),
     Dataset(
         name="ntrex128",
@@ -167,6 +165,7 @@ _TABLE: Final = (
             ),
         ),
         parts=("test",),
+        unpack=wmt_texts,
     ),
 )
 DATASETS: Final = {dataset.name: dataset for dataset in _TABLE}
@@ -210,6 +209,10 @@ def _opus_dataset(name: str) -> Dataset:
         licence="see LICENSE in the zip",
         home="https://opus.nlpl.eu",
         files=(archive,),
+        advice_if_missing=(
+            "OPUS has no such corpus, version or pair; spell NAME/VERSION as there, capitals matter; the pair may be "
+            "en-pes instead of en-fa. Correct the name"
+        ),
     )
 
 

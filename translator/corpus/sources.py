@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-import yaml
 from pydantic import ValidationError
 
 from translator.config import SourceConfig
+from translator.config.document import Document, apply_override
 from translator.config.paths import present_path
 from translator.corpus.file_forms import form_of, without_packing
 from translator.corpus.language_codes import LanguageCode, is_from_persian, split_language
@@ -90,21 +90,22 @@ def corpora_in_arguments(arguments: Sequence[Sequence[str]]) -> list[SourceConfi
 
 
 def with_overrides(sources: Sequence[SourceConfig], overrides: Sequence[str]) -> list[SourceConfig]:
-    """Return `sources` with the values that overrides like `corpus.sources.0.max_pairs=100` give them.
+    """Return `sources` with the values that overrides like `corpus.sources.0.min_score.at_least=1` give them.
 
     Mistakes are left to the recipe that `sources` become a part of, which gets the same overrides.
     """
     overridden_sources = []
     for number, source in enumerate(sources):
-        values = source.model_dump()
+        document = Document(values=source.model_dump())
+        prefix = f"corpus.sources.{number}."
         for override in overrides:
-            key, _, text = override.partition("=")
-            prefix, _, field = key.strip().rpartition(".")
-            if prefix == f"corpus.sources.{number}" and field in values:
-                with contextlib.suppress(yaml.YAMLError):
-                    values[field] = yaml.safe_load(text)
+            # The path of the key inside the source, such as `min_score.column`.
+            key_path = override.partition("=")[0].strip().removeprefix(prefix)
+            is_of_source = override.strip().startswith(prefix)
+            if is_of_source and key_path.split(".")[0] in SourceConfig.model_fields:
+                apply_override(override.strip().removeprefix(prefix), document)
         with contextlib.suppress(ValidationError):
-            source = SourceConfig.model_validate(values)
+            source = SourceConfig.model_validate(document.values)
         overridden_sources.append(source)
     return overridden_sources
 
@@ -145,7 +146,8 @@ def files_by_corpus(source: SourceConfig) -> list[CorpusFiles]:
     if not files[0].is_dir():
         return [tuple(files)]
     corpora = _files_by_corpus_in_folder(files[0])
-    return [corpus for corpus in corpora if corpus not in _held_out_corpora(corpora)]
+    held_out_corpora = set(_held_out_corpora(corpora))
+    return [corpus for corpus in corpora if corpus not in held_out_corpora]
 
 
 def held_out_names(source: SourceConfig) -> list[str]:

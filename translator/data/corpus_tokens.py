@@ -18,7 +18,7 @@ from translator.run.prepared_folder import DIGITS_IN_NAME, prepared_folder
 from translator.run.work_folders import new_folder
 from translator.run.workers import map_in_order
 from translator.subword import SubwordPair
-from translator.subword.block_encoding import BlockEncoder, PairBlock
+from translator.subword.block_encoding import BlockEncoder, EncodedBlock, PairBlock
 from translator.subword.model import ALL_CORES
 from translator.subword.placeholders import PLACEHOLDERS_VERSION
 
@@ -116,11 +116,25 @@ def _write_stores(
                 target_writer = TokenWriter(folder / split / f"{name}.{target_side}", subword.target.vocabulary_size)
                 bar: tqdm[object] = progress_bar(description=f"encoding {split} {name}", total=pairs, unit=" pairs")
                 with source_writer, target_writer, bar:
-                    while bar.n < pairs:
-                        block = next(encoded_blocks)
-                        source_writer.append(block.source)
-                        target_writer.append(block.target)
-                        bar.update(len(block.source.lengths))
+                    _write_source(encoded_blocks, pairs, source_writer, target_writer, bar)
+
+
+def _write_source(
+    encoded_blocks: Iterator[EncodedBlock],
+    pairs: int,
+    source_writer: TokenWriter,
+    target_writer: TokenWriter,
+    bar: "tqdm[object]",
+) -> None:
+    """Write the next `pairs` pairs of `encoded_blocks`, those of one source; a block never has pairs of two."""
+    encoded_pairs = 0
+    while encoded_pairs < pairs:
+        block = next(encoded_blocks, None)
+        assert block is not None, "every source has as many pairs as the corpus says"
+        source_writer.append(block.source)
+        target_writer.append(block.target)
+        encoded_pairs += len(block.source.lengths)
+        bar.update(len(block.source.lengths))
 
 
 def _blocks(corpus: PreparedCorpus) -> Iterator[PairBlock]:

@@ -9,14 +9,13 @@ import ctypes
 import importlib
 import importlib.util
 import re
-import shlex
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
 from translator.config.keys import DEVICE, DEVICE_NAMES
 from translator.errors import ConfigError, InputError, RunError
+from translator.run.installing import install_command
 from translator.run.logging import warn_once
 from translator.run.nvidia_driver import warn_without_driver
 
@@ -36,7 +35,7 @@ def require(name: str) -> Any:
         return importlib.import_module(name)
     except ImportError as error:
         library = name.partition(".")[0]
-        command = 'pip install "ctranslate2>=4.5,<5"'
+        command = install_command("ctranslate2>=4.5,<5")
         raise InputError(f"{library} cannot be imported ({error}); install it with: {command}") from error
 
 
@@ -95,7 +94,7 @@ def _loads_cublas() -> bool:
 
 def _lacks(library: str) -> str:
     """Return the clause that says which library is missing on a GPU, and the command that installs it."""
-    command = shlex.join([sys.executable, "-m", "pip", "install", _CUBLAS_PACKAGE])
+    command = install_command(_CUBLAS_PACKAGE)
     return f"on a GPU ctranslate2 needs {library}, which cannot be loaded; install it with: {command}"
 
 

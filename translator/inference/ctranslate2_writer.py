@@ -15,6 +15,7 @@ from translator.inference.ctranslate2 import SPELLING, spellings
 from translator.inference.ctranslate2_library import require
 from translator.model import Transformer
 from translator.model.embedding import Embedding
+from translator.run.installing import install_command
 from translator.special_tokens import EOS, SOS, UNK
 from translator.subword import SubwordPair
 
@@ -92,7 +93,7 @@ def _empty_spec(config: ModelConfig) -> Any:
             version = require("ctranslate2").__version__
             raise InputError(
                 f"model.positions is `rotary`, which the encoder of CTranslate2 {version} lacks; install a newer one: "
-                'pip install --upgrade "ctranslate2<5"'
+                + install_command("--upgrade", "ctranslate2<5")
             )
         settings["rotary_dim"] = config.d_model // config.heads
     encoder = encoder_class(config.encoder_layers, config.heads, **settings)

@@ -7,8 +7,6 @@ runs on GPUs of its own major version with an equal or higher minor one, PTX cod
 
 import os
 import re
-import shlex
-import sys
 import warnings
 from collections.abc import Sequence
 from typing import Final
@@ -16,6 +14,7 @@ from typing import Final
 import torch
 from packaging.version import Version
 
+from translator.run.installing import install_command
 from translator.run.nvidia_driver import (
     GpuProblem,
     card_names,
@@ -120,7 +119,7 @@ def _remedy_for_capability(capability: tuple[int, int]) -> str:
         return f"install torch for CUDA 12.6, which has it: {_install_command(_OLD_BUILD)}"
     if str(torch.version.cuda).startswith("12"):
         return _remedy_by_cuda_13()
-    return f"install a newer torch: {_pip('--upgrade', 'torch')}"
+    return f"install a newer torch: {install_command('--upgrade', 'torch')}"
 
 
 def _remedy_by_cuda_13() -> str:
@@ -134,11 +133,7 @@ def _install_command(build: str) -> str:
     requirement = f"torch=={version.public}+{build}"
     if build == _OLD_BUILD and version.release >= _FIRST_WITHOUT_OLD_BUILD.release:
         requirement = f"torch<{_FIRST_WITHOUT_OLD_BUILD}"
-    return _pip(requirement, "--index-url", f"{_INDEX}/{build}")
-
-
-def _pip(*arguments: str) -> str:
-    return shlex.join([sys.executable, "-m", "pip", "install", *arguments])
+    return install_command(requirement, "--index-url", f"{_INDEX}/{build}")
 
 
 def _invisible_gpu() -> GpuProblem | None:

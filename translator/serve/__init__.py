@@ -6,6 +6,7 @@ from typing import Final
 
 from translator.config import SearchConfig
 from translator.errors import InputError
+from translator.run.installing import install_command
 
 RECEIVING_SECONDS: Final = 10.0  # that a client has to send the head of a request, and again to send its body
 _BYTES_PER_CHARACTER: Final = 12  # of JSON, where an emoji may be two escapes such as \\ud83d
@@ -48,5 +49,6 @@ def check_installed() -> None:
         import uvicorn  # noqa: F401
     except ImportError as error:
         raise InputError(
-            f'{error.name} cannot be imported ({error}); install it: pip install "fastapi>=0.165,<1" "uvicorn>=0.54,<1"'
+            f"{error.name} cannot be imported ({error}); install it: "
+            + install_command("fastapi>=0.165,<1", "uvicorn>=0.54,<1")
         ) from error
