@@ -141,6 +141,44 @@ def test_a_table_with_scores_first(tmp_path: Path, header: str, keys: dict[str, 
     assert texts_of(one_file(tmp_path / "text.tsv", content.encode(), **keys)) == TEXTS
 
 
+def test_numbers_between_and_before_the_texts_are_no_text(tmp_path: Path) -> None:
+    content = "".join(f"{place}\t{source}\t5{place}\t{target}\n" for place, (source, target) in enumerate(TEXTS))
+    notes: list[str] = []
+    assert texts_of(one_file(tmp_path / "text.tsv", content.encode()), notes) == TEXTS
+    assert notes == [f"{tmp_path}/text.tsv: English is read from column 2, Persian from column 4"]
+
+
+@pytest.mark.parametrize("score", ["nan", "", "high"])
+def test_a_score_that_is_no_number_makes_no_column_of_texts(tmp_path: Path, score: str) -> None:
+    rows = [f"0.{place}\tHouse {place}.\tخانهٔ {place}.\n" for place in range(300)]
+    rows[7] = f"{score}\tHouse.\tخانه.\n"
+    assert texts_of(one_file(tmp_path / "text.tsv", "".join(rows).encode()))[8] == ("House 8.", "خانهٔ 8.")
+
+
+def test_the_column_of_scores_is_no_text(tmp_path: Path) -> None:
+    content = "good\tOne.\tیک.\n" * 3
+    source = one_file(tmp_path / "x.tsv", content.encode(), min_score={"column": 1, "at_least": 1.0})
+    assert "not have the right form" in complaint(source)
+    (tmp_path / "x.tsv").write_text("3\t2\n", encoding="utf-8")
+    assert "no column for each text beside the scores" in complaint(source)
+
+
+@pytest.mark.parametrize(
+    ("english", "persian", "problem"),
+    [
+        ("House", "eng", "the Persian side is no Persian: 0 of its first 120 texts have Arabic-script letters"),
+        ("خانه", "خانه", "the English side is no English: 0 of its first 120 texts have Latin letters"),
+    ],
+)
+def test_a_side_without_letters_of_its_language_is_refused(
+    tmp_path: Path, english: str, persian: str, problem: str
+) -> None:
+    content = f"7\t{english}\t{persian}\tx\n" * 120
+    message = complaint(one_file(tmp_path / "x.tsv", content.encode()))
+    assert problem in message
+    assert message.endswith("; English is read from column 2, Persian from column 3")
+
+
 @pytest.mark.parametrize("column", [3, "score"])
 def test_a_low_score_drops_a_pair_and_is_counted(tmp_path: Path, column: int | str) -> None:
     rows = [(f"House {n} is green.", f"خانهٔ {n} سبز است.\t{'nan' if n == 9 else n / 10}") for n in range(10, 50)]

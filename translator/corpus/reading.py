@@ -26,6 +26,8 @@ from translator.run.text import excerpt
 _PAIRS_FOR_LANGUAGES: Final = 1000  # that show whether the sides are swapped
 _CHARACTERS_FOR_LANGUAGES: Final = 200  # of each side of these
 _SWAPPED_SHARE: Final = 0.9  # of these pairs, with which the sides count as swapped
+_FEWEST_PAIRS_FOR_SCRIPTS: Final = 100  # with text on both sides that show whether each side has its script
+_LANGUAGE_SHARE: Final = 0.01  # of these pairs; with fewer letters of a side's script, it is no text of the language
 _BAD_SHARE: Final = 0.01  # of the rows; with more, it is another kind of file
 _BAD_ROWS_SHOWN: Final = 5
 _FEWEST_BAD_ROWS: Final = 3  # are dropped from a file of any size
@@ -78,9 +80,10 @@ def read_pairs(
     for files in files_by_corpus(source):
         label = f"corpus source `{source.name}`: {' and '.join(map(str, files))}"
         texts = _texts(source, files, label)
+        remarks = _Remarks(texts[0].label, note)
         form = None if len(texts) == 2 else texts[0].form()
         _refuse_columns(source, form, label)
-        all_pairs = _pairs_of(texts, form, source, note)
+        all_pairs = _pairs_of(texts, form, source, remarks.add)
         pairs = itertools.islice(all_pairs, remaining_pairs)
         defects = _BadRows(label, form or Form.TSV, bad_rows)
         try:
@@ -89,6 +92,7 @@ def read_pairs(
             if not first_pairs:
                 raise CorpusError(f"{label}: it has no lines; check that it is the right file")
             _refuse_swapped(first_pairs, label, [text.label for text in texts])
+            _refuse_other_scripts(first_pairs, label, remarks)
 
             # 2. All pairs.
             count = 0
@@ -103,6 +107,24 @@ def read_pairs(
             remaining_pairs -= count
             if remaining_pairs == 0:
                 break
+
+
+class _Remarks:
+    """Passes on the notes of a text, and adds them to errors: they tell the columns that are read."""
+
+    def __init__(self, label: str, note: Callable[[str], None]) -> None:
+        self._label = label
+        self._note = note
+        self._notes: list[str] = []
+
+    def add(self, message: str) -> None:
+        """Pass on a note."""
+        self._notes.append(message.removeprefix(f"{self._label}: "))
+        self._note(message)
+
+    def __str__(self) -> str:
+        """Return the notes as the end of a message."""
+        return "".join(f"; {message}" for message in self._notes)
 
 
 class _Text(NamedTuple):
@@ -271,3 +293,23 @@ def _refuse_swapped(pairs: Sequence[Pair], label: str, text_labels: Sequence[str
             "`source_path` and `target_path` (in a zip `source_member` and `target_member`, in a table "
             "`source_column` and `target_column`)"
         )
+
+
+def _refuse_other_scripts(pairs: Sequence[Pair], label: str, remarks: _Remarks) -> None:
+    """Raise CorpusError if under 1% of the pairs have letters of its script on a side, such as numbers for Persian."""
+    pairs_with_texts = [pair for pair in pairs if pair.source.strip() and pair.target.strip()]
+    count = len(pairs_with_texts)
+    if count < _FEWEST_PAIRS_FOR_SCRIPTS:
+        return
+    sides = (
+        ("English", "Latin", _LATIN, [pair.source for pair in pairs_with_texts]),
+        ("Persian", "Arabic-script", _ARABIC, [pair.target for pair in pairs_with_texts]),
+    )
+    for language, script, letters, texts in sides:
+        texts_of_script = [text for text in texts if letters.search(text)]
+        if len(texts_of_script) < _LANGUAGE_SHARE * count:
+            raise CorpusError(
+                f"{label}: the {language} side is no {language}: {len(texts_of_script)} of its first {count:,} texts "
+                f"have {script} letters; the first is `{excerpt(texts[0], 100)}`; give the right file, or in a table "
+                f"the right `source_column` and `target_column`{remarks}"
+            )

@@ -12,6 +12,7 @@ from translator.corpus.lines import BAD_ROW, Pair, Unreadable, numbered_lines
 from translator.errors import CorpusError
 
 _ROWS_FOR_WIDTH: Final = 1000
+_NUMERIC_SHARE: Final = 0.99  # of the cells of a column, with which it has numbers and no text
 
 
 class Row(NamedTuple):
@@ -35,8 +36,8 @@ def pairs_of_table(
 
     The table has as many columns as most of its first 1,000 rows, at least two. A row with another number of columns
     gives a pair with the defect `BAD_ROW`. The first row is a line of names, and no pair, if it has the names that
-    `source` gives or, without these, usual names (see `usual_columns`). A table without such a line has English in the
-    first column and Persian in the second, or in the second and the third if the first has numbers.
+    `source` gives or, without these, usual names (see `usual_columns`). A table without such a line has English and
+    Persian in the first two columns that are not numbers.
 
     Args:
         rows: of the table.
@@ -110,13 +111,30 @@ def _unnamed_columns(rows: Sequence[Row], width: int, source: SourceConfig, labe
         persian = place_of_column(source.target_column, numbers, label)
         return Columns(english=english, persian=persian, score=score)
 
-    # A number before both texts is a score. The first row may have names instead.
-    first_cells = [row.cells[0] for row in rows if len(row.cells) == width]
-    values = first_cells[1:] or first_cells
-    scores = [score_in(value) for value in values]
-    if width > 2 and scores and None not in scores:
-        return Columns(english=1, persian=2, score=score)
-    return Columns(english=0, persian=1, score=score)
+    places = _text_places(rows, width, score)
+    if len(places) < 2:
+        raise CorpusError(f"{label}: it has no column for each text beside the scores; see `min_score`")
+    return Columns(english=places[0], persian=places[1], score=score)
+
+
+def _text_places(rows: Sequence[Row], width: int, score: int | None) -> list[int]:
+    """Return the places of the columns that are no numbers; of all but the scores, if fewer than two have texts."""
+    whole_rows = [row.cells for row in rows if len(row.cells) == width]
+    # The first row may have names.
+    rows_of_values = whole_rows[1:] or whole_rows
+    places = [place for place in range(width) if place != score]
+    text_places = []
+    for place in places:
+        numbers = sum(_is_number(cells[place]) for cells in rows_of_values)
+        if numbers < _NUMERIC_SHARE * len(rows_of_values):
+            text_places.append(place)
+    return text_places if len(text_places) > 1 else places
+
+
+def _is_number(cell: str) -> bool:
+    """Return whether a cell of a column of numbers could be so: a number, "nan" or nothing."""
+    cell = cell.strip()
+    return cell == "" or cell.lower() == "nan" or score_in(cell) is not None
 
 
 def _note_ignored(
