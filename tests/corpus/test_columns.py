@@ -113,11 +113,27 @@ def test_json_lines_with_another_name_are_refused(tmp_path: Path) -> None:
         ("\ufefffa,en\r\nیک.,One.\r\n", [("One.", "یک.")]),
         ('id,English,Persian\n1,"One, two.\nThree ""3"".",سه\n\n', [('One, two. Three "3".', "سه")]),
         ("Yes, sir, yes;بله\nNo, sir;نه\n", [("Yes, sir, yes", "بله"), ("No, sir", "نه")]),
-        ("n,first,second\n1,One.,یک.\n2,Two.,دو.\n", [("first", "second"), ("One.", "یک."), ("Two.", "دو.")]),
+        ("n,first,second\n1,One.,یک.\n2,Two.,دو.\n", [("One.", "یک."), ("Two.", "دو.")]),
+        ("English text,Persian text\nOne.,یک.\n", [("One.", "یک.")]),
+        ("1,OK,OK\n2,One.,یک.\n", [("OK", "OK"), ("One.", "یک.")]),
+        ("First,one\nOne.,یک.\nTwo.,2\n", [("First", "one"), ("One.", "یک."), ("Two.", "2")]),
     ],
 )
 def test_csv_with_and_without_a_line_of_names(tmp_path: Path, content: str, texts: list[tuple[str, str]]) -> None:
     assert texts_of(one_file(tmp_path / "text.csv", content.encode())) == texts
+
+
+def test_an_unknown_line_of_names_is_noted(tmp_path: Path) -> None:
+    notes: list[str] = []
+    texts_of(one_file(tmp_path / "x.csv", "English text,Persian text\nOne.,یک.\n".encode()), notes)
+    assert notes == [f"{tmp_path}/x.csv: line 1 has names; the columns `English text`, `Persian text` are read"]
+
+
+def test_a_quotation_mark_without_end_is_named(tmp_path: Path) -> None:
+    rows = [f'"House\n{place}.",خانهٔ {place}.\n' for place in range(50)]
+    content = "".join(rows) + '"House\n50","خانه.\n' + "House.,خانه.\n" * 300
+    message = complaint(one_file(tmp_path / "x.csv", content.encode()))
+    assert message.endswith("; the quotation mark opened on line 102 has no end")
 
 
 def test_a_broken_row_of_csv_joins_no_two_pairs(tmp_path: Path) -> None:
@@ -158,7 +174,8 @@ def test_a_score_that_is_no_number_makes_no_column_of_texts(tmp_path: Path, scor
 def test_the_column_of_scores_is_no_text(tmp_path: Path) -> None:
     content = "good\tOne.\tیک.\n" * 3
     source = one_file(tmp_path / "x.tsv", content.encode(), min_score={"column": 1, "at_least": 1.0})
-    assert "not have the right form" in complaint(source)
+    assert "; a row needs English, a tab" in complaint(source)
+    assert "and a score that is a number in column `1`; correct" in complaint(source)
     (tmp_path / "x.tsv").write_text("3\t2\n", encoding="utf-8")
     assert "no column for each text beside the scores" in complaint(source)
 
@@ -177,6 +194,11 @@ def test_a_side_without_letters_of_its_language_is_refused(
     message = complaint(one_file(tmp_path / "x.tsv", content.encode()))
     assert problem in message
     assert message.endswith("; English is read from column 2, Persian from column 3")
+
+
+def test_a_side_of_numbers_is_refused(tmp_path: Path) -> None:
+    message = complaint(one_file(tmp_path / "x.tsv", b"House.\t5000123\n" * 120))
+    assert "the Persian side is no Persian: 0 of its first 120 texts have letters; the first is `5000123`" in message
 
 
 @pytest.mark.parametrize("column", [3, "score"])
@@ -208,6 +230,13 @@ def test_a_score_that_is_no_number_is_a_bad_row(tmp_path: Path) -> None:
             (),
             "line 1 has the names of 2 columns, and most rows have 3",
         ),
+        (
+            "x.tsv",
+            "One.\tیک.\n",
+            ("en", "fa"),
+            "Columns: One., یک.; line 1 has no such name; if the table has no line of names, give numbers, from 1",
+        ),
+        ("x.tsv", "en\tfa\nOne.\tیک.\n", ("en", 1), "`target_column` are the same column, `en`"),
         ("x.jsonl", '{"a": "One.", "b": "یک."}\n', (), "line 1: no columns like `en` and `fa`"),
         ("x.jsonl", '{"en": "One.", "fa": "یک."}\n', ("en", "farsi"), "line 1: no column `farsi`. Columns: en, fa"),
         ("x.tmx", "<tmx></tmx>", ("en", "fa"), "choose columns of a table, and this is a TMX; remove them"),
@@ -232,6 +261,12 @@ def test_a_zip_with_one_table_is_read(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
         archive.writestr("a/data.csv", "One.,یک.\n")
     assert texts_of(SourceConfig(name="x", path=str(tmp_path / "x.zip"))) == TEXTS[:1]
+
+
+def test_json_files_in_a_folder_are_read_without_those_of_metadata(tmp_path: Path) -> None:
+    lines = json_lines([{"en": english, "fa": persian} for english, persian in TEXTS])
+    source = folder_of(tmp_path / "x", {"train.json": lines, "dataset_infos.json": b"{}", "state.json": b"{}"})
+    assert texts_of(source) == TEXTS
 
 
 def test_held_out_text_beside_training_text_is_not_read(tmp_path: Path) -> None:
@@ -279,6 +314,8 @@ def test_keys_of_columns_need_a_path(tmp_path: Path) -> None:
         SourceConfig(name="x", source_path="a", target_path="b", source_column="en", target_column="fa")
     with pytest.raises(ValueError, match="must be given together"):
         SourceConfig(name="x", path="a", source_column="en")
+    with pytest.raises(ValueError, match="must be different columns"):
+        SourceConfig(name="x", path="a", source_column=2, target_column=2)
 
 
 def test_without_pyarrow_a_parquet_file_names_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

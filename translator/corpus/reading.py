@@ -15,7 +15,9 @@ from translator.corpus.csv_rows import rows_of_csv
 from translator.corpus.file_forms import Form, form_of, without_packing
 from translator.corpus.json_lines import pairs_of_json_lines
 from translator.corpus.lines import BAD_ROW, Pair, UnequalSidesError, pairs_of_sides, read_lines
+from translator.corpus.mojibake import is_suspect
 from translator.corpus.parquet import MAGIC, pairs_of_parquet
+from translator.corpus.scripts import ARABIC_LETTER, LETTERS
 from translator.corpus.sources import choose_members, files_by_corpus, held_out_names, listing
 from translator.corpus.tables import pairs_of_table, rows_of_tsv
 from translator.corpus.tmx import pairs_of_tmx
@@ -42,10 +44,9 @@ _ROW_FORMS: Final = {
     Form.PARQUET: "a row needs a text for each side",
     Form.TMX: "the unit of a TMX needs to be well-formed XML, without control characters",
 }
-"""What a row or unit of each form must be; a score must be a number."""
+"""What a row or unit of each form must be."""
 _JSON_OBJECT: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"[^\t\n]*(\n|$)')  # on a first line without tabs
 _LATIN: Final = re.compile("[A-Za-z\u00c0-\u024f]")
-_ARABIC: Final = re.compile("[\u0620-\u065f\u066e-\u06d3\u06fa-\u06ff\u0750-\u077f\ufb50-\ufdff\ufe70-\ufefc]")
 
 
 @functools.cache
@@ -85,7 +86,7 @@ def read_pairs(
         _refuse_columns(source, form, label)
         all_pairs = _pairs_of(texts, form, source, remarks.add)
         pairs = itertools.islice(all_pairs, remaining_pairs)
-        defects = _BadRows(label, form or Form.TSV, bad_rows)
+        defects = _BadRows(label, form or Form.TSV, source, remarks, bad_rows)
         try:
             # 1. The first pairs show whether this can be a corpus.
             first_pairs = list(itertools.islice(pairs, _PAIRS_FOR_LANGUAGES))
@@ -206,16 +207,19 @@ def _pairs_of(
     lines = text.lines(drop_invalid=drop_invalid)
     if form is Form.JSON_LINES:
         return pairs_of_json_lines(lines, source, text.label, note)
-    rows = rows_of_csv(lines) if form is Form.CSV else rows_of_tsv(lines)
+    rows = rows_of_csv(lines, text.label, note) if form is Form.CSV else rows_of_tsv(lines)
     return pairs_of_table(rows, source, text.label, note)
 
 
 class _BadRows:
     """Counts the rows and units of a corpus that do not have the right form, and refuses too many."""
 
-    def __init__(self, label: str, form: Form, treatment: BadRows) -> None:
+    def __init__(self, label: str, form: Form, source: SourceConfig, remarks: _Remarks, treatment: BadRows) -> None:
         self._label = label
         self._form = _ROW_FORMS[form]
+        if source.min_score is not None:
+            self._form += f", and a score that is a number in column `{source.min_score.column}`"
+        self._remarks = remarks
         self._unit = "row" if form is Form.PARQUET else "line"
         self._treatment = treatment
         self._bad_rows = 0
@@ -225,7 +229,9 @@ class _BadRows:
         """Count a bad row, the last of `rows`; raise CorpusError if the treatment is `error`, or for far too many."""
         if self._treatment == "error":
             place = f"{self._unit} {line}"
-            raise CorpusError(f"{self._label}, {place}: {self._form}; correct it, or set `corpus.bad_rows: drop`")
+            raise CorpusError(
+                f"{self._label}, {place}: {self._form}; correct it, or set `corpus.bad_rows: drop`{self._remarks}"
+            )
         self._bad_rows += 1
         if len(self._first_lines) < _BAD_ROWS_SHOWN:
             self._first_lines.append(line)
@@ -243,6 +249,7 @@ class _BadRows:
         raise CorpusError(
             f"{self._label}: {self._bad_rows:,} of {rows:,} rows do not have the right form ({places}), "
             f"and 1% are allowed; {self._form}; correct the file, or give two files as `source_path` and `target_path`"
+            f"{self._remarks}"
         )
 
 
@@ -279,9 +286,9 @@ def _refuse_swapped(pairs: Sequence[Pair], label: str, text_labels: Sequence[str
         first_text = pair.source[:_CHARACTERS_FOR_LANGUAGES]
         second_text = pair.target[:_CHARACTERS_FOR_LANGUAGES]
         first_latin = len(_LATIN.findall(first_text))
-        first_arabic = len(_ARABIC.findall(first_text))
+        first_arabic = len(ARABIC_LETTER.findall(first_text))
         second_latin = len(_LATIN.findall(second_text))
-        second_arabic = len(_ARABIC.findall(second_text))
+        second_arabic = len(ARABIC_LETTER.findall(second_text))
         if first_latin + first_arabic > 0 and second_latin + second_arabic > 0:
             pairs_with_letters += 1
             swapped_pairs += first_arabic > first_latin and second_latin > second_arabic
@@ -296,20 +303,24 @@ def _refuse_swapped(pairs: Sequence[Pair], label: str, text_labels: Sequence[str
 
 
 def _refuse_other_scripts(pairs: Sequence[Pair], label: str, remarks: _Remarks) -> None:
-    """Raise CorpusError if under 1% of the pairs have letters of its script on a side, such as numbers for Persian."""
+    """Raise CorpusError if under 1% of the pairs have letters on a side, of its script if remarks tell the columns."""
     pairs_with_texts = [pair for pair in pairs if pair.source.strip() and pair.target.strip()]
     count = len(pairs_with_texts)
     if count < _FEWEST_PAIRS_FOR_SCRIPTS:
         return
     sides = (
         ("English", "Latin", _LATIN, [pair.source for pair in pairs_with_texts]),
-        ("Persian", "Arabic-script", _ARABIC, [pair.target for pair in pairs_with_texts]),
+        ("Persian", "Arabic-script", ARABIC_LETTER, [pair.target for pair in pairs_with_texts]),
     )
-    for language, script, letters, texts in sides:
-        texts_of_script = [text for text in texts if letters.search(text)]
-        if len(texts_of_script) < _LANGUAGE_SHARE * count:
+    for language, script, script_letter, texts in sides:
+        # Two texts may be in any script, for an experiment; columns among others need to be the right ones.
+        letter = script_letter if str(remarks) else LETTERS
+        # The normalizer may repair text that was decoded with the wrong character set.
+        texts_with_letters = [text for text in texts if letter.search(text) or is_suspect(text)]
+        if len(texts_with_letters) < _LANGUAGE_SHARE * count:
+            kind = f"{script} letters" if str(remarks) else "letters"
             raise CorpusError(
-                f"{label}: the {language} side is no {language}: {len(texts_of_script)} of its first {count:,} texts "
-                f"have {script} letters; the first is `{excerpt(texts[0], 100)}`; give the right file, or in a table "
-                f"the right `source_column` and `target_column`{remarks}"
+                f"{label}: the {language} side is no {language}: {len(texts_with_letters)} of its first {count:,} "
+                f"texts have {kind}; the first is `{excerpt(texts[0], 100)}`; give the right file, or in a table the "
+                f"right `source_column` and `target_column`{remarks}"
             )

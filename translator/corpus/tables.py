@@ -9,9 +9,12 @@ from translator.config import SourceConfig
 from translator.corpus.cells import pair_of_texts, score_in
 from translator.corpus.columns import Columns, columns_by_name, place_of_column, usual_columns
 from translator.corpus.lines import BAD_ROW, Pair, Unreadable, numbered_lines
+from translator.corpus.scripts import ARABIC_LETTER
 from translator.errors import CorpusError
 
+_NO_NAMES: Final = "; line 1 has no such name; if the table has no line of names, give numbers, from 1"
 _ROWS_FOR_WIDTH: Final = 1000
+_PERSIAN_SHARE: Final = 0.9  # of the rows, with which a first row without Persian has names
 _NUMERIC_SHARE: Final = 0.99  # of the cells of a column, with which it has numbers and no text
 
 
@@ -36,8 +39,9 @@ def pairs_of_table(
 
     The table has as many columns as most of its first 1,000 rows, at least two. A row with another number of columns
     gives a pair with the defect `BAD_ROW`. The first row is a line of names, and no pair, if it has the names that
-    `source` gives or, without these, usual names (see `usual_columns`). A table without such a line has English and
-    Persian in the first two columns that are not numbers.
+    `source` gives or, without these, usual names (see `usual_columns`). So is a first row with words but no Persian, if
+    90% of the others have Persian. Without such names, English and Persian are the first two columns that are not
+    numbers.
 
     Args:
         rows: of the table.
@@ -55,8 +59,11 @@ def pairs_of_table(
     names = _names(first_rows, width, source, label)
     if names is None:
         columns = _unnamed_columns(first_rows, width, source, label)
+        if _starts_with_names(first_rows, width, columns.persian):
+            names = [cell.strip() for cell in first_rows[0].cells]
+            first_rows = first_rows[1:]
     else:
-        columns = columns_by_name(names, source, label)
+        columns = columns_by_name(names, source, label, absence=_NO_NAMES)
         first_rows = first_rows[1:]
     _note_ignored(columns, width, names, label, note)
 
@@ -98,6 +105,17 @@ def _names(rows: Sequence[Row], width: int, source: SourceConfig, label: str) ->
             "or give columns by their numbers, from 1"
         )
     return first_cells
+
+
+def _starts_with_names(rows: Sequence[Row], width: int, persian: int) -> bool:
+    """Return whether the first row has words, none in the Arabic script for Persian, as 90% of the others have it."""
+    first_cells = rows[0].cells
+    if len(first_cells) != width or any(_is_number(cell) for cell in first_cells):
+        return False
+    persian_texts = [row.cells[persian] for row in rows[1:] if len(row.cells) == width]
+    persian_count = sum(ARABIC_LETTER.search(text) is not None for text in persian_texts)
+    has_persian_below = persian_count > 0 and persian_count >= _PERSIAN_SHARE * len(persian_texts)
+    return has_persian_below and ARABIC_LETTER.search(first_cells[persian]) is None
 
 
 def _unnamed_columns(rows: Sequence[Row], width: int, source: SourceConfig, label: str) -> Columns:
