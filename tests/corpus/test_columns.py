@@ -96,6 +96,14 @@ def test_a_line_without_an_object_with_two_texts_is_a_bad_row(tmp_path: Path, li
         list(read_pairs(source, bad_rows="error"))
 
 
+@pytest.mark.parametrize("first", [{"translation": None, "score": 2}, {"translation": {"en": "x", "fa": "y"}}, {}])
+def test_a_first_object_without_a_column_is_a_bad_row(tmp_path: Path, first: dict[str, Any]) -> None:
+    values = [{"translation": {"en": english, "fa": persian}, "score": 2} for english, persian in TEXTS]
+    keys = {"min_score": {"column": "score", "at_least": 1.0}}
+    pairs = list(read_pairs(one_file(tmp_path / "x.jsonl", json_lines([first, *values]), **keys)))
+    assert [pair.defect for pair in pairs] == ["bad_row", None, None, None]
+
+
 def test_a_json_array_is_refused_with_the_command_that_converts_it(tmp_path: Path) -> None:
     message = complaint(one_file(tmp_path / "my text.json", b'\n[{"en": "x", "fa": "y"}]'))
     assert message.endswith("convert it: jq -c '.[]' 'my text.json' > 'my text'.jsonl")
@@ -237,8 +245,8 @@ def test_a_score_that_is_no_number_is_a_bad_row(tmp_path: Path) -> None:
             "Columns: One., یک.; line 1 has no such name; if the table has no line of names, give numbers, from 1",
         ),
         ("x.tsv", "en\tfa\nOne.\tیک.\n", ("en", 1), "`target_column` are the same column, `en`"),
-        ("x.jsonl", '{"a": "One.", "b": "یک."}\n', (), "line 1: no columns like `en` and `fa`"),
-        ("x.jsonl", '{"en": "One.", "fa": "یک."}\n', ("en", "farsi"), "line 1: no column `farsi`. Columns: en, fa"),
+        ("x.jsonl", '{"a": "One.", "b": "یک."}\n', (), "x.jsonl: no columns like `en` and `fa`"),
+        ("x.jsonl", '{"en": "One.", "fa": "یک."}\n', ("en", "farsi"), "x.jsonl: no column `farsi`. Columns: en, fa"),
         ("x.tmx", "<tmx></tmx>", ("en", "fa"), "choose columns of a table, and this is a TMX; remove them"),
         ("x.tsv", "en\tfa\nیک.\tOne.\n", (), "in a table `source_column` and `target_column`"),
     ],
