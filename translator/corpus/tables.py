@@ -47,9 +47,9 @@ def pairs_of_table(
         rows: of the table.
         source: with `source_column`, `target_column` and `min_score`.
         label: name of the table in messages.
-        note: is called with a message if columns are ignored.
+        note: is called with a message on line 1 if it has names, and on the columns that are read or ignored.
 
-    Raises CorpusError: a column that `source` names is missing.
+    Raises CorpusError: a column that `source` names is missing, or no two columns remain beside the scores.
     """
     rows = iter(rows)
     first_rows = list(islice(rows, _ROWS_FOR_WIDTH))
