@@ -96,6 +96,14 @@ def test_a_line_without_an_object_with_two_texts_is_a_bad_row(tmp_path: Path, li
         list(read_pairs(source, bad_rows="error"))
 
 
+@pytest.mark.parametrize("first", [{"translation": None, "score": 2}, {"translation": {"en": "x", "fa": "y"}}, {}])
+def test_a_first_object_without_a_column_is_a_bad_row(tmp_path: Path, first: dict[str, Any]) -> None:
+    values = [{"translation": {"en": english, "fa": persian}, "score": 2} for english, persian in TEXTS]
+    keys = {"min_score": {"column": "score", "at_least": 1.0}}
+    pairs = list(read_pairs(one_file(tmp_path / "x.jsonl", json_lines([first, *values]), **keys)))
+    assert [pair.defect for pair in pairs] == ["bad_row", None, None, None]
+
+
 def test_a_json_array_is_refused_with_the_command_that_converts_it(tmp_path: Path) -> None:
     message = complaint(one_file(tmp_path / "my text.json", b'\n[{"en": "x", "fa": "y"}]'))
     assert message.endswith("convert it: jq -c '.[]' 'my text.json' > 'my text'.jsonl")
@@ -113,11 +121,27 @@ def test_json_lines_with_another_name_are_refused(tmp_path: Path) -> None:
         ("\ufefffa,en\r\nیک.,One.\r\n", [("One.", "یک.")]),
         ('id,English,Persian\n1,"One, two.\nThree ""3"".",سه\n\n', [('One, two. Three "3".', "سه")]),
         ("Yes, sir, yes;بله\nNo, sir;نه\n", [("Yes, sir, yes", "بله"), ("No, sir", "نه")]),
-        ("n,first,second\n1,One.,یک.\n2,Two.,دو.\n", [("first", "second"), ("One.", "یک."), ("Two.", "دو.")]),
+        ("n,first,second\n1,One.,یک.\n2,Two.,دو.\n", [("One.", "یک."), ("Two.", "دو.")]),
+        ("English text,Persian text\nOne.,یک.\n", [("One.", "یک.")]),
+        ("1,OK,OK\n2,One.,یک.\n", [("OK", "OK"), ("One.", "یک.")]),
+        ("First,one\nOne.,یک.\nTwo.,2\n", [("First", "one"), ("One.", "یک."), ("Two.", "2")]),
     ],
 )
 def test_csv_with_and_without_a_line_of_names(tmp_path: Path, content: str, texts: list[tuple[str, str]]) -> None:
     assert texts_of(one_file(tmp_path / "text.csv", content.encode())) == texts
+
+
+def test_an_unknown_line_of_names_is_noted(tmp_path: Path) -> None:
+    notes: list[str] = []
+    texts_of(one_file(tmp_path / "x.csv", "English text,Persian text\nOne.,یک.\n".encode()), notes)
+    assert notes == [f"{tmp_path}/x.csv: line 1 has names; the columns `English text`, `Persian text` are read"]
+
+
+def test_a_quotation_mark_without_end_is_named(tmp_path: Path) -> None:
+    rows = [f'"House\n{place}.",خانهٔ {place}.\n' for place in range(50)]
+    content = "".join(rows) + '"House\n50","خانه.\n' + "House.,خانه.\n" * 300
+    message = complaint(one_file(tmp_path / "x.csv", content.encode()))
+    assert message.endswith("; the quotation mark opened on line 102 has no end")
 
 
 def test_a_broken_row_of_csv_joins_no_two_pairs(tmp_path: Path) -> None:
@@ -139,6 +163,50 @@ def test_a_broken_row_of_csv_joins_no_two_pairs(tmp_path: Path) -> None:
 def test_a_table_with_scores_first(tmp_path: Path, header: str, keys: dict[str, Any]) -> None:
     content = header + "".join(f"1.{place}\t{source}\t{target}\n" for place, (source, target) in enumerate(TEXTS))
     assert texts_of(one_file(tmp_path / "text.tsv", content.encode(), **keys)) == TEXTS
+
+
+def test_numbers_between_and_before_the_texts_are_no_text(tmp_path: Path) -> None:
+    content = "".join(f"{place}\t{source}\t5{place}\t{target}\n" for place, (source, target) in enumerate(TEXTS))
+    notes: list[str] = []
+    assert texts_of(one_file(tmp_path / "text.tsv", content.encode()), notes) == TEXTS
+    assert notes == [f"{tmp_path}/text.tsv: English is read from column 2, Persian from column 4"]
+
+
+@pytest.mark.parametrize("score", ["nan", "", "high"])
+def test_a_score_that_is_no_number_makes_no_column_of_texts(tmp_path: Path, score: str) -> None:
+    rows = [f"0.{place}\tHouse {place}.\tخانهٔ {place}.\n" for place in range(300)]
+    rows[7] = f"{score}\tHouse.\tخانه.\n"
+    assert texts_of(one_file(tmp_path / "text.tsv", "".join(rows).encode()))[8] == ("House 8.", "خانهٔ 8.")
+
+
+def test_the_column_of_scores_is_no_text(tmp_path: Path) -> None:
+    content = "good\tOne.\tیک.\n" * 3
+    source = one_file(tmp_path / "x.tsv", content.encode(), min_score={"column": 1, "at_least": 1.0})
+    assert "; a row needs English, a tab" in complaint(source)
+    assert "and a score that is a number in column `1`; correct" in complaint(source)
+    (tmp_path / "x.tsv").write_text("3\t2\n", encoding="utf-8")
+    assert "no column for each text beside the scores" in complaint(source)
+
+
+@pytest.mark.parametrize(
+    ("english", "persian", "problem"),
+    [
+        ("House", "eng", "the Persian side is no Persian: 0 of its first 120 texts have Arabic-script letters"),
+        ("خانه", "خانه", "the English side is no English: 0 of its first 120 texts have Latin letters"),
+    ],
+)
+def test_a_side_without_letters_of_its_language_is_refused(
+    tmp_path: Path, english: str, persian: str, problem: str
+) -> None:
+    content = f"7\t{english}\t{persian}\tx\n" * 120
+    message = complaint(one_file(tmp_path / "x.tsv", content.encode()))
+    assert problem in message
+    assert message.endswith("; English is read from column 2, Persian from column 3")
+
+
+def test_a_side_of_numbers_is_refused(tmp_path: Path) -> None:
+    message = complaint(one_file(tmp_path / "x.tsv", b"House.\t5000123\n" * 120))
+    assert "the Persian side is no Persian: 0 of its first 120 texts have letters; the first is `5000123`" in message
 
 
 @pytest.mark.parametrize("column", [3, "score"])
@@ -170,8 +238,15 @@ def test_a_score_that_is_no_number_is_a_bad_row(tmp_path: Path) -> None:
             (),
             "line 1 has the names of 2 columns, and most rows have 3",
         ),
-        ("x.jsonl", '{"a": "One.", "b": "یک."}\n', (), "line 1: no columns like `en` and `fa`"),
-        ("x.jsonl", '{"en": "One.", "fa": "یک."}\n', ("en", "farsi"), "line 1: no column `farsi`. Columns: en, fa"),
+        (
+            "x.tsv",
+            "One.\tیک.\n",
+            ("en", "fa"),
+            "Columns: One., یک.; line 1 has no such name; if the table has no line of names, give numbers, from 1",
+        ),
+        ("x.tsv", "en\tfa\nOne.\tیک.\n", ("en", 1), "`target_column` are the same column, `en`"),
+        ("x.jsonl", '{"a": "One.", "b": "یک."}\n', (), "x.jsonl: no columns like `en` and `fa`"),
+        ("x.jsonl", '{"en": "One.", "fa": "یک."}\n', ("en", "farsi"), "x.jsonl: no column `farsi`. Columns: en, fa"),
         ("x.tmx", "<tmx></tmx>", ("en", "fa"), "choose columns of a table, and this is a TMX; remove them"),
         ("x.tsv", "en\tfa\nیک.\tOne.\n", (), "in a table `source_column` and `target_column`"),
     ],
@@ -194,6 +269,12 @@ def test_a_zip_with_one_table_is_read(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
         archive.writestr("a/data.csv", "One.,یک.\n")
     assert texts_of(SourceConfig(name="x", path=str(tmp_path / "x.zip"))) == TEXTS[:1]
+
+
+def test_json_files_in_a_folder_are_read_without_those_of_metadata(tmp_path: Path) -> None:
+    lines = json_lines([{"en": english, "fa": persian} for english, persian in TEXTS])
+    source = folder_of(tmp_path / "x", {"train.json": lines, "dataset_infos.json": b"{}", "state.json": b"{}"})
+    assert texts_of(source) == TEXTS
 
 
 def test_held_out_text_beside_training_text_is_not_read(tmp_path: Path) -> None:
@@ -241,6 +322,8 @@ def test_keys_of_columns_need_a_path(tmp_path: Path) -> None:
         SourceConfig(name="x", source_path="a", target_path="b", source_column="en", target_column="fa")
     with pytest.raises(ValueError, match="must be given together"):
         SourceConfig(name="x", path="a", source_column="en")
+    with pytest.raises(ValueError, match="must be different columns"):
+        SourceConfig(name="x", path="a", source_column=2, target_column=2)
 
 
 def test_without_pyarrow_a_parquet_file_names_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -145,6 +145,11 @@ def _has_both_columns_or_none(corpus: "TestSetConfig") -> bool:
     return (corpus.source_column is None) == (corpus.target_column is None)
 
 
+def _has_two_different_columns(corpus: "TestSetConfig") -> bool:
+    """Return whether the columns of the texts, if they are named, are two."""
+    return corpus.source_column is None or corpus.source_column != corpus.target_column
+
+
 def _has_a_path_for_its_columns(corpus: "TestSetConfig") -> bool:
     """Return whether columns, if any are named, can be those of one file."""
     columns = (corpus.source_column, corpus.target_column, corpus.min_score)
@@ -170,6 +175,11 @@ class TestSetConfig(Section, effect=Effect.TEXT):
             sentence="`source_column` and `target_column` must be given together",
             keys=("source_column", "target_column"),
             holds=_has_both_columns_or_none,
+        ),
+        Rule(
+            sentence="`source_column` and `target_column` must be different columns",
+            keys=("source_column", "target_column"),
+            holds=_has_two_different_columns,
         ),
         Rule(
             sentence="`source_column`, `target_column` and `min_score` need a table as `path`",

@@ -65,17 +65,18 @@ def usual_columns(names: Sequence[str], label: str) -> SideColumns | None:
     return None
 
 
-def columns_by_name(names: Sequence[str], source: SourceConfig, label: str) -> Columns:
+def columns_by_name(names: Sequence[str], source: SourceConfig, label: str, absence: str = "") -> Columns:
     """Return the columns that `source` names, by default the usual ones.
 
     Args:
         names: of all columns.
         source: with `source_column`, `target_column` and `min_score`; a number counts the columns from 1.
         label: name of the table in messages.
+        absence: end of the message on a name that is missing: why, and what to do.
 
-    Raises CorpusError: a column is missing, or no usual ones are there.
+    Raises CorpusError: a column is missing, or both sides are one, or no usual ones are there.
     """
-    score = None if source.min_score is None else place_of_column(source.min_score.column, names, label)
+    score = None if source.min_score is None else place_of_column(source.min_score.column, names, label, absence)
     if source.source_column is None or source.target_column is None:
         sides = usual_columns(names, label)
         if sides is None:
@@ -85,13 +86,23 @@ def columns_by_name(names: Sequence[str], source: SourceConfig, label: str) -> C
                 f"corpus.sources.0.target_column=NAME`. Columns: {column_listing(names)}"
             )
         return Columns(sides.english, sides.persian, score)
-    english = place_of_column(source.source_column, names, label)
-    persian = place_of_column(source.target_column, names, label)
+    english = place_of_column(source.source_column, names, label, absence)
+    persian = place_of_column(source.target_column, names, label, absence)
+    # A name and a number may mean one column.
+    if english == persian:
+        shown = excerpt(names[english], 200)
+        raise CorpusError(f"{label}: `source_column` and `target_column` are the same column, `{shown}`")
     return Columns(english, persian, score)
 
 
-def place_of_column(column: str | int, names: Sequence[str], label: str) -> int:
+def place_of_column(column: str | int, names: Sequence[str], label: str, absence: str = "") -> int:
     """Return the place, from 0, of a column that is given by its name or by its number from 1.
+
+    Args:
+        column: its name or number.
+        names: of all columns.
+        label: name of the table in messages.
+        absence: end of the message on a name that is missing: why, and what to do.
 
     Raises CorpusError: there is no such column, or several have the name.
     """
@@ -105,7 +116,7 @@ def place_of_column(column: str | int, names: Sequence[str], label: str) -> int:
         similar_names = difflib.get_close_matches(column, names, n=1)
         advice = f"; did you mean `{excerpt(similar_names[0], 200)}`?" if similar_names else "."
         shown = excerpt(column, 200)
-        raise CorpusError(f"{label}: no column `{shown}`{advice} Columns: {column_listing(names)}")
+        raise CorpusError(f"{label}: no column `{shown}`{advice} Columns: {column_listing(names)}{absence}")
     return names.index(column)
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Final
 
@@ -17,23 +17,40 @@ _WITHOUT_END: Final = re.compile(r'"[^"]*+(?:""[^"]*+)*+\Z')  # a cell in quotat
 _QUOTED: Final = re.compile('"[^"]*"')
 
 
-def rows_of_csv(lines: Iterable[str]) -> Iterator[Row]:
+def rows_of_csv(lines: Iterable[str], label: str, note: Callable[[str], None]) -> Iterator[Row]:
     r"""Yield the rows of comma-separated values (RFC 4180); the blank lines at the end are no rows.
 
     Semicolons or tabs may stand for the commas. A cell in quotation marks may have commas, line ends and doubled
     quotation marks; nothing may follow its last mark, and other cells have neither marks nor "\r". (Python's `csv`
     accepts marks there, so that the end of a broken cell may make a pair with the next row.) Each line of a broken row
     is a row without cells.
+
+    Args:
+        lines: of the text.
+        label: name of the text in messages.
+        note: is called with a message on the first quotation mark without an end.
     """
     numbered = numbered_lines(lines)
     first_lines = list(islice(numbered, _LINES_FOR_DELIMITER))
     pattern = _cell_pattern(_delimiter_of([line for _, line in first_lines]))
     row_lines: list[tuple[int, str]] = []
     characters = 0
+    has_open_mark = False
+
+    def broken_rows() -> Iterator[Row]:
+        """Yield a row without cells for each line of the row, and name a quotation mark that lacks its end."""
+        nonlocal has_open_mark
+        open_line = _line_of_open_mark(row_lines, pattern)
+        if open_line is not None and not has_open_mark:
+            has_open_mark = True
+            note(f"{label}: the quotation mark opened on line {open_line} has no end")
+        for row_number, row_line in row_lines:
+            yield Row(row_number, row_line, [])
+
     for number, line in chain(first_lines, numbered):
         # 1. A line that cannot be read ends a row.
         if isinstance(line, Unreadable):
-            yield from _broken_rows(row_lines)
+            yield from broken_rows()
             row_lines = []
             yield Row(number, line, [])
             continue
@@ -53,14 +70,23 @@ def rows_of_csv(lines: Iterable[str]) -> Iterator[Row]:
             first_number, first_line = row_lines[0]
             yield Row(first_number, first_line, cells)
         else:
-            yield from _broken_rows(row_lines)
+            yield from broken_rows()
         row_lines = []
-    yield from _broken_rows(row_lines)
+    yield from broken_rows()
 
 
-def _broken_rows(row_lines: Iterable[tuple[int, str]]) -> Iterator[Row]:
-    for number, line in row_lines:
-        yield Row(number, line, [])
+def _line_of_open_mark(row_lines: Sequence[tuple[int, str]], pattern: re.Pattern[str]) -> int | None:
+    """Return the line with the quotation mark of a cell that has no end; None if the row has no such cell."""
+    text = "\n".join(line for _, line in row_lines)
+    place = 0
+    while match := pattern.match(text, place):
+        if not match[3]:
+            return None
+        place = match.end()
+    if _WITHOUT_END.match(text, place) is None:
+        return None
+    first_number, _ = row_lines[0]
+    return first_number + text.count("\n", 0, place)
 
 
 def _delimiter_of(lines: list[str]) -> str:

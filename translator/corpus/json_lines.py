@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
 from typing import Any, Final
 
 from translator.config import SourceConfig
@@ -9,9 +10,10 @@ from translator.corpus.cells import pair_of_texts, text_in
 from translator.corpus.columns import Columns, columns_by_name
 from translator.corpus.lines import BAD_ROW, Pair, Unreadable, numbered_lines
 
-Path = tuple[str, ...]
+KeyPath = tuple[str, ...]
 """Keys that lead from an object to a value in it."""
 
+_LINES_FOR_COLUMNS: Final = 1000
 _DEEPEST: Final = 4  # keys of a path
 
 
@@ -20,8 +22,9 @@ def pairs_of_json_lines(
 ) -> Iterator[Pair]:
     """Yield the pairs of JSON Lines; the blank lines at the end are no pairs.
 
-    The first object decides the columns; `translation.en` is the value `en` in the object `translation`. A line that is
-    no object, or whose object has no text for a side, gives a pair with the defect `BAD_ROW`.
+    The objects on the first 1,000 lines decide the columns; `translation.en` is the value `en` in the object
+    `translation`. A line that is no object, or whose object has no text for a side, gives a pair with the defect
+    `BAD_ROW`.
 
     Args:
         lines: the objects.
@@ -29,11 +32,22 @@ def pairs_of_json_lines(
         label: name of the text in messages.
         note: is called with a message on the columns that are read.
 
-    Raises CorpusError: the first object has not the columns of a pair.
+    Raises CorpusError: these objects do not have the columns of a pair.
     """
-    paths: list[Path] = []
+    # 1. The columns, of which the first objects may lack some.
+    numbered = numbered_lines(lines)
+    first_lines = list(islice(numbered, _LINES_FOR_COLUMNS))
+    paths = _paths_in(line for _, line in first_lines)
+    names = [".".join(path) for path in paths]
     columns: Columns | None = None
-    for number, line in numbered_lines(lines):
+    if paths:
+        columns = columns_by_name(names, source, label)
+        read_names = [f"`{names[place]}`" for place in columns if place is not None]
+        if len(names) > len(read_names):
+            note(f"{label}: the columns {', '.join(read_names)} are read")
+
+    # 2. The pairs.
+    for number, line in chain(first_lines, numbered):
         if isinstance(line, Unreadable):
             yield Pair(number, "", "", str(line))
             continue
@@ -41,16 +55,9 @@ def pairs_of_json_lines(
             yield Pair(number, "", "")
             continue
         content = _object_in(line)
-        if content is None:
+        if content is None or columns is None:
             yield Pair(number, line, "", BAD_ROW)
             continue
-        if columns is None:
-            paths = list(_paths(content))
-            names = [".".join(path) for path in paths]
-            columns = columns_by_name(names, source, f"{label}, line {number}")
-            read_names = [f"`{names[place]}`" for place in columns if place is not None]
-            if len(names) > len(read_names):
-                note(f"{label}: the columns {', '.join(read_names)} are read")
         english = text_in(_value_at(content, paths[columns.english]))
         persian = text_in(_value_at(content, paths[columns.persian]))
         if english is None or persian is None:
@@ -58,6 +65,16 @@ def pairs_of_json_lines(
             continue
         score = None if columns.score is None else _value_at(content, paths[columns.score])
         yield pair_of_texts(number, english, persian, score, source)
+
+
+def _paths_in(lines: Iterable[str]) -> list[KeyPath]:
+    """Return the paths of the objects in `lines`, each once, in the order of their first occurrence."""
+    paths: dict[KeyPath, None] = {}
+    for line in lines:
+        content = None if isinstance(line, Unreadable) else _object_in(line)
+        if content is not None:
+            paths.update(dict.fromkeys(_paths(content)))
+    return list(paths)
 
 
 def _object_in(line: str) -> dict[str, Any] | None:
@@ -69,7 +86,7 @@ def _object_in(line: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _paths(content: dict[str, Any], start: Path = ()) -> Iterator[Path]:
+def _paths(content: dict[str, Any], start: KeyPath = ()) -> Iterator[KeyPath]:
     """Yield the path of each value of an object that is no object itself."""
     for key, value in content.items():
         path = (*start, key)
@@ -79,7 +96,7 @@ def _paths(content: dict[str, Any], start: Path = ()) -> Iterator[Path]:
             yield path
 
 
-def _value_at(content: dict[str, Any], path: Path) -> Any:
+def _value_at(content: dict[str, Any], path: KeyPath) -> Any:
     """Return the value at a path; None if there is none."""
     value: Any = content
     for key in path:

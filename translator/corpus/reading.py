@@ -15,7 +15,9 @@ from translator.corpus.csv_rows import rows_of_csv
 from translator.corpus.file_forms import Form, form_of, without_packing
 from translator.corpus.json_lines import pairs_of_json_lines
 from translator.corpus.lines import BAD_ROW, Pair, UnequalSidesError, pairs_of_sides, read_lines
+from translator.corpus.mojibake import is_suspect
 from translator.corpus.parquet import MAGIC, pairs_of_parquet
+from translator.corpus.scripts import ARABIC_LETTER, LETTERS
 from translator.corpus.sources import choose_members, files_by_corpus, held_out_names, listing
 from translator.corpus.tables import pairs_of_table, rows_of_tsv
 from translator.corpus.tmx import pairs_of_tmx
@@ -26,6 +28,8 @@ from translator.run.text import excerpt
 _PAIRS_FOR_LANGUAGES: Final = 1000  # that show whether the sides are swapped
 _CHARACTERS_FOR_LANGUAGES: Final = 200  # of each side of these
 _SWAPPED_SHARE: Final = 0.9  # of these pairs, with which the sides count as swapped
+_FEWEST_PAIRS_FOR_SCRIPTS: Final = 100  # with text on both sides that show whether each side has its script
+_LANGUAGE_SHARE: Final = 0.01  # of these pairs; with fewer letters of a side's script, it is no text of the language
 _BAD_SHARE: Final = 0.01  # of the rows; with more, it is another kind of file
 _BAD_ROWS_SHOWN: Final = 5
 _FEWEST_BAD_ROWS: Final = 3  # are dropped from a file of any size
@@ -40,10 +44,9 @@ _ROW_FORMS: Final = {
     Form.PARQUET: "a row needs a text for each side",
     Form.TMX: "the unit of a TMX needs to be well-formed XML, without control characters",
 }
-"""What a row or unit of each form must be; a score must be a number."""
+"""What a row or unit of each form must be."""
 _JSON_OBJECT: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"[^\t\n]*(\n|$)')  # on a first line without tabs
 _LATIN: Final = re.compile("[A-Za-z\u00c0-\u024f]")
-_ARABIC: Final = re.compile("[\u0620-\u065f\u066e-\u06d3\u06fa-\u06ff\u0750-\u077f\ufb50-\ufdff\ufe70-\ufefc]")
 
 
 @functools.cache
@@ -78,17 +81,19 @@ def read_pairs(
     for files in files_by_corpus(source):
         label = f"corpus source `{source.name}`: {' and '.join(map(str, files))}"
         texts = _texts(source, files, label)
+        remarks = _Remarks(texts[0].label, note)
         form = None if len(texts) == 2 else texts[0].form()
         _refuse_columns(source, form, label)
-        all_pairs = _pairs_of(texts, form, source, note)
+        all_pairs = _pairs_of(texts, form, source, remarks.add)
         pairs = itertools.islice(all_pairs, remaining_pairs)
-        defects = _BadRows(label, form or Form.TSV, bad_rows)
+        defects = _BadRows(label, form or Form.TSV, source, remarks, bad_rows)
         try:
             # 1. The first pairs show whether this can be a corpus.
             first_pairs = list(itertools.islice(pairs, _PAIRS_FOR_LANGUAGES))
             if not first_pairs:
                 raise CorpusError(f"{label}: it has no lines; check that it is the right file")
             _refuse_swapped(first_pairs, label, [text.label for text in texts])
+            _refuse_other_scripts(first_pairs, label, remarks)
 
             # 2. All pairs.
             count = 0
@@ -103,6 +108,24 @@ def read_pairs(
             remaining_pairs -= count
             if remaining_pairs == 0:
                 break
+
+
+class _Remarks:
+    """Passes on the notes of a text, and adds them to errors: they tell the columns that are read."""
+
+    def __init__(self, label: str, note: Callable[[str], None]) -> None:
+        self._label = label
+        self._note = note
+        self._notes: list[str] = []
+
+    def add(self, message: str) -> None:
+        """Pass on a note."""
+        self._notes.append(message.removeprefix(f"{self._label}: "))
+        self._note(message)
+
+    def __str__(self) -> str:
+        """Return the notes as the end of a message."""
+        return "".join(f"; {message}" for message in self._notes)
 
 
 class _Text(NamedTuple):
@@ -184,16 +207,19 @@ def _pairs_of(
     lines = text.lines(drop_invalid=drop_invalid)
     if form is Form.JSON_LINES:
         return pairs_of_json_lines(lines, source, text.label, note)
-    rows = rows_of_csv(lines) if form is Form.CSV else rows_of_tsv(lines)
+    rows = rows_of_csv(lines, text.label, note) if form is Form.CSV else rows_of_tsv(lines)
     return pairs_of_table(rows, source, text.label, note)
 
 
 class _BadRows:
     """Counts the rows and units of a corpus that do not have the right form, and refuses too many."""
 
-    def __init__(self, label: str, form: Form, treatment: BadRows) -> None:
+    def __init__(self, label: str, form: Form, source: SourceConfig, remarks: _Remarks, treatment: BadRows) -> None:
         self._label = label
         self._form = _ROW_FORMS[form]
+        if source.min_score is not None:
+            self._form += f", and a score that is a number in column `{source.min_score.column}`"
+        self._remarks = remarks
         self._unit = "row" if form is Form.PARQUET else "line"
         self._treatment = treatment
         self._bad_rows = 0
@@ -203,7 +229,9 @@ class _BadRows:
         """Count a bad row, the last of `rows`; raise CorpusError if the treatment is `error`, or for far too many."""
         if self._treatment == "error":
             place = f"{self._unit} {line}"
-            raise CorpusError(f"{self._label}, {place}: {self._form}; correct it, or set `corpus.bad_rows: drop`")
+            raise CorpusError(
+                f"{self._label}, {place}: {self._form}; correct it, or set `corpus.bad_rows: drop`{self._remarks}"
+            )
         self._bad_rows += 1
         if len(self._first_lines) < _BAD_ROWS_SHOWN:
             self._first_lines.append(line)
@@ -221,6 +249,7 @@ class _BadRows:
         raise CorpusError(
             f"{self._label}: {self._bad_rows:,} of {rows:,} rows do not have the right form ({places}), "
             f"and 1% are allowed; {self._form}; correct the file, or give two files as `source_path` and `target_path`"
+            f"{self._remarks}"
         )
 
 
@@ -257,9 +286,9 @@ def _refuse_swapped(pairs: Sequence[Pair], label: str, text_labels: Sequence[str
         first_text = pair.source[:_CHARACTERS_FOR_LANGUAGES]
         second_text = pair.target[:_CHARACTERS_FOR_LANGUAGES]
         first_latin = len(_LATIN.findall(first_text))
-        first_arabic = len(_ARABIC.findall(first_text))
+        first_arabic = len(ARABIC_LETTER.findall(first_text))
         second_latin = len(_LATIN.findall(second_text))
-        second_arabic = len(_ARABIC.findall(second_text))
+        second_arabic = len(ARABIC_LETTER.findall(second_text))
         if first_latin + first_arabic > 0 and second_latin + second_arabic > 0:
             pairs_with_letters += 1
             swapped_pairs += first_arabic > first_latin and second_latin > second_arabic
@@ -271,3 +300,27 @@ def _refuse_swapped(pairs: Sequence[Pair], label: str, text_labels: Sequence[str
             "`source_path` and `target_path` (in a zip `source_member` and `target_member`, in a table "
             "`source_column` and `target_column`)"
         )
+
+
+def _refuse_other_scripts(pairs: Sequence[Pair], label: str, remarks: _Remarks) -> None:
+    """Raise CorpusError if under 1% of the pairs have letters on a side, of its script if remarks tell the columns."""
+    pairs_with_texts = [pair for pair in pairs if pair.source.strip() and pair.target.strip()]
+    count = len(pairs_with_texts)
+    if count < _FEWEST_PAIRS_FOR_SCRIPTS:
+        return
+    sides = (
+        ("English", "Latin", _LATIN, [pair.source for pair in pairs_with_texts]),
+        ("Persian", "Arabic-script", ARABIC_LETTER, [pair.target for pair in pairs_with_texts]),
+    )
+    for language, script, script_letter, texts in sides:
+        # Two texts may be in any script, for an experiment; columns among others need to be the right ones.
+        letter = script_letter if str(remarks) else LETTERS
+        # The normalizer may repair text that was decoded with the wrong character set.
+        texts_with_letters = [text for text in texts if letter.search(text) or is_suspect(text)]
+        if len(texts_with_letters) < _LANGUAGE_SHARE * count:
+            kind = f"{script} letters" if str(remarks) else "letters"
+            raise CorpusError(
+                f"{label}: the {language} side is no {language}: {len(texts_with_letters)} of its first {count:,} "
+                f"texts have {kind}; the first is `{excerpt(texts[0], 100)}`; give the right file, or in a table the "
+                f"right `source_column` and `target_column`{remarks}"
+            )

@@ -6,6 +6,7 @@ from typing import Final
 
 _LATIN: Final = "A-Za-zªºÀ-ÖØ-öø-ɏḀ-ỿ"
 _ARABIC: Final = "\u0600-\u06ff\u0750-\u077f\u0870-\u08ff\ufb50-\ufdff\ufe70-\ufeff"
+ARABIC_LETTER: Final = re.compile("[\u0620-\u065f\u066e-\u06d3\u06fa-\u06ff\u0750-\u077f\ufb50-\ufdff\ufe70-\ufefc]")
 LETTERS: Final = re.compile(r"[^\W\d_]+")  # a run of letters
 _NOT_LATIN: Final = re.compile(rf"[^\W\d_{_LATIN}]+")
 _NOT_ARABIC: Final = re.compile(rf"[^\W\d_{_ARABIC}]+")

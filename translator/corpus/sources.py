@@ -21,7 +21,9 @@ from translator.run.text import excerpt
 
 _NAMES: Final = (
     *(".*", "readme*", "license*", "licence*", "copying*", "notice*", "citation*", "changelog*", "changes*"),
-    *("*.md", "*.rst", "*.pdf", "*.html", "*.json", "*.yaml", "*.yml", "*.xml", "*.ids"),
+    *("*.md", "*.rst", "*.pdf", "*.html", "*.yaml", "*.yml", "*.xml", "*.ids"),
+    *("dataset_info*.json", "dataset_dict.json", "state.json", "metadata.json", "datapackage.json", "package.json"),
+    *("config.json", "info.json", "stats.json", "statistics.json"),
     *("checksum*", "md5sum*", "sha*sum*", "*.md5", "*.sha1", "*.sha256", "*.sha512", "*.sig", "*.asc"),
     *("__macosx", "thumbs.db", "desktop.ini"),
     *("mtdata.signature.txt", "*.meta.jsonl*", "train-parts", "mono-train-parts", "tests", "mono-tests"),  # of mtdata

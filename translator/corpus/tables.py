@@ -9,9 +9,13 @@ from translator.config import SourceConfig
 from translator.corpus.cells import pair_of_texts, score_in
 from translator.corpus.columns import Columns, columns_by_name, place_of_column, usual_columns
 from translator.corpus.lines import BAD_ROW, Pair, Unreadable, numbered_lines
+from translator.corpus.scripts import ARABIC_LETTER
 from translator.errors import CorpusError
 
+_NO_NAMES: Final = "; line 1 has no such name; if the table has no line of names, give numbers, from 1"
 _ROWS_FOR_WIDTH: Final = 1000
+_PERSIAN_SHARE: Final = 0.9  # of the rows, with which a first row without Persian has names
+_NUMERIC_SHARE: Final = 0.99  # of the cells of a column, with which it has numbers and no text
 
 
 class Row(NamedTuple):
@@ -35,16 +39,17 @@ def pairs_of_table(
 
     The table has as many columns as most of its first 1,000 rows, at least two. A row with another number of columns
     gives a pair with the defect `BAD_ROW`. The first row is a line of names, and no pair, if it has the names that
-    `source` gives or, without these, usual names (see `usual_columns`). A table without such a line has English in the
-    first column and Persian in the second, or in the second and the third if the first has numbers.
+    `source` gives or, without these, usual names (see `usual_columns`). So is a first row with words but no Persian, if
+    90% of the others have Persian. Without such names, English and Persian are the first two columns that are not
+    numbers.
 
     Args:
         rows: of the table.
         source: with `source_column`, `target_column` and `min_score`.
         label: name of the table in messages.
-        note: is called with a message if columns are ignored.
+        note: is called with a message on line 1 if it has names, and on the columns that are read or ignored.
 
-    Raises CorpusError: a column that `source` names is missing.
+    Raises CorpusError: a column that `source` names is missing, or no two columns remain beside the scores.
     """
     rows = iter(rows)
     first_rows = list(islice(rows, _ROWS_FOR_WIDTH))
@@ -54,8 +59,11 @@ def pairs_of_table(
     names = _names(first_rows, width, source, label)
     if names is None:
         columns = _unnamed_columns(first_rows, width, source, label)
+        if _starts_with_names(first_rows, width, columns.persian):
+            names = [cell.strip() for cell in first_rows[0].cells]
+            first_rows = first_rows[1:]
     else:
-        columns = columns_by_name(names, source, label)
+        columns = columns_by_name(names, source, label, absence=_NO_NAMES)
         first_rows = first_rows[1:]
     _note_ignored(columns, width, names, label, note)
 
@@ -99,6 +107,17 @@ def _names(rows: Sequence[Row], width: int, source: SourceConfig, label: str) ->
     return first_cells
 
 
+def _starts_with_names(rows: Sequence[Row], width: int, persian: int) -> bool:
+    """Return whether the first row has words, none in the Arabic script for Persian, as 90% of the others have it."""
+    first_cells = rows[0].cells
+    if len(first_cells) != width or any(_is_number(cell) for cell in first_cells):
+        return False
+    persian_texts = [row.cells[persian] for row in rows[1:] if len(row.cells) == width]
+    persian_count = sum(ARABIC_LETTER.search(text) is not None for text in persian_texts)
+    has_persian_below = persian_count > 0 and persian_count >= _PERSIAN_SHARE * len(persian_texts)
+    return has_persian_below and ARABIC_LETTER.search(first_cells[persian]) is None
+
+
 def _unnamed_columns(rows: Sequence[Row], width: int, source: SourceConfig, label: str) -> Columns:
     """Return the columns of a table without a line of names; raise CorpusError for a number beyond the last."""
     numbers = [str(number) for number in range(1, width + 1)]
@@ -110,13 +129,30 @@ def _unnamed_columns(rows: Sequence[Row], width: int, source: SourceConfig, labe
         persian = place_of_column(source.target_column, numbers, label)
         return Columns(english=english, persian=persian, score=score)
 
-    # A number before both texts is a score. The first row may have names instead.
-    first_cells = [row.cells[0] for row in rows if len(row.cells) == width]
-    values = first_cells[1:] or first_cells
-    scores = [score_in(value) for value in values]
-    if width > 2 and scores and None not in scores:
-        return Columns(english=1, persian=2, score=score)
-    return Columns(english=0, persian=1, score=score)
+    places = _text_places(rows, width, score)
+    if len(places) < 2:
+        raise CorpusError(f"{label}: it has no column for each text beside the scores; see `min_score`")
+    return Columns(english=places[0], persian=places[1], score=score)
+
+
+def _text_places(rows: Sequence[Row], width: int, score: int | None) -> list[int]:
+    """Return the places of the columns that are no numbers; of all but the scores, if fewer than two have texts."""
+    whole_rows = [row.cells for row in rows if len(row.cells) == width]
+    # The first row may have names.
+    rows_of_values = whole_rows[1:] or whole_rows
+    places = [place for place in range(width) if place != score]
+    text_places = []
+    for place in places:
+        numbers = sum(_is_number(cells[place]) for cells in rows_of_values)
+        if numbers < _NUMERIC_SHARE * len(rows_of_values):
+            text_places.append(place)
+    return text_places if len(text_places) > 1 else places
+
+
+def _is_number(cell: str) -> bool:
+    """Return whether a cell of a column of numbers could be so: a number, "nan" or nothing."""
+    cell = cell.strip()
+    return cell == "" or cell.lower() == "nan" or score_in(cell) is not None
 
 
 def _note_ignored(
