@@ -80,7 +80,7 @@ def _fetch(dataset: Dataset, file: RemoteFile, path: Path) -> Texts:
 
     LOGGER.info(f"{dataset.title}; licence: {dataset.licence}\ndownloading {file.address} to {path}")
     pooch.get_logger().setLevel("WARNING")
-    with work_folder(path, alone=True) as beside:
+    with storage_errors(path), work_folder(path, alone=True) as beside:
         bar: tqdm[NoReturn] = progress_bar(description=dataset.name, total=file.size or 1, unit="B")
         bar.unit_scale = True
         downloader = pooch.HTTPDownloader(
