@@ -4,7 +4,6 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,9 +14,7 @@ from torch.distributed.distributed_c10d import _set_pg_timeout
 
 from translator.config import parse_config
 from translator.data import collate_rows
-from translator.data.feeding import Check
-from translator.data.machine_folder import MachineFolder
-from translator.errors import Interrupted, StorageError, TranslatorError
+from translator.errors import Interrupted, TranslatorError
 from translator.run.signals import StopRequest, stop_on_signals
 from translator.training.blockwise_loss import blockwise_head_loss
 from translator.training.distributed import Distributed
@@ -89,6 +86,28 @@ def steps(distributed: Distributed, folder: Path, request: StopRequest, ask: boo
     raise Interrupted(signal.SIGTERM)
 
 
+def die(distributed: Distributed, folder: Path, request: StopRequest) -> None:
+    distributed.barrier()  # both are connected
+    if distributed.rank == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    try:
+        with request.deferred():
+            distributed.sum([1.0])
+    except LostProcessError as error:
+        (folder / "lost").write_text(str(error))
+        raise
+
+
+def freeze(distributed: Distributed, folder: Path, request: StopRequest) -> None:
+    """Stop answering on rank 1, as in a debugger or on a dead disk."""
+    distributed.barrier()  # both are connected
+    if distributed.rank == 1:
+        os.kill(os.getpid(), signal.SIGSTOP)
+    _set_pg_timeout(timedelta(seconds=1))
+    with request.deferred():
+        distributed.sum([1.0])
+
+
 def train(folder: Path, request: StopRequest) -> None:
     """Train the recipe in `folder`; rank 1 has other settings, some of which it may have."""
     from translator.training.run_training import train_run  # the other verbs need little of what it imports
@@ -97,38 +116,6 @@ def train(folder: Path, request: StopRequest) -> None:
     differing = ["training.max_steps=7", "training.learning_rate=0.001", "corpus.sources.0.name=پیکره"]
     overrides = allowed + (differing if os.environ["RANK"] == "1" else [])
     train_run(parse_config((folder / "tiny.yaml").read_text(encoding="utf-8"), "tiny.yaml", overrides), request)
-
-
-def train_until(event: str, folder: Path, request: StopRequest) -> None:
-    """Train the recipe in `folder` until `event` happens to rank 0, while it makes the first epoch."""
-    from translator.data.training_batches import TrainingBatches
-    from translator.training.run_training import train_run
-
-    def made_epochs(batches: TrainingBatches, split: object, first: int, parent: Path, check: Check) -> Iterator[Path]:
-        if event == "kill":
-            os.kill(os.getpid(), signal.SIGKILL)
-        elif event == "freeze":  # as in a debugger or on a dead disk
-            os.kill(os.getpid(), signal.SIGSTOP)
-        elif event == "fail":
-            raise StorageError("the disk is full")
-        elif event == "interrupt":
-            os.kill(os.getppid(), signal.SIGTERM)
-        while True:  # this epoch is never ready
-            check()
-            time.sleep(0.01)
-        yield folder
-
-    def wait_for(machine: MachineFolder, epoch: Path, check: Check) -> None:
-        _set_pg_timeout(timedelta(seconds=1))  # five minutes in use
-        wait_for_maker(machine, epoch, check)
-
-    TrainingBatches._made_epochs = made_epochs
-    wait_for_maker, MachineFolder.wait_for = MachineFolder.wait_for, wait_for
-    try:
-        train_run(parse_config((folder / "tiny.yaml").read_text(encoding="utf-8"), "tiny.yaml"), request)
-    except LostProcessError as error:
-        (folder / "lost").write_text(str(error))
-        raise
 
 
 def ignore(distributed: Distributed, folder: Path, request: StopRequest) -> None:
@@ -143,14 +130,12 @@ def ignore(distributed: Distributed, folder: Path, request: StopRequest) -> None
 
 
 def main() -> int:
-    verbs = {verb.__name__: verb for verb in (stop, steps, ignore)}
+    verbs = {verb.__name__: verb for verb in (stop, steps, die, freeze, ignore)}
     verb, folder = sys.argv[1], Path(sys.argv[2])
     try:
         with stop_on_signals() as request, reported_by_launcher():
             if verb == "train":  # joins the other ranks itself
                 train(folder, request)
-            elif verb in ("kill", "freeze", "fail", "interrupt"):
-                train_until(verb, folder, request)
             else:
                 with Distributed.join(torch.device("cpu")) as distributed:
                     verbs[verb](distributed, folder, request)
