@@ -1,9 +1,9 @@
 """Several ranks that wait while one of them makes an epoch: whatever happens to it then, no rank waits forever."""
 
-import multiprocessing
+import contextlib
+import functools
 import os
 import signal
-import socket
 import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from processes import wait_for
 from torch.distributed.distributed_c10d import _set_pg_timeout
+from training.forked_ranks import forked_ranks
 
 from translator.config import Config, parse_config
 from translator.data import DataHandler
@@ -27,11 +28,8 @@ StartRanks = Callable[[Callable[[], None]], list[BaseProcess]]
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork")
 
 
-def train_rank(config: Config, rank: int, port: int, event: Callable[[], None]) -> None:
+def train_rank(config: Config, event: Callable[[], None]) -> None:
     """Train as one of two ranks; `event` happens to rank 0 while it makes the first epoch, which is never ready."""
-    os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2"}
-    os.environ |= {"MASTER_ADDR": "localhost", "MASTER_PORT": str(port)}
-    note = run_folder(config).parent / f"error-{rank}"
 
     def made_epochs(batches: TrainingBatches, split: object, first: int, parent: Path, check: Check) -> Iterator[Path]:
         event()
@@ -53,6 +51,7 @@ def train_rank(config: Config, rank: int, port: int, event: Callable[[], None]) 
         try:
             train_run(config, stop)
         except (TranslatorError, Interrupted) as error:
+            note = run_folder(config).parent / f"error-{os.environ['RANK']}"
             note.write_text(f"{type(error).__name__}: {error}", encoding="utf-8")
 
 
@@ -70,24 +69,16 @@ def config(tiny_recipe: Path) -> Config:
 
 @pytest.fixture
 def start_ranks(config: Config) -> Iterator[StartRanks]:
-    """Fork two ranks from this process, which has imported all that they need; rank 1 waits when this returns."""
-    processes: list[BaseProcess] = []
+    """Start two ranks, of which rank 1 waits for the epoch when this returns."""
+    with contextlib.ExitStack() as stack:
 
-    def start(event: Callable[[], None]) -> list[BaseProcess]:
-        with socket.create_server(("localhost", 0)) as server:
-            port = server.getsockname()[1]
-        for rank in range(2):
-            process = multiprocessing.get_context("fork").Process(target=train_rank, args=(config, rank, port, event))
-            process.start()
-            processes.append(process)
-        waiting = Path(config.corpus.prepared_directory) / "waiting"
-        wait_for(lambda: waiting.exists() or processes[1].exitcode is not None)
-        return processes
+        def start(event: Callable[[], None]) -> list[BaseProcess]:
+            processes = stack.enter_context(forked_ranks(2, functools.partial(train_rank, config, event)))
+            waiting = Path(config.corpus.prepared_directory) / "waiting"
+            wait_for(lambda: waiting.exists() or processes[1].exitcode is not None)
+            return processes
 
-    yield start
-    for process in processes:
-        process.kill()
-        process.join()
+        yield start
 
 
 def error_of(config: Config, rank: int, processes: list[BaseProcess]) -> str:

@@ -275,7 +275,7 @@ class Trainer:
         self._agree()
 
     def _count_time(self, *values: float) -> list[float]:
-        """Add the time since the last call, by rank 0's clock, to that of the run; return sums of `values` over ranks."""
+        """Add the time since the last call, by rank 0's clock, to that of the run; return the sums over all ranks."""
         now = time.monotonic()
         seconds = self.progress.seconds + now - self._clock
         self._clock = now
