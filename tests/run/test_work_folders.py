@@ -299,6 +299,6 @@ def test_an_error_of_the_work_is_not_one_of_the_target(tmp_path: Path) -> None:
         with work_folder(tmp_path / "target"):
             raise OSError("of something else")
 
-    with pytest.raises(OSError, match="^of something else$"):
+    with pytest.raises(OSError, match="of something else"):
         work()
     assert list(tmp_path.iterdir()) == []
