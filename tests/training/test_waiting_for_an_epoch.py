@@ -33,7 +33,7 @@ def train_rank(config: Config, event: Callable[[], None]) -> None:
 
     def made_epochs(batches: TrainingBatches, split: object, first: int, parent: Path, check: Check) -> Iterator[Path]:
         event()
-        while True:
+        for _ in range(6000):  # a minute, in case that the process of the tests is killed
             check()
             time.sleep(0.01)
         yield parent
