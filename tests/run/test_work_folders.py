@@ -292,3 +292,13 @@ def test_a_folder_in_the_place_of_a_link_is_moved_aside(tmp_path: Path) -> None:
     assert (tmp_path / "best").is_symlink()
     [aside] = tmp_path.glob(".best.copied.*")
     assert (aside / "file").read_text(encoding="utf-8") == "kept"
+
+
+def test_an_error_of_the_work_is_not_one_of_the_target(tmp_path: Path) -> None:
+    def work() -> None:
+        with work_folder(tmp_path / "target"):
+            raise OSError("of something else")
+
+    with pytest.raises(OSError, match="of something else"):
+        work()
+    assert list(tmp_path.iterdir()) == []

@@ -11,6 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 from tiny_runs import final, run
+from training.forked_ranks import forked_ranks
 from training.member import PAIRS, gradients
 
 from translator.config import Config, parse_config
@@ -109,13 +110,6 @@ def overrides(folder: Path, steps: int) -> tuple[str, ...]:
     return (*EXACT, f"run.directory={folder}", f"training.max_steps={steps}")
 
 
-def train(recipe: Path, folder: Path, processes: int, steps: int) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, "-m", "translator", "train", "--config", str(recipe)]
-    for override in (f"training.processes={processes}", *overrides(folder, steps)):
-        words += ["--set", override]
-    return subprocess.run(words, capture_output=True, text=True, encoding="utf-8", check=False)
-
-
 def configuration(recipe: Path, folder: Path, steps: int) -> Config:
     return parse_config(recipe.read_text(encoding="utf-8"), str(recipe), overrides(folder, steps))
 
@@ -137,10 +131,19 @@ def assert_close_weights(config: Config, expected_config: Config) -> None:
 
 def test_two_processes_and_three_that_resume_their_run_train_like_one(tiny_recipe: Path, tmp_path: Path) -> None:
     shared, alone = tmp_path / "shared", tmp_path / "alone"
-    for processes, steps in ((2, 4), (3, 6)):
-        done = train(tiny_recipe, shared, processes, steps)
-        assert done.returncode == 0, done.stderr
-        assert done.stdout.count("The run is in") == 1
+    # 1. Start with two processes, as a user does.
+    words = [sys.executable, "-m", "translator", "train", "--config", str(tiny_recipe)]
+    for override in ("training.processes=2", *overrides(shared, steps=4)):
+        words += ["--set", override]
+    done = subprocess.run(words, capture_output=True, text=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("The run is in") == 1
+    # 2. Resume with three.
+    with forked_ranks(3, lambda: run(configuration(tiny_recipe, shared, steps=6))) as ranks:
+        for rank in ranks:
+            rank.join(120)
+            assert rank.exitcode == 0
+    # 3. Train the same with one.
     run(configuration(tiny_recipe, alone, steps=6))
     assert_close_weights(configuration(tiny_recipe, shared, steps=6), configuration(tiny_recipe, alone, steps=6))
     event_files = [len(list((folder / "tensorboard").iterdir())) for folder in (shared, alone)]

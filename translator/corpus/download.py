@@ -82,7 +82,7 @@ def _fetch(dataset: Dataset, file: RemoteFile, folder: Path) -> Texts:
     path = folder / file.name
     LOGGER.info(f"{dataset.title}; licence: {dataset.licence}\ndownloading {file.address} to {path}")
     # The work folder is outside the dataset's own folder, which a failed download must not leave behind.
-    with work_folder(folder / Path(file.name).parts[0], alone=True) as beside:
+    with storage_errors(path), work_folder(folder / Path(file.name).parts[0], alone=True) as beside:
         partial = beside / path.name
         try:
             _download(dataset, file, partial)

@@ -281,9 +281,9 @@ def sampled_epochs(
         LOGGER.info("sampling the pieces of epoch %d", first + 1)
     later_epochs = ((epoch, draws(epoch)) for epoch in itertools.count(first + 1))
 
-    def stored(blocks: SampledBlocks, draws: EpochDraws) -> Path:
+    def stored(blocks: SampledBlocks, epoch_draws: EpochDraws) -> Path:
         folder = Path(tempfile.mkdtemp(dir=parent))
-        sampler.write(blocks, draws, folder, check)
+        sampler.write(blocks, epoch_draws, folder, check)
         return folder
 
     with contextlib.closing(sampler.sample([(first, first_draws)], processes)) as blocks:

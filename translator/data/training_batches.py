@@ -30,7 +30,7 @@ from translator.data.mapped_numbers import (
     write_numbers,
 )
 from translator.data.mixture import epoch_draws, epoch_generator
-from translator.data.packing import RowPlan, plan_rows
+from translator.data.packing import RowBlock, RowPlan, plan_rows
 from translator.data.token_store import PairStore
 from translator.run.work_folders import work_folder
 
@@ -221,7 +221,8 @@ class TrainingBatches:
                 text = PairStore.open(folder, self.sources, self.sides)
                 numbers = unnamed_numbers(ranges(len(draws)), parent)
             generator = epoch_generator(self.seed, number)
-            RowPlan.write(folder, plan_rows(numbers, text.lengths, self.row_length, generator))
+            blocks = plan_rows(numbers, text.lengths, self.row_length, generator)
+            RowPlan.write(folder, _checked(blocks, check))
             yield folder
 
     def _text_folders(
@@ -292,6 +293,13 @@ def collate_planned(
         pair_counts=pair_counts,
         row_length=row_length,
     )
+
+
+def _checked(blocks: Iterator[RowBlock], check: Check) -> Iterator[RowBlock]:
+    """Yield the `blocks`; `check` is called after each and may raise to stop."""
+    for block in blocks:
+        check()
+        yield block
 
 
 def _pinned(steps: Generator[StepBatches, None, None]) -> Generator[StepBatches, None, None]:

@@ -25,6 +25,8 @@ def describe_environment() -> dict[str, Any]:
     """Return versions, git commit and hardware as JSON values; unknown values are null."""
     import torch
 
+    # `device_count` alone counts GPUs that CUDA cannot start, which have no name.
+    gpu_count = torch.cuda.device_count() if torch.cuda.is_available() else 0
     return {
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
@@ -35,7 +37,7 @@ def describe_environment() -> dict[str, Any]:
             "cpu": _processor_name(),
             "cores": os.cpu_count(),
             "cpu_capability": torch.backends.cpu.get_cpu_capability(),
-            "gpus": [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())],
+            "gpus": [torch.cuda.get_device_name(number) for number in range(gpu_count)],
         },
     }
 

@@ -43,26 +43,26 @@ def work_folder(path: Path, *, alone: bool = False) -> Iterator[Path]:
         RunError: with `alone`, another process has a work folder for the same path.
         StorageError: the folder cannot be made, or the old content of `path` cannot be put back.
     """
-    with storage_errors(path), contextlib.ExitStack() as locks:
-        path.parent.mkdir(parents=True, exist_ok=True)
-
+    with contextlib.ExitStack() as locks:
         # 1. Finish what killed processes left, and make a folder of our own.
-        with _turn(path.parent):
-            abandoned = _restore_abandoned(path.parent, path.name, locks)
-            in_use = set(_work_folders(path.parent, path.name)).difference(abandoned)
-            if alone and in_use:
-                raise RunError(f"another process is writing {path}; wait for it, or choose another path")
-            work = path.parent / _work_name(path.name, secrets.token_hex(4))
-            work.mkdir()
-            locks.enter_context(exclusive(work))
+        with storage_errors(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with _turn(path.parent):
+                abandoned = _restore_abandoned(path.parent, path.name, locks)
+                in_use = set(_work_folders(path.parent, path.name)).difference(abandoned)
+                if alone and in_use:
+                    raise RunError(f"another process is writing {path}; wait for it, or choose another path")
+                work = path.parent / _work_name(path.name, secrets.token_hex(4))
+                work.mkdir()
+                locks.enter_context(exclusive(work))
         for folder in abandoned:
             shutil.rmtree(folder, ignore_errors=True)
 
-        # 2. Work, then put back what was replaced and not renewed.
+        # 2. Work, then put back what was replaced and not renewed. An error of the work need not be one of `path`.
         try:
             yield work
         finally:
-            with _turn(path.parent):
+            with storage_errors(path), _turn(path.parent):
                 may_delete = _put_back(work, path)
             if may_delete:
                 shutil.rmtree(work, ignore_errors=True)

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from translator.config.keys import show_value
 from translator.errors import ConfigError
+from translator.model.gpu_support import gpu_count
 from translator.training.launching import ADVICE, LostProcessError, SilentProcessError, launched, stop_with_launcher
 
 _UPDATE_TIMEOUT: Final = timedelta(minutes=5)  # longest wait for another rank; a killed one is detected immediately
@@ -92,7 +93,7 @@ class Distributed:
         """Raise ConfigError if this machine has no GPU of the kind of `device` for this rank."""
         if device.type == "cpu":
             return
-        gpus = torch.cuda.device_count() if device.type == "cuda" else 1
+        gpus = gpu_count() if device.type == "cuda" else 1
         if self.local_rank >= gpus:
             raise ConfigError(
                 f"more processes than GPUs on this machine, which has {gpus}; start at most one per GPU "

@@ -6,6 +6,7 @@ import time
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from translator.config import Config
 from translator.data import DataHandler
@@ -26,6 +27,8 @@ from translator.training.monitor import Observer
 from translator.training.update import Updater, memory_errors
 from translator.training.validation import Validator
 from translator.training.warm_start import initialize
+
+_QUIET_WAIT: Final = 0.05  # seconds that a rank waits for its batches before it tells the others
 
 
 @dataclass
@@ -58,11 +61,12 @@ class Trainer:
             self.data,
             self._state.shipped_model,
             self.updater.arithmetic,
-            check_stop=self._agree,
+            check_stop=self._check_stop,
             distributed=self.distributed,
         )
         self._observer = Observer(self.config, self.run, self.data, self.updater, self.distributed, self.progress)
-        self._clock = time.monotonic()  # time up to which `progress.seconds` counts
+        self._clock = time.monotonic()  # time up to which `progress.seconds` counts, the same on all ranks
+        self._wait_began = time.perf_counter()  # the last wait for batches
         self._in_update = False
         self._stopping_together = False  # whether all ranks know of a stop signal
 
@@ -109,15 +113,13 @@ class Trainer:
         training_batches = self.data.training_batches
         on_gpu = self.updater.device.type == "cuda"
         steps_from = training_batches.pinned_steps if on_gpu else training_batches.steps
-        # With one rank, a stop signal may end the wait for a batch; several ranks stop together, after an update.
-        alone = self.distributed.world_size == 1
         return steps_from(
             self._state.position,
             self._settings.accumulation_steps,
             self.distributed.rank,
             self.distributed.world_size,
             machine,
-            check=self.stop.check if alone else lambda: None,
+            check=self._check_while_waiting,
         )
 
     def _initialize_weights(self) -> None:
@@ -153,7 +155,7 @@ class Trainer:
         self._clock = time.monotonic()
         self._observer.meter.restart()
         while True:
-            self._agree()  # all ranks must take the same branch
+            step = self._next_step(batches)
             if self._validation_due:
                 self._validate()
             elif self.finished is not None:
@@ -161,17 +163,38 @@ class Trainer:
                 self._advise()
                 return
             else:
-                self._update(batches)
+                assert step is not None, "an update follows"
+                self._update(step)
                 if self.progress.step % self._settings.checkpoint_every == 0 and not self._validation_due:
                     self._save()
 
-    def _update(self, batches: Iterator[StepBatches]) -> None:
+    def _next_step(self, batches: Iterator[StepBatches]) -> StepBatches | None:
+        """Return the batches of the next update, or None if training is finished or validates first.
+
+        It returns on all ranks at the same time, and all then take the same branch.
+
+        Raises Interrupted: any rank has received a stop signal; on all ranks.
+        """
+        # 1. Wait for the batches of this rank.
+        step = None
+        if not self._validation_due and self.finished is None:
+            self._wait_began = time.perf_counter()
+            step = next(batches)
+            self._observer.meter.waited += time.perf_counter() - self._wait_began
+        # 2. Wait for the other ranks. They keep talking, so a lost or silent rank is noticed however long this takes.
+        while self._agree(waiting=False):
+            pass
+        return step
+
+    def _check_while_waiting(self) -> None:
+        """Agree with the other ranks, all of which wait until this one has its batches."""
+        # Most waits are too short to tell the others.
+        if self.stop.requested or time.perf_counter() - self._wait_began > _QUIET_WAIT:
+            self._agree(waiting=True)
+
+    def _update(self, step: StepBatches) -> None:
         """Make the next update."""
-        # 1. Wait for its batches.
-        wait_began = time.perf_counter()
-        step = next(batches)
-        self._observer.meter.waited += time.perf_counter() - wait_began
-        # 2. Update the weights, their moving average, and the progress: no part without the others.
+        # 1. Update the weights, their moving average, and the progress: no part without the others.
         number = self.progress.step + 1
         reports = self._observer.reports_after(number)
         self._in_update = True
@@ -182,7 +205,7 @@ class Trainer:
         self.progress.target_tokens += result.target_tokens
         self._state.position = step.position
         self._in_update = False
-        # 3. Report it.
+        # 2. Report it.
         self._observer.add(result, self._state.position)
 
     @property
@@ -214,7 +237,7 @@ class Trainer:
         """Write a checkpoint of the current step if there is none, or always if `anew`."""
         self._observer.report(self._state.position)
         if anew or self.progress.step != self._state.saved_step:
-            self._tick()
+            self._count_time()
             self._state.save()
             self.distributed.barrier()  # a long timeout: the disk of rank 0 may be slow
             self._observer.meter.restart()
@@ -233,18 +256,28 @@ class Trainer:
         if self.distributed.main:
             LOGGER.info(message)
 
-    def _agree(self) -> None:
-        """Share rank 0's elapsed time; raise `Interrupted` on all ranks if any has received a stop signal."""
-        self._tick()
-        seconds = self.progress.seconds if self.distributed.main else 0.0
-        stop_requests, self.progress.seconds = self.distributed.sum([float(self.stop.requested), seconds])
+    def _agree(self, waiting: bool = False) -> bool:
+        """Return whether any rank is `waiting` for its batches; count the time.
+
+        Raises:
+            Interrupted: any rank has received a stop signal; on all ranks.
+            LostProcessError: another rank was killed, or does not answer.
+        """
+        waiting_ranks, stop_requests = self._count_time(float(waiting), float(self.stop.requested))
         if stop_requests > 0:
             self._stopping_together = True
             self.stop.check()
             raise Interrupted(signal.SIGTERM)
+        return waiting_ranks > 0
 
-    def _tick(self) -> None:
-        """Add the time since the last call to that of the run."""
+    def _check_stop(self) -> None:
+        """Raise `Interrupted` on all ranks if any has received a stop signal; while no rank waits for batches."""
+        self._agree()
+
+    def _count_time(self, *values: float) -> list[float]:
+        """Add the time since the last call, by rank 0's clock, to that of the run; return the sums over all ranks."""
         now = time.monotonic()
-        self.progress.seconds += now - self._clock
+        seconds = self.progress.seconds + now - self._clock
         self._clock = now
+        self.progress.seconds, *sums = self.distributed.sum([seconds if self.distributed.main else 0.0, *values])
+        return sums
