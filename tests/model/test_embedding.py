@@ -33,6 +33,8 @@ def test_tokens_are_scaled_and_positions_are_not() -> None:
 def test_positions_are_looked_up_by_index(kind: str) -> None:
     config = ModelConfig(d_model=16, heads=2, dropout=0.0, max_positions=9, positions=kind)  # type: ignore[arg-type]
     embedding = Embedding(10, config)
+    for weight in embedding.parameters():
+        torch.nn.init.normal_(weight)  # `Transformer` initializes a learned table
     tokens = torch.tensor([[4, 4, 4, 4]])
     out = embedding(tokens, torch.tensor([[0, 1, 0, 1]]))
     assert torch.equal(out[0, :2], out[0, 2:])

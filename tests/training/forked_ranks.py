@@ -1,4 +1,4 @@
-"""Ranks forked from the process of the tests, which has imported all that they need: no launcher, and a fast start."""
+"""Ranks without a launcher, forked from a server that has imported all that they need, and has no threads."""
 
 import contextlib
 import multiprocessing
@@ -10,17 +10,18 @@ from multiprocessing.process import BaseProcess
 
 @contextlib.contextmanager
 def forked_ranks(count: int, work: Callable[[], object]) -> Iterator[list[BaseProcess]]:
-    """Yield `count` processes that do `work`, each as one rank of this machine; kill them at the end."""
+    """Yield `count` processes that do `work`, each as one rank of this machine; kill them at the end.
+
+    `work` must be picklable. A fork of the process of the tests itself could hang, since torch has started threads in
+    it.
+    """
     with socket.create_server(("localhost", 0)) as server:
         port = server.getsockname()[1]
-
-    def work_as(rank: int) -> None:
-        os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(count)}
-        os.environ |= {"MASTER_ADDR": "localhost", "MASTER_PORT": str(port)}
-        work()
-
-    context = multiprocessing.get_context("fork")
-    processes: list[BaseProcess] = [context.Process(target=work_as, args=(rank,)) for rank in range(count)]
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tiny_runs", "translator.training.run_training"])
+    processes: list[BaseProcess] = []
+    for rank in range(count):
+        processes.append(context.Process(target=_work_as, args=(rank, count, port, work)))
     for process in processes:
         process.start()
     try:
@@ -29,3 +30,9 @@ def forked_ranks(count: int, work: Callable[[], object]) -> Iterator[list[BasePr
         for process in processes:
             process.kill()
             process.join()
+
+
+def _work_as(rank: int, count: int, port: int, work: Callable[[], object]) -> None:
+    os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(count)}
+    os.environ |= {"MASTER_ADDR": "localhost", "MASTER_PORT": str(port)}
+    work()

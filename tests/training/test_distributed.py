@@ -1,5 +1,6 @@
 """Ranks as real processes: they compute what one process would."""
 
+import functools
 import json
 import signal
 import subprocess
@@ -139,7 +140,7 @@ def test_two_processes_and_three_that_resume_their_run_train_like_one(tiny_recip
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("The run is in") == 1
     # 2. Resume with three.
-    with forked_ranks(3, lambda: run(configuration(tiny_recipe, shared, steps=6))) as ranks:
+    with forked_ranks(3, functools.partial(run, configuration(tiny_recipe, shared, steps=6))) as ranks:
         for rank in ranks:
             rank.join(120)
             assert rank.exitcode == 0

@@ -25,7 +25,22 @@ from translator.run.signals import stop_on_signals
 from translator.training.run_training import train_run
 
 StartRanks = Callable[[Callable[[], None]], list[BaseProcess]]
-pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork")
+
+
+def kill_itself() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def freeze() -> None:
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def fill_disk() -> None:
+    raise StorageError("the disk is full")
+
+
+def go_on() -> None:
+    pass
 
 
 def train_rank(config: Config, event: Callable[[], None]) -> None:
@@ -88,26 +103,23 @@ def error_of(config: Config, rank: int, processes: list[BaseProcess]) -> str:
 
 
 def test_a_killed_rank_is_lost_at_once(config: Config, start_ranks: StartRanks) -> None:
-    processes = start_ranks(lambda: os.kill(os.getpid(), signal.SIGKILL))
+    processes = start_ranks(kill_itself)
     assert error_of(config, 1, processes).startswith("LostProcessError: another rank of this run was lost")
 
 
 def test_a_frozen_rank_is_silent(config: Config, start_ranks: StartRanks) -> None:
-    processes = start_ranks(lambda: os.kill(os.getpid(), signal.SIGSTOP))
+    processes = start_ranks(freeze)
     assert error_of(config, 1, processes).startswith("SilentProcessError: another rank of this run did not answer")
 
 
 def test_an_error_of_one_rank_ends_the_other(config: Config, start_ranks: StartRanks) -> None:
-    def fill_disk() -> None:
-        raise StorageError("the disk is full")
-
     processes = start_ranks(fill_disk)
     assert error_of(config, 0, processes) == "StorageError: the disk is full"
     assert error_of(config, 1, processes).startswith("LostProcessError")
 
 
 def test_a_stop_signal_to_one_rank_stops_all_with_a_checkpoint(config: Config, start_ranks: StartRanks) -> None:
-    processes = start_ranks(lambda: None)
+    processes = start_ranks(go_on)
     os.kill(processes[1].pid or 0, signal.SIGTERM)
     for rank in range(2):
         assert error_of(config, rank, processes) == "Interrupted: stopped by signal 15"
