@@ -39,6 +39,10 @@ def fill_disk() -> None:
     raise StorageError("the disk is full")
 
 
+def go_on() -> None:
+    pass
+
+
 def train_rank(config: Config, event: Callable[[], None]) -> None:
     """Train as one of two ranks; `event` happens to rank 0 while it makes the first epoch, which is never ready."""
 
@@ -113,3 +117,17 @@ def test_an_error_of_one_rank_ends_the_other(config: Config, start_ranks: StartR
     processes = start_ranks(fill_disk)
     assert error_of(config, 0, processes) == "StorageError: the disk is full"
     assert error_of(config, 1, processes).startswith("LostProcessError")
+
+
+def test_a_stop_signal_to_one_rank_stops_all_with_a_checkpoint(config: Config, start_ranks: StartRanks) -> None:
+    processes = start_ranks(go_on)
+    os.kill(processes[1].pid or 0, signal.SIGTERM)
+    for rank in range(2):
+        assert error_of(config, rank, processes) == "Interrupted: stopped by signal 15"
+    assert (run_folder(config) / "checkpoints" / "last").exists()
+
+
+def test_the_maker_ends_if_a_waiting_rank_is_killed(config: Config, start_ranks: StartRanks) -> None:
+    processes = start_ranks(go_on)
+    os.kill(processes[1].pid or 0, signal.SIGKILL)
+    assert error_of(config, 0, processes).startswith("LostProcessError: another rank of this run was lost")
