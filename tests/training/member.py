@@ -1,5 +1,6 @@
 """What the ranks of the tests do: `python member.py VERB FOLDER`, started by `launch`."""
 
+import atexit
 import os
 import signal
 import sys
@@ -19,7 +20,7 @@ from translator.run.signals import StopRequest, stop_on_signals
 from translator.training.blockwise_loss import blockwise_head_loss
 from translator.training.distributed import Distributed
 from translator.training.gradients import FlatGradients, GradientExchange
-from translator.training.launching import LostProcessError, reported_by_launcher
+from translator.training.launching import LostProcessError, reported_by_rank
 from translator.training.loss import TeacherForcing
 
 PAIRS = [([5 + n, 6, 7][: n % 3 + 1], [20, 21, 22, 23, 24][: n % 5 + 1]) for n in range(7)]
@@ -108,6 +109,12 @@ def freeze(distributed: Distributed, folder: Path, request: StopRequest) -> None
         distributed.sum([1.0])
 
 
+def fail(distributed: Distributed, folder: Path, request: StopRequest) -> None:
+    """Fail with a bug on all ranks, just after they have communicated."""
+    distributed.barrier()
+    raise ZeroDivisionError
+
+
 def train(folder: Path, request: StopRequest) -> None:
     """Train the recipe in `folder`; rank 1 has other settings, some of which it may have."""
     from translator.training.run_training import train_run  # the other verbs need little of what it imports
@@ -129,11 +136,18 @@ def ignore(distributed: Distributed, folder: Path, request: StopRequest) -> None
         time.sleep(600)
 
 
+def abort() -> None:
+    """Do what a thread of Gloo may do at the end of the interpreter, to which no failed rank may come."""
+    print("terminate called without an active exception", file=sys.stderr, flush=True)  # noqa: T201
+    os.abort()
+
+
 def main() -> int:
-    verbs = {verb.__name__: verb for verb in (stop, steps, die, freeze, ignore)}
+    verbs = {verb.__name__: verb for verb in (stop, steps, die, freeze, fail, ignore)}
     verb, folder = sys.argv[1], Path(sys.argv[2])
+    atexit.register(abort)
     try:
-        with stop_on_signals() as request, reported_by_launcher():
+        with stop_on_signals() as request, reported_by_rank():
             if verb == "train":  # joins the other ranks itself
                 train(folder, request)
             else:

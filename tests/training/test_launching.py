@@ -56,6 +56,13 @@ def test_ranks_with_other_settings_are_refused_in_one_message(
     assert capfd.readouterr().err == ""
 
 
+def test_a_bug_of_a_rank_ends_the_training_with_its_traceback(
+    tmp_path: Path, start_members: StartMembers, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert start_members(tmp_path, 2, "fail") == 1
+    assert "ZeroDivisionError" in capfd.readouterr().err
+
+
 def test_a_second_signal_ends_a_rank_immediately(tmp_path: Path, start_members: StartMembers) -> None:
     with pytest.raises(Interrupted) as caught:  # long before the ten minutes that the rank would sleep
         start_members(tmp_path, 1, "ignore")

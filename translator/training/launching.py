@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import tempfile
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -16,7 +17,9 @@ from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, P
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 from translator.errors import Interrupted, RunError, TranslatorError
+from translator.run.logging import print_error
 from translator.run.signals import STOP_SIGNALS, StopRequest
+from translator.run.text import printable
 from translator.run.workers import available_cores
 
 ADVICE: Final = "the last checkpoint is intact, and the same command resumes from it"
@@ -122,19 +125,38 @@ def _exit_code(failures: Mapping[int, ProcessFailure], processes: int) -> int:
 
 
 @contextlib.contextmanager
-def reported_by_launcher() -> Iterator[None]:
-    """In a process started by `launch`, report a user error to the launcher, which prints it once, and exit."""
+def reported_by_rank() -> Iterator[None]:
+    """In a rank of several, report an error of the block and end the process; elsewhere do nothing.
+
+    `launch` prints the error once, for all its ranks. A rank of the user's own `torchrun` prints it itself.
+    """
+    if not launched():
+        yield
+        return
     try:
         yield
     except (Interrupted, TranslatorError) as error:
         if _LAUNCHED not in os.environ:
-            raise
-        if isinstance(error, Interrupted):
-            raise SystemExit(error.exit_code) from error
+            print_error(f"translator: {printable(str(error))}")
         # A killed rank is the cause itself. The launcher does not see that a rank is silent.
-        if isinstance(error, SilentProcessError) or not isinstance(error, LostProcessError):
+        elif isinstance(error, SilentProcessError) or not isinstance(error, Interrupted | LostProcessError):
             get_error_handler().record_exception(error)
-        raise SystemExit(2) from error
+        _end_process(error.exit_code if isinstance(error, Interrupted) else 2)
+    except Exception:
+        traceback.print_exc()
+        _end_process(1)
+
+
+def _end_process(code: int) -> None:
+    """End this process without Python's own steps at the end, in which a failed rank may abort.
+
+    A thread of Gloo may still hold a tensor of the last exchange. It needs the interpreter to release it, and one that
+    has ended makes it call `std::terminate` (https://github.com/pytorch/pytorch/issues/190489).
+    """
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError):  # a full disk, or a closed pipe
+            stream.flush()
+    os._exit(code)
 
 
 def stop_with_launcher() -> None:
