@@ -142,7 +142,7 @@ def reported_by_rank() -> Iterator[None]:
         elif isinstance(error, SilentProcessError) or not isinstance(error, Interrupted | LostProcessError):
             get_error_handler().record_exception(error)
         _end_process(error.exit_code if isinstance(error, Interrupted) else 2)
-    except Exception:
+    except Exception:  # noqa: BLE001 - a bug: the traceback is all that the interpreter would do too
         traceback.print_exc()
         _end_process(1)
 
