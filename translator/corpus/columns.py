@@ -21,6 +21,15 @@ class Columns(NamedTuple):
     persian: int
     score: int | None
 
+    def names_read(self, names: Sequence[str]) -> list[str]:
+        """Return those of the `names` of all columns that are read."""
+        return [names[place] for place in self if place is not None]
+
+    def note_on(self, names: Sequence[str]) -> str:
+        """Return a note that tells which of the columns called `names` are read."""
+        shown_names = ", ".join(f"`{name}`" for name in self.names_read(names))
+        return f"the columns {shown_names} are read"
+
 
 class SideColumns(NamedTuple):
     """Places of the columns with the two texts, from 0."""

@@ -32,47 +32,66 @@ def rows_of_csv(lines: Iterable[str], label: str, note: Callable[[str], None]) -
     """
     numbered = numbered_lines(lines)
     first_lines = list(islice(numbered, _LINES_FOR_DELIMITER))
-    pattern = _cell_pattern(_delimiter_of([line for _, line in first_lines]))
-    row_lines: list[tuple[int, str]] = []
-    characters = 0
-    has_open_mark = False
-
-    def broken_rows() -> Iterator[Row]:
-        """Yield a row without cells for each line of the row, and name a quotation mark that lacks its end."""
-        nonlocal has_open_mark
-        open_line = _line_of_open_mark(row_lines, pattern)
-        if open_line is not None and not has_open_mark:
-            has_open_mark = True
-            note(f"{label}: the quotation mark opened on line {open_line} has no end")
-        for row_number, row_line in row_lines:
-            yield Row(row_number, row_line, [])
-
+    delimiter = _delimiter_of([line for _, line in first_lines])
+    reader = _RowReader(_cell_pattern(delimiter), label, note)
     for number, line in chain(first_lines, numbered):
+        yield from reader.read(number, line)
+    yield from reader.end()
+
+
+class _RowReader:
+    """Joins lines into rows: a row goes on while a cell in quotation marks has no end."""
+
+    def __init__(self, pattern: re.Pattern[str], label: str, note: Callable[[str], None]) -> None:
+        self._pattern = pattern  # of a cell
+        self._label = label
+        self._note = note
+        self._lines: list[tuple[int, str]] = []  # of the row that is not whole yet
+        self._characters = 0  # of these lines
+        self._noted_open_mark = False
+
+    def read(self, number: int, line: str) -> Iterator[Row]:
+        """Yield the rows that end with a line."""
         # 1. A line that cannot be read ends a row.
         if isinstance(line, Unreadable):
-            yield from broken_rows()
-            row_lines = []
+            yield from self.end()
             yield Row(number, line, [])
-            continue
+            return
 
-        # 2. Read on as long as a cell in quotation marks has no end.
-        row_lines.append((number, line))
-        characters = characters + len(line) if len(row_lines) > 1 else len(line)
-        if len(row_lines) > 1 and '"' not in line:
-            cells = None
-        else:
-            cells = _cells("\n".join(row_line for _, row_line in row_lines), pattern)
-        if cells is None and len(row_lines) < _LINES_OF_ROW and characters < LONGEST_LINE:
-            continue
+        # 2. Only a line with a quotation mark can end a cell that began on an earlier one.
+        self._lines.append((number, line))
+        self._characters += len(line)
+        cells = None
+        if len(self._lines) == 1 or '"' in line:
+            text = "\n".join(row_line for _, row_line in self._lines)
+            cells = _cells(text, self._pattern)
+        may_go_on = len(self._lines) < _LINES_OF_ROW and self._characters < LONGEST_LINE
+        if cells is None and may_go_on:
+            return
 
-        # 3. The row is whole or broken.
+        # 3. The row is whole, or broken.
         if cells:
-            first_number, first_line = row_lines[0]
+            first_number, first_line = self._lines[0]
+            self._begin_row()
             yield Row(first_number, first_line, cells)
         else:
-            yield from broken_rows()
-        row_lines = []
-    yield from broken_rows()
+            yield from self.end()
+
+    def end(self) -> Iterator[Row]:
+        """Yield a row without cells for each line of a row that is not whole, and name a mark that lacks its end."""
+        if not self._noted_open_mark:
+            open_line = _line_of_open_mark(self._lines, self._pattern)
+            if open_line is not None:
+                self._noted_open_mark = True
+                self._note(f"{self._label}: the quotation mark opened on line {open_line} has no end")
+        broken_lines = self._lines
+        self._begin_row()
+        for number, line in broken_lines:
+            yield Row(number, line, [])
+
+    def _begin_row(self) -> None:
+        self._lines = []
+        self._characters = 0
 
 
 def _line_of_open_mark(row_lines: Sequence[tuple[int, str]], pattern: re.Pattern[str]) -> int | None:

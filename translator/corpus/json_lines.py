@@ -42,9 +42,8 @@ def pairs_of_json_lines(
     columns: Columns | None = None
     if paths:
         columns = columns_by_name(names, source, label)
-        read_names = [f"`{names[place]}`" for place in columns if place is not None]
-        if len(names) > len(read_names):
-            note(f"{label}: the columns {', '.join(read_names)} are read")
+        if len(names) > len(columns.names_read(names)):
+            note(f"{label}: {columns.note_on(names)}")
 
     # 2. The pairs.
     for number, line in chain(first_lines, numbered):

@@ -81,9 +81,9 @@ def _batches(path: Path, source: SourceConfig, label: str, note: Callable[[str],
             leaf_paths = list(_leaf_paths(file.schema_arrow))
         names = [".".join(leaf_path) for leaf_path in leaf_paths]
         columns = columns_by_name(names, source, label)
-        read_names = [names[place] for place in columns if place is not None]
+        read_names = columns.names_read(names)
         if len(names) > len(read_names):
-            note(f"{label}: the columns {', '.join(f'`{name}`' for name in read_names)} are read")
+            note(f"{label}: {columns.note_on(names)}")
 
         # 2. Their values, a batch at a time.
         with _damaged_files(path):

@@ -108,14 +108,18 @@ def _names(rows: Sequence[Row], width: int, source: SourceConfig, label: str) ->
 
 
 def _starts_with_names(rows: Sequence[Row], width: int, persian: int) -> bool:
-    """Return whether the first row has words, none in the Arabic script for Persian, as 90% of the others have it."""
+    """Return whether the first row has words without Persian, and 90% of the others have Persian in its column."""
+    # 1. Names are words, and not in the Arabic script.
     first_cells = rows[0].cells
     if len(first_cells) != width or any(_is_number(cell) for cell in first_cells):
         return False
-    persian_texts = [row.cells[persian] for row in rows[1:] if len(row.cells) == width]
-    persian_count = sum(ARABIC_LETTER.search(text) is not None for text in persian_texts)
-    has_persian_below = persian_count > 0 and persian_count >= _PERSIAN_SHARE * len(persian_texts)
-    return has_persian_below and ARABIC_LETTER.search(first_cells[persian]) is None
+    if ARABIC_LETTER.search(first_cells[persian]):
+        return False
+
+    # 2. The texts below them are.
+    texts = [row.cells[persian] for row in rows[1:] if len(row.cells) == width]
+    persian_texts = [text for text in texts if ARABIC_LETTER.search(text)]
+    return len(persian_texts) > 0 and len(persian_texts) >= _PERSIAN_SHARE * len(texts)
 
 
 def _unnamed_columns(rows: Sequence[Row], width: int, source: SourceConfig, label: str) -> Columns:
@@ -160,8 +164,7 @@ def _note_ignored(
 ) -> None:
     """Call `note` if the table has columns that are not read."""
     if names is not None:
-        read_names = [f"`{names[place]}`" for place in columns if place is not None]
-        note(f"{label}: line 1 has names; the columns {', '.join(read_names)} are read")
+        note(f"{label}: line 1 has names; {columns.note_on(names)}")
         return
     if (columns.english, columns.persian, columns.score) == (0, 1, None):
         if width > 2:
