@@ -83,6 +83,23 @@ def test_pairs_without_enough_memory_are_scored_in_halves(monkeypatch: pytest.Mo
         assert hypothesis.score == pytest.approx(expected_hypothesis.score, rel=1e-5)
 
 
+def test_attention_without_enough_memory_is_computed_in_halves(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = small_model()
+    searcher = TorchSearcher([model], CPU)
+    labels = [[7, 8], [9], [10], [5, 6], [4]]
+    expected_maps = searcher.cross_attention(ROWS, labels)
+    attention = model.attention
+
+    def short_of_memory(source: Tensor, target: Tensor) -> Any:
+        if len(source) > 2:
+            raise torch.OutOfMemoryError
+        return attention(source, target)
+
+    monkeypatch.setattr(model, "attention", short_of_memory)
+    for weights, expected_weights in zip(searcher.cross_attention(ROWS, labels), expected_maps, strict=True):
+        assert weights == pytest.approx(expected_weights, abs=1e-6)
+
+
 def test_a_single_sentence_without_enough_memory_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def no_memory(*args: Any, **options: Any) -> Any:
         raise torch.OutOfMemoryError

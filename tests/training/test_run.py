@@ -3,8 +3,10 @@
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
+import torch
 from tiny_runs import run
 
 from translator.checkpoint.state import find_checkpoint
@@ -51,3 +53,9 @@ def test_a_folder_in_use_or_with_other_files_is_refused(tiny: Any, tmp_path: Pat
     with pytest.raises(RunError, match="is not empty and not a run; choose another folder"):
         run(tiny())
     assert (tmp_path / "run" / "thesis.txt").read_text() == "precious"
+
+
+def test_a_model_that_does_not_fit_into_the_memory_is_an_error(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("translator.training.run_training.Updater", Mock(side_effect=torch.OutOfMemoryError))
+    with pytest.raises(RunError, match=r"does not fit into the free memory of the GPU; .* make the model smaller"):
+        run(tiny())

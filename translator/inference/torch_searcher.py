@@ -18,7 +18,14 @@ from translator.errors import ConfigError, RunError
 from translator.inference.searcher import CPU_BATCH_POSITIONS, Check, Searcher
 from translator.model import Transformer
 from translator.model.cache import FIRST_CAPACITY
-from translator.model.device import MatmulPrecision, choose_rounding, has_bf16, is_out_of_memory, matmul_precision
+from translator.model.device import (
+    MatmulPrecision,
+    choose_rounding,
+    has_bf16,
+    is_out_of_memory,
+    matmul_precision,
+    model_must_fit,
+)
 from translator.model.inference_copy import prepare
 from translator.run.workers import available_cores
 from translator.search.ensemble import Ensemble
@@ -103,6 +110,17 @@ class TorchSearcher(Searcher):
 
     def cross_attention(self, rows: Rows, labels: Rows) -> list[npt.NDArray[np.float32]]:
         """Return the cross-attention of the last layer, averaged over heads and models; each row sums to 1."""
+        try:
+            return self._cross_attention(rows, labels)
+        except RuntimeError as error:
+            _check_that_halves_may_fit(error, rows)
+        # As in `find`.
+        torch.cuda.empty_cache()
+        middle = len(rows) // 2
+        first_maps = self.cross_attention(rows[:middle], labels[:middle])
+        return first_maps + self.cross_attention(rows[middle:], labels[middle:])
+
+    def _cross_attention(self, rows: Rows, labels: Rows) -> list[npt.NDArray[np.float32]]:
         # 1. The target input: each label behind SOS, without its last token.
         longest = max(len(label) for label in labels)
         target_input = torch.full((len(rows), longest), PAD)  # (B, T)
@@ -188,15 +206,8 @@ def load_searcher(
     place = torch.device(device)
     # The weights are copied into the layout and the type that searches read fastest.
     precision = search_precision(search.precision, place)
-    try:
+    with model_must_fit("use the CPU (--device cpu)"):
         models = [prepare(load_model(checkpoint, place), precision) for checkpoint in checkpoints]
-    except RuntimeError as error:
-        if not is_out_of_memory(error):
-            raise
-        raise RunError(
-            "the model does not fit into the free memory of the GPU; stop other programs that use this GPU, or use the "
-            "CPU (--device cpu)"
-        ) from error
     return TorchSearcher(models, place, search_rounding(place, training))
 
 

@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from translator.config.keys import DEVICE, DEVICE_NAMES
-from translator.errors import ConfigError
+from translator.errors import ConfigError, RunError
 from translator.model.gpu_support import gpu_count, gpu_problem, usable_gpus
 
 Precision = Literal["float32", "bf16", "fp16"]
@@ -91,6 +91,18 @@ def is_out_of_memory(error: BaseException | None) -> bool:
     if isinstance(error, torch.OutOfMemoryError):
         return True
     return isinstance(error, RuntimeError) and _NO_GPU_MEMORY.search(str(error)) is not None
+
+
+@contextlib.contextmanager
+def model_must_fit(remedy: str) -> Iterator[None]:
+    """Raise RunError, which ends in `remedy`, if memory of a GPU runs out in the block, which puts a model there."""
+    try:
+        yield
+    except RuntimeError as error:
+        if not is_out_of_memory(error):
+            raise
+        problem = "the model does not fit into the free memory of the GPU"
+        raise RunError(f"{problem}; stop other programs that use this GPU, or {remedy}") from error
 
 
 def has_bf16(device: torch.device) -> bool:

@@ -18,7 +18,7 @@ from translator.data import DataHandler
 from translator.data.preparation_report import preparation_report, write_preparation_report
 from translator.evaluation import Score, TranslatedPair, evaluate_run, saved_scores, search_label
 from translator.evaluation.test_sets import sides_of_test_split
-from translator.model.device import choose_device
+from translator.model.device import choose_device, model_must_fit
 from translator.model.gpu_support import caution_about_gpu
 from translator.run.folder import RunFolder
 from translator.run.locks import hold_folder
@@ -120,8 +120,9 @@ def _train_and_evaluate(
         }
     )
     vocabularies = (data.subword.source.vocabulary_size, data.subword.target.vocabulary_size)
-    updater = Updater(config, vocabularies, device, choices, distributed)
-    trainer = Trainer(config, run, data, updater, distributed, stop)
+    with model_must_fit("make the model smaller (model.d_model, model.encoder_layers, model.decoder_layers)"):
+        updater = Updater(config, vocabularies, device, choices, distributed)
+        trainer = Trainer(config, run, data, updater, distributed, stop)
     was_finished = trainer.finished is not None
     # 2. The run folder: only after the checkpoint of a resumed run has accepted settings and subword models.
     if distributed.main:
