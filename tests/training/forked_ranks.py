@@ -3,9 +3,12 @@
 import contextlib
 import multiprocessing
 import os
+import signal
 import socket
 from collections.abc import Callable, Iterator
 from multiprocessing.process import BaseProcess
+
+from translator.run.signals import STOP_SIGNALS
 
 
 @contextlib.contextmanager
@@ -33,6 +36,8 @@ def forked_ranks(count: int, work: Callable[[], object]) -> Iterator[list[BasePr
 
 
 def _work_as(rank: int, count: int, port: int, work: Callable[[], object]) -> None:
+    # A worker process that an earlier test started may have started the server, with these signals blocked.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
     os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(count)}
     os.environ |= {"MASTER_ADDR": "localhost", "MASTER_PORT": str(port)}
     work()
