@@ -135,7 +135,8 @@ def test_csv_with_and_without_a_line_of_names(tmp_path: Path, content: str, text
 
 def test_an_unknown_line_of_names_is_noted(tmp_path: Path) -> None:
     notes: list[str] = []
-    texts_of(one_file(tmp_path / "x.csv", "English text,Persian text\nOne.,یک.\n".encode()), notes)
+    table = one_file(tmp_path / "x.csv", "English text,Persian text\nOne.,یک.\n".encode())
+    texts_of(table, notes)
     assert notes == [f"{tmp_path}/x.csv: line 1 has names; the columns `English text`, `Persian text` are read"]
 
 
@@ -149,8 +150,10 @@ def test_a_quotation_mark_without_end_is_named(tmp_path: Path) -> None:
 def test_a_broken_row_of_csv_joins_no_two_pairs(tmp_path: Path) -> None:
     content = 'a,b\n"c,d\ne"x,f\ng,h"\n"i",j\nk,"l"\n'
     pairs = list(read_pairs(one_file(tmp_path / "text.csv", content.encode())))
-    assert [pair for pair in pairs if pair.defect is None] == [Pair(1, "a", "b"), Pair(5, "i", "j"), Pair(6, "k", "l")]
-    assert [pair.line for pair in pairs if pair.defect == "bad_row"] == [2, 3, 4]
+    good_pairs = [pair for pair in pairs if pair.defect is None]
+    lines_of_bad_rows = [pair.line for pair in pairs if pair.defect == "bad_row"]
+    assert good_pairs == [Pair(1, "a", "b"), Pair(5, "i", "j"), Pair(6, "k", "l")]
+    assert lines_of_bad_rows == [2, 3, 4]
 
 
 @pytest.mark.parametrize(
@@ -276,12 +279,16 @@ def test_mistakes_with_columns_are_explained(
 
 def test_a_note_tells_the_columns_that_are_read(tmp_path: Path) -> None:
     notes: list[str] = []
-    texts_of(one_file(tmp_path / "x.jsonl", json_lines([{"en": "One.", "fa": "یک.", "id": 1}])), notes)
+    table = one_file(tmp_path / "x.jsonl", json_lines([{"en": "One.", "fa": "یک.", "id": 1}]))
+    texts_of(table, notes)
     assert notes == [f"{tmp_path}/x.jsonl: the columns `en`, `fa` are read"]
 
 
-def test_a_zip_with_one_table_is_read(tmp_path: Path) -> None:
+def test_the_one_table_of_a_zip_is_chosen() -> None:
     assert choose_members(Path("x.zip"), ["README.md", "a/data.jsonl"], None, None) == ("a/data.jsonl",)
+
+
+def test_a_zip_with_one_table_is_read(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
         archive.writestr("a/data.csv", "One.,یک.\n")
     assert texts_of(SourceConfig(name="x", path=str(tmp_path / "x.zip"))) == TEXTS[:1]
@@ -294,12 +301,14 @@ def test_json_files_in_a_folder_are_read_without_those_of_metadata(tmp_path: Pat
 
 
 def test_held_out_text_beside_training_text_is_not_read(tmp_path: Path) -> None:
-    lines = [json_lines([{"en": english, "fa": persian}]) for english, persian in TEXTS]
+    # A data set of two shards for training and one for validation, in a folder of its folder.
     folder = tmp_path / "dataset"
     folder.mkdir()
-    names = ("train-00000-of-00002.jsonl", "train-00001-of-00002.jsonl", "validation-00000-of-00001.jsonl")
-    folder_of(folder / "data", dict(zip(names, lines, strict=True)))
     (folder / "README.md").write_text("A data set.", encoding="utf-8")
+    names = ("train-00000-of-00002.jsonl", "train-00001-of-00002.jsonl", "validation-00000-of-00001.jsonl")
+    shards = [json_lines([{"en": english, "fa": persian}]) for english, persian in TEXTS]
+    folder_of(folder / "data", dict(zip(names, shards, strict=True)))
+
     notes: list[str] = []
     assert texts_of(SourceConfig(name="x", path=str(folder)), notes) == TEXTS[:2]
     assert notes == [f"{folder}: held-out text is not read: validation-00000-of-00001.jsonl; give it as a test set"]

@@ -94,6 +94,14 @@ def lines_of(content: bytes) -> list[tuple[str, str | None]]:
     return lines
 
 
+def is_blank(line: tuple[str, str | None] | None) -> bool:
+    """Return whether a line with its defect is blank or, behind the end of the shorter side, missing."""
+    if line is None:
+        return True
+    text, defect = line
+    return defect is None and not text.strip()
+
+
 def expected(texts: list[bytes], invalid: str) -> tuple[list[Pair], set[str]]:
     """Return the pairs of a table or of two texts, and all reasons to refuse them."""
     lines_of_sides = [lines_of(text) for text in texts]
@@ -104,7 +112,7 @@ def expected(texts: list[bytes], invalid: str) -> tuple[list[Pair], set[str]]:
     if invalid == "error" and "invalid_utf8" in defects:
         faults.add("not UTF-8")
     rows = list(itertools.zip_longest(*lines_of_sides))
-    while rows and all(cell is None or (cell[1] is None and not cell[0].strip()) for cell in rows[-1]):
+    while rows and all(map(is_blank, rows[-1])):
         rows.pop()
     if any(None in row for row in rows):
         faults.add("length")
@@ -175,8 +183,9 @@ def play(seed: int, folder: Path) -> str:
         pairs_read = list(read_pairs(source))
     except TranslatorError as error:
         message = one_line(str(error))
-        kind = next((kind for kind, pattern in REFUSALS.items() if re.search(pattern, message)), None)
-        assert kind, f"a message of no known kind: {message}"
+        kinds = [kind for kind, pattern in REFUSALS.items() if re.search(pattern, message)]
+        assert kinds, f"a message of no known kind: {message}"
+        kind = kinds[0]
         if not damaged:
             assert kind in faults or kind not in ("not UTF-8", "length", "columns", "damaged"), message
         return kind

@@ -99,7 +99,8 @@ def test_each_dropped_near_duplicate_resembles_an_earlier_kept_pair(data: st.Dat
     texts = data.draw(st.lists(FAMILY, min_size=1, max_size=14))
     row = st.lists(st.integers(0, 3), min_size=BANDS, max_size=BANDS)
     keys = np.array([data.draw(row) for _ in texts], dtype=np.uint64)
-    order = data.draw(st.lists(st.sampled_from(range(len(texts))), unique=True))
+    numbers_of_texts = st.sampled_from(range(len(texts)))
+    order = data.draw(st.lists(numbers_of_texts, unique=True))
     numbers = np.array(order, dtype=np.int64)
 
     survivors = find_near_duplicates(keys, numbers, threshold, texts.__getitem__).tolist()

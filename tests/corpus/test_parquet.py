@@ -28,9 +28,10 @@ def written(path: Path, columns: Any, **settings: Any) -> SourceConfig:
     return SourceConfig(name="text", path=str(path), **settings)
 
 
-@pytest.mark.parametrize(
-    "columns", [COLUMNS, NESTED, {"source": COLUMNS["en"], "targets": [[x] for x in COLUMNS["fa"]]}]
-)
+LISTS = {"source": COLUMNS["en"], "targets": [[persian] for persian in COLUMNS["fa"]]}
+
+
+@pytest.mark.parametrize("columns", [COLUMNS, NESTED, LISTS])
 def test_usual_columns_are_read(tmp_path: Path, columns: dict[str, Any]) -> None:
     assert list(read_pairs(written(tmp_path / "x.parquet", columns))) == PAIRS
 
@@ -70,19 +71,25 @@ def test_the_content_decides_not_the_name(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("end", [-1, -100, 50])
 def test_a_truncated_file_is_damaged(tmp_path: Path, end: int) -> None:
-    path = Path(written(tmp_path / "x.parquet", COLUMNS).path or "")
-    assert "x.parquet is damaged or truncated (" in complaint(one_file(path, path.read_bytes()[:end]))
+    path = tmp_path / "x.parquet"
+    written(path, COLUMNS)
+    truncated = path.read_bytes()[:end]
+    assert "x.parquet is damaged or truncated (" in complaint(one_file(path, truncated))
 
 
 def test_a_changed_byte_is_noticed_by_the_checksum(tmp_path: Path) -> None:
-    path = Path(written(tmp_path / "x.parquet", COLUMNS).path or "")
+    path = tmp_path / "x.parquet"
+    written(path, COLUMNS)
     content = path.read_bytes()
     assert b"Three." in content
-    assert "x.parquet is damaged or truncated (" in complaint(one_file(path, content.replace(b"Three.", b"Threw.")))
+    altered = content.replace(b"Three.", b"Threw.")
+    assert "x.parquet is damaged or truncated (" in complaint(one_file(path, altered))
 
 
 def test_a_packed_parquet_file_is_refused(tmp_path: Path) -> None:
-    content = Path(written(tmp_path / "x.parquet", COLUMNS).path or "").read_bytes()
+    path = tmp_path / "x.parquet"
+    written(path, COLUMNS)
+    content = path.read_bytes()
     for source in (
         one_file(tmp_path / "y.parquet.gz", PACKERS[".gz"](content)),
         one_file(tmp_path / "y.zip", zip_bytes({"y.parquet": content})),

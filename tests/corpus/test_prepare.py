@@ -63,10 +63,13 @@ def copied(whole: tuple[CorpusConfig, PreparedCorpus], tmp_path: Path) -> tuple[
 
 def test_training_text_is_normalized_and_held_out_text_is_left_raw(whole: tuple[CorpusConfig, PreparedCorpus]) -> None:
     _, corpus = whole
-    assert list(corpus.lines("train", "small", "en")) == [f"line {number}, yes." for number in range(5)]
-    assert list(corpus.lines("train", "small", "fa")) == [f"خط line {digit}، کتاب." for digit in "۰۱۲۳۴"]
+    normalized_english = [f"line {number}, yes." for number in range(5)]
+    normalized_persian = [f"خط line {digit}، کتاب." for digit in "۰۱۲۳۴"]
+    raw_persian = [f"خط line {number} ، كتاب ." for number in (7, 8, 9)]
+    assert list(corpus.lines("train", "small", "en")) == normalized_english
+    assert list(corpus.lines("train", "small", "fa")) == normalized_persian
     assert list(corpus.lines("validation", "small", "en")) == ["line 5 , yes .", "line 6 , yes ."]
-    assert list(corpus.lines("test", "small", "fa")) == [f"خط line {number} ، كتاب ." for number in (7, 8, 9)]
+    assert list(corpus.lines("test", "small", "fa")) == raw_persian
     assert [corpus.count(split, "small") for split in SPLITS] == [5, 2, 3]
     assert corpus.names("train") == corpus.names("test") == ["small"]
 
@@ -134,7 +137,11 @@ def test_worker_count_and_chunk_size_do_not_change_the_result(tmp_path: Path, mo
 
 
 def test_sources_for_different_splits_may_share_a_name(tmp_path: Path) -> None:
-    parts = {"train": rows(6, "one"), "validation": rows(2, "two"), "test": [*rows(3, "three"), *rows(1, "three")]}
+    parts = {
+        "train": rows(6, "one"),
+        "validation": rows(2, "two"),
+        "test": [*rows(3, "three"), *rows(1, "three")],  # a test set keeps its duplicates
+    }
     sources = [tsv(tmp_path / f"{use}.tsv", pairs, name="sample", use=use) for use, pairs in parts.items()]
     corpus = prepare_corpus(config_of(tmp_path, *sources))
     assert [corpus.names(split) for split in SPLITS] == [["sample"]] * 3
@@ -206,7 +213,10 @@ def test_damaged_prepared_text_error_names_the_folder_to_delete(
     config, corpus = copied
     before = contents(corpus.directory)
     file = corpus.directory / "validation" / "small.fa"
-    file.unlink() if damage is None else file.write_bytes(damage)
+    if damage is None:
+        file.unlink()
+    else:
+        file.write_bytes(damage)
     message = (
         f"the prepared text {file} is damaged ({reason}); delete the folder {corpus.directory} and run the same "
         "command again, which rebuilds it"
@@ -301,12 +311,17 @@ def test_failed_preparation_explains_the_problem_and_leaves_no_files(tmp_path: P
         assert contents(tmp_path / "prepared") == {}
         return str(caught.value)
 
+    # Filters drop every pair.
     message = complaint(small(tmp_path, [("", "x"), ("", "y"), ("English", "English")]))
     assert "`small`: all 3 pairs were dropped (empty 2, target_script 1); check the text, or loosen" in message
+
+    # Too few pairs are left for the held-out splits, or none for training.
     message = complaint(small(tmp_path, rows(4)))
     assert "`small` has 4 pairs after cleaning, but corpus.split holds out 2 for validation and 3" in message
     message = complaint(small(tmp_path, rows(5)))
     assert message.startswith("no pair is left for training (small: validation 2, test 3); hold out fewer pairs")
+
+    # Every pair repeats another source or held-out text.
     again = tsv(tmp_path / "again.tsv", rows(10), use="train")
     message = complaint(small(tmp_path), again)
     assert "`again`: all 10 pairs were dropped (duplicate 10); it repeats another source" in message

@@ -305,7 +305,8 @@ def test_few_bad_rows_are_dropped_and_many_are_refused(good: int, bad: int, refu
     if refused:
         assert f"x: {bad} of {good + bad} rows do not have the right form (lines {good + 1}" in complaint(source)
     else:
-        assert sum(pair.defect == "bad_row" for pair in read_pairs(source)) == bad
+        bad_rows = [pair for pair in read_pairs(source) if pair.defect == "bad_row"]
+        assert len(bad_rows) == bad
 
 
 def test_a_table_of_another_kind_is_refused_before_its_end(tmp_path: Path) -> None:
@@ -320,7 +321,8 @@ def test_a_bad_row_is_refused_on_request(tmp_path: Path) -> None:
 
 
 def test_a_zip_of_one_table_or_memory_is_read(tmp_path: Path) -> None:
-    assert list(read_pairs(one_file(tmp_path / "x", zip_bytes({"a/b.tsv": TABLE, "README": b"x"})))) == PAIRS
+    archive = zip_bytes({"a/b.tsv": TABLE, "README": b"x"})
+    assert list(read_pairs(one_file(tmp_path / "x", archive))) == PAIRS
 
 
 def test_overrides_of_sources_apply_before_a_recipe_exists() -> None:
@@ -375,28 +377,50 @@ def test_swapped_sides_are_refused(tmp_path: Path, texts: list[tuple[str, str]],
         )
 
 
-def test_corpus_arguments_become_uniquely_named_sources(tmp_path: Path) -> None:
-    files = {"my.en": ENGLISH, "my.fa": PERSIAN, "my.tsv": TABLE, "b.tsv": TABLE}
-    for name, content in files.items():
-        (tmp_path / name).write_bytes(content)
-    english, persian, table, second_table = (str(tmp_path / name) for name in files)
-    sides = SourceConfig(name="my", source_path=english, target_path=persian)
-    assert corpora_in_arguments([[english, persian]]) == [sides]
-    assert corpora_in_arguments([[persian, english]]) == [sides]
-    corpora = corpora_in_arguments([[english, persian], [table, second_table]])
-    assert [corpus.name for corpus in corpora] == ["my", "my-2", "b"]
-    assert list(read_pairs(corpora[1])) == list(read_pairs(corpora[2])) == PAIRS
-    (tmp_path / "my-2.tsv").write_bytes(TABLE)
-    corpora = corpora_in_arguments([[table, table, str(tmp_path / "my-2.tsv")]])
-    assert [corpus.name for corpus in corpora] == ["my", "my-2", "my-2-2"]
-    for paths, message in (
-        ([english, str(tmp_path / "no.fa")], "cannot be found"),
-        ([english], "one side of a corpus"),
-    ):
-        with pytest.raises(InputError, match=message):
-            corpora_in_arguments([paths])
-    with pytest.raises(InputError, match="two text files make one corpus"):
-        corpora_in_arguments([[english, persian, str(tmp_path / "my.en")]])
+@pytest.fixture
+def folder_of_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Change to a folder with two sides and three tables."""
+    monkeypatch.chdir(tmp_path)
+    Path("my.en").write_bytes(ENGLISH)
+    Path("my.fa").write_bytes(PERSIAN)
+    for name in ("my.tsv", "my-2.tsv", "b.tsv"):
+        Path(name).write_bytes(TABLE)
+
+
+@pytest.mark.usefixtures("folder_of_arguments")
+@pytest.mark.parametrize("paths", [["my.en", "my.fa"], ["my.fa", "my.en"]])
+def test_two_sides_in_any_order_are_one_corpus(paths: list[str]) -> None:
+    sides = SourceConfig(name="my", source_path="my.en", target_path="my.fa")
+    assert corpora_in_arguments([paths]) == [sides]
+
+
+@pytest.mark.usefixtures("folder_of_arguments")
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        ([["my.en", "my.fa"], ["my.tsv", "b.tsv"]], ["my", "my-2", "b"]),
+        ([["my.tsv", "my.tsv", "my-2.tsv"]], ["my", "my-2", "my-2-2"]),
+    ],
+)
+def test_corpus_arguments_become_uniquely_named_sources(arguments: list[list[str]], names: list[str]) -> None:
+    corpora = corpora_in_arguments(arguments)
+    assert [corpus.name for corpus in corpora] == names
+    for corpus in corpora:
+        assert list(read_pairs(corpus)) == PAIRS
+
+
+@pytest.mark.usefixtures("folder_of_arguments")
+@pytest.mark.parametrize(
+    ("paths", "problem"),
+    [
+        (["my.en", "no.fa"], "cannot be found"),
+        (["my.en"], "one side of a corpus"),
+        (["my.en", "my.fa", "my.en"], "two text files make one corpus"),
+    ],
+)
+def test_paths_that_make_no_corpus_are_refused(paths: list[str], problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        corpora_in_arguments([paths])
 
 
 @pytest.mark.parametrize("paths", [["a\tb.tsv"], ["a.en", "a\nb.fa"], ["a\0.zip"]])

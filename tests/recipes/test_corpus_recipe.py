@@ -37,6 +37,8 @@ def test_settings_for_a_million_words_are_about_those_of_the_tuned_recipe() -> N
 
 
 SIZE = CorpusSize(pairs=900, words=9000, distinct_words=700)
+FILE = Path("runs/my.yaml")
+SOURCE = SourceConfig(name="my", path="my.tsv")
 
 
 @pytest.mark.parametrize("gpu", [False, True])
@@ -60,7 +62,7 @@ def test_the_text_of_a_recipe_has_the_settings_of_its_plan(gpu: bool, direction:
 
 
 def test_a_recipe_keeps_the_comments_of_its_base_and_gives_its_reasons() -> None:
-    recipe = plan_corpus_recipe(Path("runs/my.yaml"), [SourceConfig(name="my", path="my.tsv")], SIZE, gpu=False)
+    recipe = plan_corpus_recipe(FILE, [SOURCE], SIZE, gpu=False)
     lines = recipe.text().splitlines()
     assert lines[0] == "# Chosen for a corpus of 900 pairs. Edit it as needed, and train with:"
     assert "  model_type: unigram           # unigram, bpe or char" in lines
@@ -68,18 +70,14 @@ def test_a_recipe_keeps_the_comments_of_its_base_and_gives_its_reasons() -> None
 
 
 def test_overrides_change_the_plan_of_a_recipe_and_not_its_text() -> None:
-    recipe = plan_corpus_recipe(
-        Path("runs/my.yaml"), [SourceConfig(name="my", path="my.tsv")], SIZE, gpu=False, overrides=["model.heads=2"]
-    )
+    recipe = plan_corpus_recipe(FILE, [SOURCE], SIZE, gpu=False, overrides=["model.heads=2"])
     assert recipe.config.model.heads == 2
     assert parse_config(recipe.text(), "text").model.heads == 4
 
 
 def test_an_override_with_a_mistake_gives_no_plan() -> None:
     with pytest.raises(ConfigError, match=r"runs/my\.yaml has 1 mistake:\n  --set model\.headz=2: model\.headz"):
-        plan_corpus_recipe(
-            Path("runs/my.yaml"), [SourceConfig(name="my", path="my.tsv")], SIZE, gpu=False, overrides=["model.headz=2"]
-        )
+        plan_corpus_recipe(FILE, [SOURCE], SIZE, gpu=False, overrides=["model.headz=2"])
 
 
 @pytest.mark.parametrize("gpu", [False, True])
@@ -143,7 +141,8 @@ SAMPLE = (ROOT / "data" / "sample" / "train.tsv").read_text(encoding="utf-8").sp
 @pytest.mark.parametrize(("pairs", "gpu"), [(5, True), (30, False), (600, False)])
 def test_chosen_vocabulary_suits_uniform_text(tmp_path: Path, pairs: int, gpu: bool) -> None:
     config = prepared_recipe(tmp_path, SAMPLE[:pairs], gpu=gpu)
-    assert DataHandler(config).prepare().corpus.count("train", "text") > 0.9 * pairs - 10
+    corpus = DataHandler(config).prepare().corpus
+    assert corpus.count("train", "text") > 0.9 * pairs - 10
     assert not config.subword.joint
 
 
