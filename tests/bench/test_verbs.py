@@ -17,7 +17,7 @@ if sys.platform != "linux":
 @pytest.mark.parametrize("verb", ["export", "download", "evaluate", "back-translate"])
 def test_a_killed_verb_touches_nothing_foreign_and_ends_as_an_undisturbed_one(verb: str) -> None:
     command = [sys.executable, "-m", "bench", "verbs", "--only", verb, "--kills", "3"]
-    completed = subprocess.run(command, cwd=ROOT, env=environment(1), capture_output=True, text=True, check=False)
-    assert completed.returncode == 0, completed.stdout + completed.stderr
-    assert f"{verb}: " in completed.stdout
-    assert "PASSED" in completed.stdout
+    ended = subprocess.run(command, cwd=ROOT, env=environment(1), capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert f"{verb}: " in ended.stdout
+    assert "PASSED" in ended.stdout

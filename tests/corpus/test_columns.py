@@ -301,7 +301,7 @@ def test_json_files_in_a_folder_are_read_without_those_of_metadata(tmp_path: Pat
 
 
 def test_held_out_text_beside_training_text_is_not_read(tmp_path: Path) -> None:
-    # A data set of two shards for training and one for validation, in a folder of its folder.
+    # A data set of two shards for training and one for validation, in a folder below its README.
     folder = tmp_path / "dataset"
     folder.mkdir()
     (folder / "README.md").write_text("A data set.", encoding="utf-8")

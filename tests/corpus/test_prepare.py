@@ -266,7 +266,7 @@ def fingerprint_with(
 def test_fingerprint_depends_on_sources_settings_and_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = small(tmp_path)
     base = config_of(tmp_path, source)
-    changes = [{"max_pairs": 9}, {"use": "train"}, {"name": "other"}]
+    changes: list[dict[str, Any]] = [{"max_pairs": 9}, {"use": "train"}, {"name": "other"}]
     changed_sources = [source.model_copy(update=change) for change in changes]
     changed_sources.append(tsv(tmp_path / "longer.tsv", rows(11)))
     split = {"validation": 2, "test": 3, "seed": 2}
