@@ -83,31 +83,57 @@ def test_contest_picks_checkpoint_then_penalty_and_resumes_after_failures(
     monkeypatch.setattr(Fake, "mishaps", [RunError("it fell over"), Interrupted(15)])
     monkeypatch.setattr(Fake, "done", [])
     options = Options(config=str(tiny_plan(tmp_path)))
-    assert list(quality_part.bench(Options(config=options.config, table=True))) == ["No contestant is finished yet."]
+    table_options = Options(config=options.config, table=True)
+    assert list(quality_part.bench(table_options)) == ["No contestant is finished yet."]
+
+    # The first training is interrupted, the second fails, and the third succeeds.
     with pytest.raises(Interrupted):
         list(quality_part.bench(options))
     with pytest.raises(FailedError, match="failed: fake"):
         list(quality_part.bench(options))
     assert "it fell over" in capsys.readouterr().err
     lines = list(quality_part.bench(options))
-    tried = ["step-1 1.0 choice", "step-2 1.0 choice", "step-2 0.6 choice", "step-2 1.4 choice"]
-    assert Fake.done == [*["train"] * 3, *tried, "step-2 0.6 test"]
-    assert any("step-2, 0.6" in line for line in lines) and "| first | 15 | fake | 100.00 | 100.00 |" in lines
+
+    # The checkpoint is chosen with a penalty of 1.0, then the penalty with this checkpoint.
+    assert Fake.done == [
+        "train",
+        "train",
+        "train",
+        "step-1 1.0 choice",
+        "step-2 1.0 choice",
+        "step-2 0.6 choice",
+        "step-2 1.4 choice",
+        "step-2 0.6 test",
+    ]
+    assert any("step-2, 0.6" in line for line in lines)
+    assert "| first | 15 | fake | 100.00 | 100.00 |" in lines
     assert (tmp_path / "contest" / "results.md").read_text(encoding="utf-8") == "\n".join(lines) + "\n"
-    assert list(quality_part.bench(options)) == lines and len(Fake.done) == 8, "nothing is done twice"
+
+    # A further call does nothing twice, and its folder takes no other plan.
+    assert list(quality_part.bench(options)) == lines
+    assert len(Fake.done) == 8
+    changed_plan = tiny_plan(tmp_path, minutes=0.03)
     with pytest.raises(RunError, match="belongs to another plan"):
-        list(quality_part.bench(Options(config=str(tiny_plan(tmp_path, minutes=0.03)))))
+        list(quality_part.bench(Options(config=str(changed_plan))))
 
 
-def test_scores_rank_systems_and_mark_significant_differences() -> None:
-    references = [f"the {animal} sat on the {place} again" for animal in ("cat", "hen", "ox") for place in "abcdefgh"]
-    worse = [" ".join(reversed(line.split())) for line in references]
-    cells, signatures = compare_systems({"ours": references, "eole": worse}, references, 200)
-    assert cells["ours"][0] == "100.00" and cells["eole"][0].endswith("*)") and len(signatures) == 2
-    short = [" ".join(line.split()[:4]) for line in references]
-    run_on = [line + " tttt" * 16 for line in references]
-    scores = [mean_score([lines], [references]) for lines in (references, short, run_on)]
-    assert scores[0] > scores[1] and scores[0] > scores[2]
+REFERENCES = [f"the {animal} sat on the {place} again" for animal in ("cat", "hen", "ox") for place in "abcdefgh"]
+
+
+def test_a_significant_difference_to_the_first_system_is_marked() -> None:
+    reversed_lines = [" ".join(reversed(line.split())) for line in REFERENCES]
+    cells, signatures = compare_systems({"ours": REFERENCES, "eole": reversed_lines}, REFERENCES, 200)
+    assert cells["ours"][0] == "100.00"
+    assert cells["eole"][0].endswith("*)")
+    assert len(signatures) == 2
+
+
+def test_lines_that_end_too_early_or_run_on_lower_the_score() -> None:
+    short = [" ".join(line.split()[:4]) for line in REFERENCES]
+    run_on = [line + " tttt" * 16 for line in REFERENCES]
+    perfect_score = mean_score([REFERENCES], [REFERENCES])
+    assert perfect_score > mean_score([short], [REFERENCES])
+    assert perfect_score > mean_score([run_on], [REFERENCES])
 
 
 @pytest.mark.parametrize("file", ["experiments.yaml", "quality-tuning.yaml"])
@@ -115,5 +141,9 @@ def test_shipped_experiments_have_distinct_runs_and_a_baseline_first(file: str) 
     planned = list(trials(read_yaml(ROOT / "bench" / file, ExperimentPlan)))
     assert [trial.seed for trial in planned] == sorted(trial.seed for trial in planned)
     trained = [trial for trial in planned if trial.variant.average is None]
-    assert trained[0] is planned[0] and len({trial.run for trial in trained}) == len(trained)
-    assert all(trial.config != planned[0].config for trial in trained[1:])
+    runs = [trial.run for trial in trained]
+    assert len(set(runs)) == len(runs)
+    baseline, *later_trials = trained
+    assert baseline is planned[0]
+    for trial in later_trials:
+        assert trial.config != baseline.config

@@ -93,9 +93,8 @@ def test_a_variant_that_fails_leaves_the_others_and_fails_the_part(
 ) -> None:
     broken = Variant("too large", ("base",), settings=("model.heads=3",))
     monkeypatch.setattr(gpu, "VARIANTS", (broken, Variant("bf16", ("base",))))
-    lines = []
     with pytest.raises(FailedError, match="failed: update-base"):
-        lines += list(run_parts(["update-base"], WORK, tmp_path))
+        list(run_parts(["update-base"], WORK, tmp_path))
     figures = json.loads((tmp_path / "gpu.json").read_text(encoding="utf-8"))
     assert list(figures["update"]["base"]) == ["bf16"]
 
@@ -111,7 +110,8 @@ def test_batches_of_updates_are_the_same_at_every_call(tmp_path: Path) -> None:
     first = read_batches(tmp_path, WORK)
     second = read_batches(tmp_path, WORK)
     assert len(first) == WORK.batches
-    assert all(torch.equal(batch.fields, again.fields) for batch, again in zip(first, second, strict=True))
+    for first_batch, second_batch in zip(first, second, strict=True):
+        assert torch.equal(first_batch.fields, second_batch.fields)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")

@@ -65,7 +65,8 @@ def test_several_pairs_of_usual_names_are_a_choice_for_the_user() -> None:
 @pytest.mark.parametrize("suffix", list(PACKERS))
 def test_json_lines_are_read_packed_or_not(tmp_path: Path, suffix: str) -> None:
     content = json_lines([{"id": 7, "translation": {"en": english, "fa": persian}} for english, persian in TEXTS])
-    assert list(read_pairs(one_file(tmp_path / f"text.jsonl{suffix}", PACKERS[suffix](content + b"\n\n")))) == PAIRS
+    source = one_file(tmp_path / f"text.jsonl{suffix}", PACKERS[suffix](content + b"\n\n"))
+    assert list(read_pairs(source)) == PAIRS
 
 
 def test_values_of_json_lines_become_texts_of_one_line(tmp_path: Path) -> None:
@@ -100,7 +101,8 @@ def test_a_line_without_an_object_with_two_texts_is_a_bad_row(tmp_path: Path, li
 def test_a_first_object_without_a_column_is_a_bad_row(tmp_path: Path, first: dict[str, Any]) -> None:
     values = [{"translation": {"en": english, "fa": persian}, "score": 2} for english, persian in TEXTS]
     keys = {"min_score": {"column": "score", "at_least": 1.0}}
-    pairs = list(read_pairs(one_file(tmp_path / "x.jsonl", json_lines([first, *values]), **keys)))
+    source = one_file(tmp_path / "x.jsonl", json_lines([first, *values]), **keys)
+    pairs = list(read_pairs(source))
     assert [pair.defect for pair in pairs] == ["bad_row", None, None, None]
 
 
@@ -133,12 +135,13 @@ def test_csv_with_and_without_a_line_of_names(tmp_path: Path, content: str, text
 
 def test_an_unknown_line_of_names_is_noted(tmp_path: Path) -> None:
     notes: list[str] = []
-    texts_of(one_file(tmp_path / "x.csv", "English text,Persian text\nOne.,یک.\n".encode()), notes)
+    table = one_file(tmp_path / "x.csv", "English text,Persian text\nOne.,یک.\n".encode())
+    texts_of(table, notes)
     assert notes == [f"{tmp_path}/x.csv: line 1 has names; the columns `English text`, `Persian text` are read"]
 
 
 def test_a_quotation_mark_without_end_is_named(tmp_path: Path) -> None:
-    rows = [f'"House\n{place}.",خانهٔ {place}.\n' for place in range(50)]
+    rows = [f'"House\n{place}.",خانهٔ {place}.\n' for place in range(50)]  # two lines each, so the next is line 101
     content = "".join(rows) + '"House\n50","خانه.\n' + "House.,خانه.\n" * 300
     message = complaint(one_file(tmp_path / "x.csv", content.encode()))
     assert message.endswith("; the quotation mark opened on line 102 has no end")
@@ -147,8 +150,10 @@ def test_a_quotation_mark_without_end_is_named(tmp_path: Path) -> None:
 def test_a_broken_row_of_csv_joins_no_two_pairs(tmp_path: Path) -> None:
     content = 'a,b\n"c,d\ne"x,f\ng,h"\n"i",j\nk,"l"\n'
     pairs = list(read_pairs(one_file(tmp_path / "text.csv", content.encode())))
-    assert [pair for pair in pairs if pair.defect is None] == [Pair(1, "a", "b"), Pair(5, "i", "j"), Pair(6, "k", "l")]
-    assert [pair.line for pair in pairs if pair.defect == "bad_row"] == [2, 3, 4]
+    good_pairs = [pair for pair in pairs if pair.defect is None]
+    lines_of_bad_rows = [pair.line for pair in pairs if pair.defect == "bad_row"]
+    assert good_pairs == [Pair(1, "a", "b"), Pair(5, "i", "j"), Pair(6, "k", "l")]
+    assert lines_of_bad_rows == [2, 3, 4]
 
 
 @pytest.mark.parametrize(
@@ -161,14 +166,16 @@ def test_a_broken_row_of_csv_joins_no_two_pairs(tmp_path: Path) -> None:
     ],
 )
 def test_a_table_with_scores_first(tmp_path: Path, header: str, keys: dict[str, Any]) -> None:
-    content = header + "".join(f"1.{place}\t{source}\t{target}\n" for place, (source, target) in enumerate(TEXTS))
+    rows = [f"1.{place}\t{source}\t{target}\n" for place, (source, target) in enumerate(TEXTS)]
+    content = header + "".join(rows)
     assert texts_of(one_file(tmp_path / "text.tsv", content.encode(), **keys)) == TEXTS
 
 
 def test_numbers_between_and_before_the_texts_are_no_text(tmp_path: Path) -> None:
-    content = "".join(f"{place}\t{source}\t5{place}\t{target}\n" for place, (source, target) in enumerate(TEXTS))
+    rows = [f"{place}\t{source}\t5{place}\t{target}\n" for place, (source, target) in enumerate(TEXTS)]
+    table = one_file(tmp_path / "text.tsv", "".join(rows).encode())
     notes: list[str] = []
-    assert texts_of(one_file(tmp_path / "text.tsv", content.encode()), notes) == TEXTS
+    assert texts_of(table, notes) == TEXTS
     assert notes == [f"{tmp_path}/text.tsv: English is read from column 2, Persian from column 4"]
 
 
@@ -176,7 +183,8 @@ def test_numbers_between_and_before_the_texts_are_no_text(tmp_path: Path) -> Non
 def test_a_score_that_is_no_number_makes_no_column_of_texts(tmp_path: Path, score: str) -> None:
     rows = [f"0.{place}\tHouse {place}.\tخانهٔ {place}.\n" for place in range(300)]
     rows[7] = f"{score}\tHouse.\tخانه.\n"
-    assert texts_of(one_file(tmp_path / "text.tsv", "".join(rows).encode()))[8] == ("House 8.", "خانهٔ 8.")
+    texts = texts_of(one_file(tmp_path / "text.tsv", "".join(rows).encode()))
+    assert texts[8] == ("House 8.", "خانهٔ 8.")
 
 
 def test_the_column_of_scores_is_no_text(tmp_path: Path) -> None:
@@ -211,13 +219,24 @@ def test_a_side_of_numbers_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("column", [3, "score"])
 def test_a_low_score_drops_a_pair_and_is_counted(tmp_path: Path, column: int | str) -> None:
-    rows = [(f"House {n} is green.", f"خانهٔ {n} سبز است.\t{'nan' if n == 9 else n / 10}") for n in range(10, 50)]
-    content = ("en\tfa\tscore\n" if column == "score" else "") + "".join(f"{a}\t{b}\n" for a, b in rows)
+    # Forty pairs with scores from 1.0 to 4.9; the first ten are below 2.0.
+    rows = [f"House {n} is green.\tخانهٔ {n} سبز است.\t{n / 10}\n" for n in range(10, 50)]
+    header = "en\tfa\tscore\n" if column == "score" else ""
+    content = header + "".join(rows)
     source = one_file(tmp_path / "x.tsv", content.encode(), min_score={"column": column, "at_least": 2.0})
-    config = {"sources": [source], "prepared_directory": str(tmp_path), "filters": {"near_duplicates": None}}
-    config["split"] = {"validation": 2, "test": 2}
-    (report,) = prepare_corpus(CorpusConfig.model_validate(config)).report.sources
-    assert (report.read, report.dropped["low_score"], sum(report.kept.values())) == (40, 10, 30)
+
+    config = CorpusConfig.model_validate(
+        {
+            "sources": [source],
+            "prepared_directory": str(tmp_path),
+            "filters": {"near_duplicates": None},
+            "split": {"validation": 2, "test": 2},
+        }
+    )
+    (report,) = prepare_corpus(config).report.sources
+    assert report.read == 40
+    assert report.dropped["low_score"] == 10
+    assert sum(report.kept.values()) == 30
 
 
 def test_a_score_that_is_no_number_is_a_bad_row(tmp_path: Path) -> None:
@@ -260,12 +279,16 @@ def test_mistakes_with_columns_are_explained(
 
 def test_a_note_tells_the_columns_that_are_read(tmp_path: Path) -> None:
     notes: list[str] = []
-    texts_of(one_file(tmp_path / "x.jsonl", json_lines([{"en": "One.", "fa": "یک.", "id": 1}])), notes)
+    table = one_file(tmp_path / "x.jsonl", json_lines([{"en": "One.", "fa": "یک.", "id": 1}]))
+    texts_of(table, notes)
     assert notes == [f"{tmp_path}/x.jsonl: the columns `en`, `fa` are read"]
 
 
-def test_a_zip_with_one_table_is_read(tmp_path: Path) -> None:
+def test_the_one_table_of_a_zip_is_chosen() -> None:
     assert choose_members(Path("x.zip"), ["README.md", "a/data.jsonl"], None, None) == ("a/data.jsonl",)
+
+
+def test_a_zip_with_one_table_is_read(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
         archive.writestr("a/data.csv", "One.,یک.\n")
     assert texts_of(SourceConfig(name="x", path=str(tmp_path / "x.zip"))) == TEXTS[:1]
@@ -278,12 +301,14 @@ def test_json_files_in_a_folder_are_read_without_those_of_metadata(tmp_path: Pat
 
 
 def test_held_out_text_beside_training_text_is_not_read(tmp_path: Path) -> None:
-    lines = [json_lines([{"en": english, "fa": persian}]) for english, persian in TEXTS]
+    # A data set of two shards for training and one for validation, in a folder below its README.
     folder = tmp_path / "dataset"
     folder.mkdir()
-    names = ("train-00000-of-00002.jsonl", "train-00001-of-00002.jsonl", "validation-00000-of-00001.jsonl")
-    folder_of(folder / "data", dict(zip(names, lines, strict=True)))
     (folder / "README.md").write_text("A data set.", encoding="utf-8")
+    names = ("train-00000-of-00002.jsonl", "train-00001-of-00002.jsonl", "validation-00000-of-00001.jsonl")
+    shards = [json_lines([{"en": english, "fa": persian}]) for english, persian in TEXTS]
+    folder_of(folder / "data", dict(zip(names, shards, strict=True)))
+
     notes: list[str] = []
     assert texts_of(SourceConfig(name="x", path=str(folder)), notes) == TEXTS[:2]
     assert notes == [f"{folder}: held-out text is not read: validation-00000-of-00001.jsonl; give it as a test set"]
@@ -311,9 +336,10 @@ def test_the_form_and_the_columns_are_part_of_the_fingerprint(tmp_path: Path) ->
 
 
 def test_tables_are_whole_corpora_in_arguments(tmp_path: Path) -> None:
-    for name in ("a.jsonl.gz", "b.csv", "c.parquet"):
-        (tmp_path / name).write_bytes(b"")
-    corpora = corpora_in_arguments([[str(tmp_path / name) for name in ("a.jsonl.gz", "b.csv", "c.parquet")]])
+    paths = [tmp_path / name for name in ("a.jsonl.gz", "b.csv", "c.parquet")]
+    for path in paths:
+        path.write_bytes(b"")
+    corpora = corpora_in_arguments([[str(path) for path in paths]])
     assert [corpus.name for corpus in corpora] == ["a", "b", "c"]
 
 

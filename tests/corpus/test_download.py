@@ -53,7 +53,9 @@ def tar_bytes(names: Mapping[str, bytes], link: str = "") -> bytes:
             member = tarfile.TarInfo(name)
             member.size = len(content)
             if link and name.endswith(link):
-                member.type, member.linkname, member.size = tarfile.SYMTYPE, "/etc/passwd", 0
+                member.type = tarfile.SYMTYPE
+                member.linkname = "/etc/passwd"
+                member.size = 0
             archive.addfile(member, io.BytesIO(content))
     return packed.getvalue()
 
@@ -72,7 +74,7 @@ class Server:
     contents: dict[str, bytes] = field(default_factory=dict)
     port: int = 0
     answers: list[tuple[int, bytes, int]] = field(default_factory=list)
-    asked: int = 0
+    requests: int = 0
 
 
 @pytest.fixture
@@ -83,7 +85,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            state.asked += 1
+            state.requests += 1
             content = state.contents.get(self.path, state.content)
             whole = (200, content, len(content))
             status, body, announced = state.answers.pop(0) if state.answers else whole
@@ -96,12 +98,12 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         def log_message(self, format: str, *args: Any) -> None:
             pass
 
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as found:
-        state.port = found.server_address[1]
-        thread = threading.Thread(target=found.serve_forever, kwargs={"poll_interval": 0.01})
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http_server:
+        state.port = http_server.server_address[1]
+        thread = threading.Thread(target=http_server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield state
-        found.shutdown()
+        http_server.shutdown()
         thread.join()
 
 
@@ -142,12 +144,15 @@ def test_download_retries_after_errors_and_skips_an_existing_file(
     dataset = zip_dataset(server, sha256=sha256(ZIP), size=len(ZIP))
     path = obtain(dataset, tmp_path / "data")
     assert path.read_bytes() == ZIP
-    assert "Toy corpus; licence: CC0" in caplog.text and dataset.files[0].address in caplog.text
+    assert "Toy corpus; licence: CC0" in caplog.text
+    assert dataset.files[0].address in caplog.text
+
+    # A second call asks the server for nothing and leaves the file as it is.
     before = path.stat().st_ino, path.stat().st_mtime_ns
     assert obtain(dataset, tmp_path / "data") == path
     assert "exists and passes all checks; nothing to download" in caplog.text
     assert (path.stat().st_ino, path.stat().st_mtime_ns) == before
-    assert server.asked == len(answers) + 1
+    assert server.requests == len(answers) + 1
     assert list(path.parent.iterdir()) == [path]
 
 
@@ -166,7 +171,8 @@ def test_a_wrong_or_damaged_download_is_refused_and_not_kept(
 ) -> None:
     server.content = content
     message = refusal(zip_dataset(server, **changes), tmp_path)
-    assert message.startswith(f"cannot download http://127.0.0.1:{server.port}/corpus: ") and reason in message
+    assert message.startswith(f"cannot download http://127.0.0.1:{server.port}/corpus: ")
+    assert reason in message
     assert f"(see https://example.org/toy), put it at {tmp_path / 'toy.zip'}, and run" in message
     assert list(tmp_path.iterdir()) == []
 
@@ -174,18 +180,18 @@ def test_a_wrong_or_damaged_download_is_refused_and_not_kept(
 def test_download_fails_after_all_retries_and_leaves_no_file(server: Server, tmp_path: Path) -> None:
     server.answers = [(503, b"", 0)] * 9
     assert "503" in refusal(zip_dataset(server), tmp_path)
-    assert server.asked == 3
+    assert server.requests == 3
     nowhere = zip_dataset(server, address="http://127.0.0.1:9/corpus")
     assert "Check the network (https_proxy sets a proxy)" in refusal(nowhere, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_that_the_server_lacks_is_asked_for_once(server: Server, tmp_path: Path) -> None:
+def test_a_file_that_the_server_lacks_is_requested_once(server: Server, tmp_path: Path) -> None:
     server.answers = [(404, b"", 0)] * 9
     dataset = replace(small_dataset(server, "opus:CCMatrix/v1"), name="toy")
     message = refusal(dataset, tmp_path)
     assert "OPUS has no such corpus, version or pair; spell NAME/VERSION as there, capitals matter" in message
-    assert server.asked == 1
+    assert server.requests == 1
 
 
 def test_a_failed_download_leaves_no_folder(server: Server, tmp_path: Path) -> None:
@@ -211,16 +217,16 @@ def test_a_file_placed_by_hand_is_used_if_valid_and_never_overwritten(server: Se
     message = refusal(zip_dataset(server, size=len(ZIP)), tmp_path)
     assert "The file is unchanged: move it away to download toy" in message
     assert (tmp_path / "toy.zip").read_bytes() == OTHER_ZIP
-    assert server.asked == 0
+    assert server.requests == 0
 
 
 def test_only_the_listed_members_of_a_tar_are_unpacked(server: Server, tmp_path: Path) -> None:
     server.content = TAR
     for _ in range(2):
         assert obtain(tar_dataset(server), tmp_path) == tmp_path / "toy"
-    wanted = {"dev.en": TEXTS["dev/eng_Latn.dev"], "dev.fa": TEXTS["dev/pes_Arab.dev"]}
-    assert contents(tmp_path / "toy") == wanted
-    assert server.asked == 1
+    expected = {"dev.en": TEXTS["dev/eng_Latn.dev"], "dev.fa": TEXTS["dev/pes_Arab.dev"]}
+    assert contents(tmp_path / "toy") == expected
+    assert server.requests == 1
 
 
 @pytest.mark.parametrize(
@@ -312,7 +318,8 @@ def test_a_downloaded_dataset_is_a_corpus_or_test_sets_as_it_is(server: Server, 
             assert texts_of_source(source) == PAIRS
         else:
             test_set = read_held_out(held_out_argument(value), Normalizer(NormalizationConfig()))
-            assert list(zip(test_set.sources, (texts[0] for texts in test_set.references), strict=True)) == PAIRS
+            references = [texts[0] for texts in test_set.references]
+            assert list(zip(test_set.sources, references, strict=True)) == PAIRS
 
 
 @pytest.mark.parametrize("name", STAND_INS)
@@ -321,10 +328,13 @@ def test_the_recipe_of_a_downloaded_dataset_reads_it(server: Server, tmp_path: P
     obtain(dataset, tmp_path)
     text = recipe_snippet(dataset, tmp_path)
     assert text.startswith(f"# {dataset.title}; licence: {dataset.licence}\n")
-    entries = [entry for keys in yaml.safe_load(text).values() for entries in keys.values() for entry in entries]
+    entries: list[dict[str, Any]] = []
+    for section in yaml.safe_load(text).values():
+        for sources in section.values():
+            entries += sources
     assert entries
-    for source in map(SourceConfig.model_validate, entries):
-        assert texts_of_source(source) == PAIRS
+    for entry in entries:
+        assert texts_of_source(SourceConfig.model_validate(entry)) == PAIRS
 
 
 @pytest.mark.parametrize("name", STAND_INS)
@@ -374,11 +384,12 @@ def test_json_lines_without_both_texts_are_refused(server: Server, tmp_path: Pat
 
 
 def test_a_download_clears_what_a_killed_one_left_and_nothing_else(server: Server, tmp_path: Path) -> None:
-    for name in (_work_name("toy.zip", "0123abcd"), ".toy.zip.partial", ".mizan.zip.12345.partial"):
+    foreign_folders = {".toy.zip.partial", ".mizan.zip.12345.partial"}
+    for name in (_work_name("toy.zip", "0123abcd"), *foreign_folders):
         (tmp_path / name).mkdir()
         (tmp_path / name / "half").write_bytes(b"x")
     obtain(zip_dataset(server), tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {"toy.zip", ".toy.zip.partial", ".mizan.zip.12345.partial"}
+    assert {path.name for path in tmp_path.iterdir()} == foreign_folders | {"toy.zip"}
 
 
 def test_a_second_download_of_the_same_corpus_is_refused(server: Server, tmp_path: Path) -> None:

@@ -174,8 +174,14 @@ CASES: dict[tuple[str, float], tuple[Pairs, Pairs]] = {
 
 
 def breaks(rule: str, source: str, target: str, limit: float) -> bool:
-    words = source.split(), target.split()
-    return CHECKS[rule](Sides((source, target), words, (set(words[0]), set(words[1]))), limit)
+    source_words = source.split()
+    target_words = target.split()
+    sides = Sides(
+        texts=(source, target),
+        words=(source_words, target_words),
+        vocabularies=(set(source_words), set(target_words)),
+    )
+    return CHECKS[rule](sides, limit)
 
 
 @pytest.mark.parametrize(("rule", "limit"), CASES)
@@ -273,9 +279,10 @@ def test_filter_keeps_good_pairs_and_reports_the_first_broken_rule() -> None:
 
 
 def test_filter_without_limits_drops_only_empty_pairs_but_0_is_a_limit() -> None:
-    nothing = PairFilter(FilterConfig.model_validate(ALL_OFF))
-    assert all(nothing.broken_rule(*pair) is None for pair in (("متن " * 2000, "x"), *DROPPED.values()))
-    assert nothing.broken_rule("", "x") == "empty"
+    without_limits = PairFilter(FilterConfig.model_validate(ALL_OFF))
+    for pair in (("متن " * 2000, "x"), *DROPPED.values()):
+        assert without_limits.broken_rule(*pair) is None
+    assert without_limits.broken_rule("", "x") == "empty"
     no_markup = FilterConfig.model_validate({**ALL_OFF, "max_markup": 0.0})
     assert PairFilter(no_markup).broken_rule("Press <b> to go on", "در را باز کن") == "markup"
 
@@ -292,14 +299,19 @@ def test_filter_decides_any_pair_independently_of_earlier_pairs(source: str, tar
 
 
 @pytest.mark.parametrize(
-    ("path", "least"),
+    ("path", "minimum_share"),
     [(SHARED / "mizan.zip", 0.97), *((SAMPLE / f"{split}.tsv", 1.0) for split in ("train", "validation", "test"))],
     ids=str,
 )
-def test_filter_keeps_nearly_all_pairs_of_clean_corpora(path: Path, least: float) -> None:
+def test_filter_keeps_nearly_all_pairs_of_clean_corpora(path: Path, minimum_share: float) -> None:
     if not path.exists():
         pytest.skip("the real corpora are not in ../shared/data")
-    normalizer, pair_filter = Normalizer(NormalizationConfig()), PairFilter(FilterConfig())
-    pairs = list(itertools.islice(read_pairs(SourceConfig(name="x", path=str(path))), 5000))
-    rules = [pair_filter.broken_rule(normalizer.source(pair.source), normalizer.target(pair.target)) for pair in pairs]
-    assert rules.count(None) >= least * len(pairs)
+    normalizer = Normalizer(NormalizationConfig())
+    pair_filter = PairFilter(FilterConfig())
+    source = SourceConfig(name="x", path=str(path))
+    pairs = list(itertools.islice(read_pairs(source), 5000))
+    kept_pairs = 0
+    for pair in pairs:
+        rule = pair_filter.broken_rule(normalizer.source(pair.source), normalizer.target(pair.target))
+        kept_pairs += rule is None
+    assert kept_pairs >= minimum_share * len(pairs)

@@ -62,10 +62,12 @@ def mutated(content: bytes, generator: random.Random) -> bytes:
         if borders and generator.random() < 0.5:
             start = generator.choice(borders) + generator.randint(0, 1)
         end = start + generator.choice((0, 0, 1, 4, 20))
+        # A snippet or a byte, nothing, the text before, or the text itself a second time.
         new = generator.choice(
             (generator.choice(SNIPPETS), generator.randbytes(1), b"", content[start - 30 : start], content[start:end])
         )
-        content = content[:start] + new + content[end:] if generator.random() < 0.95 else content[:start]
+        is_cut_off = generator.random() >= 0.95
+        content = content[:start] if is_cut_off else content[:start] + new + content[end:]
     return content
 
 
@@ -75,30 +77,47 @@ def lines_of(content: bytes) -> list[tuple[str, str | None]]:
     content = content.removeprefix(b"\xef\xbb\xbf")
     if b"\n" not in content:
         content = content.replace(b"\r", b"\n")
-    pieces = content.split(b"\n")
-    for piece in [piece.removesuffix(b"\r") for piece in pieces[:-1]] + [pieces[-1]] * bool(pieces[-1]):
-        try:
-            if b"\0" in piece and len(piece) <= LINE:
-                lines.append(("", "invalid_utf8"))
-                continue
-            lines.append((piece.decode().lstrip("\ufeff"), None) if len(piece) <= LINE else ("", "line_too_long"))
-        except UnicodeDecodeError:
+    *complete_pieces, last_piece = content.split(b"\n")
+    pieces = [piece.removesuffix(b"\r") for piece in complete_pieces]
+    if last_piece:
+        pieces.append(last_piece)
+    for piece in pieces:
+        if len(piece) > LINE:
+            lines.append(("", "line_too_long"))
+        elif b"\0" in piece:
             lines.append(("", "invalid_utf8"))
+        else:
+            try:
+                lines.append((piece.decode().lstrip("\ufeff"), None))
+            except UnicodeDecodeError:
+                lines.append(("", "invalid_utf8"))
     return lines
+
+
+def is_blank(line: tuple[str, str | None] | None) -> bool:
+    """Return whether a line with its defect is blank or, behind the end of the shorter side, missing."""
+    if line is None:
+        return True
+    text, defect = line
+    return defect is None and not text.strip()
 
 
 def expected(texts: list[bytes], invalid: str) -> tuple[list[Pair], set[str]]:
     """Return the pairs of a table or of two texts, and all reasons to refuse them."""
     lines_of_sides = [lines_of(text) for text in texts]
     faults = set()
+
+    # 1. Sides that are not UTF-8, or not of equal length after their blank lines at the end.
     defects = {defect for _, defect in itertools.chain.from_iterable(lines_of_sides)}
     if invalid == "error" and "invalid_utf8" in defects:
         faults.add("not UTF-8")
     rows = list(itertools.zip_longest(*lines_of_sides))
-    while rows and all(cell is None or (cell[1] is None and not cell[0].strip()) for cell in rows[-1]):
+    while rows and all(map(is_blank, rows[-1])):
         rows.pop()
     if any(None in row for row in rows):
         faults.add("length")
+
+    # 2. The pairs, in a table those of the usual number of columns.
     columns = 1 + most_tabs([text for text, defect in lines_of_sides[0] if defect is None])
     pairs = []
     for number, row in enumerate(rows, start=1):
@@ -113,6 +132,8 @@ def expected(texts: list[bytes], invalid: str) -> tuple[list[Pair], set[str]]:
             pairs.append(Pair(number, *texts_of_row[0].split("\t")[:2]))
         else:
             pairs.append(Pair(number, texts_of_row[0], "", "bad_row"))
+
+    # 3. A table with more bad rows than are dropped.
     bad_rows = sum(pair.defect == "bad_row" for pair in pairs)
     if bad_rows > 3 or bad_rows == len(pairs) > 0:
         faults.add("columns")
@@ -127,6 +148,8 @@ def most_tabs(rows: list[str]) -> int:
 def play(seed: int, folder: Path) -> str:
     """Read one corpus with random mistakes, compare the result with the files, and return the outcome."""
     generator = random.Random(seed)
+
+    # 1. Two sides or a table, perhaps with mistakes in the text.
     pairs = [(f"The garden {n}.", f"باغ {n} سبز است.") for n in range(generator.randint(1, 12))]
     texts = sides(pairs)
     if generator.random() < 0.03:
@@ -135,12 +158,16 @@ def play(seed: int, folder: Path) -> str:
     if is_table:
         texts = ["".join(f"{source}\t{target}\n" for source, target in pairs).encode()]
     texts = [mutated(text, generator) if generator.random() < 0.6 else text for text in texts]
+
+    # 2. The files, perhaps packed, perhaps damaged after that.
     suffixes = [generator.choice(list(PACKERS)) for _ in texts]
     files = [PACKERS[suffix](text) for suffix, text in zip(suffixes, texts, strict=True)]
     ends = [".tsv"] if is_table else [".en", ".fa"]
     names = [f"a{end}{suffix}" for end, suffix in zip(ends, suffixes, strict=True)]
     if not is_table and generator.random() < 0.4:
-        names, files, suffixes = ["a.zip"], [zip_bytes({"x/en.txt": texts[0], "x/fa.txt": texts[1]})], [".zip"]
+        names = ["a.zip"]
+        files = [zip_bytes({"x/en.txt": texts[0], "x/fa.txt": texts[1]})]
+        suffixes = [".zip"]
     damaged = generator.random() < 0.3
     if damaged:
         files = [mutated(content, generator) for content in files]
@@ -149,13 +176,16 @@ def play(seed: int, folder: Path) -> str:
         old.unlink()
     source = folder_of(folder, dict(zip(names, files, strict=True)))
     source = SourceConfig.model_validate(source.model_dump() | {"invalid_utf8": invalid})
+
+    # 3. They are refused for a fault that they have, or read as they stand.
     expected_pairs, faults = expected(texts, invalid)
     try:
         pairs_read = list(read_pairs(source))
     except TranslatorError as error:
         message = one_line(str(error))
-        kind = next((kind for kind, pattern in REFUSALS.items() if re.search(pattern, message)), None)
-        assert kind, f"a message of no known kind: {message}"
+        kinds = [kind for kind, pattern in REFUSALS.items() if re.search(pattern, message)]
+        assert kinds, f"a message of no known kind: {message}"
+        kind = kinds[0]
         if not damaged:
             assert kind in faults or kind not in ("not UTF-8", "length", "columns", "damaged"), message
         return kind
@@ -198,11 +228,13 @@ def layout(request: pytest.FixtureRequest) -> str:
 
 def rows() -> Rows:
     """Return pairs that no rule drops; both sides of each contain a number that no other pair has."""
-    lengths = enumerate((number * 7 % 5 for number in range(1, COUNT + 1)), start=1)
-    return [
-        (f"House {number} stands{' by the river' * length}.", f"خانهٔ {number}{' کنار رود' * length} است.")
-        for number, length in lengths
-    ]
+    pairs = []
+    for number in range(1, COUNT + 1):
+        length = number * 7 % 5
+        source = f"House {number} stands{' by the river' * length}."
+        target = f"خانهٔ {number}{' کنار رود' * length} است."
+        pairs.append((source, target))
+    return pairs
 
 
 def sides(pairs: Rows) -> list[bytes]:
@@ -248,12 +280,15 @@ def aligned_numbers(corpus: PreparedCorpus) -> set[int]:
 
 
 def test_characters_resembling_line_ends_do_not_misalign_pairs(tmp_path: Path, layout: str) -> None:
+    # Each character stands in the English side of one pair and in the Persian side of another.
     pairs = rows()
-    for place, mark in enumerate(ODD):
-        source, target = pairs[3 + 5 * place]
-        pairs[3 + 5 * place] = (source.replace(" ", mark, 1), target)
-        source, target = pairs[55 - 5 * place]  # the last of these is held out, the others are for training
-        pairs[55 - 5 * place] = (source, f"{mark}{target} {mark}")
+    for number, mark in enumerate(ODD):
+        english_place = 3 + 5 * number
+        source, target = pairs[english_place]
+        pairs[english_place] = (source.replace(" ", mark, 1), target)
+        persian_place = 55 - 5 * number  # the first two of these are held out, the others are for training
+        source, target = pairs[persian_place]
+        pairs[persian_place] = (source, f"{mark}{target} {mark}")
     corpus = prepared(LAYOUTS[layout](tmp_path, *sides(pairs)), folder=tmp_path / "prepared")
     assert aligned_numbers(corpus) == set(range(1, COUNT + 1))
     training = (corpus.directory / "train" / "text.en").read_text("utf-8")
@@ -265,8 +300,10 @@ def test_invalid_utf8_is_located_in_the_error_or_dropped_on_request(tmp_path: Pa
     english = english.replace(b"House 9 ", b"House 9\xc3 ")
     persian = persian.replace("خانهٔ 23".encode(), "خانهٔ 23".encode() + b"\xff")
     source = LAYOUTS[layout](tmp_path, english, persian)
+
     message = refusal(source, tmp_path / "prepared")
     assert ", line 9: not UTF-8 (byte 0xc3, number 8 of the line)" in message
+
     corpus = prepared(source.model_copy(update={"invalid_utf8": "drop"}), folder=tmp_path / "prepared")
     assert aligned_numbers(corpus) == set(range(1, COUNT + 1)) - {9, 23}
     (report,) = corpus.report.sources
@@ -288,7 +325,8 @@ def test_a_truncated_file_is_refused_and_leaves_no_output(tmp_path: Path, suffix
 
 def test_sides_of_unequal_length_are_refused(tmp_path: Path) -> None:
     english, persian = sides(rows())
-    unequal = two_files(tmp_path, english, persian[: persian.rindex(b"\n", 0, -1) + 1])
+    without_last_line = persian[: persian.rindex(b"\n", 0, -1) + 1]
+    unequal = two_files(tmp_path, english, without_last_line)
     assert " has 60 lines, " in refusal(unequal, tmp_path / "prepared")
 
 

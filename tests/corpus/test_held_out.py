@@ -35,23 +35,28 @@ def write_lines(path: Path, *lines: str) -> Path:
 
 
 def test_test_set_and_its_reported_count_leave_out_pairs_with_a_blank_side(tmp_path: Path) -> None:
+    # A blank side leaves a pair out; no filter of training text does.
     pairs = [("Yes", "بله"), ("\u200b", "نه"), ("No", " "), ("English", "English"), ("a" * 3000, "ب")]
     held_out = tsv(tmp_path / "held.tsv", pairs)
-    train = tsv(tmp_path / "train.tsv", [(f"line number {n}", f"خط شمارهٔ {n}") for n in range(9)], use="train")
-    corpus = CorpusConfig(sources=(train,), prepared_directory=str(tmp_path / "prepared"))
-    found = read_held_out([held_out], NORMALIZER)
-    assert found.sources == ("Yes", "English", "a" * 3000)
-    assert found.left_out == (2, 3)
-    assert prepare_corpus(corpus, [held_out]).report.test_sets[0].pairs == len(found.sources)
+    test_set = read_held_out([held_out], NORMALIZER)
+    assert test_set.sources == ("Yes", "English", "a" * 3000)
+    assert test_set.left_out == (2, 3)
+
+    training_pairs = [(f"line number {n}", f"خط شمارهٔ {n}") for n in range(9)]
+    train = tsv(tmp_path / "train.tsv", training_pairs, use="train")
+    config = CorpusConfig(sources=(train,), prepared_directory=str(tmp_path / "prepared"))
+    report = prepare_corpus(config, [held_out]).report
+    assert report.test_sets[0].pairs == len(test_set.sources)
 
 
 def test_several_reference_files_are_read_beside_one_source_file(tmp_path: Path) -> None:
     write_lines(tmp_path / "a.en", "Yes.", "No.", "Perhaps.")
     write_lines(tmp_path / "a.fa", "بله.", "نه.", "شاید.")
     write_lines(tmp_path / "b.fa", "آری.", " ", "گویا.")
-    found = read_held_out(held_out_argument(f"x={tmp_path}/a.en:{tmp_path}/a.fa:{tmp_path}/b.fa"), NORMALIZER)
-    assert found.references == (("بله.", "آری."), ("نه.",), ("شاید.", "گویا.")), "each has the references it has"
-    assert found.left_out == ()
+    argument = f"x={tmp_path}/a.en:{tmp_path}/a.fa:{tmp_path}/b.fa"
+    test_set = read_held_out(held_out_argument(argument), NORMALIZER)
+    assert test_set.references == (("بله.", "آری."), ("نه.",), ("شاید.", "گویا.")), "no reference is blank"
+    assert test_set.left_out == ()
 
 
 BLANK = st.sampled_from(["", " ", "\u200c", "\ufeff"])
@@ -64,11 +69,13 @@ LINES = st.integers(1, 3).flatmap(
 def test_each_line_is_scored_or_left_out(lines: list[tuple[str, list[str]]]) -> None:
     """A complete last line spares the error for a set without any."""
     lines = [*lines, ("Yes.", ["بله."])]
-    found = held_out_set("news", lines, NORMALIZER)
-    assert len(found.sources) + len(found.left_out) == len(lines)
+    test_set = held_out_set("news", lines, NORMALIZER)
+    assert len(test_set.sources) + len(test_set.left_out) == len(lines)
     for number, (source, references) in enumerate(lines, start=1):
-        assert (number in found.left_out) == (source != "Yes." or "بله." not in references)
-    assert set(itertools.chain.from_iterable(found.references)) == {"بله."}, "no reference is blank"
+        is_complete = source == "Yes." and "بله." in references
+        assert (number in test_set.left_out) != is_complete
+    references_in_set = set(itertools.chain.from_iterable(test_set.references))
+    assert references_in_set == {"بله."}, "no reference is blank"
 
 
 @pytest.mark.parametrize(
@@ -89,7 +96,7 @@ def test_mistakes_in_a_test_set_argument_are_reported(tmp_path: Path) -> None:
     write_lines(tmp_path / "a.fa", "بله.", "نه.", "شاید.")
     write_lines(tmp_path / "b.fa", "بله.", "نه.")
     write_lines(tmp_path / "empty.tsv")
-    for text, problem in {
+    for argument, problem in {
         "{0}/nowhere.tsv": "cannot be found",
         "{0}/a.en:{0}/nowhere.fa": "cannot be found",
         "x=": "cannot be found",
@@ -100,13 +107,14 @@ def test_mistakes_in_a_test_set_argument_are_reported(tmp_path: Path) -> None:
         "{0}/empty.tsv": "it has no lines",
     }.items():
         with pytest.raises((InputError, CorpusError), match=problem):
-            read_held_out(held_out_argument(text.format(tmp_path)), NORMALIZER)
+            read_held_out(held_out_argument(argument.format(tmp_path)), NORMALIZER)
 
 
 def test_held_out_of_run_gives_sources_test_sets_and_a_validation_sample(tmp_path: Path) -> None:
     def pairs(word: str) -> list[tuple[str, str]]:
         return [(f"{word} number {n}", f"{word} شمارهٔ {n}") for n in range(40)]
 
+    # Two sources with a split and a test source, of which one pair has a blank side.
     filters = FilterConfig(near_duplicates=None, min_target_script=None, max_untranslated=None)
     corpus = prepare_corpus(
         CorpusConfig(
@@ -119,18 +127,25 @@ def test_held_out_of_run_gives_sources_test_sets_and_a_validation_sample(tmp_pat
             prepared_directory=str(tmp_path / "prepared"),
         )
     )
+
+    # A run on this corpus: with a further test set, and with four sentences for validation.
     news = write_pairs(tmp_path / "news.tsv", pairs("news"))
     recipe = (
         "run: {directory: run}\ncorpus: {sources: [{name: a, path: gone.tsv}]}\ntraining: {validation_sentences: 4}"
     )
     config = parse_config(recipe, "recipe", [f"evaluation.test_sets=[{{name: news, path: '{news}'}}]"])
-    found = [
-        (one.name, len(one.sources), one.left_out, set(one.origins))
-        for one in held_out_of_run(config, corpus, "test", NORMALIZER)
-    ]
-    assert found == [("a", 5, (), {"a"}), ("b", 5, (), {"b"}), ("c", 2, (2,), {"c"}), ("news", 40, (), {"news"})]
+
+    test_sets = held_out_of_run(config, corpus, "test", NORMALIZER)
+    assert [test_set.name for test_set in test_sets] == ["a", "b", "c", "news"]
+    assert [len(test_set.sources) for test_set in test_sets] == [5, 5, 2, 40]
+    assert [test_set.left_out for test_set in test_sets] == [(), (), (2,), ()]
+    for test_set in test_sets:
+        assert set(test_set.origins) == {test_set.name}
+
     (sample,) = held_out_of_run(config, corpus, "validation", NORMALIZER)
-    assert (sample.name, sample.origins, len(sample.references)) == ("validation", ("a", "a", "b", "b"), 4)
+    assert sample.name == "validation"
+    assert sample.origins == ("a", "a", "b", "b")
+    assert len(sample.references) == 4
 
 
 def test_a_test_set_that_changes_after_the_preparation_is_refused(tiny: Any, tmp_path: Path) -> None:
@@ -168,9 +183,9 @@ def test_damaged_held_out_text_is_refused(tmp_path: Path, old: bytes | None, new
     content = file.read_bytes()
     file.write_bytes(b"" if old is None else content.replace(old, new))
     assert file.read_bytes() != content
-    told = rf"test text of the run.* is .*{file}.*resume training, which writes it"
-    with pytest.raises(RunError, match=told):
+    message = rf"test text of the run.* is .*{file}.*resume training, which writes it"
+    with pytest.raises(RunError, match=message):
         read_held_out_folder(tmp_path, "test")
     file.unlink()
-    with pytest.raises(RunError, match=told):
+    with pytest.raises(RunError, match=message):
         read_held_out_folder(tmp_path, "test")

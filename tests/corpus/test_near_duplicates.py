@@ -26,7 +26,11 @@ LETTERS = "abcdefghijklmnopابپتثجچحخدذرزژسش"
 
 def words(count: int, seed: int, shortest: int = SHORTEST, longest: int = 200) -> list[str]:
     generator = random.Random(seed)
-    return ["".join(generator.choices(LETTERS, k=generator.randint(shortest, longest))) for _ in range(count)]
+    texts = []
+    for _ in range(count):
+        length = generator.randint(shortest, longest)
+        texts.append("".join(generator.choices(LETTERS, k=length)))
+    return texts
 
 
 def edited(text: str, edits: int, generator: random.Random) -> str:
@@ -65,16 +69,23 @@ def jaccard(first: str, second: str) -> float:
 
 def test_signatures_match_as_often_as_the_lsh_formula_predicts() -> None:
     """Leskovec, Rajaraman, Ullman: Mining of Massive Datasets, section 3.4.2: 1 - (1 - s^r)^b."""
+    # Pairs of a text and itself after up to twelve edits.
     generator = random.Random(7)
     texts = words(3000, 8)
     edited_texts = [edited(text, generator.randint(0, 12), generator) for text in texts]
-    similarity = np.array([jaccard(*pair) for pair in zip(texts, edited_texts, strict=True)])
+
+    # How often the signatures of such a pair should match, and whether they do.
+    pairs = zip(texts, edited_texts, strict=True)
+    similarity = np.array([jaccard(text, edited_text) for text, edited_text in pairs])
     predicted = 1 - (1 - similarity**ROWS) ** BANDS
-    matches = (signatures(texts) == signatures(edited_texts)).any(axis=1)
+    equal_bands = signatures(texts) == signatures(edited_texts)
+    matches = equal_bands.any(axis=1)
+
     for low, high in ((0.3, 0.5), (0.5, 0.7), (0.7, 0.9), (0.9, 1.0)):
         in_range = (similarity >= low) & (similarity < high)
         assert in_range.sum() > 100
-        assert abs(matches[in_range].mean() - predicted[in_range].mean()) < 0.08
+        error = matches[in_range].mean() - predicted[in_range].mean()
+        assert abs(error) < 0.08
 
 
 FAMILY = st.integers(0, 4).map(lambda start: "abcdefghijkl"[start : start + 8])
@@ -84,11 +95,15 @@ FAMILY = st.integers(0, 4).map(lambda start: "abcdefghijkl"[start : start + 8])
 @settings(deadline=None, max_examples=300)
 @given(st.data(), st.sampled_from([1 / 7, 1 / 3, 3 / 5, 1.0]))
 def test_each_dropped_near_duplicate_resembles_an_earlier_kept_pair(data: st.DataObject, threshold: float) -> None:
+    # Texts with keys of few values, which many share by chance, and some of the texts in any order.
     texts = data.draw(st.lists(FAMILY, min_size=1, max_size=14))
     row = st.lists(st.integers(0, 3), min_size=BANDS, max_size=BANDS)
     keys = np.array([data.draw(row) for _ in texts], dtype=np.uint64)
-    order = data.draw(st.lists(st.sampled_from(range(len(texts))), unique=True))
-    survivors = find_near_duplicates(keys, np.array(order, dtype=np.int64), threshold, texts.__getitem__).tolist()
+    numbers_of_texts = st.sampled_from(range(len(texts)))
+    order = data.draw(st.lists(numbers_of_texts, unique=True))
+    numbers = np.array(order, dtype=np.int64)
+
+    survivors = find_near_duplicates(keys, numbers, threshold, texts.__getitem__).tolist()
     for number, survivor in enumerate(survivors):
         if survivor >= 0:
             assert survivor in order[: order.index(number)]
@@ -113,8 +128,10 @@ def test_near_duplicate_search_is_linear_even_if_all_share_one_key(alike: bool) 
         texts_read += 1
         return texts[number]
 
-    survivors = find_near_duplicates(np.ones((count, BANDS), dtype=np.uint64), np.arange(count), 0.9, text_of)
-    assert np.count_nonzero(survivors == 0) == (count - 1 if alike else 0)
+    keys = np.ones((count, BANDS), dtype=np.uint64)
+    survivors = find_near_duplicates(keys, np.arange(count), 0.9, text_of)
+    duplicates_of_first = np.count_nonzero(survivors == 0)
+    assert duplicates_of_first == (count - 1 if alike else 0)
     assert texts_read <= 4 * count
 
 

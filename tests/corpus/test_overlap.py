@@ -140,9 +140,14 @@ def test_overlap_counts_agree_with_sets(tmp_path_factory: pytest.TempPathFactory
     first = [*first, ("x", "ک")]
     second = [*second, ("y", "گ")]
     result = overlap(tmp_path_factory.mktemp("corpora"), first, second)
-    first, second = without_blanks(first), without_blanks(second)
+
+    first = without_blanks(first)
+    second = without_blanks(second)
     assert result.found == (counted_with_sets(first, second), counted_with_sets(second, first))
-    shared_sources = {source for source, _ in first} & {source for source, _ in second}
+
+    first_sources = {source for source, _ in first}
+    second_sources = {source for source, _ in second}
+    shared_sources = first_sources & second_sources
     assert len(result.examples) == min(EXAMPLES, len(shared_sources))
     assert {a.source for a, _ in result.examples} <= shared_sources
 

@@ -28,9 +28,10 @@ def written(path: Path, columns: Any, **settings: Any) -> SourceConfig:
     return SourceConfig(name="text", path=str(path), **settings)
 
 
-@pytest.mark.parametrize(
-    "columns", [COLUMNS, NESTED, {"source": COLUMNS["en"], "targets": [[x] for x in COLUMNS["fa"]]}]
-)
+LISTS = {"source": COLUMNS["en"], "targets": [[persian] for persian in COLUMNS["fa"]]}
+
+
+@pytest.mark.parametrize("columns", [COLUMNS, NESTED, LISTS])
 def test_usual_columns_are_read(tmp_path: Path, columns: dict[str, Any]) -> None:
     assert list(read_pairs(written(tmp_path / "x.parquet", columns))) == PAIRS
 
@@ -44,11 +45,12 @@ def test_scores_and_named_columns(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("second", [None, {"en": None, "fa": "دو."}, {"en": "Two."}])
 def test_a_row_without_a_text_is_a_bad_row(tmp_path: Path, second: Any) -> None:
-    source = written(
-        tmp_path / "x.parquet", {"translation": [NESTED["translation"][0], second, NESTED["translation"][2]]}
-    )
+    first, _, third = NESTED["translation"]
+    source = written(tmp_path / "x.parquet", {"translation": [first, second, third]})
     pairs = list(read_pairs(source))
-    assert (pairs[0], pairs[1].defect, pairs[2]) == (PAIRS[0], "bad_row", PAIRS[2])
+    assert pairs[0] == PAIRS[0]
+    assert pairs[1].defect == "bad_row"
+    assert pairs[2] == PAIRS[2]
     with pytest.raises(CorpusError, match="row 2: a row needs a text for each side"):
         list(read_pairs(source, bad_rows="error"))
 
@@ -69,19 +71,25 @@ def test_the_content_decides_not_the_name(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("end", [-1, -100, 50])
 def test_a_truncated_file_is_damaged(tmp_path: Path, end: int) -> None:
-    path = Path(written(tmp_path / "x.parquet", COLUMNS).path or "")
-    assert "x.parquet is damaged or truncated (" in complaint(one_file(path, path.read_bytes()[:end]))
+    path = tmp_path / "x.parquet"
+    written(path, COLUMNS)
+    truncated = path.read_bytes()[:end]
+    assert "x.parquet is damaged or truncated (" in complaint(one_file(path, truncated))
 
 
 def test_a_changed_byte_is_noticed_by_the_checksum(tmp_path: Path) -> None:
-    path = Path(written(tmp_path / "x.parquet", COLUMNS).path or "")
+    path = tmp_path / "x.parquet"
+    written(path, COLUMNS)
     content = path.read_bytes()
     assert b"Three." in content
-    assert "x.parquet is damaged or truncated (" in complaint(one_file(path, content.replace(b"Three.", b"Threw.")))
+    altered = content.replace(b"Three.", b"Threw.")
+    assert "x.parquet is damaged or truncated (" in complaint(one_file(path, altered))
 
 
 def test_a_packed_parquet_file_is_refused(tmp_path: Path) -> None:
-    content = Path(written(tmp_path / "x.parquet", COLUMNS).path or "").read_bytes()
+    path = tmp_path / "x.parquet"
+    written(path, COLUMNS)
+    content = path.read_bytes()
     for source in (
         one_file(tmp_path / "y.parquet.gz", PACKERS[".gz"](content)),
         one_file(tmp_path / "y.zip", zip_bytes({"y.parquet": content})),

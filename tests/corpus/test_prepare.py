@@ -62,22 +62,29 @@ def copied(whole: tuple[CorpusConfig, PreparedCorpus], tmp_path: Path) -> tuple[
 
 
 def test_training_text_is_normalized_and_held_out_text_is_left_raw(whole: tuple[CorpusConfig, PreparedCorpus]) -> None:
-    config, corpus = whole
-    assert corpus.directory == Path(config.prepared_directory) / f"corpus-{corpus.fingerprint[:16]}"
-    assert list(corpus.lines("train", "small", "en")) == [f"line {number}, yes." for number in range(5)]
-    assert list(corpus.lines("train", "small", "fa")) == [f"خط line {digit}، کتاب." for digit in "۰۱۲۳۴"]
+    _, corpus = whole
+    normalized_english = [f"line {number}, yes." for number in range(5)]
+    normalized_persian = [f"خط line {digit}، کتاب." for digit in "۰۱۲۳۴"]
+    raw_persian = [f"خط line {number} ، كتاب ." for number in (7, 8, 9)]
+    assert list(corpus.lines("train", "small", "en")) == normalized_english
+    assert list(corpus.lines("train", "small", "fa")) == normalized_persian
     assert list(corpus.lines("validation", "small", "en")) == ["line 5 , yes .", "line 6 , yes ."]
-    assert list(corpus.lines("test", "small", "fa")) == [f"خط line {number} ، كتاب ." for number in (7, 8, 9)]
+    assert list(corpus.lines("test", "small", "fa")) == raw_persian
     assert [corpus.count(split, "small") for split in SPLITS] == [5, 2, 3]
     assert corpus.names("train") == corpus.names("test") == ["small"]
+
+
+def test_a_prepared_corpus_is_a_folder_of_texts_and_their_report(whole: tuple[CorpusConfig, PreparedCorpus]) -> None:
+    config, corpus = whole
+    assert corpus.directory == Path(config.prepared_directory) / f"corpus-{corpus.fingerprint[:16]}"
     files = {f"{split}/small.{side}" for split in SPLITS for side in ("en", "fa")}
     assert set(contents(corpus.directory)) == files | {*SPLITS, "report.json"}
-    assert json.loads((corpus.directory / "report.json").read_bytes()) == json.loads(
-        json.dumps(corpus.report.to_json())
-    )
+    stored_report = json.loads((corpus.directory / "report.json").read_bytes())
+    assert stored_report == json.loads(json.dumps(corpus.report.to_json()))
 
 
 def test_report_counts_drops_by_rule_and_held_out_text_is_kept_as_read(tmp_path: Path) -> None:
+    # One pair for each of seven rules, among good pairs; the last of these has odd characters and is held out.
     bad = [
         ("", "خالی"),
         ("word " * 101, "واژه " * 101),
@@ -88,45 +95,63 @@ def test_report_counts_drops_by_rule_and_held_out_text_is_kept_as_read(tmp_path:
         ("LINE 0, YES", "خط line ۰ کتاب"),
     ]
     odd = ("  a\u2028b\u200b \r", "\u200cي\u0085ك ")
-    corpus = prepare_corpus(config_of(tmp_path, small(tmp_path, [*rows(3), *bad, *rows(10)[3:], odd])))
+    pairs = [*rows(3), *bad, *rows(10)[3:], odd]
+    corpus = prepare_corpus(config_of(tmp_path, small(tmp_path, pairs)))
+
     report = corpus.report.sources[0]
     drops = "empty too_many_words too_many_characters length_ratio source_script target_script duplicate"
     assert {rule: count for rule, count in report.dropped.items() if count} == dict.fromkeys(drops.split(), 1)
-    assert set(report.dropped) == set(RULES) and report.examples["empty"] == (Example(4, "", "خالی"),)
+    assert set(report.dropped) == set(RULES)
+    assert report.examples["empty"] == (Example(4, "", "خالی"),)
     assert (report.read, sum(report.kept.values())) == (18, 11)
-    assert (list(corpus.lines("test", "small", "en"))[-1], list(corpus.lines("test", "small", "fa"))[-1]) == odd
+
+    *_, last_source = corpus.lines("test", "small", "en")
+    *_, last_target = corpus.lines("test", "small", "fa")
+    assert (last_source, last_target) == odd
     assert "small" in format_report(corpus.report)
 
 
 def test_worker_count_and_chunk_size_do_not_change_the_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A source of several chunks, a source that loses nearly all of its pairs, and a test set that repeats such pairs.
     pairs = [(f"This is sentence {n} , my friend .", f"این جملهٔ {n} است ، دوست من .") for n in range(9000)]
-    odd = [("", "x"), *pairs[:3], *[(f"English {number}", "English") for number in range(50)], ("mine", "مال من")]
+    untranslated = [(f"English {n}", "English") for n in range(50)]
+    odd = [("", "x"), *pairs[:3], *untranslated, ("mine", "مال من")]
     sources = tsv(tmp_path / "book.tsv", pairs), tsv(tmp_path / "odd.tsv", odd, use="train")
-    test_sets = [tsv(tmp_path / "further.tsv", odd[4:-1])]
-    made = []
+    test_sets = [tsv(tmp_path / "further.tsv", untranslated)]
+
+    corpora = []
     for chunk, workers in ((cleaning._CHUNK_PAIRS, 1), (cleaning._CHUNK_PAIRS, 2), (1000, 1)):
         monkeypatch.setattr(cleaning, "_CHUNK_PAIRS", chunk)
         config = config_of(tmp_path / f"{chunk} {workers}", *sources, workers=workers)
-        made.append(prepare_corpus(config, test_sets))
-        assert prepare_corpus(config, test_sets) == made[-1]
-    one, *others = (contents(corpus.directory) for corpus in made)
-    assert others == [one, one]
-    report = made[0].report.sources[1]
-    assert (report.dropped["empty"], len(report.examples["target_script"])) == (1, EXAMPLES)
-    assert made[0].report.test_sets[0].pairs == 50, "a test set is not filtered"
+        corpus = prepare_corpus(config, test_sets)
+        assert prepare_corpus(config, test_sets) == corpus
+        corpora.append(corpus)
+
+    expected = contents(corpora[0].directory)
+    for corpus in corpora[1:]:
+        assert contents(corpus.directory) == expected
+    report = corpora[0].report
+    assert report.sources[1].dropped["empty"] == 1
+    assert len(report.sources[1].examples["target_script"]) == EXAMPLES
+    assert report.test_sets[0].pairs == 50, "a test set is not filtered"
 
 
 def test_sources_for_different_splits_may_share_a_name(tmp_path: Path) -> None:
-    parts = {"train": rows(6, "one"), "validation": rows(2, "two"), "test": [*rows(3, "three"), *rows(1, "three")]}
+    parts = {
+        "train": rows(6, "one"),
+        "validation": rows(2, "two"),
+        "test": [*rows(3, "three"), *rows(1, "three")],  # a test set keeps its duplicates
+    }
     sources = [tsv(tmp_path / f"{use}.tsv", pairs, name="sample", use=use) for use, pairs in parts.items()]
     corpus = prepare_corpus(config_of(tmp_path, *sources))
     assert [corpus.names(split) for split in SPLITS] == [["sample"]] * 3
     assert [corpus.count(split, "sample") for split in SPLITS] == [6, 2, 4]
-    assert [(one.use, one.read) for one in corpus.report.sources] == [("train", 6), ("validation", 2), ("test", 4)]
+    reports = corpus.report.sources
+    assert [(report.use, report.read) for report in reports] == [("train", 6), ("validation", 2), ("test", 4)]
 
 
 @pytest.mark.parametrize(
-    ("split", "told"),
+    ("split", "warning"),
     [
         ({}, None),
         ({"validation": 30, "test": 30}, None),
@@ -139,14 +164,19 @@ def test_sources_for_different_splits_may_share_a_name(tmp_path: Path) -> None:
     ],
 )
 def test_a_held_out_split_of_more_than_a_fifth_of_the_pairs_warns(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, split: dict[str, object], told: str | None
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, split: dict[str, object], warning: str | None
 ) -> None:
     named = tsv(tmp_path / "named.tsv", rows(200, "named"), use="test")  # a source with a named split does not count
     config = config_of(tmp_path, small(tmp_path, rows(150)), named, split=split)
     for _ in range(2):  # also where the prepared text is reused
         caplog.clear()
         corpus = prepare_corpus(config)
-        assert [record.getMessage()[: len(told or "")] for record in caplog.records] == ([told] if told else [])
+        messages = [record.getMessage() for record in caplog.records]
+        if warning is None:
+            assert messages == []
+        else:
+            assert len(messages) == 1
+            assert messages[0].startswith(warning)
     if not split:
         assert [corpus.count(name, "small") for name in SPLITS] == [144, 3, 3]
 
@@ -183,7 +213,10 @@ def test_damaged_prepared_text_error_names_the_folder_to_delete(
     config, corpus = copied
     before = contents(corpus.directory)
     file = corpus.directory / "validation" / "small.fa"
-    file.unlink() if damage is None else file.write_bytes(damage)
+    if damage is None:
+        file.unlink()
+    else:
+        file.write_bytes(damage)
     message = (
         f"the prepared text {file} is damaged ({reason}); delete the folder {corpus.directory} and run the same "
         "command again, which rebuilds it"
@@ -233,13 +266,14 @@ def fingerprint_with(
 def test_fingerprint_depends_on_sources_settings_and_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = small(tmp_path)
     base = config_of(tmp_path, source)
-    changed_sources = [source.model_copy(update=change) for change in ({"max_pairs": 9}, {"use": "train"})]
-    changed_sources += [source.model_copy(update={"name": "other"}), tsv(tmp_path / "longer.tsv", rows(11))]
+    changes: list[dict[str, Any]] = [{"max_pairs": 9}, {"use": "train"}, {"name": "other"}]
+    changed_sources = [source.model_copy(update=change) for change in changes]
+    changed_sources.append(tsv(tmp_path / "longer.tsv", rows(11)))
     split = {"validation": 2, "test": 3, "seed": 2}
     fingerprints = [
         fingerprint_with(base),
         fingerprint_with(base, [tsv(tmp_path / "further.tsv", rows(1))]),
-        *(fingerprint_with(config_of(tmp_path, changed)) for changed in changed_sources),
+        *(fingerprint_with(config_of(tmp_path, changed_source)) for changed_source in changed_sources),
         fingerprint_with(config_of(tmp_path, source, split=split)),
         fingerprint_with(config_of(tmp_path, source, filters={"max_words": 99})),
         fingerprint_with(config_of(tmp_path, source, normalization={"tatweel": False})),
@@ -256,9 +290,9 @@ def test_a_file_that_changes_while_it_is_read_is_not_stored_under_its_old_hash(
 ) -> None:
     config = config_of(tmp_path, small(tmp_path))
 
-    def read_and_change(source: SourceConfig, *others: Any) -> Any:
+    def read_and_change(source: SourceConfig, *arguments: Any) -> Any:
         small(tmp_path, rows(10, "other"))
-        yield from read_pairs(source, *others)
+        yield from read_pairs(source, *arguments)
 
     with monkeypatch.context() as patch:
         patch.setattr(candidates, "read_pairs", read_and_change)
@@ -277,12 +311,17 @@ def test_failed_preparation_explains_the_problem_and_leaves_no_files(tmp_path: P
         assert contents(tmp_path / "prepared") == {}
         return str(caught.value)
 
+    # Filters drop every pair.
     message = complaint(small(tmp_path, [("", "x"), ("", "y"), ("English", "English")]))
     assert "`small`: all 3 pairs were dropped (empty 2, target_script 1); check the text, or loosen" in message
+
+    # Too few pairs are left for the held-out splits, or none for training.
     message = complaint(small(tmp_path, rows(4)))
     assert "`small` has 4 pairs after cleaning, but corpus.split holds out 2 for validation and 3" in message
     message = complaint(small(tmp_path, rows(5)))
     assert message.startswith("no pair is left for training (small: validation 2, test 3); hold out fewer pairs")
+
+    # Every pair repeats another source or held-out text.
     again = tsv(tmp_path / "again.tsv", rows(10), use="train")
     message = complaint(small(tmp_path), again)
     assert "`again`: all 10 pairs were dropped (duplicate 10); it repeats another source" in message
@@ -308,19 +347,20 @@ def test_a_full_disk_is_reported_and_leaves_no_files(tmp_path: Path, monkeypatch
 @pytest.mark.skipif(not DATA.is_dir(), reason="the real corpora are not in ../shared/data")
 @pytest.mark.parametrize("method", ["block", "hash"])
 def test_no_segment_of_the_real_corpora_is_in_two_splits(tmp_path: Path, method: str) -> None:
-    mizan, tatoeba, quran = (
-        SourceConfig(name=name, path=str(DATA / file), max_pairs=most)
-        for name, file, most in (("mizan", "mizan.zip", 4000), ("tatoeba", "tatoeba.zip", None),
-                                 ("quran", "quran.en-fa.zip", 3000))
-    )  # fmt: skip
+    mizan = SourceConfig(name="mizan", path=str(DATA / "mizan.zip"), max_pairs=4000)
+    tatoeba = SourceConfig(name="tatoeba", path=str(DATA / "tatoeba.zip"))
+    quran = SourceConfig(name="quran", path=str(DATA / "quran.en-fa.zip"), max_pairs=3000)
     settings = {"method": method, "validation": 200, "test": 300, "block_size": 50 if method == "block" else None}
     corpus = prepare_corpus(config_of(tmp_path, mizan, tatoeba, quran, split=settings))
     sides: tuple[Side, Side] = ("en", "fa")
     for side in sides:
-        texts = {split: [list(corpus.lines(split, name, side)) for name in corpus.names(split)] for split in SPLITS}
+        folds: dict[str, set[str]] = {split: set() for split in SPLITS}
         for split in SPLITS:
-            counts = [corpus.count(split, name) for name in corpus.names(split)]
-            assert list(map(len, texts[split])) == counts and all(counts)
-        train, validation, test = ({fold(text) for own in texts[split] for text in own} for split in SPLITS)
-        assert not train & validation and not train & test and not validation & test
+            for name in corpus.names(split):
+                texts = list(corpus.lines(split, name, side))
+                assert len(texts) == corpus.count(split, name) > 0
+                folds[split].update(fold(text) for text in texts)
+        assert not folds["train"] & folds["validation"]
+        assert not folds["train"] & folds["test"]
+        assert not folds["validation"] & folds["test"]
     assert set(corpus.lines("test", "tatoeba", "en")) <= {pair.source for pair in read_pairs(tatoeba)}

@@ -15,6 +15,7 @@ from corpus.corpora import (
     PAIRS,
     PERSIAN,
     TABLE,
+    Rows,
     complaint,
     folder_of,
     one_file,
@@ -46,26 +47,44 @@ LINE = st.text(st.characters(exclude_characters="\0\n", exclude_categories=["Cs"
     st.sampled_from(list(PACKERS)),
     st.sampled_from(["\n", "\r\n"]),
 )
-def test_any_text_survives_in_any_layout(rows: list[tuple[str, str]], one: str, other: str, end: str) -> None:
+def test_any_text_survives_in_any_layout(rows: Rows, english_suffix: str, persian_suffix: str, end: str) -> None:
     rows = [("English.", "فارسی."), *rows, ("The end.", "پایان.")]
-    english, persian = ("".join(f"{text}{end}" for text in side).encode() for side in zip(*rows, strict=True))
-    expected = [Pair(line, *row if "".join(row).strip() else ("", "")) for line, row in enumerate(rows, start=1)]
-    packed = {f"X.en{one}": PACKERS[one](english), f"X.fa{other}": PACKERS[other](persian)}
+    english = "".join(f"{source}{end}" for source, _ in rows).encode()
+    persian = "".join(f"{target}{end}" for _, target in rows).encode()
+    packed_english = PACKERS[english_suffix](english)
+    packed_persian = PACKERS[persian_suffix](persian)
+
+    # A pair whose sides are both blank is read as a pair of empty texts.
+    expected = []
+    for line, (source, target) in enumerate(rows, start=1):
+        is_blank = not (source + target).strip()
+        expected.append(Pair(line, "", "") if is_blank else Pair(line, source, target))
+
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        assert list(read_pairs(folder_of(folder, packed))) == expected
-        assert list(read_pairs(two_files(folder, PACKERS[one](english), PACKERS[other](persian)))) == expected
-        assert list(read_pairs(one_file(folder / "x.zip", zip_bytes({"en": english, "fa": persian})))) == expected
-        if not any("\t" in text for row in rows for text in row):
+        sides = {f"X.en{english_suffix}": packed_english, f"X.fa{persian_suffix}": packed_persian}
+        assert list(read_pairs(folder_of(folder, sides))) == expected
+        assert list(read_pairs(two_files(folder, packed_english, packed_persian))) == expected
+        archive = zip_bytes({"en": english, "fa": persian})
+        assert list(read_pairs(one_file(folder / "x.zip", archive))) == expected
+
+        # A text with a tab cannot stand in a table.
+        if b"\t" not in english + persian:
             table = "".join(f"{source}\t{target}{end}" for source, target in rows).encode()
-            assert list(read_pairs(one_file(folder / "x", PACKERS[one](table)))) == expected
+            assert list(read_pairs(one_file(folder / "x", PACKERS[english_suffix](table)))) == expected
 
 
 @pytest.mark.parametrize("suffix", PACKED)
-def test_compression_is_detected_by_content_and_may_have_several_frames(tmp_path: Path, suffix: str) -> None:
+def test_compression_is_detected_by_content_and_not_by_name(tmp_path: Path, suffix: str) -> None:
     pack = PACKERS[suffix]
-    for named in ("", ".packed", ".gz", ".XZ"):
-        assert list(read_pairs(two_files(tmp_path, pack(ENGLISH), pack(PERSIAN), named))) == PAIRS
+    for suffix_of_name in ("", ".packed", ".gz", ".XZ"):
+        source = two_files(tmp_path, pack(ENGLISH), pack(PERSIAN), suffix_of_name)
+        assert list(read_pairs(source)) == PAIRS
+
+
+@pytest.mark.parametrize("suffix", PACKED)
+def test_a_compressed_file_may_have_several_frames(tmp_path: Path, suffix: str) -> None:
+    pack = PACKERS[suffix]
     halves = pack(TABLE[:7]) + pack(b"") + pack(TABLE[7:])
     assert list(read_pairs(one_file(tmp_path / "text", halves))) == PAIRS
 
@@ -102,7 +121,8 @@ def test_unsupported_archive_formats_are_named_and_refused(tmp_path: Path, conte
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_a_zip_is_read_with_every_supported_compression_method(tmp_path: Path, method: int) -> None:
-    source = one_file(tmp_path / "x", zip_bytes({name: text * 20_000 for name, text in MEMBERS.items()}, method))
+    members = {name: text * 20_000 for name, text in MEMBERS.items()}
+    source = one_file(tmp_path / "x", zip_bytes(members, method))
     assert [pair[1:] for pair in read_pairs(source)] == [pair[1:] for pair in PAIRS] * 20_000
 
 
@@ -112,8 +132,9 @@ def test_a_zip_is_read_with_every_supported_compression_method(tmp_path: Path, m
 )
 def test_an_encrypted_or_unsupported_zip_is_refused(tmp_path: Path, offset: int, value: bytes, reason: str) -> None:
     content = bytearray(zip_bytes(MEMBERS))
-    for signature, place in ((b"PK\x03\x04", offset), (b"PK\x01\x02", offset + 2)):
-        start = content.index(signature) + place
+    # A local header and the central directory hold the same field, in the latter two bytes further on.
+    for signature, field_offset in ((b"PK\x03\x04", offset), (b"PK\x01\x02", offset + 2)):
+        start = content.index(signature) + field_offset
         content[start : start + 1] = value
     message = complaint(one_file(tmp_path / "text.zip", bytes(content)))
     assert f"text.zip cannot be decompressed ({reason}" in message and "compress it again with deflate" in message
@@ -149,7 +170,9 @@ def test_zip_members_are_recognised_or_listed_in_the_error(names: list[str], cho
     else:
         with pytest.raises(CorpusError, match=f"^corpus.zip {chosen}") as caught:
             choose_members(Path("corpus.zip"), names, None, None)
-        assert all(name in str(caught.value) for name in names)
+        message = str(caught.value)
+        for name in names:
+            assert name in message
 
 
 def test_zip_members_given_by_name_are_found_or_refused() -> None:
@@ -168,21 +191,32 @@ def test_zip_members_given_by_name_are_found_or_refused() -> None:
 
 @pytest.mark.parametrize("layout", ["files", "zip", "folder"])
 def test_sides_of_different_length_are_refused_with_their_line_counts(tmp_path: Path, layout: str) -> None:
-    english = "".join(f"{number} words\n" for number in range(1, 1201)).encode()
-    persian = "".join(f"{number} واژه\n" if number != 1100 else " \n" for number in range(1, 1200)).encode()
+    english_lines = [f"{number} words\n" for number in range(1, 1201)]
+    persian_lines = [f"{number} واژه\n" for number in range(1, 1200)]
+    persian_lines[1099] = " \n"
+    english = "".join(english_lines).encode()
+    persian = "".join(persian_lines).encode()
     message = complaint(LAYOUTS[layout](tmp_path, english, persian))
     assert message.startswith("corpus source `text`: the two sides differ in length: ")
     assert " has 1,200 lines, " in message
     assert " has 1,199; line N of both sides must be a pair" in message
-    assert message.endswith(".fa") and ". First empty line: line 1,100 of " in message
+    assert ". First empty line: line 1,100 of " in message
+    assert message.endswith(".fa")
+
+
+@pytest.mark.parametrize("layout", ["files", "zip", "folder"])
+def test_a_side_without_lines_beside_a_text_is_refused(tmp_path: Path, layout: str) -> None:
     message = complaint(LAYOUTS[layout](tmp_path, b"", PERSIAN))
     assert " has 0 lines, " in message and "empty line" not in message
 
 
 def test_mistakes_in_a_source_entry_are_explained(tmp_path: Path) -> None:
+    # A path at which there is no file.
     missing = SourceConfig(name="mizan", path=str(tmp_path / "mizan.zip"), obtain="Get it from the shelf.")
     assert f"`mizan`: {missing.path} does not exist. Get it from the shelf." in complaint(missing)
     assert "check the path" in complaint(missing.model_copy(update={"obtain": None}))
+
+    # A Persian side that is the English file, an archive or a folder.
     sides = two_files(tmp_path)
     archive = one_file(tmp_path / "text.zip", zip_bytes(MEMBERS))
     folder = folder_of(tmp_path / "x", {"a.tsv": TABLE})
@@ -192,13 +226,18 @@ def test_mistakes_in_a_source_entry_are_explained(tmp_path: Path) -> None:
         folder.path: "x is a folder; give a file",
     }.items():
         assert problem in complaint(sides.model_copy(update={"target_path": path}))
+
+    # Names of members for a source that is no zip archive.
     members = {"source_member": "en.txt", "target_member": "fa.txt"}
     table = one_file(tmp_path / "text.tsv", TABLE, **members)
     assert "text.tsv is not a zip archive" in complaint(table)
     assert "x is a folder; `source_member` and `target_member` name" in complaint(folder.model_copy(update=members))
-    nothing = [PACKERS[".gz"](b""), zip_bytes(dict.fromkeys(MEMBERS, b"")), b""]
-    for empty in (two_files(tmp_path, b"", b""), *(one_file(tmp_path / "empty", content) for content in nothing)):
-        assert "it has no lines" in complaint(empty)
+
+
+def test_a_source_without_lines_is_refused(tmp_path: Path) -> None:
+    assert "it has no lines" in complaint(two_files(tmp_path, b"", b""))
+    for content in (b"", PACKERS[".gz"](b""), zip_bytes(dict.fromkeys(MEMBERS, b""))):
+        assert "it has no lines" in complaint(one_file(tmp_path / "empty", content))
 
 
 def test_a_folder_is_read_in_the_order_of_names(tmp_path: Path) -> None:
@@ -222,8 +261,9 @@ def test_a_folder_is_read_in_the_order_of_names(tmp_path: Path) -> None:
 
 def test_max_pairs_counts_across_files_and_stops_reading(tmp_path: Path) -> None:
     source = folder_of(tmp_path / "x", {"a.tsv": TABLE, "b.tsv": TABLE + b"wrong\n", "c.tsv": b"wrong"})
-    for most in range(1, 7):
-        assert list(read_pairs(source.model_copy(update={"max_pairs": most}))) == (PAIRS * 2)[:most]
+    for limit in range(1, 7):
+        limited_source = source.model_copy(update={"max_pairs": limit})
+        assert list(read_pairs(limited_source)) == (PAIRS * 2)[:limit]
     assert "c.tsv: 1 of 1 rows do not have the right form (lines 1)" in complaint(source)
     source = two_files(tmp_path, ENGLISH + b"\xff\n").model_copy(update={"max_pairs": 3})
     assert list(read_pairs(source)) == PAIRS
@@ -265,7 +305,8 @@ def test_few_bad_rows_are_dropped_and_many_are_refused(good: int, bad: int, refu
     if refused:
         assert f"x: {bad} of {good + bad} rows do not have the right form (lines {good + 1}" in complaint(source)
     else:
-        assert sum(pair.defect == "bad_row" for pair in read_pairs(source)) == bad
+        bad_rows = [pair for pair in read_pairs(source) if pair.defect == "bad_row"]
+        assert len(bad_rows) == bad
 
 
 def test_a_table_of_another_kind_is_refused_before_its_end(tmp_path: Path) -> None:
@@ -280,7 +321,8 @@ def test_a_bad_row_is_refused_on_request(tmp_path: Path) -> None:
 
 
 def test_a_zip_of_one_table_or_memory_is_read(tmp_path: Path) -> None:
-    assert list(read_pairs(one_file(tmp_path / "x", zip_bytes({"a/b.tsv": TABLE, "README": b"x"})))) == PAIRS
+    archive = zip_bytes({"a/b.tsv": TABLE, "README": b"x"})
+    assert list(read_pairs(one_file(tmp_path / "x", archive))) == PAIRS
 
 
 def test_overrides_of_sources_apply_before_a_recipe_exists() -> None:
@@ -335,28 +377,50 @@ def test_swapped_sides_are_refused(tmp_path: Path, texts: list[tuple[str, str]],
         )
 
 
-def test_corpus_arguments_become_uniquely_named_sources(tmp_path: Path) -> None:
-    files = {"my.en": ENGLISH, "my.fa": PERSIAN, "my.tsv": TABLE, "b.tsv": TABLE}
-    for name, content in files.items():
-        (tmp_path / name).write_bytes(content)
-    english, persian, table, second_table = (str(tmp_path / name) for name in files)
-    sides = SourceConfig(name="my", source_path=english, target_path=persian)
-    assert corpora_in_arguments([[english, persian]]) == [sides]
-    assert corpora_in_arguments([[persian, english]]) == [sides]
-    corpora = corpora_in_arguments([[english, persian], [table, second_table]])
-    assert [corpus.name for corpus in corpora] == ["my", "my-2", "b"]
-    assert list(read_pairs(corpora[1])) == list(read_pairs(corpora[2])) == PAIRS
-    (tmp_path / "my-2.tsv").write_bytes(TABLE)
-    corpora = corpora_in_arguments([[table, table, str(tmp_path / "my-2.tsv")]])
-    assert [corpus.name for corpus in corpora] == ["my", "my-2", "my-2-2"]
-    for paths, message in (
-        ([english, str(tmp_path / "no.fa")], "cannot be found"),
-        ([english], "one side of a corpus"),
-    ):
-        with pytest.raises(InputError, match=message):
-            corpora_in_arguments([paths])
-    with pytest.raises(InputError, match="two text files make one corpus"):
-        corpora_in_arguments([[english, persian, str(tmp_path / "my.en")]])
+@pytest.fixture
+def folder_of_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Change to a folder with two sides and three tables."""
+    monkeypatch.chdir(tmp_path)
+    Path("my.en").write_bytes(ENGLISH)
+    Path("my.fa").write_bytes(PERSIAN)
+    for name in ("my.tsv", "my-2.tsv", "b.tsv"):
+        Path(name).write_bytes(TABLE)
+
+
+@pytest.mark.usefixtures("folder_of_arguments")
+@pytest.mark.parametrize("paths", [["my.en", "my.fa"], ["my.fa", "my.en"]])
+def test_two_sides_in_any_order_are_one_corpus(paths: list[str]) -> None:
+    sides = SourceConfig(name="my", source_path="my.en", target_path="my.fa")
+    assert corpora_in_arguments([paths]) == [sides]
+
+
+@pytest.mark.usefixtures("folder_of_arguments")
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        ([["my.en", "my.fa"], ["my.tsv", "b.tsv"]], ["my", "my-2", "b"]),
+        ([["my.tsv", "my.tsv", "my-2.tsv"]], ["my", "my-2", "my-2-2"]),
+    ],
+)
+def test_corpus_arguments_become_uniquely_named_sources(arguments: list[list[str]], names: list[str]) -> None:
+    corpora = corpora_in_arguments(arguments)
+    assert [corpus.name for corpus in corpora] == names
+    for corpus in corpora:
+        assert list(read_pairs(corpus)) == PAIRS
+
+
+@pytest.mark.usefixtures("folder_of_arguments")
+@pytest.mark.parametrize(
+    ("paths", "problem"),
+    [
+        (["my.en", "no.fa"], "cannot be found"),
+        (["my.en"], "one side of a corpus"),
+        (["my.en", "my.fa", "my.en"], "two text files make one corpus"),
+    ],
+)
+def test_paths_that_make_no_corpus_are_refused(paths: list[str], problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        corpora_in_arguments([paths])
 
 
 @pytest.mark.parametrize("paths", [["a\tb.tsv"], ["a.en", "a\nb.fa"], ["a\0.zip"]])

@@ -95,8 +95,10 @@ def parquet_bytes(rows: Rows, generator: random.Random) -> bytes:
     if generator.random() < 0.3:
         values[generator.randrange(len(values))] = generator.choice([None, {"en": None, "fa": ""}])
     if generator.random() < 0.1:
-        columns = {"en": [source.encode() + b"\xff" for source, _ in rows], "fa": [target for _, target in rows]}
-        table = pyarrow.table(columns)
+        # Bytes that are not UTF-8, as a column of bytes or of strings.
+        english = [source.encode() + b"\xff" for source, _ in rows]
+        persian = [target for _, target in rows]
+        table = pyarrow.table({"en": english, "fa": persian})
         if generator.random() < 0.5:
             binary = table.column("en").combine_chunks()
             invalid = pyarrow.StringArray.from_buffers(len(binary), *binary.buffers()[1:])
@@ -159,6 +161,8 @@ def is_row_of_csv(pair: Pair, content: bytes) -> bool:
 def play(seed: int, folder: Path) -> str:
     """Read one broken file and return the outcome."""
     generator = random.Random(seed)
+
+    # 1. A table, perhaps damaged, packed and damaged again, perhaps with the name of another form.
     form = generator.choice(list(WRITERS))
     written = WRITERS[form](texts(generator), generator)
     content = damaged(written, generator) if generator.random() < 0.85 else written
@@ -171,20 +175,25 @@ def play(seed: int, folder: Path) -> str:
         name = f"pairs.{generator.choice(list(WRITERS))}"
     path = folder / f"{name}{suffix}"
     path.write_bytes(packed)
+
+    # 2. A source entry, perhaps with a column for scores and columns for texts that may not exist.
     settings: dict[str, Any] = {"invalid_utf8": generator.choice(["error", "drop"])}
     if generator.random() < 0.1:
         settings["min_score"] = {"column": generator.choice([1, "score", "no"]), "at_least": 0.5}
     if generator.random() < 0.1:
         settings |= {"source_column": generator.choice(["en", 1, 2, "translation.en"]), "target_column": "fa"}
+    source = SourceConfig(name="text", path=str(path), **settings)
+
+    # 3. It is refused with a message, or each pair is of one row.
     try:
-        pairs = list(read_pairs(SourceConfig(name="text", path=str(path), **settings), note=lambda _: None))
+        pairs = list(read_pairs(source, note=lambda _: None))
     except TranslatorError as error:
         one_line(str(error))
         return f"{form} refused"
     finally:
         path.unlink()
     for pair in pairs:
-        f"{pair.source}{pair.target}".encode()
+        f"{pair.source}{pair.target}".encode()  # fails for half a surrogate pair
         assert "\n" not in pair.source + pair.target
         assert pair.defect is None or not (pair.source and pair.target)
         if pair.defect is None and "source_column" not in settings and name == f"pairs.{form}":

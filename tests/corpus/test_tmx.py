@@ -28,20 +28,29 @@ def test_tmx_pairs_are_read_in_either_language_order(tmp_path: Path) -> None:
         Pair(8, "Alone.", "", "missing_language"),
         Pair(9, "Two.", "دو."),
     ]
+    # Plain and packed.
     for name, content in (("m.tmx", TMX.encode()), ("m.tmx.gz", gzip.compress(TMX.encode()))):
         assert list(read_pairs(one_file(tmp_path / name, content))) == expected
+
+    # In the encoding that its first line declares.
     utf16 = TMX.replace("UTF-8", "UTF-16").encode("utf-16")
     assert list(read_pairs(folder_of(tmp_path / "folder", {"m.tmx": utf16}))) == expected
     arabic = TMX.replace("UTF-8", "windows-1256").replace("ی", "ي").encode("windows-1256")
-    assert list(read_pairs(one_file(tmp_path / "m.tmx", arabic)))[2] == expected[2]
+    arabic_pairs = list(read_pairs(one_file(tmp_path / "m.tmx", arabic)))
+    assert arabic_pairs[2] == expected[2]
+
+
+def test_a_unit_in_a_comment_of_a_tmx_is_not_read(tmp_path: Path) -> None:
     commented = TMX.replace("<tu><tuv xml:lang", "<!-- <tu>\n</tu> --><tu><tuv xml:lang")
-    assert [pair.line for pair in read_pairs(one_file(tmp_path / "m.tmx", commented.encode()))] == [4, 9, 10]
+    pairs = read_pairs(one_file(tmp_path / "m.tmx", commented.encode()))
+    assert [pair.line for pair in pairs] == [4, 9, 10]
 
 
 def test_units_in_a_long_comment_of_a_tmx_are_not_read(tmp_path: Path) -> None:
     unit = TMX[TMX.index("<tu><tuv lang") : TMX.index("</body>")]
     commented = TMX.replace("<tu><note>", f"<!-- {unit * 3000}--><tu><note>")
-    assert [pair.line for pair in read_pairs(one_file(tmp_path / "m.tmx", commented.encode()))] == [3004, 3008, 3009]
+    pairs = read_pairs(one_file(tmp_path / "m.tmx", commented.encode()))
+    assert [pair.line for pair in pairs] == [3004, 3008, 3009]
 
 
 def test_the_start_of_a_comment_in_a_segment_is_text(tmp_path: Path) -> None:
@@ -50,15 +59,20 @@ def test_the_start_of_a_comment_in_a_segment_is_text(tmp_path: Path) -> None:
     assert [pair.source for pair in pairs] == ["Press Save & close.", "<!-- x", "Two."]
 
 
-def test_a_tmx_that_is_damaged_or_declares_entities_is_refused(tmp_path: Path) -> None:
-    assert "not valid XML" in complaint(one_file(tmp_path / "m.tmx", TMX[:300].encode()))
+def test_a_tmx_that_is_truncated_or_of_an_unknown_encoding_is_refused(tmp_path: Path) -> None:
+    for document in (TMX[:300], TMX.replace("UTF-8", "nosuch")):
+        assert "not valid XML" in complaint(one_file(tmp_path / "m.tmx", document.encode()))
+
+
+def test_a_tmx_that_declares_entities_is_refused(tmp_path: Path) -> None:
     bomb = TMX.replace('SYSTEM "tmx14.dtd"', '[<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]').replace("Two", "&b;")
     assert "declares the entity `a`" in complaint(one_file(tmp_path / "m.tmx", bomb.encode()))
-    odd = TMX.replace("UTF-8", "nosuch")
-    assert "not valid XML" in complaint(one_file(tmp_path / "m.tmx", odd.encode()))
-    assert "its languages: EN-us, de, de_IR, en" in complaint(
-        one_file(tmp_path / "m.tmx", TMX.replace("fa", "de").encode())
-    )
+
+
+def test_a_tmx_without_persian_is_refused_with_its_languages(tmp_path: Path) -> None:
+    german = TMX.replace("fa", "de")
+    message = complaint(one_file(tmp_path / "m.tmx", german.encode()))
+    assert "its languages: EN-us, de, de_IR, en" in message
 
 
 def segments_of(english: str, persian: str, folder: Path) -> tuple[str, str]:
@@ -100,5 +114,5 @@ def test_a_unit_that_is_not_well_formed_costs_only_itself(bad: bytes, rule: str,
     source = one_file(tmp_path / "m.tmx", content, invalid_utf8="drop")
     for block in (5, 100, 1 << 17):
         with mock.patch("translator.corpus.compression.BLOCK", block):
-            found = [(pair.line, pair.defect) for pair in read_pairs(source)]
-        assert found == [(4, None), (8, "missing_language"), (9, rule), (10, None)]
+            defects = [(pair.line, pair.defect) for pair in read_pairs(source)]
+        assert defects == [(4, None), (8, "missing_language"), (9, rule), (10, None)]

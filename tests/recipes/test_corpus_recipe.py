@@ -19,20 +19,26 @@ def test_chosen_model_and_training_sizes_grow_with_the_corpus(gpu: bool) -> None
     choices_by_size = []
     for pairs in (500, 3000, 70_000, 10**6):
         size = CorpusSize(pairs=pairs, words=14 * pairs, distinct_words=3 * pairs)
-        choices_by_size.append({choice.key: choice.value for choice in choose(size, gpu=gpu)})
+        choices = choose(size, gpu=gpu)
+        choices_by_size.append({choice.key: choice.value for choice in choices})
     for key in ("subword.vocabulary_size", "model.d_model", "training.max_steps"):
-        values = [float(choices[key]) for choices in choices_by_size]
-        assert values == sorted(values) and values[0] < values[-1], key
+        values = [float(values_by_key[key]) for values_by_key in choices_by_size]
+        assert values == sorted(values), key
+        assert values[0] < values[-1], key
 
 
 def test_settings_for_a_million_words_are_about_those_of_the_tuned_recipe() -> None:
     tuned = load_config("cpu-small")
-    for choice in choose(CorpusSize(pairs=70_000, words=980_000, distinct_words=210_000), gpu=False):
+    size = CorpusSize(pairs=70_000, words=980_000, distinct_words=210_000)
+    for choice in choose(size, gpu=False):
         section, name = choice.key.split(".")
-        assert choice.value == pytest.approx(getattr(getattr(tuned, section), name), rel=0.1), choice.key
+        tuned_value = getattr(getattr(tuned, section), name)
+        assert choice.value == pytest.approx(tuned_value, rel=0.1), choice.key
 
 
 SIZE = CorpusSize(pairs=900, words=9000, distinct_words=700)
+FILE = Path("runs/my.yaml")
+SOURCE = SourceConfig(name="my", path="my.tsv")
 
 
 @pytest.mark.parametrize("gpu", [False, True])
@@ -46,15 +52,17 @@ def test_the_text_of_a_recipe_has_the_settings_of_its_plan(gpu: bool, direction:
     vocabulary = [Choice("subword.vocabulary_size", 300, "few"), Choice("subword.joint", True, "poor")]
     file = Path(folder) / "my+b.yaml"
     recipe = plan_corpus_recipe(file, sources, SIZE, gpu=gpu, direction=direction, vocabulary=vocabulary)
-    assert parse_config(recipe.text(), "text") == recipe.config
-    assert recipe.config.run.directory == str(Path(folder) / "my+b")
-    assert (recipe.config.subword.vocabulary_size, recipe.config.subword.joint) == (300, True)
-    assert recipe.config.corpus.direction == direction
-    assert list(recipe.config.corpus.sources) == sources
+    config = recipe.config
+    assert parse_config(recipe.text(), "text") == config
+    assert config.run.directory == str(Path(folder) / "my+b")
+    assert config.subword.vocabulary_size == 300
+    assert config.subword.joint
+    assert config.corpus.direction == direction
+    assert list(config.corpus.sources) == sources
 
 
 def test_a_recipe_keeps_the_comments_of_its_base_and_gives_its_reasons() -> None:
-    recipe = plan_corpus_recipe(Path("runs/my.yaml"), [SourceConfig(name="my", path="my.tsv")], SIZE, gpu=False)
+    recipe = plan_corpus_recipe(FILE, [SOURCE], SIZE, gpu=False)
     lines = recipe.text().splitlines()
     assert lines[0] == "# Chosen for a corpus of 900 pairs. Edit it as needed, and train with:"
     assert "  model_type: unigram           # unigram, bpe or char" in lines
@@ -62,18 +70,14 @@ def test_a_recipe_keeps_the_comments_of_its_base_and_gives_its_reasons() -> None
 
 
 def test_overrides_change_the_plan_of_a_recipe_and_not_its_text() -> None:
-    recipe = plan_corpus_recipe(
-        Path("runs/my.yaml"), [SourceConfig(name="my", path="my.tsv")], SIZE, gpu=False, overrides=["model.heads=2"]
-    )
+    recipe = plan_corpus_recipe(FILE, [SOURCE], SIZE, gpu=False, overrides=["model.heads=2"])
     assert recipe.config.model.heads == 2
     assert parse_config(recipe.text(), "text").model.heads == 4
 
 
 def test_an_override_with_a_mistake_gives_no_plan() -> None:
     with pytest.raises(ConfigError, match=r"runs/my\.yaml has 1 mistake:\n  --set model\.headz=2: model\.headz"):
-        plan_corpus_recipe(
-            Path("runs/my.yaml"), [SourceConfig(name="my", path="my.tsv")], SIZE, gpu=False, overrides=["model.headz=2"]
-        )
+        plan_corpus_recipe(FILE, [SOURCE], SIZE, gpu=False, overrides=["model.headz=2"])
 
 
 @pytest.mark.parametrize("gpu", [False, True])
@@ -81,26 +85,46 @@ def test_recipe_is_written_once_reused_and_not_shared_between_corpora(
     tmp_path: Path, gpu: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "a").mkdir()
-    corpora = [[SourceConfig(name="my", path=str(folder / "my.tsv"))] for folder in (tmp_path, tmp_path / "a")]
-    for corpus in corpora:
-        Path(str(corpus[0].path)).write_bytes(TABLE * 300)
+    # Two files of the same name, of 900 pairs each.
+    folder = tmp_path / "a"
+    folder.mkdir()
+    first_file = tmp_path / "my.tsv"
+    second_file = folder / "my.tsv"
+    for table in (first_file, second_file):
+        table.write_bytes(TABLE * 300)
+    first_corpus = [SourceConfig(name="my", path=str(first_file))]
+    second_corpus = [SourceConfig(name="my", path=str(second_file))]
     runs = tmp_path / "runs"
-    file, lines = find_recipe(runs, corpora[0], gpu=gpu)
+
+    # The first call writes a recipe and tells what is chosen.
+    file, lines = find_recipe(runs, first_corpus, gpu=gpu)
     config = load_config(file)
-    assert file == runs / "my.yaml" and config.run.directory == str(runs / "my")
-    assert list(config.corpus.sources) == corpora[0] and config.model.d_model == (256 if gpu else 128)
-    assert "900 pairs, 1.0 English words each" in lines[0] and any("model.dropout" in line for line in lines)
-    file.write_text(file.read_text(encoding="utf-8").replace("dropout: 0.3", "dropout: 0.4"), encoding="utf-8")
-    again, (line,) = find_recipe(runs, corpora[0], gpu=gpu)
-    assert again == file and load_config(again).model.dropout == 0.4 and "exists and is reused" in line
-    assert find_recipe(runs, corpora[1], gpu=gpu)[0] == runs / "my-2.yaml"
-    reverse, _ = find_recipe(runs, corpora[0], gpu=gpu, direction="fa-en")
-    assert reverse == runs / "my-3.yaml" and load_config(reverse).corpus.direction == "fa-en"
+    assert file == runs / "my.yaml"
+    assert config.run.directory == str(runs / "my")
+    assert list(config.corpus.sources) == first_corpus
+    assert config.model.d_model == (256 if gpu else 128)
+    assert "900 pairs, 1.0 English words each" in lines[0]
+    assert any("model.dropout" in line for line in lines)
+
+    # A second call finds it, with the changes of the user.
+    edited_text = file.read_text(encoding="utf-8").replace("dropout: 0.3", "dropout: 0.4")
+    file.write_text(edited_text, encoding="utf-8")
+    reused_file, (line,) = find_recipe(runs, first_corpus, gpu=gpu)
+    assert reused_file == file
+    assert load_config(reused_file).model.dropout == 0.4
+    assert "exists and is reused" in line
+
+    # Another corpus of the same name and the other direction have recipes of their own.
+    assert find_recipe(runs, second_corpus, gpu=gpu)[0] == runs / "my-2.yaml"
+    reverse, _ = find_recipe(runs, first_corpus, gpu=gpu, direction="fa-en")
+    assert reverse == runs / "my-3.yaml"
+    assert load_config(reverse).corpus.direction == "fa-en"
+
+    # The folder of a run takes its name, even without a recipe.
     (runs / "my-4").mkdir()
-    (tmp_path / "a" / "my.tsv").rename(tmp_path / "a" / "their.tsv")
-    third = [SourceConfig(name="my", path=str(tmp_path / "a" / "their.tsv"))]
-    assert find_recipe(runs, third, gpu=gpu)[0] == runs / "my-5.yaml"
+    moved_file = second_file.rename(folder / "their.tsv")
+    moved_corpus = [SourceConfig(name="my", path=str(moved_file))]
+    assert find_recipe(runs, moved_corpus, gpu=gpu)[0] == runs / "my-5.yaml"
 
 
 def prepared_recipe(folder: Path, rows: Sequence[str], *, gpu: bool = False) -> Config:
@@ -117,17 +141,20 @@ SAMPLE = (ROOT / "data" / "sample" / "train.tsv").read_text(encoding="utf-8").sp
 @pytest.mark.parametrize(("pairs", "gpu"), [(5, True), (30, False), (600, False)])
 def test_chosen_vocabulary_suits_uniform_text(tmp_path: Path, pairs: int, gpu: bool) -> None:
     config = prepared_recipe(tmp_path, SAMPLE[:pairs], gpu=gpu)
-    assert DataHandler(config).prepare().corpus.count("train", "text") > 0.9 * pairs - 10
+    corpus = DataHandler(config).prepare().corpus
+    assert corpus.count("train", "text") > 0.9 * pairs - 10
     assert not config.subword.joint
 
 
 @pytest.mark.parametrize("poor_side", [0, 1])
 def test_a_side_with_few_words_shares_a_model_with_the_other(tmp_path: Path, poor_side: int) -> None:
-    yes, no = (("yes", "no"), ("بله", "نه"))[poor_side]
+    # Texts of two words: the binary digits of the number of the pair.
+    word_for_zero, word_for_one = (("no", "yes"), ("نه", "بله"))[poor_side]
     rows = []
     for number, row in enumerate(SAMPLE[:40]):
         sides = row.rstrip("\n").split("\t")
-        sides[poor_side] = f"{number:06b}".replace("1", f"{yes} ").replace("0", f"{no} ").strip()
+        words = [word_for_one if digit == "1" else word_for_zero for digit in f"{number:06b}"]
+        sides[poor_side] = " ".join(words)
         rows.append("\t".join(sides) + "\n")
     assert prepared_recipe(tmp_path, rows).subword.joint
 

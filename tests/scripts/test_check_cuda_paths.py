@@ -13,7 +13,11 @@ CHECKS = dict(check_cuda_paths.checks())
 CHECKS_TO_RUN = ("float32", "graphs", "ema")  # the script runs all of them
 
 
-@pytest.mark.parametrize("name", [name for name in CHECKS if any(word in name for word in CHECKS_TO_RUN)])
+def is_to_run(name: str) -> bool:
+    return any(word in name for word in CHECKS_TO_RUN)
+
+
+@pytest.mark.parametrize("name", [name for name in CHECKS if is_to_run(name)])
 def test_each_check_of_a_cuda_path_passes(name: str) -> None:
     assert CHECKS[name]().startswith("fine")
 
@@ -33,8 +37,8 @@ def test_a_graph_break_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_update_that_synchronizes_the_gpu_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     original = ModelOptimizer.update
 
-    def waiting(self: ModelOptimizer, rate: float, norm: torch.Tensor, *more: Any) -> None:
-        original(self, rate, norm * norm.item(), *more)
+    def waiting(self: ModelOptimizer, rate: float, norm: torch.Tensor, *arguments: Any) -> None:
+        original(self, rate, norm * norm.item(), *arguments)
 
     monkeypatch.setattr(ModelOptimizer, "update", waiting)
     with pytest.raises(AssertionError, match=r"an update waits for the GPU: \['training/"):
@@ -46,8 +50,11 @@ def test_node_by_node_backward_gives_the_gradients_of_torch() -> None:
     data = torch.randn(5, 4)
 
     def loss() -> torch.Tensor:
+        """Use the weight twice and the hidden layer twice, so that gradients of several paths add up."""
         hidden = torch.relu(data @ weight.t())
-        return ((hidden + weight.sum()).softmax(dim=1)[:, 0] * hidden[:, 1]).sum()
+        shares = (hidden + weight.sum()).softmax(dim=1)
+        products = shares[:, 0] * hidden[:, 1]
+        return products.sum()
 
     (expected,) = torch.autograd.grad(loss(), [weight])
     (gradient,) = check_cuda_paths.grad(loss(), [weight])
