@@ -76,9 +76,9 @@ def damage(folder: Path, step: int, harm: str = "flip", name: str = "model.safet
         file.unlink()
     elif harm == "flip":
         place = 2 if name == "state.json" else len(content) // 2
-        changed = bytearray(content)
-        changed[place] ^= 0x40
-        file.write_bytes(changed)
+        damaged_content = bytearray(content)
+        damaged_content[place] ^= 0x40
+        file.write_bytes(damaged_content)
     elif harm == "empty":
         file.write_bytes(b"")
     else:
