@@ -75,10 +75,14 @@ def damage(folder: Path, step: int, harm: str = "flip", name: str = "model.safet
     if harm == "remove":
         file.unlink()
     elif harm == "flip":
-        middle = 2 if name == "state.json" else len(content) // 2
-        file.write_bytes(content[:middle] + bytes([content[middle] ^ 0x40]) + content[middle + 1 :])
+        place = 2 if name == "state.json" else len(content) // 2
+        damaged_content = bytearray(content)
+        damaged_content[place] ^= 0x40
+        file.write_bytes(damaged_content)
+    elif harm == "empty":
+        file.write_bytes(b"")
     else:
-        file.write_bytes(b"" if harm == "empty" else content[: len(content) // 2])
+        file.write_bytes(content[: len(content) // 2])
 
 
 def named(folder: Path, link: str) -> str:

@@ -21,10 +21,14 @@ CPU = torch.device("cpu")
 @pytest.mark.parametrize("tied", ["none", "target", "all"])
 def test_saved_checkpoint_loads_with_the_same_weights_and_state(tmp_path: Path, tied: str) -> None:
     saved = save(tmp_path, 7, tied=tied)
+
+    # To continue a training.
     loaded = load_checkpoint(find_checkpoint(tmp_path, "last"))
     assert loaded.state.step == 7
     assert loaded.state.progress == {"step": 7}
     assert torch.equal(loaded.training["optimizer.0.exp_avg"], torch.arange(5.0))
+
+    # To translate.
     checkpoint = pin_checkpoint(tmp_path, "7")
     assert checkpoint.state == loaded.state
     model = load_model(checkpoint, CPU)
@@ -72,15 +76,18 @@ def test_any_changed_byte_is_recognised(tmp_path: Path, data: st.DataObject) -> 
     if not path.exists():
         save(tmp_path, 1)
     name = data.draw(st.sampled_from(["model.safetensors", "optimizer.safetensors", "state.json"]))
-    content = (path / name).read_bytes()
+    file = path / name
+    content = file.read_bytes()
     place = data.draw(st.integers(0, len(content) - 1))
-    change = data.draw(st.integers(1, 255))
-    (path / name).write_bytes(content[:place] + bytes([content[place] ^ change]) + content[place + 1 :])
+    changed_bits = data.draw(st.integers(1, 255))
+    damaged_content = bytearray(content)
+    damaged_content[place] ^= changed_bits
+    file.write_bytes(damaged_content)
     try:
         with pytest.raises(DamagedCheckpointError, match=name):
             load_checkpoint(path)
     finally:
-        (path / name).write_bytes(content)
+        file.write_bytes(content)
 
 
 def assert_equal_weights(weights: dict[str, torch.Tensor], expected: dict[str, torch.Tensor]) -> None:
@@ -92,7 +99,8 @@ def assert_equal_weights(weights: dict[str, torch.Tensor], expected: dict[str, t
 def test_translation_uses_the_moving_average(tmp_path: Path) -> None:
     average = small_model(seed=9).state_dict()
     save(tmp_path, 1, average=average)
-    assert_equal_weights(load_model(pin_checkpoint(tmp_path, "last"), CPU).state_dict(), average)
+    model = load_model(pin_checkpoint(tmp_path, "last"), CPU)
+    assert_equal_weights(model.state_dict(), average)
 
 
 def test_training_continues_from_the_raw_weights(tmp_path: Path) -> None:
@@ -110,7 +118,8 @@ def test_checkpoints_are_found_by_best_last_step_and_name(tmp_path: Path) -> Non
     mark_best(tmp_path, 3)
     assert find_checkpoint(tmp_path, "best").name == "step-000003"
     assert find_checkpoint(tmp_path, "last").name == "step-000012"
-    assert find_checkpoint(tmp_path, "3").name == find_checkpoint(tmp_path, "step-000003").name == "step-000003"
+    assert find_checkpoint(tmp_path, "3").name == "step-000003"
+    assert find_checkpoint(tmp_path, "step-000003").name == "step-000003"
     with pytest.raises(CheckpointError, match=r"no checkpoint `5` in .*; steps saved: 3, 12"):
         find_checkpoint(tmp_path, "5")
 
@@ -118,7 +127,8 @@ def test_checkpoints_are_found_by_best_last_step_and_name(tmp_path: Path) -> Non
 def test_paths_are_rejected_as_checkpoint_names(tmp_path: Path) -> None:
     save(tmp_path / "inside", 3)
     save(tmp_path / "outside", 3)
-    for name in ("²", "9" * 300, "../outside/step-000003", str(tmp_path / "outside" / "step-000003"), "", "."):
+    outside = tmp_path / "outside" / "step-000003"
+    for name in ("²", "9" * 300, "../outside/step-000003", str(outside), "", "."):
         with pytest.raises(CheckpointError, match="no checkpoint"):
             find_checkpoint(tmp_path / "inside", name)
 
@@ -133,11 +143,16 @@ def test_missing_best_checkpoint_is_an_error_and_not_substituted(tmp_path: Path)
 
 
 def test_a_checkpoint_replaced_after_it_was_pinned_is_not_loaded(tmp_path: Path) -> None:
-    save(tmp_path, 1)
+    saved = save(tmp_path, 1)
     pinned = pin_checkpoint(tmp_path, "last")
+
+    # Replaced by a checkpoint of the same weights and their average: the pinned weights are still there.
     average = small_model(seed=9).state_dict()
     save(tmp_path, 1, average=average)
-    assert torch.equal(next(load_model(pinned, CPU).parameters()), next(small_model(seed=1).parameters()))
+    model = load_model(pinned, CPU)
+    assert torch.equal(next(model.parameters()), next(saved.parameters()))
+
+    # Replaced by one of other weights.
     write_checkpoint(pinned.path, small_state(1), {"model.safetensors": average})
     with pytest.raises(CheckpointError, match=r"step-000001 was deleted or replaced before its weights were read"):
         load_model(pinned, CPU)
@@ -154,14 +169,15 @@ def test_a_link_out_of_the_run_is_not_followed(tmp_path: Path) -> None:
 
 def test_checkpoint_larger_than_the_free_space_is_not_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save(tmp_path, 1)
-    before = sorted(path.name for path in tmp_path.iterdir())
+    names_before = sorted(path.name for path in tmp_path.iterdir())
     usage = shutil.disk_usage(tmp_path)._replace(free=20_000)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
-    told = r"cannot write .*step-000002: the disk is too full; the checkpoint needs 0\.\d\d MB and 0\.02 MB are free"
-    with pytest.raises(StorageError, match=told) as caught:
+    message = r"cannot write .*step-000002: the disk is too full; the checkpoint needs 0\.\d\d MB and 0\.02 MB are free"
+    with pytest.raises(StorageError, match=message) as caught:
         save(tmp_path, 2)
     assert "free some space there" in str(caught.value)
-    assert sorted(path.name for path in tmp_path.iterdir()) == before
+    names_after = sorted(path.name for path in tmp_path.iterdir())
+    assert names_after == names_before
 
 
 @pytest.mark.parametrize("harm", HARMS)

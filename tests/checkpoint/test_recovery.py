@@ -15,10 +15,16 @@ FILES = ("model.safetensors", "optimizer.safetensors", "state.json")
 
 
 def restore(folder: Path, *, lower_is_better: bool = False) -> int:
+    """Set damaged checkpoints aside, as a resumed run does; return the step of the newest intact one."""
     newest = newest_whole(folder)
     assert newest is not None
-    repair(folder, newest.content.state.step, lower_is_better=lower_is_better)
-    return newest.content.state.step
+    step = newest.content.state.step
+    repair(folder, step, lower_is_better=lower_is_better)
+    return step
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -27,12 +33,16 @@ def test_last_intact_checkpoint_is_used(tmp_path: Path, name: str, harm: str, ca
     for step in (1, 2, 3):
         save(tmp_path, step, score=float(step))
     damage(tmp_path, 3, harm, name)
-    before = {file.name: file.read_bytes() for file in (tmp_path / "step-000003").iterdir()}
+    damaged_contents = contents(tmp_path / "step-000003")
+
     assert restore(tmp_path) == 2
     assert steps_saved(tmp_path) == [1, 2]
-    assert named(tmp_path, "last") == named(tmp_path, "best") == "step-000002"
+    assert named(tmp_path, "last") == "step-000002"
+    assert named(tmp_path, "best") == "step-000002"
+
+    # The damaged checkpoint is renamed as it is, and a warning tells where it is.
     aside = tmp_path / ".damaged-step-000003"
-    assert {file.name: file.read_bytes() for file in aside.iterdir()} == before, "nothing is lost"
+    assert contents(aside) == damaged_contents, "nothing is lost"
     (warning,) = caplog.messages
     assert f"step-000003/{name}" in warning
     assert str(aside) in warning
@@ -41,11 +51,10 @@ def test_last_intact_checkpoint_is_used(tmp_path: Path, name: str, harm: str, ca
 
 @pytest.mark.parametrize(("lower_is_better", "next_best"), [(False, 3), (True, 4)])
 def test_damaged_best_is_replaced_by_the_next_best(tmp_path: Path, lower_is_better: bool, next_best: int) -> None:
-    sign = -1 if lower_is_better else 1
-    for step, score in ((1, 9.0), (2, 8.0), (3, 7.0), (4, 2.0)):
-        save(tmp_path, step, score=score * sign)
-    if lower_is_better:
-        save(tmp_path, 4, score=-7.5)
+    # From the best to the worst: 1, 2, 3, 4; where a lower score is better: 1, 2, 4, 3.
+    scores = {1: -9.0, 2: -8.0, 3: -7.0, 4: -7.5} if lower_is_better else {1: 9.0, 2: 8.0, 3: 7.0, 4: 2.0}
+    for step, score in scores.items():
+        save(tmp_path, step, score=score)
     damage(tmp_path, 1)
     damage(tmp_path, 2, "remove")
     assert restore(tmp_path, lower_is_better=lower_is_better) == 4

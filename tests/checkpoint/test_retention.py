@@ -3,13 +3,13 @@
 from pathlib import Path
 
 import pytest
-from checkpoint.small_checkpoints import HARMS, SMALL, damage, named, save
+from checkpoint.small_checkpoints import HARMS, damage, named, save, small_state
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from translator.checkpoint.files import load_checkpoint
 from translator.checkpoint.retention import mark_best, remove_old_checkpoints
-from translator.checkpoint.state import CheckpointState, step_folder, steps_saved
+from translator.checkpoint.state import step_folder, steps_saved
 
 
 @pytest.mark.parametrize("harm", HARMS)
@@ -42,24 +42,32 @@ def test_retention_keeps_newest_best_scored_and_linked_checkpoints(
     damaged: set[int],
 ) -> None:
     """Compare with a plain restatement of the rule; the reading of states is patched, so that many cases run fast."""
+    # Folders for steps 1, 2, …, to one of which `best` links; the intact ones have a state.
     folder = tmp_path_factory.mktemp("checkpoints")
-    steps = list(range(1, len(scores) + 1))
-    for step in steps:
+    steps = range(1, len(scores) + 1)
+    states = {}
+    for step, score in zip(steps, scores, strict=True):
         step_folder(folder, step).mkdir()
-    named_best = linked % len(scores) + 1
-    mark_best(folder, named_best)
-    whole = [step for step in steps if step not in damaged]
-    states = {
-        step: CheckpointState(step=step, model=SMALL, source_vocabulary=1, target_vocabulary=1, subword={}, score=score)
-        for step, score in zip(steps, scores, strict=True)
-        if step in whole
-    }
+        if step not in damaged:
+            states[step] = small_state(step, score=score)
+    linked_step = linked % len(scores) + 1
+    mark_best(folder, linked_step)
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("translator.checkpoint.retention.intact_states", lambda _: states)
         remove_old_checkpoints(folder, newest, best, lower_is_better=lower_is_better)
-    scored = [(score, step) for step, score in zip(steps, scores, strict=True) if step in whole and score is not None]
-    scored.sort(key=lambda pair: (pair[0] if lower_is_better else -pair[0], pair[1]))
-    expected = {*whole[-newest:], *(step for _, step in scored[:best]), named_best}
-    unreported = {step for step in steps if step > max(whole, default=0)}
-    assert set(steps_saved(folder)) == expected | unreported
-    assert named(folder, "best") == f"step-{named_best:06d}"
+
+    # Of equal scores, the earlier step is the better one.
+    sign = 1 if lower_is_better else -1
+    scored_steps = []
+    for step, state in states.items():
+        if state.score is not None:
+            scored_steps.append((sign * state.score, step))
+    best_steps = {step for _, step in sorted(scored_steps)[:best]}
+
+    # Damaged checkpoints behind the last intact one stay, until they are reported when the run resumes.
+    intact_steps = list(states)
+    unreported_steps = {step for step in steps if step > max(intact_steps, default=0)}
+
+    assert set(steps_saved(folder)) == {*intact_steps[-newest:], *best_steps, linked_step, *unreported_steps}
+    assert named(folder, "best") == f"step-{linked_step:06d}"

@@ -140,10 +140,13 @@ VALUES = st.recursive(
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_no_change_of_the_state_gives_anything_but_a_checkpoint_error(tmp_path: Path, data: st.DataObject) -> None:
-    if not (tmp_path / "step-000001").exists():
+    checkpoint = tmp_path / "step-000001"
+    if not checkpoint.exists():
         save(tmp_path, 1, score=3.5)
     places: list[tuple[Any, ...]] = []
-    change_state(tmp_path / "step-000001", lambda values: places.extend(paths(values)))
+    change_state(checkpoint, lambda values: places.extend(paths(values)))
+
+    # Change the value of any key, remove it, or add a key beside it.
     keys = data.draw(st.sampled_from(sorted(places)))
     value: object
     if data.draw(st.booleans(), "whether the key is new") and isinstance(keys[-1], str):
@@ -151,6 +154,7 @@ def test_no_change_of_the_state_gives_anything_but_a_checkpoint_error(tmp_path: 
         value = data.draw(VALUES)
     else:
         value = data.draw(st.just(MISSING) | VALUES)
+
     try:
         load_changed(tmp_path, keys, value)
     except CheckpointError as error:

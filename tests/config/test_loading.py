@@ -180,10 +180,13 @@ def test_yaml_values_that_cannot_be_constructed_are_explained(value: str) -> Non
 
 
 def test_nested_aliases_are_refused_before_they_fill_the_memory() -> None:
+    # Each level repeats the one before it ten times: 10 billion values in ten lines.
     levels = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     for level in range(1, 10):
-        levels.append(f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 10)}]")
-    assert "more than 100,000 values, each alias (`*name`) copied out" in problem("\n".join(levels))
+        repeated_level = ", ".join([f"*a{level - 1}"] * 10)
+        levels.append(f"a{level}: &a{level} [{repeated_level}]")
+    text = "\n".join(levels)
+    assert "more than 100,000 values, each alias (`*name`) copied out" in problem(text)
 
 
 def test_an_alias_in_a_recipe_is_copied() -> None:
@@ -228,14 +231,21 @@ def test_absolute_configuration_is_equal_from_any_folder(tmp_path: Path, monkeyp
         "corpus.sources.1={name: b, source_path: b.en, target_path: /b.fa}",
         "evaluation.test_sets=[{name: t, path: t.zip, source_member: en.txt, target_member: fa.txt}]",
     ]
+    here = Path.cwd()
     config = parse_config(MINIMAL, "r", overrides)
     absolute = parse_config(resolved_yaml(config, absolute=True), "absolute")
-    assert absolute.corpus.prepared_directory == f"{Path.cwd()}/data/prepared"
-    second = absolute.corpus.sources[1]
-    assert (second.source_path, second.target_path) == (f"{Path.cwd()}/b.en", "/b.fa")
+
+    # Paths of the corpus become absolute; members of an archive and the run folder do not.
+    assert absolute.corpus.prepared_directory == f"{here}/data/prepared"
+    second_source = absolute.corpus.sources[1]
+    assert second_source.source_path == f"{here}/b.en"
+    assert second_source.target_path == "/b.fa"
     (test_set,) = absolute.evaluation.test_sets
-    assert (test_set.path, test_set.source_member) == (f"{Path.cwd()}/t.zip", "en.txt")
+    assert test_set.path == f"{here}/t.zip"
+    assert test_set.source_member == "en.txt"
     assert absolute.run.directory == "runs/x"
+
+    # In another folder, nothing is left to make absolute.
     monkeypatch.chdir(tmp_path)
     assert parse_config(resolved_yaml(absolute, absolute=True), "again") == absolute
 
@@ -259,8 +269,11 @@ def test_shipped_recipes_and_the_sample_are_found_from_any_folder(elsewhere: Pat
     assert sorted(shipped_recipes().values()) == paths
     assert {"sample", "mizan", "mizan-small", "reference/r1"} <= shipped_recipes().keys()
     assert load_config("reference/r1") == load_config(ROOT / "configs/reference/r1.yaml")
-    files = [file for source in load_config("sample").corpus.sources for file in source_files(source)]
-    assert files == [ROOT / "data/sample" / name for name in ("train.tsv", "validation.tsv", "test.tsv")]
+    files: list[Path] = []
+    for source in load_config("sample").corpus.sources:
+        files += source_files(source)
+    folder = ROOT / "data" / "sample"
+    assert files == [folder / "train.tsv", folder / "validation.tsv", folder / "test.tsv"]
 
 
 def test_local_files_take_precedence_over_shipped_files(elsewhere: Path) -> None:
@@ -284,21 +297,26 @@ def test_an_unknown_recipe_is_refused_with_the_names_of_the_shipped_ones(elsewhe
 
 
 def test_an_installed_package_finds_its_shipped_files(elsewhere: Path) -> None:
+    # A package whose folder `shipped` has the recipes and the sample, as pyproject.toml tells the build.
     site = elsewhere / "site-packages"
-    code = site / "translator"
-    (code / "shipped" / "data").mkdir(parents=True)
+    package = site / "translator"
+    shipped = package / "shipped"
+    (shipped / "data").mkdir(parents=True)
     for file in (ROOT / "translator").iterdir():
-        (code / file.name).symlink_to(file)
-    for name in ("configs", "data/sample"):  # as pyproject.toml tells the build
-        (code / "shipped" / name).symlink_to(ROOT / name)
+        (package / file.name).symlink_to(file)
+    for name in ("configs", "data/sample"):
+        (shipped / name).symlink_to(ROOT / name)
+
     program = (
-        "from translator.config import load_config; from translator.corpus.sources import source_files\n"
-        "print(*(source_files(source)[0] for source in load_config('sample').corpus.sources), sep='\\n')"
+        "from translator.config import load_config\n"
+        "from translator.corpus.sources import source_files\n"
+        "for source in load_config('sample').corpus.sources:\n"
+        "    print(source_files(source)[0])\n"
     )
     environment = os.environ | {"PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONSAFEPATH": "1"}
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
-    folder = code / "shipped" / "data" / "sample"
-    assert done.stdout.splitlines() == [str(folder / f"{name}.tsv") for name in ("train", "validation", "test")]
+    files = [shipped / "data" / "sample" / f"{name}.tsv" for name in ("train", "validation", "test")]
+    assert done.stdout.splitlines() == [str(file) for file in files]
 
 
 def test_a_removed_key_says_what_to_do() -> None:
@@ -308,10 +326,15 @@ def test_a_removed_key_says_what_to_do() -> None:
 
 
 def test_mistakes_in_computed_values_are_listed_without_lines() -> None:
-    values = {"run": {"directory": "x"}, "corpus": {"sources": [{"name": "a", "path": "b"}]}, "model": {"heads": 3}}
+    values = {
+        "run": {"directory": "x"},
+        "corpus": {"sources": [{"name": "a", "path": "b"}]},
+        "model": {"heads": 3},
+    }
     with pytest.raises(ConfigError) as caught:
         config_of(values, "the plan", ["training.max_stepz=1"])
-    assert str(caught.value).startswith("the plan has 2 mistakes:\n")
-    assert "  computed value: model.heads: " in str(caught.value)
-    assert "  --set training.max_stepz=1: training.max_stepz: " in str(caught.value)
+    message = str(caught.value)
+    assert message.startswith("the plan has 2 mistakes:\n")
+    assert "  computed value: model.heads: " in message
+    assert "  --set training.max_stepz=1: training.max_stepz: " in message
     assert "training" not in values, "the values are unchanged"

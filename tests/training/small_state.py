@@ -64,7 +64,9 @@ class SmallRun:
             progress.note_validation({"loss": 1.0, "chrf": chrf}, "chrf")
 
     def tensors(self) -> dict[str, Tensor]:
-        average = self.state.average
-        averaged = {} if average is None else {f"ema.{key}": value for key, value in average.model.state_dict().items()}
-        everything = {**self.model.state_dict(), **self.state.optimizer.tensors(), **averaged}
-        return {key: value.clone() for key, value in everything.items()}
+        """Return copies of the weights, the moments of the optimizer, and the moving average if there is one."""
+        tensors = {**self.model.state_dict(), **self.state.optimizer.tensors()}
+        if self.state.average is not None:
+            for name, weight in self.state.average.model.state_dict().items():
+                tensors[f"ema.{name}"] = weight
+        return {name: tensor.clone() for name, tensor in tensors.items()}

@@ -25,10 +25,16 @@ def names(label: str) -> list[str]:
 def test_labels_use_joined_letter_forms_in_right_to_left_order() -> None:
     (label,) = visual("▁کتاب")
     assert names(label) == ["KEHEH INITIAL FORM", "TEH MEDIAL FORM", "ALEF FINAL FORM", "BEH ISOLATED FORM"]
+
+
+def test_letters_join_across_the_pieces_of_a_word() -> None:
     first, second, third = visual("▁رف", "ت", "م")
     assert names(first) == ["REH ISOLATED FORM", "FEH INITIAL FORM"]
     assert names(second) == ["HYPHEN-MINUS", "TEH MEDIAL FORM"]
     assert names(third) == ["HYPHEN-MINUS", "MEEM FINAL FORM"]
+
+
+def test_letters_do_not_join_across_a_zero_width_non_joiner() -> None:
     first, second = visual("▁می\u200c", "روم")
     assert names(first) == ["MEEM INITIAL FORM", "FARSI YEH FINAL FORM"], "a zero-width non-joiner is not drawn"
     assert names(second)[0] == "REH ISOLATED FORM"
@@ -77,5 +83,7 @@ def test_a_weight_is_drawn_at_its_target_row_and_source_column() -> None:
     weights[2, 0] = 1.0
     image = attention_figure(["▁a"] * 4, ["▁ب"] * 3, weights).astype(int)
     yellow = (image[..., 0] > 220) & (image[..., 1] > 200) & (image[..., 2] < 80)
-    rows, columns = np.nonzero(yellow[:, : image.shape[1] // 2])
-    assert rows.mean() > image.shape[0] / 2 and columns.mean() < image.shape[1] / 2
+    height, width = yellow.shape
+    rows, columns = np.nonzero(yellow[:, : width // 2])
+    assert rows.mean() > height / 2
+    assert columns.mean() < width / 2

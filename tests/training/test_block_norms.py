@@ -25,7 +25,8 @@ def test_a_gradient_norm_is_that_of_the_gradients() -> None:
     model = small_model()
     weight = model.source_embedding.tokens.weight
     weight.grad = torch.full_like(weight, 2.0)
-    assert block_norms(model, gradients=True)["source_embedding"].item() == pytest.approx(2.0 * weight.numel() ** 0.5)
+    norm = block_norms(model, gradients=True)["source_embedding"]
+    assert norm.item() == pytest.approx(2.0 * weight.numel() ** 0.5)
 
 
 def test_a_missing_gradient_counts_as_zero() -> None:

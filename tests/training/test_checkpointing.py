@@ -35,7 +35,8 @@ def test_saving_keeps_the_newest_and_the_best_checkpoints(tmp_path: Path) -> Non
     run = run_of(tmp_path, *scores, overrides=("training.keep_best=2", BACKGROUND))
     run.state.writer.close()
     assert steps_saved(run.folder) == [2, 3, 6, 7]
-    assert (named(run.folder, "best"), named(run.folder, "last")) == ("step-000002", "step-000007")
+    assert named(run.folder, "best") == "step-000002"
+    assert named(run.folder, "last") == "step-000007"
     assert read_state(step_folder(run.folder, 3)).score == 7.0
     assert read_state(step_folder(run.folder, 6)).score is None
 
@@ -62,9 +63,10 @@ def test_a_failed_write_in_the_background_is_raised_once(
 
 def test_weights_that_are_not_finite_are_not_saved(tmp_path: Path) -> None:
     run = SmallRun(tmp_path)
+    weight = list(run.model.parameters())[3]
     for value in (math.inf, -math.inf, math.nan):
         with torch.no_grad():
-            list(run.model.parameters())[3].view(-1)[-1] = value
+            weight.view(-1)[-1] = value
         with pytest.raises(RunError, match="no longer finite near step 0"):
             run.save()
     assert not run.folder.exists()
@@ -85,19 +87,23 @@ def test_nonwriting_ranks_restore_checkpoints_and_write_nothing(tmp_path: Path) 
 
 def test_the_moving_average_can_be_switched_on_or_off_on_resume(tmp_path: Path) -> None:
     run = run_of(tmp_path, None, None, None, overrides=(NO_AVERAGE,))
-    again = SmallRun(tmp_path)
-    again.restore()
-    assert again.state.average is not None
-    assert_same_bits(again.state.average.model.state_dict(), run.model.state_dict())
-    again.step()
-    again.save()
+
+    # Switched on, it starts from the weights of the checkpoint.
+    averaged_run = SmallRun(tmp_path)
+    averaged_run.restore()
+    assert averaged_run.state.average is not None
+    assert_same_bits(averaged_run.state.average.model.state_dict(), run.model.state_dict())
+    averaged_run.step()
+    averaged_run.save()
     assert load_checkpoint(step_folder(run.folder, 4)).state.average == {"updates": 1}
-    off = SmallRun(tmp_path, NO_AVERAGE)
-    assert off.restore()
-    assert_same_bits(off.model.state_dict(), again.model.state_dict())
-    off.step()
-    off.save()
-    assert not load_checkpoint(step_folder(off.folder, 5)).average
+
+    # Switched off, the run continues from the raw weights.
+    plain_run = SmallRun(tmp_path, NO_AVERAGE)
+    assert plain_run.restore()
+    assert_same_bits(plain_run.model.state_dict(), averaged_run.model.state_dict())
+    plain_run.step()
+    plain_run.save()
+    assert not load_checkpoint(step_folder(run.folder, 5)).average
 
 
 class EarlierPosition:
@@ -117,26 +123,36 @@ def test_a_checkpoint_of_an_earlier_version_is_refused_with_one_message(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("override", "row"), [("training.learning_rate=0.5", 3), ("batching.tokens_per_batch=99", 0), (SAMPLED, 0)]
+    ("override", "row"),
+    [
+        ("training.learning_rate=0.5", 3),
+        ("batching.tokens_per_batch=99", 0),
+        (SAMPLED, 0),
+    ],
 )
 def test_the_epoch_restarts_on_resume_if_its_batches_changed(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, override: str, row: int
 ) -> None:
+    # A run that was stopped at row 3 of epoch 2.
     run = run_of(tmp_path)
     run.step()
-    run.state.position = DataPosition(2, 3)
+    run.state.position = DataPosition(epoch=2, row=3)
     run.save()
-    again = SmallRun(tmp_path, override)
+
+    # It resumes with another setting, and is stopped at row 1.
+    second_start = SmallRun(tmp_path, override)
     with caplog.at_level(logging.INFO):
-        assert again.restore()
-    assert again.state.position == DataPosition(2, row)
+        assert second_start.restore()
+    assert second_start.state.position == DataPosition(epoch=2, row=row)
     assert caplog.text.count("the epoch restarts") == (row == 0)
-    again.step()
-    again.state.position = DataPosition(2, 1)
-    again.save()
-    third = SmallRun(tmp_path, override)
-    third.restore()
-    assert third.state.position == DataPosition(2, 1), "the new place is one among the new batches"
+    second_start.step()
+    second_start.state.position = DataPosition(epoch=2, row=1)
+    second_start.save()
+
+    # It resumes once more, with the same setting.
+    third_start = SmallRun(tmp_path, override)
+    third_start.restore()
+    assert third_start.state.position == DataPosition(epoch=2, row=1), "the new place is one among the new batches"
 
 
 def test_resume_refuses_changed_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,7 +178,8 @@ def test_resume_refuses_a_checkpoint_without_optimizer_state(tmp_path: Path, mon
 @pytest.mark.parametrize("setting", ["heads=4", "norm=post", "activation=gelu", "max_positions=64"])
 def test_resume_refuses_another_model_with_weights_of_the_same_shapes(tmp_path: Path, setting: str) -> None:
     run_of(tmp_path, None)
-    with pytest.raises(CheckpointError, match=f"are of another model: model.{setting.partition('=')[0]} is"):
+    key, _, _ = setting.partition("=")
+    with pytest.raises(CheckpointError, match=f"are of another model: model.{key} is"):
         SmallRun(tmp_path, f"model.{setting}").restore()
 
 
@@ -172,7 +189,7 @@ def test_resume_accepts_another_dropout(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("keys", "value", "told"),
+    ("keys", "value", "message"),
     [
         (("progress", "colour"), 1, "newer version of translator .*colour: unknown key"),
         (("progress", "skipped_updates", "colour"), 1, "newer version of translator .*colour: unknown key"),
@@ -193,12 +210,12 @@ def test_resume_accepts_another_dropout(tmp_path: Path) -> None:
     ],
 )
 def test_resume_refuses_progress_that_it_cannot_continue(
-    tmp_path: Path, keys: tuple[str, ...], value: object, told: str
+    tmp_path: Path, keys: tuple[str, ...], value: object, message: str
 ) -> None:
     run_of(tmp_path, 5.0)
     last = find_checkpoint(SmallRun(tmp_path).folder, "last")
     change_state(last, lambda values: put(values["state"], keys, value))
-    with pytest.raises(CheckpointError, match=told):
+    with pytest.raises(CheckpointError, match=message):
         SmallRun(tmp_path).restore()
 
 
@@ -213,45 +230,54 @@ def about_to_save(folder: Path, case: str) -> SmallRun:
 
 
 def operations(folder: Path, case: str) -> list[tuple[str, str]]:
+    """Return what a save does, in order: the name of each operation on files, and the path."""
     run = about_to_save(folder, case)
     with Faults(run.folder) as faults:
         run.save()
     return faults.operations
 
 
-def numbers_of(done: list[tuple[str, str]], name: str, path: str) -> list[int]:
-    """Return when, counted in operations, something was done to a path."""
-    return [number for number, operation in enumerate(done) if operation == (name, path)]
+def last_number(operations_of_save: list[tuple[str, str]], name: str, path: str) -> int:
+    """Return when, counted in operations, `name` was done last to `path`; -1 if never."""
+    last = -1
+    for number, operation in enumerate(operations_of_save):
+        if operation == (name, path):
+            last = number
+    return last
 
 
 def test_checkpoint_files_are_flushed_before_the_folder_is_renamed(tmp_path: Path) -> None:
-    done = operations(tmp_path, "new")
-    partial = next(path for name, path in done if name == "mkdir" and path.endswith(".partial/new"))
-    (renamed_at,) = numbers_of(done, "rename", partial)
+    operations_of_save = operations(tmp_path, "new")
+    (partial,) = {path for name, path in operations_of_save if name == "mkdir" and path.endswith(".partial/new")}
+    assert operations_of_save.count(("rename", partial)) == 1
+    renamed_at = last_number(operations_of_save, "rename", partial)
     for file in ("/model.safetensors", "/optimizer.safetensors", "/state.json", ""):
-        flushed_at = max(numbers_of(done, "fsync", partial + file))
-        written_at = max(numbers_of(done, "write", partial + file), default=-1)
+        written_at = last_number(operations_of_save, "write", partial + file)
+        flushed_at = last_number(operations_of_save, "fsync", partial + file)
         assert written_at < flushed_at < renamed_at, file
 
 
 def test_a_checkpoint_has_two_files_of_tensors_and_its_state(tmp_path: Path) -> None:
-    created = {Path(path) for name, path in operations(tmp_path, "new") if name == "create"}
-    names = {path.name for path in created if path.parent.name == "new" and not path.name.startswith(".state.json")}
-    assert names == {"model.safetensors", "optimizer.safetensors"}
+    created = [Path(path) for name, path in operations(tmp_path, "new") if name == "create"]
+    names = {path.name for path in created if path.parent.name == "new"}
+    tensor_files = {name for name in names if not name.startswith(".state.json")}
+    assert tensor_files == {"model.safetensors", "optimizer.safetensors"}
 
 
 @pytest.mark.parametrize(("case", "kind"), [("new", "kill"), ("again", "kill"), ("new", "full")])
 def test_a_failure_at_any_file_operation_loses_no_checkpoint(tmp_path: Path, case: str, kind: Kind) -> None:
     run = about_to_save(tmp_path / "run", case)
-    before, old = tmp_path / "before", asdict(run.state.progress)
-    shutil.copytree(run.folder, before, symlinks=True)
-    count = len(operations(tmp_path / "counted", case))
-    assert count > 20
+    folder_before = tmp_path / "before"
+    shutil.copytree(run.folder, folder_before, symlinks=True)
+    new_progress = asdict(run.state.progress)
+    operation_count = len(operations(tmp_path / "counted", case))
+    assert operation_count > 20
     outcomes = set()
-    for at in range(1, count + 1):
+    for operation in range(1, operation_count + 1):
+        # 1. The save fails at this operation.
         shutil.rmtree(run.folder)
-        shutil.copytree(before, run.folder, symlinks=True)
-        with Faults(run.folder, at, kind) as faults:
+        shutil.copytree(folder_before, run.folder, symlinks=True)
+        with Faults(run.folder, operation, kind) as faults:
             try:
                 run.save()
             except StorageError:
@@ -259,22 +285,29 @@ def test_a_failure_at_any_file_operation_loses_no_checkpoint(tmp_path: Path, cas
             except Killed:
                 assert kind == "kill"
         assert faults.struck
+        place = (operation, faults.operations[-1])
+
+        # 2. The checkpoints are whole: other programs may read them before training resumes.
         if kind != "kill":
             assert 3 in steps_saved(run.folder), "a failing disk leaves what was there"
-        for link in ("last", "best"):  # other programs may read these before training resumes
+        for link in ("last", "best"):
             verify_checkpoint(find_checkpoint(run.folder, link))
-        again = SmallRun(tmp_path / "run", NO_AVERAGE)
-        assert again.restore(), (at, faults.operations[-1])
-        step = again.step_number
+
+        # 3. The run resumes from the new checkpoint or from the one before.
+        resumed = SmallRun(tmp_path / "run", NO_AVERAGE)
+        assert resumed.restore(), place
+        step = resumed.step_number
         assert step in ((3, 4) if case == "new" else (3,))
-        if asdict(again.state.progress) == old:
-            assert_same_bits(again.tensors(), run.tensors())
-        outcomes.add((step, again.state.progress.seconds))
-        assert not list(run.folder.glob(".damaged*")), (at, faults.operations[-1])
+        if asdict(resumed.state.progress) == new_progress:
+            assert_same_bits(resumed.tensors(), run.tensors())
+        outcomes.add((step, resumed.state.progress.seconds))
+        assert not list(run.folder.glob(".damaged*")), place
         assert named(run.folder, "last") == f"step-{step:06d}"
         assert named(run.folder, "best") == ("step-000004" if step == 4 else "step-000001")
-        run.save()  # the next save works, and removes what the failed one left
-        assert load_checkpoint(find_checkpoint(run.folder, "last")).state.progress == old
+
+        # 4. The next save works, and removes what the failed one left.
+        run.save()
+        assert load_checkpoint(find_checkpoint(run.folder, "last")).state.progress == new_progress
         assert steps_saved(run.folder) == ([3, 4] if case == "new" else [1, 2, 3])
-        assert not list(run.folder.glob(".*")), (at, faults.operations[-1])
+        assert not list(run.folder.glob(".*")), place
     assert len(outcomes) == 2, "some failures come before the checkpoint is there, and some after"

@@ -31,19 +31,25 @@ PAIRS = [(source, (16 - source[::-1]).astype(np.int32)) for source in SOURCES]
 
 
 def plain_model_1(rounds: int) -> dict[tuple[int, int], float]:
+    """Return the probability of each target word given a source word, by IBM Model 1 as Brown et al. define it."""
     table: dict[tuple[int, int], float] = defaultdict(lambda: 1.0)
     for _ in range(rounds):
         counts: dict[tuple[int, int], float] = defaultdict(float)
+        # Each target word is shared among the words of its source, in proportion to the table so far.
         for source, target in PAIRS:
-            for word in target.tolist():
-                sides = [0, *source.tolist()]  # 0 is the empty word
-                whole = sum(table[side, word] for side in sides)
-                for side in sides:
-                    counts[side, word] += table[side, word] / whole
+            source_words = [0, *source.tolist()]  # 0 is the empty word
+            for target_word in target.tolist():
+                total = sum(table[source_word, target_word] for source_word in source_words)
+                for source_word in source_words:
+                    counts[source_word, target_word] += table[source_word, target_word] / total
+
+        # The probabilities of a source word sum to 1.
         sums: dict[int, float] = defaultdict(float)
-        for (side, _), count in counts.items():
-            sums[side] += count
-        table = defaultdict(float, {place: count / sums[place[0]] for place, count in counts.items()})
+        for (source_word, _), count in counts.items():
+            sums[source_word] += count
+        table = defaultdict(float)
+        for (source_word, target_word), count in counts.items():
+            table[source_word, target_word] = count / sums[source_word]
     return table
 
 
@@ -70,33 +76,46 @@ def test_translation_probabilities_do_not_depend_on_the_pairs_counted_at_a_time(
 
 
 def test_neighbour_vectors_match_a_plain_svd_of_mutual_information() -> None:
+    # How often each word has each other one behind it, and before it, in the window.
     sentences = [target for _, target in PAIRS]
     after = np.zeros((13, 13))
-    for row in sentences:
-        for place, later_place in itertools.combinations(range(len(row)), 2):
+    for sentence in sentences:
+        for place, later_place in itertools.combinations(range(len(sentence)), 2):
             if later_place - place <= count_initialization.WINDOW:
-                after[row[place], row[later_place]] += 1
+                after[sentence[place], sentence[later_place]] += 1
     counts = np.hstack([after, after.T])
-    shares = counts / (counts.sum(1, keepdims=True) + 1)
-    neighbours = (counts.sum(0) + 1) ** 0.75
-    information = np.log(np.maximum(shares / (neighbours / neighbours.sum()), 1))
+
+    # Positive mutual information, with one more count for each sum and a power that flattens the frequencies.
+    shares = counts / (counts.sum(axis=1, keepdims=True) + 1)
+    frequencies = (counts.sum(axis=0) + 1) ** 0.75
+    expected_shares = frequencies / frequencies.sum()
+    information = np.log(np.maximum(shares / expected_shares, 1))
+
+    # The vectors are unique up to a rotation, so their products are compared.
     directions, values, _ = np.linalg.svd(information)
+    expected_products = directions * values @ directions.T
     vectors = neighbour_vectors(sentences, 13, 16).numpy()
-    np.testing.assert_allclose(vectors @ vectors.T, directions * values @ directions.T, atol=1e-3)
+    np.testing.assert_allclose(vectors @ vectors.T, expected_products, atol=1e-3)
 
 
 @pytest.mark.parametrize("tied", ["none", "target"])
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_a_model_translates_words_before_its_first_update(norm: str, tied: str) -> None:
     torch.manual_seed(1)
-    sizes = {"d_model": 32, "heads": 2, "encoder_layers": 2, "decoder_layers": 2, "feed_forward": 64, "dropout": 0.0}
-    model = Transformer(ModelConfig.model_validate({**sizes, "tied_embeddings": tied, "norm": norm}), 13, 13).eval()
+    sizes = ModelConfig(d_model=32, heads=2, encoder_layers=2, decoder_layers=2, feed_forward=64, dropout=0.0)
+    config = sizes.model_copy(update={"tied_embeddings": tied, "norm": norm})
+    model = Transformer(config, 13, 13).eval()
     initialize_from_counts(model, PAIRS)
+
+    # Each source is one word.
     words = torch.arange(4, 13)
-    source = torch.stack((words, torch.full_like(words, EOS)), dim=1)
-    logits = model(source, torch.full((WORDS, 1), SOS))[:, 0, 4:]
+    source = torch.stack((words, torch.full_like(words, EOS)), dim=1)  # (WORDS, 2)
+    target_input = torch.full((WORDS, 1), SOS)
+    logits = model(source, target_input)[:, 0, 4:]  # (WORDS, WORDS)
+
     raised = logits - logits.mean(dim=0)  # the effect of the source word, without that of the sentence start
-    assert torch.equal(raised.argmax(dim=1) + 4, 16 - words)
+    translations = raised.argmax(dim=1) + 4
+    assert torch.equal(translations, 16 - words)
 
 
 @pytest.fixture

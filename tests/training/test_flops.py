@@ -14,7 +14,11 @@ from translator.training.flops import StepFlops
 
 @pytest.mark.parametrize(
     "changes",
-    [{}, {"activation": "swiglu", "tied_embeddings": "none"}, {"decoder_layers": 1, "heads": 2, "feed_forward": 48}],
+    [
+        {},
+        {"activation": "swiglu", "tied_embeddings": "none"},
+        {"decoder_layers": 1, "heads": 2, "feed_forward": 48},
+    ],
 )
 def test_step_flops_agree_with_torchs_flop_counter(changes: dict[str, Any]) -> None:
     """On one sentence a row without padding, with attention as plain products; 1% tolerance for small operations."""
@@ -24,10 +28,13 @@ def test_step_flops_agree_with_torchs_flop_counter(changes: dict[str, Any]) -> N
     target_input = torch.randint(4, 20, (3, 11))
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         model(source, target_input).sum().backward()
-    assert StepFlops(config, 27)([14] * 3, [11] * 3) == pytest.approx(counter.get_total_flops(), rel=0.01)
+    step_flops = StepFlops(config, 27)
+    flops = step_flops([14, 14, 14], [11, 11, 11])
+    assert flops == pytest.approx(counter.get_total_flops(), rel=0.01)
 
 
 def test_sentences_attend_only_inside_themselves() -> None:
     """So the operations of two sentences are the sum of those of each, though they may share a row."""
-    flops = StepFlops(SMALL, 27)
-    assert flops([4, 9], [6, 3]) == pytest.approx(flops([4], [6]) + flops([9], [3]))
+    step_flops = StepFlops(SMALL, 27)
+    sum_of_sentences = step_flops([4], [6]) + step_flops([9], [3])
+    assert step_flops([4, 9], [6, 3]) == pytest.approx(sum_of_sentences)

@@ -19,6 +19,10 @@ def backward(model: Transformer, gradients: Gradients) -> None:
         gradients.add(torch.autograd.grad(loss(batch).objective, gradients.parameters))
 
 
+def gradient_addresses(model: Transformer) -> list[int]:
+    return [weight.grad.data_ptr() for weight in model.parameters() if weight.grad is not None]
+
+
 def test_flat_gradients_equal_fresh_ones() -> None:
     flat_model = small_model(dropout=0.0)
     flat = FlatGradients(list(flat_model.parameters()))
@@ -34,12 +38,12 @@ def test_flat_gradients_equal_fresh_ones() -> None:
 def test_flat_gradients_keep_their_addresses() -> None:
     model = small_model(dropout=0.0)
     flat = FlatGradients(list(model.parameters()))
-    addresses = [weight.grad.data_ptr() for weight in model.parameters() if weight.grad is not None]
-    assert len(addresses) == len(list(model.parameters()))
+    addresses_before = gradient_addresses(model)
+    assert len(addresses_before) == len(list(model.parameters()))
     backward(model, flat)
     flat.clear()
     backward(model, flat)
-    assert [weight.grad.data_ptr() for weight in model.parameters() if weight.grad is not None] == addresses
+    assert gradient_addresses(model) == addresses_before
 
 
 def test_cleared_gradients_start_from_zero() -> None:
@@ -47,10 +51,10 @@ def test_cleared_gradients_start_from_zero() -> None:
         model = small_model(dropout=0.0)
         gradients = kind(list(model.parameters()))
         backward(model, gradients)
-        once = gradients.norm()
+        first_norm = gradients.norm()
         gradients.clear()
         backward(model, gradients)
-        torch.testing.assert_close(gradients.norm(), once)
+        torch.testing.assert_close(gradients.norm(), first_norm)
 
 
 def test_only_one_rank_on_a_cpu_has_fresh_gradients() -> None:

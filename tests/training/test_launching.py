@@ -78,11 +78,20 @@ def test_all_ranks_stop_when_the_launcher_is_killed(tmp_path: Path) -> None:
     )
     launcher = subprocess.Popen([sys.executable, "-c", script])
     notes = [tmp_path / f"process-{rank}" for rank in range(2)]
-    wait_for(lambda: launcher.poll() is not None or all(note.exists() and note.read_text() for note in notes))
+
+    def ranks_are_started() -> bool:
+        return all(note.exists() and note.read_text() for note in notes)
+
+    # The launcher is killed as soon as all ranks run.
+    wait_for(lambda: launcher.poll() is not None or ranks_are_started())
     launcher.kill()
     launcher.wait()
-    wait_for(lambda: not any(is_running(int(note.read_text())) for note in notes))
-    assert (tmp_path / "stopped-0").read_text() == (tmp_path / "stopped-1").read_text(), "they saved before they ended"
+
+    processes = [int(note.read_text()) for note in notes]
+    wait_for(lambda: not any(is_running(process) for process in processes))
+    step_of_rank_0 = (tmp_path / "stopped-0").read_text()
+    step_of_rank_1 = (tmp_path / "stopped-1").read_text()
+    assert step_of_rank_0 == step_of_rank_1, "they saved before they ended"
 
 
 def test_launch_returns_or_raises_according_to_a_ranks_exit_code() -> None:

@@ -29,9 +29,8 @@ def needed_memory(config: Config, monkeypatch: pytest.MonkeyPatch, ranks: int = 
 
 def test_a_model_too_large_for_memory_is_refused_with_its_sizes(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model_memory, "available_memory", lambda: 3 << 30)
-    with pytest.raises(
-        ConfigError, match=r"gradients [\d.,]+ GiB and the optimizer .*; 3\.0 GiB are available\. Lower"
-    ):
+    message = r"gradients [\d.,]+ GiB and the optimizer .*; 3\.0 GiB are available\. Lower"
+    with pytest.raises(ConfigError, match=message):
         check_memory(tiny("model.d_model=30000"), CPU)
 
 
@@ -43,9 +42,9 @@ def test_a_moving_average_needs_memory_for_the_weights_again(tiny: Any, monkeypa
 
 def test_each_rank_on_a_machine_needs_its_own_memory(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     config = tiny("model.d_model=30000")
-    assert needed_memory(config, monkeypatch, ranks=3) == pytest.approx(
-        3 * needed_memory(config, monkeypatch), rel=0.01
-    )
+    memory_of_rank = needed_memory(config, monkeypatch)
+    memory_of_machine = needed_memory(config, monkeypatch, ranks=3)
+    assert memory_of_machine == pytest.approx(3 * memory_of_rank, rel=0.01)
 
 
 def test_training_refuses_a_too_large_model_before_it_prepares_the_corpus(

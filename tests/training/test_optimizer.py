@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
+from tiny_runs import assert_same_bits
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -42,7 +43,9 @@ def gradients_of(model: nn.Module) -> list[Tensor]:
 
 def backward(model: nn.Module, number: int) -> Tensor:
     """Give the weights a gradient that depends on `number`, and return its norm."""
-    inputs = torch.randn(5, 4, generator=torch.Generator().manual_seed(number)).to(next(model.parameters()).device)
+    device = next(model.parameters()).device
+    generator = torch.Generator().manual_seed(number)
+    inputs = torch.randn(5, 4, generator=generator).to(device)
     model(inputs).square().sum().backward()
     return nn.utils.get_total_norm(gradients_of(model))
 
@@ -50,6 +53,11 @@ def backward(model: nn.Module, number: int) -> Tensor:
 def make_update(model: nn.Module, optimizer: ModelOptimizer, number: int) -> None:
     optimizer.update(1e-2, backward(model, number), FINITE, None)
     model.zero_grad()
+
+
+def moments_of(optimizer: ModelOptimizer) -> dict[str, Tensor]:
+    """Return what a checkpoint holds of the optimizer, without the state of its loss scale."""
+    return {name: tensor for name, tensor in optimizer.tensors().items() if "loss_scale" not in name}
 
 
 def spoil_gradients(model: nn.Module, value: float) -> None:
@@ -85,17 +93,20 @@ def updated(kind: str, scaled: bool, inside: bool) -> list[Tensor]:
 @pytest.mark.parametrize(("scaled", "inside"), [(False, True), (True, False), (True, True)])
 @KINDS
 def test_a_scaled_loss_and_clipping_inside_make_the_same_updates(kind: str, scaled: bool, inside: bool) -> None:
-    for weight, expected in zip(updated(kind, scaled, inside), updated(kind, False, False), strict=True):
+    plain_weights = updated(kind, scaled=False, inside=False)
+    for weight, expected in zip(updated(kind, scaled, inside), plain_weights, strict=True):
         # Muon computes in bf16, where the last bit of a scale may tip a rounding.
         torch.testing.assert_close(weight, expected, rtol=1e-5, atol=1e-7 if kind == "adamw" else 1e-4)
 
 
 def test_the_loss_scale_is_restored() -> None:
+    # A scale that was lowered, and will be raised at the next finite update.
     scale = LossScale(CPU)
     optimizer = ModelOptimizer(network(), settings("adamw"), scale)
     scale.adapt(~FINITE)
     for _ in range(STEADY - 1):
         scale.adapt(FINITE)
+
     model = network()
     restored = ModelOptimizer(model, settings("adamw"), LossScale(CPU))
     restored.restore(optimizer.tensors())
@@ -110,24 +121,23 @@ def test_a_run_may_continue_without_its_loss_scale() -> None:
     make_update(model, scaled, 1)
     plain = ModelOptimizer(network(), settings("adamw"))
     plain.restore(scaled.tensors())
-    moments = {name: tensor for name, tensor in scaled.tensors().items() if "loss_scale" not in name}
-    assert plain.tensors().keys() == moments.keys()
-    for name, tensor in moments.items():
-        assert torch.equal(plain.tensors()[name], tensor), name
+    assert_same_bits(plain.tensors(), moments_of(scaled))
 
 
 @KINDS
 def test_updates_after_a_restoration_have_the_same_bits(kind: str) -> None:
-    model, again = network(), network()
+    model = network()
     optimizer = ModelOptimizer(model, settings(kind))
     make_update(model, optimizer, 1)
-    again.load_state_dict(model.state_dict())
-    restored = ModelOptimizer(again, settings(kind))
+
+    restored_model = network()
+    restored_model.load_state_dict(model.state_dict())
+    restored = ModelOptimizer(restored_model, settings(kind))
     restored.restore({name: tensor.clone() for name, tensor in optimizer.tensors().items()})
+
     make_update(model, optimizer, 2)
-    make_update(again, restored, 2)
-    for weight, expected in zip(again.parameters(), model.parameters(), strict=True):
-        assert torch.equal(weight, expected)
+    make_update(restored_model, restored, 2)
+    assert_same_bits(restored_model.state_dict(), model.state_dict())
 
 
 @pytest.mark.parametrize("value", [NAN, math.inf])
@@ -139,32 +149,33 @@ def test_a_nonfinite_update_changes_neither_weights_nor_optimizer_state(kind: st
     for number in range(2):
         make_update(model, optimizer, number)
     weights = copy.deepcopy(model.state_dict())
-    moments = {name: tensor.clone() for name, tensor in optimizer.tensors().items() if "loss_scale" not in name}
+    moments = copy.deepcopy(moments_of(optimizer))
     assert moments
+
     spoil_gradients(model, value)
     optimizer.update(1e-2, torch.tensor(value), ~FINITE, 1.0)
-    for name, weight in model.state_dict().items():
-        assert torch.equal(weight, weights[name]), name
-    for name, tensor in moments.items():
-        assert torch.equal(optimizer.tensors()[name], tensor), name
+    assert_same_bits(model.state_dict(), weights)
+    assert_same_bits(moments_of(optimizer), moments)
 
 
 @KINDS
 def test_a_skipped_update_leaves_no_trace_in_the_next_one(kind: str) -> None:
     """Also if it is the first, which creates the moments."""
-    model, expected = network(), network()
+    model = network()
     optimizer = ModelOptimizer(model, settings(kind, weight_decay=0.1))
-    plain = ModelOptimizer(expected, settings(kind, weight_decay=0.1))
     for number in range(3):
         spoil_gradients(model, NAN)
         optimizer.update(1e-2, torch.tensor(NAN), ~FINITE, 1.0)
         model.zero_grad()
         make_update(model, optimizer, number)
-        make_update(expected, plain, number)
-    for weight, expected_weight in zip(model.parameters(), expected.parameters(), strict=True):
-        assert torch.equal(weight, expected_weight)
-    for name, tensor in plain.tensors().items():
-        assert torch.equal(optimizer.tensors()[name], tensor), name
+
+    undisturbed_model = network()
+    undisturbed = ModelOptimizer(undisturbed_model, settings(kind, weight_decay=0.1))
+    for number in range(3):
+        make_update(undisturbed_model, undisturbed, number)
+
+    assert_same_bits(model.state_dict(), undisturbed_model.state_dict())
+    assert_same_bits(optimizer.tensors(), undisturbed.tensors())
 
 
 class NoHostReads(TorchDispatchMode):  # type: ignore[no-untyped-call]
@@ -286,13 +297,15 @@ def test_muon_moves_each_matrix_along_the_orthonormal_factor_of_its_gradient(one
     for name in one_update.names_of_muon:
         count = stacked_matrices(name, one_update.activation)
         moves = (one_update.before[name] - one_update.by_muon[name]).chunk(count)
-        for move, gradient in zip(moves, one_update.gradients[name].chunk(count), strict=True):
+        gradients = one_update.gradients[name].chunk(count)
+        for move, gradient in zip(moves, gradients, strict=True):
             step_size = 0.5 * 0.2 * max(gradient.shape) ** 0.5
             u, values, v_transposed = torch.linalg.svd(gradient, full_matrices=False)
-            # Three iterations only approximate it: all but tiny singular values become about 1.
             along = (u.T @ (move / step_size) @ v_transposed.T).diagonal()
+            # Three iterations only approximate it: all but tiny singular values become about 1.
+            is_large = values > 0.02 * values.norm()
             assert along.max() < 1.4, name
-            assert along[values > 0.02 * values.norm()].min() > 0.5, name
+            assert along[is_large].min() > 0.5, name
 
 
 VOCABULARY = 20
@@ -307,17 +320,24 @@ DEEP = ModelConfig(
 def test_twelve_layers_start_near_chance_loss_and_learn_during_warmup(norm: str, tied: str, surplus: float) -> None:
     """The target is the word that the source repeats; only a path through all twelve layers can carry it."""
     torch.manual_seed(1)
-    model = Transformer(DEEP.model_copy(update={"norm": norm, "tied_embeddings": tied}), VOCABULARY, VOCABULARY)
+    config = DEEP.model_copy(update={"norm": norm, "tied_embeddings": tied})
+    model = Transformer(config, VOCABULARY, VOCABULARY)
     settings = TrainingConfig(learning_rate=1e-3, warmup_steps=15, max_steps=25)
     optimizer = ModelOptimizer(model, settings)
+
     losses = []
     for step in range(1, settings.max_steps + 1):
         words = torch.randint(4, VOCABULARY, (32, 1))
-        logits = model(words.repeat(1, 3), torch.full((32, 1), SOS))  # (32, 1, V)
+        source = words.repeat(1, 3)
+        target_input = torch.full((32, 1), SOS)
+        logits = model(source, target_input)  # (32, 1, V)
         loss = F.cross_entropy(logits.flatten(0, 1), words.flatten())
         torch.autograd.backward(loss)
-        optimizer.update(learning_rate(step, settings), torch.tensor(1.0), FINITE, None)
+        rate = learning_rate(step, settings)
+        optimizer.update(rate, torch.tensor(1.0), FINITE, None)
         model.zero_grad()
         losses.append(loss.item())
-    assert math.log(VOCABULARY) - 0.3 < losses[0] < math.log(VOCABULARY) + surplus
+
+    chance_loss = math.log(VOCABULARY)
+    assert chance_loss - 0.3 < losses[0] < chance_loss + surplus
     assert sum(losses[-3:]) / 3 < 0.3

@@ -80,17 +80,21 @@ def test_resumed_equals_uninterrupted(
 ) -> None:
     """Dropout is on. Step 1 is the first, 6 is validated and 11 lies between two checkpoints."""
     whole = tiny(f"run.directory={tmp_path}/whole", *settings) if settings else tiny()
-    halved = tiny(f"run.directory={tmp_path}/halved", *settings)
     run(whole)
+
+    # Stopped at a step, and resumed.
+    halved = tiny(f"run.directory={tmp_path}/halved", *settings)
     assert halved.model.dropout > 0
     at_update(step, signal.SIGTERM)
     interrupted(halved)
     assert steps_saved(checkpoints(halved))[-1] == step, "the stop saved the step it interrupted"
     at_update(-1)
     assert run(halved).progress.starts == 2
-    ours, expected = (load_checkpoint(find_checkpoint(checkpoints(config), "last")) for config in (halved, whole))
-    assert_same_bits(ours.model, expected.model)
-    assert_same_bits(ours.average, expected.average)
+
+    resumed = load_checkpoint(find_checkpoint(checkpoints(halved), "last"))
+    expected = load_checkpoint(find_checkpoint(checkpoints(whole), "last"))
+    assert_same_bits(resumed.model, expected.model)
+    assert_same_bits(resumed.average, expected.average)
 
 
 @pytest.mark.parametrize(("at_the_border", "ahead"), [(False, True), (True, False)])
@@ -100,16 +104,21 @@ def test_resumed_equals_uninterrupted_with_sampled_pieces(
     if ahead:
         monkeypatch.setattr("translator.data.epoch_sampling._WORTH_PROCESSES", 0)
     sampled = (*UNIGRAM, "subword.sampling=0.3", "batching.tokens_per_batch=300")
-    whole, halved = (tiny(f"run.directory={tmp_path}/{name}", *sampled) for name in ("whole", "halved"))
+    whole = tiny(f"run.directory={tmp_path}/whole", *sampled)
     run(whole)
+
+    # The update after which the second epoch begins.
     with contextlib.closing(DataHandler(whole).prepare().train_batches(DataPosition())) as batches:
-        epoch = next(number for number, (_, position) in enumerate(batches, start=1) if position.epoch == 1)
-    assert 4 <= epoch <= 8, "training should cross the border of an epoch"
-    at_update(epoch if at_the_border else epoch + 2, signal.SIGTERM)
+        last_of_epoch = next(number for number, (_, position) in enumerate(batches, start=1) if position.epoch == 1)
+    assert 4 <= last_of_epoch <= 8, "training should cross the border of an epoch"
+
+    # Stopped there, or two updates later, and resumed.
+    halved = tiny(f"run.directory={tmp_path}/halved", *sampled)
+    at_update(last_of_epoch if at_the_border else last_of_epoch + 2, signal.SIGTERM)
     interrupted(halved)
     position = load_checkpoint(find_checkpoint(checkpoints(halved), "last")).state.position
-    rows = halved.batching.tokens_per_batch // halved.batching.max_length
-    assert position == {"epoch": 1, "row": 0 if at_the_border else 2 * rows}
+    rows_a_batch = halved.batching.tokens_per_batch // halved.batching.max_length
+    assert position == {"epoch": 1, "row": 0 if at_the_border else 2 * rows_a_batch}
     assert not list((tmp_path / "prepared").glob("*sampled-*")), "a stop leaves no sampled text behind"
     at_update(-1)
     run(halved)
@@ -164,11 +173,15 @@ def test_a_stop_during_validation_saves_and_the_validation_is_repeated(
         patch.setattr(Validator, "_losses", losses_with_a_signal)
         interrupted(halved)
     state = load_checkpoint(find_checkpoint(checkpoints(halved), "last")).state
-    assert (state.step, state.progress["validated_step"]) == (6, 0)
+    assert state.step == 6
+    assert state.progress["validated_step"] == 0
+
+    # The resumed run has the weights and the best validation of an uninterrupted one.
     progress = run(halved).progress
     assert_same_bits(final(halved), final(tiny()))
-    whole = load_checkpoint(find_checkpoint(checkpoints(tiny()), "last")).state.progress
-    assert (progress.best_step, progress.best_score) == (whole["best_step"], whole["best_score"])
+    expected = load_checkpoint(find_checkpoint(checkpoints(tiny()), "last")).state.progress
+    assert progress.best_step == expected["best_step"]
+    assert progress.best_score == expected["best_score"]
 
 
 def weights_after_8_steps(tiny: Any, folder: Path, seed: int) -> dict[str, torch.Tensor]:

@@ -35,9 +35,11 @@ def loss_and_gradients(
 
 
 def assert_same(rows: tuple[Tensor, Gradients], sentences: tuple[Tensor, Gradients]) -> None:
-    torch.testing.assert_close(rows[0], sentences[0], rtol=1e-10, atol=1e-10)
-    for name, gradient in sentences[1].items():
-        torch.testing.assert_close(rows[1][name], gradient, rtol=1e-10, atol=1e-10, msg=name)
+    loss, gradients = rows
+    expected_loss, expected_gradients = sentences
+    torch.testing.assert_close(loss, expected_loss, rtol=1e-10, atol=1e-10)
+    for name, gradient in expected_gradients.items():
+        torch.testing.assert_close(gradients[name], gradient, rtol=1e-10, atol=1e-10, msg=name)
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
@@ -73,22 +75,26 @@ def test_token_losses_summed_by_sentence_are_those_of_single_sentences(head: Hea
     model = small_model(dropout=0.0).double().eval()
     loss = TeacherForcing(model, label_smoothing=0.1, r_drop=0.0, head_loss=head)
     rows = rows_of(PAIRS, pairs_a_row=4, row_length=31)
+    expected = []
     with torch.no_grad():
-        by_sentence = rows.sum_by_sentence(loss(rows).of_tokens)
-        for number, pair in enumerate(PAIRS):
-            single = loss(rows_of([pair], pairs_a_row=1)).of_tokens.sum()
-            assert by_sentence[number] == pytest.approx(float(single), rel=1e-5)
+        sentence_losses = rows.sum_by_sentence(loss(rows).of_tokens)
+        for pair in PAIRS:
+            single_sentence = rows_of([pair], pairs_a_row=1)
+            expected.append(loss(single_sentence).of_tokens.sum().item())
+    assert sentence_losses.tolist() == pytest.approx(expected, rel=1e-5)
 
 
 @pytest.mark.parametrize("side", ["source", "target"])
 def test_a_token_of_one_sentence_does_not_change_another_of_its_row(side: str) -> None:
     model = small_model(dropout=0.0).double().eval()
-    batch = rows_of([([5, 6, 7], [8, 9]), ([10, 11], [12, 13, 14])], pairs_a_row=2)
+    first_pair = ([5, 6, 7], [8, 9])
+    second_pair = ([10, 11], [12, 13, 14])
+    batch = rows_of([first_pair, second_pair], pairs_a_row=2)
     with torch.no_grad():
-        expected = model.states(batch)
+        states_before = model.states(batch)
         tokens = batch.source if side == "source" else batch.target_input
         tokens[0, 1] = 20  # in the first sentence
         states = model.states(batch)
     is_second = batch.target_sentence == 2
-    assert torch.equal(states[is_second], expected[is_second])
-    assert not torch.equal(states, expected), "the first sentence has other states"
+    assert torch.equal(states[is_second], states_before[is_second])
+    assert not torch.equal(states, states_before), "the first sentence has other states"

@@ -15,6 +15,11 @@ def scheduled(schedule: str, warmup: int = 100, steps: int = 1000, **more: objec
     return TrainingConfig.model_validate(keys | more)
 
 
+BY_STEPS = scheduled("cosine")
+BY_MINUTES = scheduled("cosine", schedule_clock="minutes", max_minutes=10.0)
+"""Planned for 1,000 steps of 0.6 seconds."""
+
+
 def test_inverse_sqrt_schedule_matches_vaswani_et_al() -> None:
     """Their rate is D^-½ · min(step^-½, step · warmup^-1.5) (§5.3), with a peak of (D · warmup)^-½."""
     warmup, d_model = 4000, 512
@@ -22,7 +27,8 @@ def test_inverse_sqrt_schedule_matches_vaswani_et_al() -> None:
     for step in (1, 100, 3999, 4000, 4001, 25_000, 100_000):
         expected = d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
         assert learning_rate(step, settings) == pytest.approx(expected, rel=1e-12)
-    assert TrainingConfig().learning_rate == round(settings.learning_rate, 4) == 7e-4
+    assert round(settings.learning_rate, 4) == 7e-4
+    assert TrainingConfig().learning_rate == 7e-4
 
 
 @SCHEDULES
@@ -39,7 +45,8 @@ def test_without_warm_up_the_first_update_has_the_peak(schedule: str) -> None:
 
 
 def test_cosine_falls_from_the_peak_to_its_floor() -> None:
-    rates = [learning_rate(step, scheduled("cosine")) / 1e-3 for step in (100, 550, 1000, 5000)]
+    # At the end of the warm-up, in the middle of the fall, at its end, and after it.
+    rates = [learning_rate(step, BY_STEPS) / 1e-3 for step in (100, 550, 1000, 5000)]
     assert rates == pytest.approx([1, (1 + COSINE_FLOOR) / 2, COSINE_FLOOR, COSINE_FLOOR])
 
 
@@ -48,17 +55,12 @@ def test_a_constant_rate_stays_at_the_peak() -> None:
     assert rates == [1e-3] * 4
 
 
-BY_MINUTES = scheduled("cosine", schedule_clock="minutes", max_minutes=10.0)
-
-
-BY_STEPS = scheduled("cosine")
-
-
 def test_cosine_by_minutes_ends_on_time_on_a_slow_machine() -> None:
     """After 500 steps, a machine of half the planned speed is where the plan is after 1,000."""
     assert learning_rate(500, BY_MINUTES, 600.0) == pytest.approx(1e-3 * COSINE_FLOOR)
     for step in range(100, 501, 50):
-        assert learning_rate(step, BY_MINUTES, 1.2 * step) == pytest.approx(learning_rate(2 * step, BY_STEPS))
+        planned_rate = learning_rate(2 * step, BY_STEPS)
+        assert learning_rate(step, BY_MINUTES, 1.2 * step) == pytest.approx(planned_rate)
 
 
 def test_cosine_by_minutes_follows_the_clock() -> None:
@@ -72,13 +74,15 @@ def test_cosine_by_steps_ignores_the_time() -> None:
 @given(st.integers(1, 1000), st.floats(0.0, 1.0))
 def test_cosine_by_minutes_equals_cosine_by_steps_on_a_fast_machine(step: int, lead: float) -> None:
     seconds = 0.6 * step * lead
-    assert learning_rate(step, BY_MINUTES, seconds) == learning_rate(step, scheduled("cosine"))
+    assert learning_rate(step, BY_MINUTES, seconds) == learning_rate(step, BY_STEPS)
 
 
 @SCHEDULES
 @given(warmup=st.integers(0, 50), steps=st.integers(1, 300), step=st.integers(1, 500))
 def test_the_rate_is_positive_and_never_above_the_peak(schedule: str, warmup: int, steps: int, step: int) -> None:
-    config = scheduled(schedule, max(warmup, int(schedule == "inverse_sqrt")), steps)
+    if schedule == "inverse_sqrt":
+        warmup = max(warmup, 1)  # it has no rate without a warm-up
+    config = scheduled(schedule, warmup, steps)
     rate = learning_rate(step, config)
     assert 0 < rate <= 1e-3 * (1 + 1e-12)
     assert step <= warmup or learning_rate(step + 1, config) <= rate

@@ -58,8 +58,10 @@ def gradients_of_step(config: Config, share: StepBatches) -> dict[str, torch.Ten
 def test_accumulated_batches_give_the_gradient_of_their_union(tiny: Any) -> None:
     """One step over three uneven batches has the gradient of one step over all their rows at once."""
     config = tiny("model.dropout=0.0")
-    expected = gradients_of_step(config, step_of([collate_rows(ROWS, row_length=16)]))
-    accumulated = gradients_of_step(config, step_of([collate_rows([row], row_length=16) for row in ROWS]))
+    whole_batch = collate_rows(ROWS, row_length=16)
+    expected = gradients_of_step(config, step_of([whole_batch]))
+    micro_batches = [collate_rows([row], row_length=16) for row in ROWS]
+    accumulated = gradients_of_step(config, step_of(micro_batches))
     for name, gradient in expected.items():
         torch.testing.assert_close(accumulated[name], gradient, rtol=1e-5, atol=1e-6, msg=name)
 
@@ -79,8 +81,8 @@ def test_block_norms_are_measured_on_request(tiny: Any) -> None:
     step = next(data.training_batches.steps(DataPosition(), accumulation=1))
     result = updater_of(config, data).update(step, 1, with_block_norms=True)
     assert result.block_norms is not None
-    norm = torch.stack(list(result.block_norms.values())).norm()
-    assert norm.item() == pytest.approx(result.gradient_norm.item(), rel=1e-5)
+    block_norms = torch.stack(list(result.block_norms.values()))
+    assert block_norms.norm().item() == pytest.approx(result.gradient_norm.item(), rel=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +102,9 @@ def test_running_out_of_memory_names_the_keys_to_change(
     config = tiny()
     data = DataHandler(config).prepare()
     step = next(data.training_batches.steps(DataPosition(), accumulation=1))
+    updater = updater_of(config, data)
     with pytest.raises(RunError, match="memory ran out with batches of 200 positions a side") as caught:
-        updater_of(config, data).update(step, 1)
-    assert "batching.tokens_per_batch (now 200)" in str(caught.value)
-    assert "training.accumulation_steps (now 1)" in str(caught.value)
+        updater.update(step, 1)
+    message = str(caught.value)
+    assert "batching.tokens_per_batch (now 200)" in message
+    assert "training.accumulation_steps (now 1)" in message

@@ -1,7 +1,6 @@
 """Validation on one process and on several gives the same numbers, and all stop together."""
 
 import copy
-import itertools
 import math
 import threading
 from collections.abc import Callable, Sequence
@@ -73,14 +72,19 @@ class ThreadRanks(Distributed):
 
 
 class Setting:
+    """An untrained model on a corpus of two sources: `words` repeats its words, `others` spells them backwards."""
+
     def __init__(self, folder: Path) -> None:
-        write_pairs(folder / "words.tsv", [(word, word) for word in letters(150, seed=1)])
-        write_pairs(folder / "others.tsv", [(word, word[::-1]) for word in letters(150, seed=2)])
-        self.config: Config = parse_config(RECIPE.format(folder=folder), "recipe.yaml", ())
+        same_words = [(word, word) for word in letters(150, seed=1)]
+        write_pairs(folder / "words.tsv", same_words)
+        reversed_words = [(word, word[::-1]) for word in letters(150, seed=2)]
+        write_pairs(folder / "others.tsv", reversed_words)
+
+        self.config: Config = parse_config(RECIPE.format(folder=folder), "recipe.yaml")
         self.data = DataHandler(self.config).prepare()
+        source, target = self.data.subword.source, self.data.subword.target
         torch.manual_seed(0)
-        subword = self.data.subword
-        self._model = Transformer(self.config.model, subword.source.vocabulary_size, subword.target.vocabulary_size)
+        self._model = Transformer(self.config.model, source.vocabulary_size, target.vocabulary_size)
 
     def model(self) -> Transformer:
         return copy.deepcopy(self._model)
@@ -94,7 +98,9 @@ class Setting:
         return Validator(self.config, self.data, self.model(), arithmetic, check, ranks).validate()
 
     def together(self, world: int, check: Callable[[Distributed], None]) -> list[Validation | BaseException]:
-        barrier, shared = threading.Barrier(world), [None] * world
+        """Return what each of `world` ranks gives, a validation or the StopError that `check` raised."""
+        barrier = threading.Barrier(world)
+        shared = [None] * world
 
         def member(rank: int) -> Validation | BaseException:
             ranks = ThreadRanks(rank, world, barrier_of_all=barrier, shared=shared)
@@ -124,13 +130,19 @@ def small_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_losses_by_sentence_of_a_batch_of_rows_equal_those_of_the_sentences_one_by_one() -> None:
     model = small_model(dropout=0.0).double()
     loss = TeacherForcing(model, label_smoothing=0.0, r_drop=0.0, head_loss=blockwise_head_loss)
-    rows = [[([5, 6, 7], [20, 21]), ([8], [22, 23, 24, 25]), ([9, 10], [26])], [([11, 12, 13], [20])], []]
-    batch = collate_rows(rows, row_length=14)
-    losses = batch.sum_by_sentence(loss(batch).of_tokens)
+
+    # Rows of three sentences, of one, and of none.
+    first_row = [([5, 6, 7], [20, 21]), ([8], [22, 23, 24, 25]), ([9, 10], [26])]
+    second_row = [([11, 12, 13], [20])]
+    batch = collate_rows([first_row, second_row, []], row_length=14)
+    token_losses = loss(batch).of_tokens
+    sentence_losses = batch.sum_by_sentence(token_losses)
+
     expected = []
-    for pair in itertools.chain.from_iterable(rows):
-        expected.append(loss(collate_rows([[pair]])).of_tokens.sum().item())
-    assert losses.tolist() == pytest.approx(expected, rel=1e-6)
+    for pair in first_row + second_row:
+        single_sentence = collate_rows([[pair]])
+        expected.append(loss(single_sentence).of_tokens.sum().item())
+    assert sentence_losses.tolist() == pytest.approx(expected, rel=1e-6)
 
 
 @dataclass
@@ -145,17 +157,19 @@ class PlainLosses:
 def plain(setting: Setting) -> PlainLosses:
     model = setting.model().eval()
     corpus = setting.data.corpus
+    subword = setting.data.subword
     sums = PlainLosses(losses={}, tokens={})
     for name in corpus.names("validation"):
         sums.losses[name] = 0.0
         sums.tokens[name] = 0
         for source, target in corpus.pairs("validation", name):
-            (source_ids,) = setting.data.subword.source.encode([source])
-            (target_ids,) = setting.data.subword.target.encode([target])
+            (source_ids,) = subword.source.encode([source])
+            (target_ids,) = subword.target.encode([target])
             batch = collate_rows([[(source_ids, target_ids)]])
             with torch.no_grad():
                 logits = model(batch.source, batch.target_input)
-            sums.losses[name] += F.cross_entropy(logits[0], batch.labels[0], reduction="sum").item()
+            loss = F.cross_entropy(logits[0], batch.labels[0], reduction="sum")
+            sums.losses[name] += loss.item()
             sums.tokens[name] += batch.target_tokens
     return sums
 
@@ -203,16 +217,23 @@ def test_sample_translations_equal_those_of_the_translator(setting: Setting) -> 
 
 def test_scores_of_a_source_are_those_of_its_translated_pairs(setting: Setting) -> None:
     validation = setting.validate(Distributed())
-    name, *_ = setting.data.corpus.names("validation")
-    sources = list(setting.data.corpus.lines("validation", name, "en"))
-    references = list(setting.data.corpus.lines("validation", name, "fa"))
+    corpus = setting.data.corpus
+    name, *_ = corpus.names("validation")
+    all_sources = list(corpus.lines("validation", name, "en"))
+    all_references = list(corpus.lines("validation", name, "fa"))
+
     # 30 of the 80 pairs are translated, spread evenly: number k is pair round(k * 79 / 29).
-    numbers = [round(place * 79 / 29) for place in range(30)]
-    numbers_of_source = [number for number in numbers if number < len(sources)]
-    hypotheses = setting.translator().translate_lines([sources[number] for number in numbers_of_source])
-    expected = compute_scores(hypotheses, [references[number] for number in numbers_of_source], metrics=("chrf",))
-    scores = {score.metric: score.score for score in expected}
-    assert validation.by_source[name]["chrf"] == pytest.approx(scores["chrf"])
+    sources, references = [], []
+    for place in range(30):
+        number = round(place * 79 / 29)
+        if number < len(all_sources):
+            sources.append(all_sources[number])
+            references.append(all_references[number])
+
+    hypotheses = setting.translator().translate_lines(sources)
+    scores = compute_scores(hypotheses, references, metrics=("chrf",))
+    expected = {score.metric: score.score for score in scores}
+    assert validation.by_source[name]["chrf"] == pytest.approx(expected["chrf"])
     assert validation.scores["chrf"] != validation.by_source[name]["chrf"]
 
 
@@ -228,10 +249,12 @@ class OverLong:
 def over_long(setting: Setting, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> OverLong:
     """Pairs of `words`, or all pairs, do not fit."""
     usual = setting.validate(Distributed())
-    count = setting.data.pair_count("validation")
-    first_fitting = {"words": setting.data.corpus.count("validation", "words"), "all": count}[request.param]
-    monkeypatch.setattr(handler, "usable_numbers", lambda *_: ranges(count - first_fitting, first=first_fitting))
-    return OverLong(setting.validate(Distributed()), usual)
+    pair_count = setting.data.pair_count("validation")
+    words_count = setting.data.corpus.count("validation", "words")
+    first_fitting = words_count if request.param == "words" else pair_count
+    fitting_numbers = ranges(pair_count - first_fitting, first=first_fitting)
+    monkeypatch.setattr(handler, "usable_numbers", lambda *_: fitting_numbers)
+    return OverLong(validation=setting.validate(Distributed()), usual=usual)
 
 
 def test_pairs_that_do_not_fit_into_a_row_are_translated_and_scored(over_long: OverLong) -> None:
@@ -240,8 +263,9 @@ def test_pairs_that_do_not_fit_into_a_row_are_translated_and_scored(over_long: O
 
 
 def test_a_source_of_which_no_pair_fits_into_a_row_has_scores_without_a_loss(over_long: OverLong) -> None:
-    usual = {name: score for name, score in over_long.usual.by_source["words"].items() if name != "loss"}
-    assert over_long.validation.by_source["words"] == usual
+    usual_scores = dict(over_long.usual.by_source["words"])
+    del usual_scores["loss"]
+    assert over_long.validation.by_source["words"] == usual_scores
 
 
 def test_a_validation_of_which_no_pair_fits_into_a_row_has_no_loss(
@@ -265,7 +289,9 @@ def test_a_signal_at_one_rank_stops_all(setting: Setting, signal_at: int) -> Non
 
     def check(ranks: Distributed) -> None:
         checks[ranks.rank] += 1
-        if ranks.sum([float(ranks.rank == 1 and checks[1] > signal_at)])[0]:
+        is_signalled = ranks.rank == 1 and checks[1] > signal_at
+        (signalled_ranks,) = ranks.sum([float(is_signalled)])
+        if signalled_ranks > 0:
             raise StopError
 
     results = setting.together(2, check)

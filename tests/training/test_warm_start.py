@@ -57,7 +57,9 @@ def test_the_moving_average_of_the_weights_is_preferred(tiny: Any, old: RunFolde
     path = find_checkpoint(old.checkpoints_folder, "best").resolve()
     loaded = load_checkpoint(path)
     average = {name: weight + 1 for name, weight in loaded.model.items()}
-    save_checkpoint(old.checkpoints_folder, replace(loaded.state, average={"updates": 3}), loaded.model, {}, average)
+    state = replace(loaded.state, average={"updates": 3})
+    save_checkpoint(old.checkpoints_folder, state, loaded.model, training={}, average=average)
+
     _, weights, lines = start(tiny(f"training.initialize_from={path}"))
     assert_same_bits(weights, average)
     assert lines[0] == f"starting from the moving average of the weights of {path}"
@@ -93,12 +95,15 @@ def test_embeddings_start_fresh_if_the_old_subword_models_are_lost(tiny: Any, ol
     shutil.rmtree(old.subword_folder)
     for _ in range(2):
         fresh, weights, lines = start(config)
-        assert all(torch.equal(weights[table], fresh[table]) for table in (SOURCE_TABLE, TARGET_TABLE))
+        assert torch.equal(weights[SOURCE_TABLE], fresh[SOURCE_TABLE])
+        assert torch.equal(weights[TARGET_TABLE], fresh[TARGET_TABLE])
         assert any("target embedding: newly initialized, since the subword models differ" in line for line in lines)
         data = DataHandler(config).prepare()
         old.keep_subword(data.subword_folder, data.normalizer.rules.to_json())
-    _, same, _ = start(tiny(f"training.initialize_from={old.path}"))
-    assert torch.equal(same[SOURCE_TABLE], weights_of(old)[SOURCE_TABLE]), "the same models need not be at hand"
+
+    # A run whose own models are equal to the lost ones needs no match by text.
+    _, weights, _ = start(tiny(f"training.initialize_from={old.path}"))
+    assert torch.equal(weights[SOURCE_TABLE], weights_of(old)[SOURCE_TABLE]), "the same models need not be at hand"
 
 
 def test_a_deeper_model_copies_existing_layers_and_initializes_the_rest(tiny: Any, old: RunFolder) -> None:
@@ -109,8 +114,9 @@ def test_a_deeper_model_copies_existing_layers_and_initializes_the_rest(tiny: An
         source = expected[name] if name in expected else fresh[name]
         assert torch.equal(weight, source), name
     assert "layers: 36 of 60 tensors copied" in lines
-    (fresh_layers,) = (line for line in lines if line.startswith("newly initialized: encoder.layers.1."))
-    assert "encoder.layers.2." in fresh_layers and "layers.0" not in fresh_layers
+    (fresh_layers,) = [line for line in lines if line.startswith("newly initialized: encoder.layers.1.")]
+    assert "encoder.layers.2." in fresh_layers
+    assert "layers.0" not in fresh_layers
 
 
 def test_an_untied_head_starts_from_the_tied_table(tiny: Any, old: RunFolder) -> None:
@@ -127,19 +133,20 @@ def test_a_tied_table_starts_from_the_target_embedding_not_from_the_head(tiny: A
 
 
 def test_a_model_of_another_width_is_refused(tiny: Any, old: RunFolder) -> None:
-    with pytest.raises(
-        CheckpointError, match=r"no weight of .* fits .*32 here and 16 in that run.*or leave training\.init"
-    ):
+    message = r"no weight of .* fits .*32 here and 16 in that run.*or leave training\.init"
+    with pytest.raises(CheckpointError, match=message):
         start(tiny("model.d_model=32", f"training.initialize_from={old.path}"))
 
 
 def test_settings_that_differ_from_those_of_the_weights_give_a_caution(tiny: Any, old: RunFolder) -> None:
+    # Weights that were trained with ASCII digits, by another version of the normalizer.
     loaded = load_checkpoint(find_checkpoint(old.checkpoints_folder, "best"))
-    rules = tiny("corpus.normalization.digits=ascii").corpus.normalization.model_dump()
-    state = replace(loaded.state, normalizer="0f", normalization=rules)
-    save_checkpoint(old.checkpoints_folder, state, loaded.model, {})
+    normalization = tiny("corpus.normalization.digits=ascii").corpus.normalization
+    state = replace(loaded.state, normalizer="0f", normalization=normalization.model_dump())
+    save_checkpoint(old.checkpoints_folder, state, loaded.model, training={})
+
     _, _, lines = start(tiny("model.activation=gelu", f"training.initialize_from={old.path}"))
-    activation, digits, version = (line for line in lines if line.startswith("caution: "))
+    activation, digits, version = [line for line in lines if line.startswith("caution: ")]
     assert "model.activation is gelu, but the weights were trained with relu" in activation
     assert "corpus.normalization.digits is persian, but the weights were trained with ascii" in digits
     assert "but the weights were trained with 0f" in version
