@@ -407,7 +407,7 @@ def test_ranks_take_equal_numbers_of_rows(handler: DataHandler, world_size: int)
     for rank in range(world_size):
         with contextlib.closing(handler.training_batches.steps(DataPosition(), 1, rank, world_size)) as steps:
             for step in itertools.islice(steps, 30):
-                shapes.update(tuple(batch.fields.shape) for batch in step.batches)
+                shapes |= {tuple(batch.fields.shape) for batch in step.batches}
     assert shapes == {(7, 1, 100)}, "two rows divided among two or three ranks"
 
 

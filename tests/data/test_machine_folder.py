@@ -11,10 +11,11 @@ import pytest
 from data.conftest import SamplingRecipe
 
 from translator.data import DataHandler, DataPosition, mapped_numbers, packing
+from translator.data.batch import StepBatches
 from translator.data.epoch_sampling import EpochSampler
 from translator.data.machine_folder import MachineFolder
 from translator.data.token_store import TokenWriter
-from translator.data.training_batches import StepBatches, TrainingBatches
+from translator.data.training_batches import TrainingBatches
 from translator.errors import Interrupted, StorageError
 from translator.subword.flat_rows import FlatRows
 
